@@ -1,0 +1,61 @@
+#include "base/ctx.h"
+
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int rw_ctx_new(struct rw_ctx **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return RW_ERR_MEMORY;
+    return rw_ctx_set_threads(*out, 0);
+}
+
+void rw_ctx_free(struct rw_ctx *ctx)
+{
+    free(ctx);
+}
+
+const char *rw_last_error(const struct rw_ctx *ctx)
+{
+    return ctx ? ctx->error : "no context";
+}
+
+void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user)
+{
+    ctx->log = log;
+    ctx->log_user = user;
+}
+
+int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
+{
+    if (n_threads < 0 || n_threads > 4096)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "threads is %d; expected 0 (all) to 4096", n_threads);
+    ctx->n_threads = n_threads ? n_threads : omp_get_num_procs();
+    return RW_OK;
+}
+
+int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
+{
+    if (ctx) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(ctx->error, sizeof(ctx->error), format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...)
+{
+    if (!ctx || !ctx->log)
+        return;
+    char line[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, line);
+}

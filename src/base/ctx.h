@@ -1,0 +1,25 @@
+/* The context: last error, log callback, number of threads. One thread at a time may use it. */
+#ifndef RW_BASE_CTX_H
+#define RW_BASE_CTX_H
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_ctx {
+    char error[4096];
+    rw_log_fn log; /* NULL: notes and warnings are dropped */
+    void *log_user; /* borrowed for the life of the context */
+    int n_threads;  /* >= 1, resolved */
+};
+
+/* Sends one line (no newline at the end) to the log callback. */
+void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { ALIGNMENT = 64 };
+
+static long fail_countdown; /* 0: off; tests only, single-threaded use */
+
+void rw_mem_fail_from(long n)
+{
+    fail_countdown = n;
+}
+
+static int must_fail(void)
+{
+    if (fail_countdown == 0)
+        return 0;
+    if (fail_countdown > 1) {
+        fail_countdown--;
+        return 0;
+    }
+    return 1;
+}
+
+static int out_of_memory(struct rw_ctx *ctx, size_t n, size_t size)
+{
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu times %zu bytes were needed", n, size);
+}
+
+int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size)
+{
+    *out = NULL;
+    if (must_fail() || (size && n > (SIZE_MAX / 2 - ALIGNMENT) / size))
+        return out_of_memory(ctx, n, size);
+    size_t bytes = n * size;
+    bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+    *out = aligned_alloc(ALIGNMENT, bytes);
+    return *out ? RW_OK : out_of_memory(ctx, n, size);
+}
+
+int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size)
+{
+    RW_TRY(rw_mem_new_raw(ctx, out, n, size));
+    memset(*out, 0, n * size);
+    return RW_OK;
+}
+
+int rw_mem_grow(struct rw_ctx *ctx, void **out, size_t *n_have, size_t n_needed, size_t size)
+{
+    if (*out && n_needed <= *n_have)
+        return RW_OK;
+    size_t room = *n_have + *n_have / 2;
+    if (room < n_needed)
+        room = n_needed;
+    if (room < 16)
+        room = 16;
+    void *bigger;
+    RW_TRY(rw_mem_new_raw(ctx, &bigger, room, size));
+    if (*out)
+        memcpy(bigger, *out, *n_have * size);
+    rw_mem_free(*out);
+    *out = bigger;
+    *n_have = room;
+    return RW_OK;
+}
+
+int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    RW_TRY(rw_mem_new_raw(ctx, (void **)out, n, 1));
+    memcpy(*out, text, n);
+    return RW_OK;
+}
+
+void rw_mem_free(void *p)
+{
+    free(p);
+}
+
+size_t rw_mem_peak_bytes(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+    return (size_t)usage.ru_maxrss * 1024;
+}

@@ -1,0 +1,41 @@
+/* Checked allocation. Every array of the library is allocated here, so that sizes cannot overflow
+ * and a test can make any allocation fail. Freed with rw_mem_free (free(NULL) is fine). */
+#ifndef RW_BASE_MEM_H
+#define RW_BASE_MEM_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `n` objects of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer.
+ * *out is NULL after a failure (RW_ERR_MEMORY, the text says how many bytes). */
+int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size);
+/* The same, not zeroed: for arrays that are written whole, so that the thread that writes first
+ * also places the memory. */
+int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size);
+/* Grows (or makes, when *out is NULL) an array to at least `n_needed` objects, geometrically;
+ * *n_have is its room. The content is kept, also after a failure. */
+int rw_mem_grow(struct rw_ctx *ctx, void **out, size_t *n_have, size_t n_needed, size_t size);
+/* A copy of a text. */
+int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text);
+void rw_mem_free(void *p);
+
+/* Tests only: the n-th allocation from now on (1 = next), and all after it, fail; 0: none do. */
+void rw_mem_fail_from(long n);
+/* Peak resident memory of this process so far, in bytes; 0 where it is not known. */
+size_t rw_mem_peak_bytes(void);
+
+#define RW_NEW(ctx, pointer, n) rw_mem_new((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
+#define RW_NEW_RAW(ctx, pointer, n) \
+    rw_mem_new_raw((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
+#define RW_GROW(ctx, pointer, room, n) \
+    rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

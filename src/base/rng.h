@@ -1,0 +1,58 @@
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC'11). A number depends on (seed, item, tree, stream) only, so
+ * that no order of threads, blocks or machines can change it. */
+#ifndef RW_BASE_RNG_H
+#define RW_BASE_RNG_H
+
+#include <stdint.h>
+
+#include "base/hd.h"
+
+/* Every use of random numbers in the library has its own stream; numbers are never reused. */
+enum rw_stream {
+    RW_STREAM_ROUND_LAMBDA = 0, /* stochastic rounding of lambdas; item = document */
+    RW_STREAM_ROUND_WEIGHT = 1, /* stochastic rounding of weights (newton); item = document */
+    RW_STREAM_SAMPLE_QUERY = 2, /* item = query */
+    RW_STREAM_SAMPLE_FEATURE = 3, /* item = feature id */
+    RW_STREAM_SYNTH = 16        /* 16 and up: made data */
+};
+
+struct rw_philox {
+    uint32_t word[4];
+};
+
+RW_HD struct rw_philox rw_philox4x32_10(struct rw_philox counter, uint32_t key0, uint32_t key1)
+{
+    for (int round = 0; round < 10; round++) {
+        const uint64_t a = (uint64_t)0xD2511F53u * counter.word[0];
+        const uint64_t b = (uint64_t)0xCD9E8D57u * counter.word[2];
+        struct rw_philox next;
+        next.word[0] = (uint32_t)(b >> 32) ^ counter.word[1] ^ key0;
+        next.word[1] = (uint32_t)b;
+        next.word[2] = (uint32_t)(a >> 32) ^ counter.word[3] ^ key1;
+        next.word[3] = (uint32_t)a;
+        counter = next;
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    return counter;
+}
+
+/* All four words for (seed, item, tree, stream). */
+RW_HD struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
+{
+    struct rw_philox counter;
+    counter.word[0] = (uint32_t)item;
+    counter.word[1] = (uint32_t)(item >> 32);
+    counter.word[2] = tree;
+    counter.word[3] = stream;
+    return rw_philox4x32_10(counter, (uint32_t)seed, (uint32_t)(seed >> 32));
+}
+
+/* The first word: what training uses. */
+RW_HD uint32_t rw_random(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
+{
+    return rw_random4(seed, item, tree, stream).word[0];
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* Error codes live in the public header; this adds how functions inside the library raise and
+ * forward them. The text of an error lives in the context (rw_last_error). */
+#ifndef RW_BASE_STATUS_H
+#define RW_BASE_STATUS_H
+
+#include "rankwood.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Records the text of an error and returns `status`, for `return rw_fail(ctx, RW_ERR_IO, ...)`.
+ * The first text of a failing call is kept by forwarding the code with RW_TRY. ctx may be NULL. */
+int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Forwards a failure. Functions that own something use `RW_TRY_OUT` and clean up at `out:`. */
+#define RW_TRY(call)               \
+    do {                           \
+        int rw_try_status = (call); \
+        if (rw_try_status < 0)     \
+            return rw_try_status;  \
+    } while (0)
+
+#define RW_TRY_OUT(call)      \
+    do {                      \
+        status = (call);      \
+        if (status < 0)       \
+            goto out;         \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/* Documents as they were read: one column per feature that appears, labels, queries, ids. */
+#ifndef RW_DATA_DATASET_H
+#define RW_DATA_DATASET_H
+
+#include <math.h>
+#include <string.h>
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_MAX_FEATURE = 65535 };
+#define RW_MAX_DOCS 2147483647u
+
+/* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
+ * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
+ * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
+#define RW_ABSENT_BITS 0x7fc0ab5eu
+#define RW_MISSING_BITS 0x7fc00000u
+
+static inline float rw_float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline uint32_t rw_bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline int rw_is_absent(float value)
+{
+    return rw_bits_of_float(value) == RW_ABSENT_BITS;
+}
+
+struct rw_column {
+    uint32_t feature; /* id in the data */
+    uint32_t n;       /* entries: n_docs when dense */
+    uint32_t *row;    /* [n] ascending; NULL: dense; owned by the dataset (or a view of its map) */
+    float *value;     /* [n]; owned by the dataset (or a view of its map) */
+};
+
+struct rw_bins;
+
+struct rw_dataset {
+    uint32_t n_docs, n_queries, n_columns;
+    struct rw_column *column;  /* [n_columns] by ascending feature id; owned */
+    float *label;              /* [n_docs]; owned */
+    uint32_t *query_offset;    /* [n_queries + 1]; owned */
+    uint64_t *query_id_offset; /* [n_queries + 1] into query_id_text; each id ends with 0; owned */
+    char *query_id_text;       /* owned */
+    uint64_t *comment_offset;  /* [n_docs + 1] into comment_text; NULL: no comments at all; owned */
+    char *comment_text;        /* each comment ends with 0; owned */
+    double *weight;            /* [n_docs]; NULL: all 1; owned */
+    int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
+    struct rw_bins *bins;      /* cuts and codes a cache brought; NULL: none; owned */
+    void *map;                 /* the cache file's mapping when the arrays are views of it; owned */
+    size_t map_bytes;          /* with a map, all arrays above but `weight`, `column` are views */
+    uint64_t n_clamped;        /* decimals beyond float's range, read as the largest float */
+};
+
+/* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
+int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
+
+/* The column of a feature id, or NULL. */
+const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
+
+/* values: [end - begin], written, of documents [begin, end); `absent` is 0 or NaN. */
+void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
+                      float *values);
+
+/* Collects documents line by line, then makes the dataset of them; readers, generators and
+ * rw_dataset_from_memory all build through it. Zero-initialise, release in any state. */
+struct rw_builder {
+    uint32_t n_docs, n_queries;
+    float *label;            size_t label_room;
+    uint64_t *entry_offset;  size_t entry_offset_room; /* [n_docs + 1] */
+    uint16_t *entry_feature; size_t entry_feature_room; /* [n_entries] ascending within a document */
+    float *entry_value;      size_t entry_value_room;   /* [n_entries] */
+    uint64_t n_entries;
+    uint32_t *query_offset;  size_t query_offset_room;  /* [n_queries + 1] */
+    uint64_t *query_id_offset; size_t query_id_room;
+    char *query_id_text;     size_t query_id_text_room; uint64_t query_id_bytes;
+    uint64_t *comment_offset; size_t comment_room;
+    char *comment_text;      size_t comment_text_room;  uint64_t comment_bytes;
+    int any_comment;
+    uint64_t n_clamped;
+};
+void rw_builder_release(struct rw_builder *builder);
+/* Begins a query (its id is copied, `id_bytes` long). */
+int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
+                     size_t id_bytes);
+/* Adds a document to the query begun last. feature ids ascend strictly; values are cleaned
+ * already (no -0, no infinity, NaN only as RW_MISSING_BITS). comment may be NULL. */
+int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
+                   const uint16_t *features, const float *values, size_t n, const char *comment,
+                   size_t comment_bytes);
+/* One dataset of several builders in order. A query that ends one builder and begins the next under
+ * the same id is one query. The builders are emptied. Columns are made in parallel; a column is
+ * dense when that takes no more memory. */
+int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
+                      struct rw_dataset **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* A tree as parallel arrays: what training leaves behind. */
+#ifndef RW_MODEL_TREE_H
+#define RW_MODEL_TREE_H
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
+ * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
+ * nodes. Leaves are numbered in the order of their node ids in one-at-a-time growth. */
+struct rw_tree {
+    int32_t n_leaves;       /* >= 1; internal nodes: n_leaves - 1 */
+    int32_t *left, *right;  /* [n_leaves - 1]; all arrays owned */
+    uint32_t *feature;      /* [n_leaves - 1] ids of the data */
+    float *cut;             /* [n_leaves - 1] left when value <= cut */
+    uint8_t *missing_left;  /* [n_leaves - 1] */
+    double *gain;           /* [n_leaves - 1] */
+    float *leaf;            /* [n_leaves] */
+};
+
+/* Arrays for n_leaves leaves, zeroed. */
+int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
+void rw_tree_release(struct rw_tree *tree);
+/* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
+ * after parents, cuts and leaves finite? RW_ERR_FORMAT with what is wrong. */
+int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
+
+/* The leaf of a document. values: [n_values] by feature id, absent and missing already resolved
+ * (NaN = missing); ids past the end are `absent`. */
+static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *values, size_t n_values,
+                                   float absent)
+{
+    if (tree->n_leaves == 1)
+        return 0;
+    int32_t node = 0;
+    do {
+        const uint32_t f = tree->feature[node];
+        const float value = f < n_values ? values[f] : absent;
+        const int go_left = value != value ? tree->missing_left[node] : value <= tree->cut[node];
+        node = go_left ? tree->left[node] : tree->right[node];
+    } while (node >= 0);
+    return ~node;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

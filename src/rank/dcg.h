@@ -1,0 +1,43 @@
+/* Gains, discounts and the ideal DCG: tables made once, on the host. */
+#ifndef RW_RANK_DCG_H
+#define RW_RANK_DCG_H
+
+#include "base/ctx.h"
+#include "base/exact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* D(r) = 1 / log2(2 + r), r from 0 (Burges 2010, section 1). */
+RW_HD double rw_discount(uint32_t r)
+{
+    return 1.0 / rw_log2(2.0 + (double)r);
+}
+
+/* How a label becomes a gain. */
+struct rw_gain_rule {
+    enum { RW_GAIN_EXP, RW_GAIN_LINEAR, RW_GAIN_TABLE } kind;
+    double *table;    /* [n_table] gain of label 0, 1, ..., for RW_GAIN_TABLE; owned */
+    uint32_t n_table;
+    char text[64];    /* "2^l - 1", "l", "from FILE": for the conventions line */
+};
+
+/* spec: "exp", "linear", or a file with one gain >= 0 a line, for labels 0, 1, 2, ... */
+int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
+void rw_gain_rule_release(struct rw_gain_rule *rule);
+
+/* gains: [n], written. A label that the rule cannot take (over 31 with exp; not whole or past the
+ * table's end) is RW_ERR_DATA and names the document and the label. */
+int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const float *labels, uint32_t n,
+             double *gains);
+
+/* Best DCG of the top `truncation` (0: all) of a query. gains: [n]; discounts: [>= n];
+ * scratch: [n] doubles. Terms are added in falling order of gain. */
+double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,
+                    double *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,294 @@
+/* Rankwood: gradient-boosted trees that rank (LambdaMART). The whole public interface.
+ *
+ * It is built in stairs. The first stair is all that a program needs to load, train, save, load
+ * and score; the second opens what was loaded; the third is for programs that want everything.
+ *
+ * Rules that hold everywhere, said once:
+ * - A function that can fail returns RW_OK (0) or a negative `enum rw_status`; the text stands in
+ *   the context: rw_last_error(ctx). Results come by pointers named `out`; after a failure *out is
+ *   NULL and nothing needs freeing. The library never prints and never exits.
+ * - `_new`/`_read`/`_open` give an object to the caller, who ends it with `_free`/`_close`; these
+ *   take NULL. Every other pointer is borrowed for the duration of the call, unless it says so.
+ * - Documents ("docs", rows) are numbered from 0 in the order of the input; a query's documents are
+ *   adjacent. Feature ids are those of the data, 0 to 65,535.
+ * - Arrays are row-major; their shape stands beside them: [n_docs].
+ * - Thread-safety: a context, and what was made with it, belongs to one thread at a time. Datasets
+ *   and models do not change after they are made and may be read by several threads.
+ */
+#ifndef RANKWOOD_H
+#define RANKWOOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined(__GNUC__)
+#define RW_API __attribute__((visibility("default")))
+#else
+#define RW_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RW_VERSION "0.1.0"
+
+/* ------------------------------------------------------------------ first stair: load, train, save */
+
+enum rw_status {
+    RW_OK = 0,
+    RW_ERR_MEMORY = -1,      /* an allocation failed; nothing else changed */
+    RW_ERR_IO = -2,          /* the operating system refused: file, reason */
+    RW_ERR_PARSE = -3,       /* text that is not what it should be: file, line, column, expected */
+    RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, of another version, or hostile */
+    RW_ERR_DATA = -5,        /* well-formed data that cannot be used as asked */
+    RW_ERR_ARGUMENT = -6,    /* misuse: a parameter out of range or unknown */
+    RW_ERR_UNSUPPORTED = -7, /* not built in, or the engine cannot do it */
+    RW_ERR_INTERRUPTED = -8, /* a callback asked to give up */
+    RW_ERR_INTERNAL = -9     /* a broken promise of the library; please report */
+};
+
+struct rw_ctx;     /* errors, log, threads */
+struct rw_dataset; /* documents, labels, queries; immutable once read, but for weights */
+struct rw_params;  /* parameters, by name */
+struct rw_model;   /* a trained ensemble; needs nothing else */
+
+RW_API int rw_ctx_new(struct rw_ctx **out);
+RW_API void rw_ctx_free(struct rw_ctx *ctx);
+/* The text of the last failure; valid until the next call with this context. */
+RW_API const char *rw_last_error(const struct rw_ctx *ctx);
+
+/* Reads the files in order as one set: LETOR text, gzip of it, or a cache, told by content; "-" is
+ * standard input. */
+RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                           struct rw_dataset **out);
+RW_API void rw_dataset_free(struct rw_dataset *dataset);
+
+/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31"). */
+RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
+RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
+                         const char *value);
+RW_API void rw_params_free(struct rw_params *params);
+
+struct rw_train_hooks;
+/* Trains on `train`. The first metric on the first of the `n_valid` sets stops training, if
+ * early-stop is on, and the model kept ends at its best round. `hooks` may be NULL. */
+RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_dataset *train, const struct rw_dataset *const *valid,
+                    int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+
+/* Written whole or not at all: to a temporary file beside it, then renamed. */
+RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path);
+RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
+RW_API void rw_model_free(struct rw_model *model);
+
+/* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
+RW_API int rw_predict(struct rw_ctx *ctx, const struct rw_model *model,
+                      const struct rw_dataset *dataset, int n_trees, double *scores);
+
+/* ------------------------------------------------------------------ second stair: look inside */
+
+enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
+/* One line without a newline. Called from the calling thread only. */
+typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
+RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
+/* 0: all processors. Never changes a result. */
+RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
+
+/* --- datasets --- */
+RW_API uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset);
+RW_API uint32_t rw_dataset_n_queries(const struct rw_dataset *dataset);
+/* Features that appear at least once. */
+RW_API uint32_t rw_dataset_n_features(const struct rw_dataset *dataset);
+RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);          /* [n_docs] */
+/* First document of each query, and n_docs at the end. */
+RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset); /* [n_queries + 1] */
+RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
+/* What followed '#' on the document's line, without surrounding blanks; "" if nothing did. */
+RW_API const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc);
+/* The document's id: in the comment, the word after "docid =" or "docid:", else "". Copied into
+ * `buffer`, cut to fit, always ended by 0. */
+RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, char *buffer,
+                              size_t size);
+/* values: [n_docs], written; NaN where missing; what is absent becomes `absent` (0 or NaN).
+ * A feature that never appears is absent everywhere. */
+RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
+                               float *values);
+
+/* Weights multiply lambdas and metrics. Range [0, 65536], one per query or per document by `n`;
+ * where there is one query per document the two are the same. NaN, a negative number or a wrong
+ * `n` is RW_ERR_DATA. The file holds one number a line. */
+RW_API int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                  const double *weights, size_t n);
+RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                   const char *path);
+
+/* A dataset from memory. values: [n_docs][n_features], NaN = missing; labels: [n_docs];
+ * query_offsets: [n_queries + 1]. All copied. Feature ids are first_feature + column. */
+RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
+                                  const uint32_t *query_offsets, uint32_t n_docs,
+                                  uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
+                                  struct rw_dataset **out);
+
+/* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
+ * accepted wherever text is. Written atomically. */
+RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                  const struct rw_params *params, const char *path);
+
+/* --- reading in pieces: for scoring input of any length --- */
+struct rw_reader;
+RW_API int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                          struct rw_reader **out);
+/* The next documents, a bounded number, as a dataset of their own (a query may go on in the next
+ * piece); *out is NULL at the end. A query id that comes back later is not noticed here. */
+RW_API int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out);
+RW_API void rw_reader_close(struct rw_reader *reader);
+
+/* --- made data --- */
+struct rw_synth_options {
+    const char *shape;  /* "mslr30k", "yahoo", "istella", "letor" */
+    uint32_t n_queries; /* [1, 10^7] */
+    uint64_t seed;
+};
+RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options,
+                    struct rw_dataset **out);
+/* Straight to a file, query by query, without holding the set: text, text.gz (name ends in .gz) or
+ * cache (name ends in .rwb). */
+RW_API int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options,
+                          const char *path);
+
+/* --- parameters --- */
+enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
+struct rw_param_info {
+    const char *name;     /* "leaves" */
+    enum rw_param_type type;
+    const char *default_value; /* as rw_params_set takes it */
+    const char *range;    /* for a person: "2 to 65536"; for a choice its words: "exp|linear|FILE" */
+    const char *help;     /* one line */
+    const char *argument; /* "N", "X", "FILE", ... */
+    int model;            /* 1: shapes trees, stands in the model file */
+};
+/* The i-th parameter; NULL past the end. */
+RW_API const struct rw_param_info *rw_param_info(int i);
+/* The current value as text; NULL for an unknown name. Valid until the next call on `params`. */
+RW_API const char *rw_params_get(struct rw_params *params, const char *name);
+/* Was it set (1), or is it the default (0)? */
+RW_API int rw_params_is_set(const struct rw_params *params, const char *name);
+/* `name = value` lines, # comments. */
+RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
+/* Checks that the parameters agree with one another (an option that can have no effect is an
+ * error). rw_train does it too. */
+RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params);
+/* The nearest known parameter to an unknown name (other trainers' names included: "num_leaves" gives
+ * "leaves"); NULL if nothing is near. */
+RW_API const char *rw_params_nearest(const char *name);
+
+/* --- measuring --- */
+struct rw_eval_metric {
+    const char *name;  /* "ndcg@10" */
+    double mean;       /* over the queries that count, weighted */
+    double ties_moved; /* mean with the other order of ties (reversed input order) minus `mean` */
+    uint32_t n_counted; /* queries that count */
+    const double *per_query; /* [n_queries], NaN where a query does not count */
+};
+struct rw_eval {
+    int n_metrics;
+    const struct rw_eval_metric *metrics; /* [n_metrics] */
+    uint32_t n_queries, n_docs;
+    uint32_t n_empty; /* queries in which nothing is relevant: the ideal is 0 */
+    uint32_t n_single; /* queries of one document */
+    const char *conventions; /* one line: gain, discount, empty queries, ties */
+};
+/* scores: [n_docs]. Uses params' metric, empty, ties, label-gain, relevant. Freed by the caller. */
+RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct rw_dataset *dataset, const double *scores,
+                       struct rw_eval **out);
+RW_API void rw_eval_free(struct rw_eval *eval);
+/* Scores of a file: one number a line, as many as `n`; else an error that says where. */
+RW_API int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores);
+
+/* ------------------------------------------------------------------ third stair: everything */
+
+struct rw_metric_value {
+    int set;          /* 0: training set, 1..: validation sets */
+    const char *name; /* "ndcg@10" */
+    double value;
+};
+struct rw_round {
+    int round;        /* from 1 */
+    int n_rounds;     /* the most there may be */
+    int best_round;   /* 0 without a validation set */
+    double best_value;
+    int n_leaves;     /* of this round's tree */
+    double ms;        /* this round, in all */
+    double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
+    uint32_t n_docs;  /* of the training set */
+    int n_metrics;
+    const struct rw_metric_value *metrics; /* [n_metrics] */
+};
+/* A custom objective. gradients, hessians: [n_docs], to be written: the direction in which each score
+ * should move (the negative derivative of the loss) and its weight >= 0. Nonzero gives up. */
+typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const double *scores,
+                              double *gradients, double *hessians);
+/* A custom metric of one set; nonzero gives up. */
+typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
+                            double *value);
+struct rw_train_hooks {
+    void *user; /* handed to every callback */
+    int (*on_round)(void *user, const struct rw_round *round); /* 0 go on; else stop after it. NULL: none */
+    void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes); /* NULL: none */
+    int (*should_stop)(void *user); /* asked between rounds: nonzero ends training, keeps the best. NULL: never */
+    rw_gradient_fn gradients; /* NULL: params' objective */
+    rw_metric_fn metric;      /* NULL: params' metrics; else it stands first and stops training */
+    const char *metric_name;
+    int metric_lower_is_better;
+};
+/* The line that says what the training metric counts; valid until the next call with `params`. */
+RW_API int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
+                                 size_t size);
+
+/* --- models --- */
+RW_API int rw_model_n_trees(const struct rw_model *model);
+/* 0 if training had no validation set. */
+RW_API int rw_model_best_round(const struct rw_model *model);
+/* The value a parameter had in training; NULL if it is not one that shapes trees. */
+RW_API const char *rw_model_param(const struct rw_model *model, const char *name);
+RW_API int rw_model_n_params(const struct rw_model *model);
+RW_API const char *rw_model_param_at(const struct rw_model *model, int i, const char **value);
+struct rw_feature_use {
+    uint32_t feature;
+    const char *name; /* "" without a name */
+    uint64_t n_splits;
+    double gain;      /* sum of its splits' gains */
+};
+/* Features in use by falling gain: returns how many there are; writes at most `room`. */
+RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
+struct rw_node {
+    int left, right;  /* >= 0: node; < 0: ~leaf. Both 0 in a tree of one leaf */
+    uint32_t feature;
+    float cut;        /* left when value <= cut */
+    int missing_left; /* 1: a missing value goes left */
+    double gain;
+};
+RW_API int rw_model_n_leaves(const struct rw_model *model, int tree);
+/* node: in [0, n_leaves - 1). */
+RW_API struct rw_node rw_model_node(const struct rw_model *model, int tree, int node);
+RW_API float rw_model_leaf(const struct rw_model *model, int tree, int leaf);
+/* A tree as indented text, or in the dot language. */
+RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,
+                         FILE *out);
+/* leaves: [n_docs][n_trees], written. */
+RW_API int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
+                             const struct rw_dataset *dataset, int n_trees, int32_t *leaves);
+/* One document. values: [n_values] by feature id; ids past the end are absent. */
+RW_API double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
+/* Features of the data that the model does not use in any tree do not matter; this counts features
+ * the model asks for that the data never has, and ids of the data the training set never had. */
+RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
+                               uint32_t *n_missing, uint32_t *n_unknown);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
