@@ -1,1 +1,240 @@
-typedef int rw_placeholder;
+/* Parameters: the table, defaults, values as text, and whether they agree with one another. */
+#include "boost/params_table.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/format.h"
+
+const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
+#define FIELD(field) offsetof(struct rw_params, field)
+#define RW_P_INT(field, name, value, least, most, arg, model, help)       \
+    {{name, RW_PARAM_INT, #value, #least " to " #most, help, arg, model}, \
+     FIELD(field),                                                        \
+     least,                                                               \
+     most},
+#define RW_P_REAL(field, name, value, least, most, arg, model, help)       \
+    {{name, RW_PARAM_REAL, #value, #least " to " #most, help, arg, model}, \
+     FIELD(field),                                                         \
+     least,                                                                \
+     most},
+#define RW_P_WORD(field, name, value, words, model, help) \
+    {{name, RW_PARAM_CHOICE, value, words, help, words, model}, FIELD(field), 0, 0},
+#define RW_P_TEXT(field, name, value, arg, model, help) \
+    {{name, RW_PARAM_TEXT, value, arg, help, arg, model}, FIELD(field), 0, 0},
+#define RW_P_SEED(field, name, value, arg, model, help)                           \
+    {{name, RW_PARAM_SEED, value, "0 to 18446744073709551615", help, arg, model}, \
+     FIELD(field),                                                                \
+     0,                                                                           \
+     0},
+#include "boost/params.def"
+#undef RW_P_INT
+#undef RW_P_REAL
+#undef RW_P_WORD
+#undef RW_P_TEXT
+#undef RW_P_SEED
+#undef FIELD
+};
+
+_Static_assert(RW_N_PARAMS <= 64, "rw_params.set has a bit for each parameter");
+
+const struct rw_param_info *rw_param_info(int i)
+{
+    return i >= 0 && i < RW_N_PARAMS ? &rw_param_rows[i].info : NULL;
+}
+
+int rw_param_find(const char *name)
+{
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        if (strcmp(rw_param_rows[i].info.name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+int rw_param_word(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    int place = 0;
+    for (const char *at = words;; place++) {
+        const char *end = strchr(at, '|');
+        const size_t n = end ? (size_t)(end - at) : strlen(at);
+        if (n == length && memcmp(at, word, n) == 0)
+            return place;
+        if (!end)
+            return -1;
+        at = end + 1;
+    }
+}
+
+int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
+{
+    int status = RW_OK;
+    struct rw_params *params = NULL;
+    *out = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, params, 1));
+    for (int i = 0; i < RW_N_PARAMS; i++)
+        RW_TRY_OUT(rw_param_assign(ctx, params, i, rw_param_rows[i].info.default_value));
+    *out = params;
+    return RW_OK;
+out:
+    rw_params_free(params);
+    return status;
+}
+
+void rw_params_free(struct rw_params *params)
+{
+    if (!params)
+        return;
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
+            rw_mem_free(*(char **)((char *)params + rw_param_rows[i].offset));
+    }
+    rw_mem_free(params);
+}
+
+const char *rw_params_get(struct rw_params *params, const char *name)
+{
+    const int i = rw_param_find(name);
+    if (i < 0)
+        return NULL;
+    const struct rw_param_row *row = &rw_param_rows[i];
+    const char *field = (const char *)params + row->offset;
+    switch (row->info.type) {
+    case RW_PARAM_INT:
+        snprintf(params->text, sizeof(params->text), "%d", *(const int *)field);
+        break;
+    case RW_PARAM_REAL:
+        params->text[rw_number_write_double(*(const double *)field, params->text)] = 0;
+        break;
+    case RW_PARAM_CHOICE: {
+        const char *word = row->info.range;
+        for (int k = *(const int *)field; k > 0; k--)
+            word = strchr(word, '|') + 1;
+        snprintf(params->text, sizeof(params->text), "%.*s", (int)strcspn(word, "|"), word);
+        break;
+    }
+    case RW_PARAM_TEXT:
+        return *(char *const *)field;
+    case RW_PARAM_SEED:
+        snprintf(params->text, sizeof(params->text), "%llu",
+                 (unsigned long long)*(const uint64_t *)field);
+        break;
+    }
+    return params->text;
+}
+
+static int is_set(const struct rw_params *params, enum rw_param_at at)
+{
+    return (int)(params->set >> at & 1);
+}
+
+int rw_params_is_set(const struct rw_params *params, const char *name)
+{
+    const int i = rw_param_find(name);
+    return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
+}
+
+uint32_t rw_params_truncation(const struct rw_params *params)
+{
+    uint32_t n = 0;
+    for (const char *c = params->truncation; *c >= '0' && *c <= '9'; c++)
+        n = n * 10 + (uint32_t)(*c - '0');
+    return n; /* "none" has no digits: 0 */
+}
+
+int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
+                      int *n)
+{
+    *n = 0;
+    for (const char *at = params->metric;;) {
+        const size_t length = strcspn(at, ",");
+        char name[64];
+        if (*n == RW_MAX_METRICS)
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': more than %d metrics", RW_MAX_METRICS);
+        if (length >= sizeof(name))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.*s...'", 60, at);
+        memcpy(name, at, length);
+        name[length] = 0;
+        RW_TRY(rw_metric_parse(ctx, name, params->relevant, &out[*n]));
+        for (int i = 0; i < *n; i++) {
+            if (strcmp(out[i].name, out[*n].name) == 0)
+                return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' is given twice", name);
+        }
+        ++*n;
+        if (!at[length])
+            return RW_OK;
+        at += length + 1;
+    }
+}
+
+/* What the metrics in use look at. */
+struct metric_needs {
+    int gain, relevance, ranked;
+};
+
+static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
+                        struct metric_needs *needs)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n;
+    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
+    *needs = (struct metric_needs){0, 0, 0};
+    for (int i = 0; i < n; i++) {
+        const struct rw_metric_kind *kind = metrics[i].kind;
+        needs->gain |= kind->uses_gain;
+        needs->relevance |= kind->uses_relevance;
+        /* rmse and logloss look at documents one by one: no order, no empty query. */
+        needs->ranked |= !kind->lower_is_better;
+    }
+    return RW_OK;
+}
+
+int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
+                          size_t size)
+{
+    struct metric_needs needs;
+    struct rw_gain_rule gains;
+    RW_TRY(metric_needs(ctx, params, &needs));
+    RW_TRY(rw_gain_rule_init(ctx, &gains, needs.gain ? params->label_gain : "exp"));
+    rw_metric_conventions(&gains, (enum rw_empty)params->empty, (enum rw_ties)params->ties, buffer,
+                          size);
+    rw_gain_rule_release(&gains);
+    return RW_OK;
+}
+
+int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    struct metric_needs needs;
+    RW_TRY(metric_needs(ctx, params, &needs));
+    const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
+    const int levels = params->grow == RW_GROW_LEVELS;
+    const int chance = params->rounding == RW_ROUND_STOCHASTIC || params->sample_queries < 1 ||
+                       params->sample_features < 1;
+    const struct {
+        enum rw_param_at at;
+        int idle;
+        const char *why;
+    } rules[] = {
+        {RW_AT_PARAM_min_weight, params->split != RW_SPLIT_NEWTON, "without split newton"},
+        {RW_AT_PARAM_leaves, levels, "with grow levels: depth limits whole levels"},
+        {RW_AT_PARAM_truncation, regression, "with objective regression"},
+        {RW_AT_PARAM_sigma, regression, "with objective regression"},
+        {RW_AT_PARAM_norm, regression, "with objective regression"},
+        {RW_AT_PARAM_label_gain, regression && !needs.gain,
+         "with objective regression and metrics that do not use gains"},
+        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
+        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
+        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
+        {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
+    };
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].idle && is_set(params, rules[i].at))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s",
+                           rw_param_rows[rules[i].at].info.name, rules[i].why);
+    }
+    if (levels && is_set(params, RW_AT_PARAM_depth) && params->depth == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
+    return RW_OK;
+}

@@ -1,0 +1,45 @@
+/* The rows of params.def as data: what reads, writes and names parameters walks over this. */
+#ifndef RW_BOOST_PARAMS_TABLE_H
+#define RW_BOOST_PARAMS_TABLE_H
+
+#include "boost/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A parameter's place in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
+enum rw_param_at {
+#define RW_P_INT(field, name, value, least, most, arg, model, help)  RW_AT_PARAM_##field,
+#define RW_P_REAL(field, name, value, least, most, arg, model, help) RW_AT_PARAM_##field,
+#define RW_P_WORD(field, name, value, words, model, help)            RW_AT_PARAM_##field,
+#define RW_P_TEXT(field, name, value, arg, model, help)              RW_AT_PARAM_##field,
+#define RW_P_SEED(field, name, value, arg, model, help)              RW_AT_PARAM_##field,
+#include "boost/params.def"
+#undef RW_P_INT
+#undef RW_P_REAL
+#undef RW_P_WORD
+#undef RW_P_TEXT
+#undef RW_P_SEED
+    RW_N_PARAMS
+};
+
+struct rw_param_row {
+    struct rw_param_info info;
+    size_t offset;      /* of the field in struct rw_params */
+    double least, most; /* INT and REAL: included in the range */
+};
+
+extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];
+
+/* The place of a name; -1 if it is unknown. */
+int rw_param_find(const char *name);
+/* The place of a word in "a|b|c"; -1 if it is not one of them. */
+int rw_param_word(const char *words, const char *word);
+/* Sets a parameter by its place, without marking it as set by the user. */
+int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
