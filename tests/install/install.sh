@@ -1,0 +1,74 @@
+#!/bin/sh
+# Installs into an empty folder and uses what lies there as a stranger would: the example is compiled
+# with pkg-config's flags as C and as C++, against the shared and the static library, and run.
+#
+#   sh install.sh SOURCE BUILD
+set -u
+source=$1 build=$2
+root=$(mktemp -d) && trap 'rm -rf "$root"' EXIT
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+meson install -C "$build" --no-rebuild --quiet --destdir "$root" >"$root/log" 2>&1 ||
+    fail "meson install failed: $(cat "$root/log")"
+cd "$root" || exit 2
+
+one() { # a file of that name, exactly one
+    [ "$(find . -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
+    find "$root" -name "$1"
+}
+one rankwood.h >/dev/null && one librankwood.a >/dev/null && one rankwood.1 >/dev/null &&
+    one rankwood >/dev/null || exit 1
+shared=$(one librankwood.so) || exit 1
+[ "$(find . -name '*.h' | wc -l)" = 1 ] || fail "other headers are installed too"
+pc=$(one rankwood.pc) || exit 1
+libdir=$(dirname "$shared")
+export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
+export LD_LIBRARY_PATH="$libdir"
+cflags=$(pkg-config --cflags rankwood) || fail "pkg-config does not read rankwood.pc"
+libs=$(pkg-config --libs rankwood)
+static_libs=$(pkg-config --libs --static rankwood | sed 's/-lrankwood/-l:librankwood.a/')
+
+# Only the public functions are exported, and all of them.
+nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort >exported
+grep -v '^rw_' exported && fail "exported, but not of the public header"
+tr '\n' ' ' <"$source/src/rankwood.h" | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
+    sed 's/(.*//; s/.*[ *]//' | sort >declared
+[ -s declared ] || fail "no RW_API function found in the public header"
+diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"
+soname=$(objdump -p "$shared" | awk '/SONAME/ { print $2 }')
+case $soname in
+librankwood.so.*) ;;
+*) fail "no versioned soname: '$soname'" ;;
+esac
+
+program=$(find "$root" -name rankwood -type f) || exit 1
+"$program" synth --shape letor --queries 60 --seed 1 -o train.txt || fail "synth failed"
+"$program" synth --shape letor --queries 30 --seed 2 -o valid.txt.gz || fail "synth failed"
+"$program" synth --shape letor --queries 30 --seed 3 -o test.txt || fail "synth failed"
+
+try() { # name, compiler, flags...
+    name=$1
+    shift
+    "$@" -o "$name" || fail "$name: does not compile"
+    "./$name" train.txt valid.txt.gz test.txt model.txt >"$name.out" || fail "$name: does not run"
+    grep -q 'trees; ndcg@10 of the test set: 0\.' "$name.out" || fail "$name: $(cat "$name.out")"
+    cmp -s "$name.out" c_shared.out || fail "$name prints something else than c_shared"
+}
+example=$source/examples/quickstart.c
+warnings="-Wall -Wextra -Wpedantic -Werror"
+try c_shared gcc -std=c17 $warnings $cflags "$example" $libs
+try c_static gcc -std=c17 $warnings $cflags "$example" $static_libs
+ldd c_static | grep -q librankwood && fail "the static program needs the shared library"
+if command -v g++ >/dev/null 2>&1; then
+    cp "$example" quickstart.cc
+    try cxx_shared g++ -std=c++17 $warnings $cflags quickstart.cc $libs
+else
+    echo "no g++ here: the header is not tried from C++"
+fi
+if command -v man >/dev/null 2>&1; then
+    man --warnings -l "$(find "$root" -name rankwood.1)" 2>&1 >/dev/null | grep . && fail "man warns"
+fi
+echo "install: $(wc -l <exported) functions exported; C, C++ and static programs run"

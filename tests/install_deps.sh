@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs, through apt, what building (and with "test", testing) needs and is not there yet; says
+# what it installs. When nothing is missing it asks dpkg and nothing else: no network, no root.
+#
+#   sh tests/install_deps.sh [build|test]
+#
+# Exit 0: everything that a build needs is there (a missing test tool is only a note: what needs it
+# is skipped). Exit 1: something that a build needs is missing and could not be installed.
+set -u
+what=${1:-build}
+
+build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev"
+test_packages="g++ clang libomp-dev libcriterion-dev python3"
+
+installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0
+    case $1 in
+    gcc | g++ | clang | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
+    ninja-build) command -v ninja >/dev/null 2>&1 ;;
+    pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
+    *) return 1 ;;
+    esac
+}
+
+missing_of() {
+    for package in "$@"; do
+        installed "$package" || printf '%s ' "$package"
+    done
+}
+
+# clang's fuzzing runtime lies in a package that is named after clang's version (where it is not
+# part of clang itself).
+clang_runtime() {
+    command -v clang >/dev/null 2>&1 || return 0
+    runtime=$(clang -print-file-name="libclang_rt.fuzzer-$(uname -m).a" 2>/dev/null)
+    [ -f "$runtime" ] && return 0
+    version=$(clang -dumpversion | cut -d. -f1)
+    apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1 && echo "libclang-rt-$version-dev"
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+updated=
+install() { # packages
+    [ $# -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        echo "missing, and neither root nor sudo to install them: $*" >&2
+        return 1
+    fi
+    echo "installing through apt: $*"
+    if [ -z "$updated" ]; then
+        as_root apt-get update -q >&2 || echo "note: apt-get update failed, going on" >&2
+        updated=1
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "$@" >&2
+}
+
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+    echo "note: no apt here; needed: gcc, meson, ninja, pkg-config, zlib and jansson with headers" >&2
+    exit 0
+fi
+
+needed=$(missing_of $build_packages)
+wanted=
+[ "$what" = test ] && wanted=$(missing_of $test_packages)
+
+# All at once is quicker; if that fails, what a build needs comes first.
+if [ -n "$needed$wanted" ] && ! install $needed $wanted; then
+    install $needed || exit 1
+    for package in $wanted; do
+        install "$package" || echo "note: no '$package': what needs it is skipped" >&2
+    done
+fi
+if [ "$what" = test ]; then
+    runtime=$(clang_runtime)
+    if [ -n "$runtime" ]; then
+        install "$runtime" || echo "note: no '$runtime': fuzzing is skipped" >&2
+    fi
+fi
+[ -z "$(missing_of $build_packages)" ]

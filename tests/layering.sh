@@ -1,0 +1,95 @@
+#!/bin/sh
+# Checks what CONTRIBUTING.md says about the tree: which folder may include which, unique file names,
+# length of files, no paths of somebody's machine. Prints each offender; exit 1 if there is one.
+#
+#   sh tests/layering.sh [ROOT]
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 2
+found=$(mktemp) && trap 'rm -f "$found"' EXIT
+
+# The files of the tree: git's where there is a repository, else all but build folders.
+tree_files() {
+    if [ -e .git ]; then
+        git ls-files --cached --others --exclude-standard
+    else
+        find . -type f ! -path './build*' | sed 's|^\./||'
+    fi | while read -r file; do
+        [ -f "$file" ] && printf '%s\n' "$file"
+    done
+}
+
+# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- cli.
+allowed() { # folder of src -> folders it may include from
+    case $1 in
+    base) echo base ;;
+    data) echo base data ;;
+    model) echo base data model ;;
+    rank) echo base data rank ;;
+    io) echo base data model io ;;
+    tree) echo base data model rank tree ;;
+    boost) echo base data model rank io tree boost ;;
+    gpu) echo base data model rank tree gpu ;;
+    cli) echo cli ;;
+    *) echo ;;
+    esac
+}
+
+# rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
+check_includes() { # file folder allowed...
+    file=$1 folder=$2
+    shift 2
+    grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$file" | while IFS= read -r line; do
+        target=$(printf '%s\n' "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
+        case $target in
+        rankwood.h | ../src/rankwood.h) continue ;;
+        ..*) to="outside $folder" ;;
+        */*) to=${target%%/*} ;;
+        *) if [ -f "$(dirname "$file")/$target" ]; then to=$folder; else to="nowhere"; fi ;;
+        esac
+        case " $* " in
+        *" $to "*) ;;
+        *) echo "$file:${line%%:*}: '$folder' may not include \"$target\"" >>"$found" ;;
+        esac
+    done
+}
+
+for file in $(tree_files | grep '^src/[a-z]*/.*\.\(c\|h\|cu\|cuh\|def\)$'); do
+    folder=${file#src/}
+    folder=${folder%%/*}
+    check_includes "$file" "$folder" $(allowed "$folder")
+done
+for file in $(tree_files | grep '^\(examples\|docs\)/.*\.[ch]$'); do
+    check_includes "$file" "${file%%/*}"
+done
+if grep -n '#' src/rankwood.h | grep 'include[[:space:]]*"' >>"$found"; then
+    echo "src/rankwood.h: the public header may not include others" >>"$found"
+fi
+
+# A file name says one thing in the whole tree (golden and fuzz data may repeat names).
+tree_files | grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' | sed 's|.*/||' | sort | uniq -d |
+    while read -r name; do
+        echo "file name not unique: '$name' in $(tree_files | grep "/$name\$" | tr '\n' ' ')" >>"$found"
+    done
+
+# A file over 600 lines needs a reason, given here: FILE:REASON, one a line.
+long_files=""
+tree_files | grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' | while read -r file; do
+    lines=$(wc -l <"$file")
+    if [ "$lines" -gt 600 ] && ! printf '%s\n' "$long_files" | grep -q "^$file:"; then
+        echo "$file: $lines lines; more than 600 need a reason in tests/layering.sh" >>"$found"
+    fi
+done
+
+# Folders of the machine that somebody works on mean nothing to anybody else. The pattern is written
+# so that this line does not match itself.
+tree_files | grep -v '\.\(gz\|rwb\|bin\)$' | while read -r file; do
+    grep -nIE '(^|[^A-Za-z0-9_.-])/(wor[k]|hom[e]|roo[t])/[A-Za-z0-9_.]' "$file" |
+        sed "s|^|$file: path of one machine: |" >>"$found"
+done
+
+if [ -s "$found" ]; then
+    sort -u "$found"
+    echo "layering: $(sort -u "$found" | wc -l) offenders"
+    exit 1
+fi
+echo "layering: $(tree_files | wc -l) files, none offends"
