@@ -35,6 +35,18 @@ RW_HD double rw_pow2(int e)
     return rw_double_from_bits((uint64_t)(e + 1023) << 52);
 }
 
+/* The nearest integer, halves to even; |v| < 2^63. */
+RW_HD int64_t rw_round_int64(double v)
+{
+    const int64_t down = (int64_t)v; /* towards 0 */
+    const double rest = v - (double)down;
+    if (rest > 0.5 || (rest == 0.5 && (down & 1)))
+        return down + 1;
+    if (rest < -0.5 || (rest == -0.5 && (down & 1)))
+        return down - 1;
+    return down;
+}
+
 /* exp in float for x in [-87, 88]; beyond, the value at the end. Error under 2 units in the last
  * place. Cody-Waite reduction, then the Taylor polynomial of degree 7 on [-ln2/2, ln2/2]. */
 RW_HD float rw_expf(float x)

@@ -1,1 +1,349 @@
-typedef int rw_placeholder;
+#include "data/cuts.h"
+
+#include <float.h>
+#include <omp.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/sort.h"
+
+/* The documents whose values decide ranks. */
+struct sample {
+    uint32_t n;
+    uint32_t *row; /* [n] ascending; NULL: all documents */
+    uint8_t *in;   /* [n_docs] 1 if sampled; NULL: all */
+};
+
+static int sample_init(struct rw_ctx *ctx, struct sample *sample, const struct rw_dataset *dataset)
+{
+    memset(sample, 0, sizeof(*sample));
+    sample->n = dataset->n_docs;
+    if (dataset->n_docs <= RW_CUT_SAMPLE_DOCS)
+        return RW_OK;
+    const uint32_t threshold =
+        (uint32_t)(((uint64_t)RW_CUT_SAMPLE_DOCS << 32) / dataset->n_docs);
+    RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64)
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const char *id = dataset->query_id_text + dataset->query_id_offset[q];
+        const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
+        const uint32_t first = dataset->query_offset[q];
+        for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
+            sample->in[doc] = rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < threshold;
+    }
+    sample->n = 0;
+    for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+        sample->n += sample->in[doc];
+    RW_TRY(RW_NEW_RAW(ctx, sample->row, sample->n));
+    for (uint32_t doc = 0, k = 0; doc < dataset->n_docs; doc++) {
+        if (sample->in[doc])
+            sample->row[k++] = doc;
+    }
+    return RW_OK;
+}
+
+static void sample_release(struct sample *sample)
+{
+    rw_mem_free(sample->row);
+    rw_mem_free(sample->in);
+}
+
+/* What is found of one feature. */
+struct feature_cuts {
+    float *cut; /* [n_bins], the last FLT_MAX; owned */
+    uint32_t n_bins;
+    uint8_t has_missing;
+    uint8_t reason; /* 0 in use, else why not */
+};
+enum { IN_USE, CONSTANT, FEW, IGNORED };
+
+struct scratch {
+    uint32_t *key, *key2;   /* [n_sample] */
+    uint32_t bound[1024];   /* keys of the boundaries: values under it go left */
+    uint32_t below[1025];   /* largest key of each interval */
+    uint32_t count[1026];   /* documents of each interval */
+    float cut[1025];
+};
+
+static int resolve(float value, int absent_missing, float *out)
+{
+    if (value != value) {
+        if (absent_missing || !rw_is_absent(value))
+            return 0;
+        value = 0.0f;
+    }
+    *out = value;
+    return 1;
+}
+
+/* Sorted keys of the sampled values; returns their number. */
+static uint32_t sampled_keys(const struct rw_column *column, const struct sample *sample,
+                             int absent_missing, struct scratch *s)
+{
+    uint32_t n = 0, seen = 0;
+    const uint32_t entries = column->row ? column->n : sample->n;
+    for (uint32_t i = 0; i < entries; i++) {
+        uint32_t at = i;
+        if (column->row) {
+            if (sample->in && !sample->in[column->row[i]])
+                continue;
+            seen++;
+        } else if (sample->row) {
+            at = sample->row[i];
+        }
+        float value;
+        if (resolve(column->value[at], absent_missing, &value))
+            s->key[n++] = rw_key_of_float(value);
+    }
+    if (column->row && !absent_missing) {
+        for (uint32_t i = seen; i < sample->n; i++)
+            s->key[n++] = rw_key_of_float(0.0f);
+    }
+    rw_sort_keys(s->key, s->key2, n);
+    return n;
+}
+
+/* Boundaries from ranks; returns their number. A boundary is the smallest sampled value on its
+ * right. */
+static uint32_t find_bounds(struct scratch *s, uint32_t n, uint32_t bins)
+{
+    uint32_t distinct = n > 0, n_bounds = 0;
+    for (uint32_t i = 1; i < n && distinct <= bins; i++)
+        distinct += s->key[i] != s->key[i - 1];
+    if (distinct <= bins) {
+        for (uint32_t i = 1; i < n; i++) {
+            if (s->key[i] != s->key[i - 1])
+                s->bound[n_bounds++] = s->key[i];
+        }
+        return n_bounds;
+    }
+    uint32_t run_begin = 0, run_end = 0; /* the run of equal values that holds the last rank */
+    int ranks_in_run = 0;
+    for (uint32_t k = 1; k < bins; k++) {
+        const uint32_t rank = (uint32_t)((uint64_t)k * n / bins);
+        if (rank < run_end) {
+            if (++ranks_in_run == 2 && run_end < n)
+                s->bound[n_bounds++] = s->key[run_end];
+            continue;
+        }
+        run_begin = rank;
+        while (run_begin > 0 && s->key[run_begin - 1] == s->key[rank])
+            run_begin--;
+        run_end = rank + 1;
+        while (run_end < n && s->key[run_end] == s->key[rank])
+            run_end++;
+        ranks_in_run = 1;
+        if (run_begin > 0 && (n_bounds == 0 || s->bound[n_bounds - 1] != s->key[rank]))
+            s->bound[n_bounds++] = s->key[rank];
+    }
+    return n_bounds;
+}
+
+static uint32_t interval_of(const uint32_t *bound, uint32_t n_bounds, uint32_t key)
+{
+    uint32_t low = 0, high = n_bounds; /* the number of bounds <= key */
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (bound[middle] <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The exact pass: each interval's largest value and count; returns the number of missing values. */
+static uint32_t exact_pass(const struct rw_column *column, uint32_t n_docs, int absent_missing,
+                           struct scratch *s, uint32_t n_bounds)
+{
+    memset(s->below, 0, (n_bounds + 1) * sizeof(s->below[0]));
+    memset(s->count, 0, (n_bounds + 1) * sizeof(s->count[0]));
+    uint32_t n_missing = 0;
+    for (uint32_t i = 0; i < column->n; i++) {
+        float value;
+        if (!resolve(column->value[i], absent_missing, &value)) {
+            n_missing++;
+            continue;
+        }
+        const uint32_t key = rw_key_of_float(value);
+        const uint32_t at = interval_of(s->bound, n_bounds, key);
+        s->count[at]++;
+        if (key > s->below[at])
+            s->below[at] = key;
+    }
+    if (column->row && column->n < n_docs) {
+        const uint32_t n_absent = n_docs - column->n;
+        if (absent_missing) {
+            n_missing += n_absent;
+        } else {
+            const uint32_t key = rw_key_of_float(0.0f);
+            const uint32_t at = interval_of(s->bound, n_bounds, key);
+            s->count[at] += n_absent;
+            if (key > s->below[at])
+                s->below[at] = key;
+        }
+    }
+    return n_missing;
+}
+
+float rw_cut_between(float a, float b)
+{
+    const float middle = (float)(((double)a + (double)b) * 0.5);
+    if (middle > a && middle < b)
+        return middle == 0.0f ? 0.0f : middle;
+    /* the middle rounded to an end: the only candidate left is the neighbour of that end */
+    const float other = middle <= a ? rw_float_of_key(rw_key_of_float(a) + 1)
+                                    : rw_float_of_key(rw_key_of_float(b) - 1);
+    return other > a && other < b ? other : NAN;
+}
+
+int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
+                      uint32_t min_docs)
+{
+    uint64_t total = 0, left = 0;
+    for (uint32_t b = 0; b < n_bins; b++)
+        total += counts[b];
+    if (n_missing >= min_docs && total >= min_docs)
+        return 1;
+    for (uint32_t b = 0; b + 1 < n_bins; b++) {
+        left += counts[b];
+        const uint64_t right = total - left;
+        if (left > 0 && right > 0 &&
+            ((left + n_missing >= min_docs && right >= min_docs) ||
+             (left >= min_docs && right + n_missing >= min_docs)))
+            return 1;
+    }
+    return 0;
+}
+
+static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n_docs,
+                     const struct sample *sample, const struct rw_cut_rule *rule,
+                     struct scratch *s, struct feature_cuts *out)
+{
+    const uint32_t n = sampled_keys(column, sample, rule->absent_missing, s);
+    const uint32_t n_bounds = find_bounds(s, n, (uint32_t)rule->bins);
+    const uint32_t n_missing = exact_pass(column, n_docs, rule->absent_missing, s, n_bounds);
+    uint32_t n_bins = 0;
+    for (uint32_t k = 0; k < n_bounds; k++) {
+        /* an interval is never empty: its lower bound is a value of the data; the first one holds
+         * the smallest sampled value */
+        const float cut =
+            rw_cut_between(rw_float_of_key(s->below[k]), rw_float_of_key(s->bound[k]));
+        if (cut != cut) {
+            s->count[k + 1] += s->count[k];
+            continue;
+        }
+        s->count[n_bins] = s->count[k];
+        s->cut[n_bins++] = cut;
+    }
+    s->count[n_bins] = s->count[n_bounds];
+    s->cut[n_bins++] = FLT_MAX;
+    out->has_missing = n_missing > 0;
+    if (n_bins == 1 && (n_missing == 0 || s->count[0] == 0))
+        out->reason = CONSTANT;
+    else if (!rw_cuts_can_split(s->count, n_bins, n_missing, rule->min_docs))
+        out->reason = FEW;
+    if (out->reason != IN_USE)
+        return RW_OK;
+    out->n_bins = n_bins;
+    RW_TRY(RW_NEW_RAW(ctx, out->cut, n_bins));
+    memcpy(out->cut, s->cut, n_bins * sizeof(*out->cut));
+    return RW_OK;
+}
+
+static int gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                  const struct feature_cuts *found, struct rw_cuts **out)
+{
+    int status = RW_OK;
+    struct rw_cuts *cuts;
+    RW_TRY(RW_NEW(ctx, cuts, 1));
+    uint64_t n_cuts = 0;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        cuts->n_features += found[c].reason == IN_USE;
+        cuts->n_constant += found[c].reason == CONSTANT;
+        cuts->n_few += found[c].reason == FEW;
+        cuts->n_ignored += found[c].reason == IGNORED;
+        n_cuts += found[c].n_bins;
+    }
+    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, cuts->n_features + 1));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, n_cuts));
+    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
+        if (found[c].reason != IN_USE)
+            continue;
+        cuts->feature[f] = dataset->column[c].feature;
+        cuts->has_missing[f] = found[c].has_missing;
+        memcpy(cuts->cut + cuts->offset[f], found[c].cut, found[c].n_bins * sizeof(float));
+        cuts->offset[f + 1] = cuts->offset[f] + found[c].n_bins;
+        f++;
+    }
+out:
+    if (status < 0) {
+        rw_cuts_free(cuts);
+        cuts = NULL;
+    }
+    *out = cuts;
+    return status;
+}
+
+int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                 const struct rw_cut_rule *rule, struct rw_cuts **out)
+{
+    int status = RW_OK;
+    struct sample sample;
+    struct feature_cuts *found = NULL;
+    struct scratch *scratch = NULL;
+    uint32_t *keys = NULL;
+    *out = NULL;
+    RW_TRY_OUT(sample_init(ctx, &sample, dataset));
+    RW_TRY_OUT(RW_NEW(ctx, found, dataset->n_columns));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, keys, 2 * (size_t)sample.n * (size_t)ctx->n_threads));
+    int worst = RW_OK;
+#pragma omp parallel num_threads(ctx->n_threads)
+    {
+        const int t = omp_get_thread_num();
+        struct scratch *s = &scratch[t];
+        s->key = keys + 2 * (size_t)sample.n * (size_t)t;
+        s->key2 = s->key + sample.n;
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t c = 0; c < dataset->n_columns; c++) {
+            const struct rw_column *column = &dataset->column[c];
+            int result = RW_OK;
+            if (rule->ignore && rule->ignore[column->feature])
+                found[c].reason = IGNORED;
+            else
+                result = find_cuts(NULL, column, dataset->n_docs, &sample, rule, s, &found[c]);
+            if (result < 0) {
+#pragma omp critical
+                worst = result;
+            }
+        }
+    }
+    if (worst < 0) {
+        status = rw_fail(ctx, worst, "out of memory while finding cuts");
+        goto out;
+    }
+    RW_TRY_OUT(gather(ctx, dataset, found, out));
+out:
+    for (uint32_t c = 0; found && c < dataset->n_columns; c++)
+        rw_mem_free(found[c].cut);
+    rw_mem_free(found);
+    rw_mem_free(scratch);
+    rw_mem_free(keys);
+    sample_release(&sample);
+    return status;
+}
+
+void rw_cuts_free(struct rw_cuts *cuts)
+{
+    if (!cuts)
+        return;
+    rw_mem_free(cuts->feature);
+    rw_mem_free(cuts->offset);
+    rw_mem_free(cuts->cut);
+    rw_mem_free(cuts->has_missing);
+    rw_mem_free(cuts);
+}

@@ -37,6 +37,10 @@ struct rw_cuts {
     uint32_t n_ignored;
 };
 
+/* Can documents be split at all: with value bins' counts [n_bins], n_missing and min_docs? */
+int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
+                      uint32_t min_docs);
+
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out);
 void rw_cuts_free(struct rw_cuts *cuts);

@@ -1,0 +1,87 @@
+/* LambdaRank's gradients (Burges, "From RankNet to LambdaRank to LambdaMART", 2010, sections 3 and 7),
+ * with the normalisation that LightGBM and XGBoost have, in fixed point.
+ *
+ * A pair's contribution is computed in float from double differences, rounded to a multiple of the
+ * query's unit, and summed as integers: the order of pairs cannot matter. The unit is 2^-40, and
+ * 2^-40+e for queries so large that a document's sum might pass 2^62 otherwise (rw_lambda_shift). */
+#ifndef RW_RANK_LAMBDA_H
+#define RW_RANK_LAMBDA_H
+
+#include <stdint.h>
+
+#include "base/exact.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_LAMBDA_EXPONENT = 40 };
+
+struct rw_lambda_rule {
+    float sigma;
+    uint32_t truncation; /* pairs count if one is in the top so many; 0: all pairs */
+    int norm;
+};
+
+struct rw_lambda_pair {
+    int64_t lambda, weight;
+};
+
+/* The pair of a document with the larger gain ("hi") and one with the smaller ("lo").
+ * gain_diff > 0; discount_diff >= 0; score_diff = s_hi - s_lo; ideal > 0; scale = 2^(40-e). */
+RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_diff,
+                                              float score_diff, float ideal, float sigma, int norm,
+                                              float scale)
+{
+    float delta = gain_diff * discount_diff / ideal;
+    if (norm)
+        delta = delta / (0.01f + (score_diff < 0.0f ? -score_diff : score_diff));
+    const float e = rw_expf(sigma * score_diff);
+    const float rho = 1.0f / (1.0f + e);
+    const float lambda = sigma * rho * delta;
+    const float weight = sigma * (e * rho) * lambda;
+    struct rw_lambda_pair pair;
+    pair.lambda = rw_round_int64((double)(lambda * scale));
+    pair.weight = rw_round_int64((double)(weight * scale));
+    return pair;
+}
+
+/* e of a query of n documents: a document's sums stay under 2^22 * 2^e. */
+RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
+{
+    const float sigma = rule->sigma;
+    double bound = (double)n * (double)sigma * (sigma > 1.0f ? (double)sigma : 1.0);
+    if (rule->norm)
+        bound = bound * 100.0;
+    int e = 0;
+    while (bound > 4194304.0) {
+        bound = bound * 0.5;
+        e++;
+    }
+    return e;
+}
+
+/* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. */
+RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
+{
+    const double sum = ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
+    return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+}
+
+/* Is a document's final sum under 2^22 for queries up to n_longest documents and weights up to
+ * max_weight? RW_ERR_DATA, with what to change, if not. */
+int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+                    double max_weight);
+
+/* One query. scores, gains, weights (NULL: all 1): [n], in the order of the input; order: [n] the
+ * document at each position; discounts: [>= n]; ideal: its ideal DCG (0: contributes nothing).
+ * lambda, weight: [n], written, in units of 2^-40. */
+void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double *scores,
+                     const double *gains, const double *weights, const uint32_t *order,
+                     const double *discounts, double ideal, int64_t *lambda, int64_t *weight);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

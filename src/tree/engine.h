@@ -1,0 +1,153 @@
+/* The one hardware boundary. The grower above it is written once and cannot tell which engine runs.
+ *
+ * What crosses: the data set at load; per batch of nodes one small record a node each way; per tree
+ * the finished tree; scores only when a custom objective, a host metric or the user asks. Codes,
+ * lambdas and histograms never do.
+ *
+ * To add an engine: (1) fill a `struct rw_engine_ops` in tree/engine_<name>.c (or gpu/), (2) declare
+ * its open function here, (3) give it a row in engine.c's table. Arguments are checked once, in
+ * engine.c's wrappers; engines may assert.
+ *
+ * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot 0
+ * is the root. */
+#ifndef RW_TREE_ENGINE_H
+#define RW_TREE_ENGINE_H
+
+#include "data/bins.h"
+#include "model/tree.h"
+#include "rank/lambda.h"
+#include "tree/numbers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_metric;
+struct rw_metric_result;
+
+enum { RW_MAX_SETS = 64 };
+
+/* Everything that stays the same for a whole training. */
+struct rw_engine_rules {
+    struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
+    enum { RW_GRADIENT_LAMBDA, RW_GRADIENT_RESIDUAL, RW_GRADIENT_CUSTOM } gradient;
+    struct rw_lambda_rule lambda;
+    int newton;         /* histograms hold weights too */
+    double split_l2;    /* k, in average documents */
+    uint32_t min_docs;
+    double min_weight, min_gain;
+    int bits, nearest;  /* of quantised lambdas */
+    uint64_t seed;
+    uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
+    uint64_t feature_threshold; /* the same for features */
+    uint32_t max_slots;         /* nodes of a tree, at most */
+};
+
+/* What the engine made of the training set, for messages. */
+struct rw_engine_info {
+    uint32_t n_features;  /* with a column of codes */
+    uint64_t n_bins;      /* of all of them */
+    uint32_t n_constant, n_few, n_ignored; /* features left out, and why */
+    uint64_t bytes;       /* that the engine holds */
+};
+
+/* The start of a tree. */
+struct rw_root {
+    struct rw_sum sum;   /* over the sampled documents */
+    int lambda_exponent, weight_exponent; /* units of the sums: 2^-exponent */
+    int lambda_shift, weight_shift;       /* s of quantised lambdas and weights */
+    uint32_t n_features; /* sampled */
+};
+
+/* Build the histogram of `smaller`, and derive that of `larger` from the parent's, whose own is gone
+ * after that. For the root: parent = -1, smaller = 0, larger = -1. */
+struct rw_sibling {
+    int32_t parent, smaller, larger;
+};
+
+struct rw_split {
+    int32_t slot;
+    int32_t column;    /* the engine's feature; -1: no split is possible */
+    uint32_t feature;  /* its id in the data */
+    uint32_t bin;      /* codes <= bin go left, missing aside */
+    float cut;
+    int missing_left;
+    double gain;
+    int32_t left, right; /* slots of the children, filled in by the grower */
+};
+
+struct rw_engine;
+
+struct rw_engine_ops {
+    const char *name;
+    void (*close)(struct rw_engine *);
+    /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
+     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept. */
+    int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
+    /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. */
+    int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
+    /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
+    int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
+    int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
+    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first. */
+    int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
+    /* Sends the documents of split->slot to its children; sums: [n][2], left and right. */
+    int (*partition)(struct rw_engine *, const struct rw_split *, int n, struct rw_sum *sums);
+    /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. */
+    int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
+    int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
+    /* NULL: the host computes metrics from read_scores. */
+    int (*metric)(struct rw_engine *, int set, const struct rw_metric *, struct rw_metric_result *);
+    /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
+     * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
+     * NULL: the engine does not tell. */
+    int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
+                         int32_t *weight_q, uint8_t *sampled);
+};
+
+/* What all engines share; each extends it by embedding it first. */
+struct rw_engine {
+    const struct rw_engine_ops *ops;
+    struct rw_ctx *ctx; /* borrowed */
+    struct rw_engine_rules rules;
+    struct rw_engine_info info;
+    int n_sets;
+    uint32_t n_docs[RW_MAX_SETS];
+    int in_tree; /* begin_tree succeeded */
+    struct rw_split_rule split_rule; /* of the tree begun last */
+};
+
+/* device: "ref", "cpu", "sim", "cuda", "cuda:N" or "auto". */
+int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
+                   struct rw_engine **out);
+void rw_engine_close(struct rw_engine *engine);
+
+/* Checked wrappers of the operations. */
+int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                   const double *gains);
+int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
+                            const double *hessians);
+int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out);
+int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                          struct rw_split *out);
+int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
+                        struct rw_sum *sums);
+int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                       const int32_t *leaf_slot);
+int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
+
+/* One for each engine; `device` counts GPUs. */
+int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out);
+int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out);
+int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out);
+int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out);
+
+/* Shared by engines on the host (tree/engine_host.c): the rule of splits of a tree from its root. */
+void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
+                              int64_t weight_q_sum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

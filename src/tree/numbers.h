@@ -1,0 +1,149 @@
+/* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains and
+ * leaf values (design.md, "The numbers contract"). */
+#ifndef RW_TREE_NUMBERS_H
+#define RW_TREE_NUMBERS_H
+
+#include <stdint.h>
+
+#include "base/exact.h"
+
+/* Exact sums over documents of fixed-point lambdas and weights, each as two sums: of v >> 32 and of
+ * v & 0xffffffff, so that 2^31 documents fit. */
+struct rw_sum {
+    uint64_t n;
+    int64_t lambda_hi, lambda_lo, weight_hi, weight_lo;
+};
+
+RW_HD void rw_sum_add(struct rw_sum *sum, int64_t lambda, int64_t weight)
+{
+    sum->n += 1;
+    sum->lambda_hi += lambda >> 32;
+    sum->lambda_lo += lambda & 0xffffffff;
+    sum->weight_hi += weight >> 32;
+    sum->weight_lo += weight & 0xffffffff;
+}
+
+RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
+{
+    sum->n += other->n;
+    sum->lambda_hi += other->lambda_hi;
+    sum->lambda_lo += other->lambda_lo;
+    sum->weight_hi += other->weight_hi;
+    sum->weight_lo += other->weight_lo;
+}
+
+/* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so that
+ * the rounding depends on the total only. */
+RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
+{
+    hi += lo >> 32;
+    lo &= 0xffffffff;
+    return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
+}
+
+/* Smallest s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
+RW_HD int rw_quantise_shift(int64_t largest, int bits)
+{
+    const int64_t most = ((int64_t)1 << (bits - 1)) - 2;
+    int s = 0;
+    while ((largest >> s) > most)
+        s++;
+    return s;
+}
+
+/* (v + r mod 2^s) >> s with r random, or to nearest. `random` gives r's bits: its low s, or, for
+ * s > 32, all 32 at the top of the s (else r would be under 2^32 and the rounding biased). */
+RW_HD int32_t rw_quantise(int64_t v, int s, int nearest, uint32_t random)
+{
+    if (s == 0)
+        return (int32_t)v;
+    int64_t r;
+    if (nearest)
+        r = (int64_t)1 << (s - 1);
+    else if (s > 32)
+        r = (int64_t)random << (s - 32);
+    else
+        r = (int64_t)(random & (uint32_t)(((uint64_t)1 << s) - 1));
+    return (int32_t)((v + r) >> s);
+}
+
+/* Largest magnitude that rw_quantise can give at `bits`. */
+RW_HD int32_t rw_quantise_limit(int bits)
+{
+    return ((int32_t)1 << (bits - 1)) - 1;
+}
+
+/* Sums of a histogram cell, or of a side of a split. */
+struct rw_cell {
+    uint64_t n;
+    int64_t weight; /* newton only, else 0 */
+    int64_t lambda;
+};
+
+RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
+{
+    cell->n += other->n;
+    cell->weight += other->weight;
+    cell->lambda += other->lambda;
+}
+
+/* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
+struct rw_split_rule {
+    int newton;
+    double l2;          /* in units of n (mart) or of quantised weight (newton): k, or k w */
+    double gain_scale;  /* a power of two: gains compare across trees */
+    double weight_unit; /* real weight of a quantised weight of 1 */
+    uint64_t min_docs;
+    double min_weight, min_gain;
+};
+
+RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)
+{
+    const double q = (double)side->lambda;
+    const double d = rule->newton ? (double)side->weight : (double)side->n;
+    return q * q / (d + rule->l2);
+}
+
+RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell *side)
+{
+    if (side->n < rule->min_docs)
+        return 0;
+    return !rule->newton ||
+           (side->weight > 0 && (double)side->weight * rule->weight_unit >= rule->min_weight);
+}
+
+/* Gain of a split, or 0 if it is no candidate (a gain that counts is over min_gain >= 0).
+ * parent_gain = rw_side_gain of the whole node. */
+RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cell *left,
+                           const struct rw_cell *right, double parent_gain)
+{
+    if (!rw_side_allowed(rule, left) || !rw_side_allowed(rule, right))
+        return 0.0;
+    const double gain =
+        (rw_side_gain(rule, left) + rw_side_gain(rule, right) - parent_gain) * rule->gain_scale;
+    return gain > rule->min_gain ? gain : 0.0;
+}
+
+/* How a tree's leaves get their values. */
+struct rw_leaf_rule {
+    double rate, l2;
+    double mean_weight; /* of a training document of this tree */
+    int lambda_exponent, weight_exponent;
+};
+
+/* rate x lambda / (weight + l2 x mean weight), the denominator at least 2^-20 n w; 0 without weight. */
+RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
+{
+    const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
+    const double weight = rw_sum_real(sum->weight_hi, sum->weight_lo, rule->weight_exponent);
+    if (!(weight > 0.0))
+        return 0.0f;
+    double under = weight + rule->l2 * rule->mean_weight;
+    const double least = rw_pow2(-20) * (double)sum->n * rule->mean_weight;
+    if (under < least)
+        under = least;
+    const float value = (float)(rule->rate * lambda / under);
+    return value == 0.0f ? 0.0f : value;
+}
+
+#endif
