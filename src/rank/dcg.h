@@ -23,14 +23,18 @@ struct rw_gain_rule {
     char text[64];    /* "2^l - 1", "l", "from FILE": for the conventions line */
 };
 
-/* spec: "exp", "linear", or a file with one gain >= 0 a line, for labels 0, 1, 2, ... */
+/* spec: "exp", "linear", or a file with one gain of 0 to 2^31 a line, for labels 0, 1, 2, ...
+ * RW_ERR_IO, RW_ERR_PARSE (file:line:column). The rule is released after a failure. */
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
 void rw_gain_rule_release(struct rw_gain_rule *rule);
 
 /* gains: [n], written. A label that the rule cannot take (over 31 with exp; not whole or past the
- * table's end) is RW_ERR_DATA and names the document and the label. */
+ * table's end; negative; NaN) is RW_ERR_DATA and names the document (from 1) and the label. */
 int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const float *labels, uint32_t n,
              double *gains);
+
+/* values: [n], sorted in place by falling value; no NaN. */
+void rw_sort_falling(double *values, uint32_t n);
 
 /* Best DCG of the top `truncation` (0: all) of a query. gains: [n]; discounts: [>= n];
  * scratch: [n] doubles. Terms are added in falling order of gain. */

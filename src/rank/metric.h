@@ -23,7 +23,12 @@ struct rw_ranked_query {
     const float *label;
     const double *score;
     const double *discount; /* D(r), by position */
-    const double *ideal;    /* gains by falling order, for ndcg */
+    const double *ideal;    /* gains by falling order, for ndcg; NULL as gain */
+    const double *weight;   /* documents' weights, for means over documents; NULL: all 1 */
+    /* Position after the last document with the score of this one: the value wanted is the mean over
+     * all orders within such groups. NULL: the order given is the one that counts. */
+    const uint32_t *tie_end;
+    double *scratch;        /* [n + 1] for the function's own use */
     double max_gain;        /* largest gain of the data set, for err */
 };
 
@@ -32,8 +37,11 @@ struct rw_metric_kind {
     const char *name;
     int uses_gain, uses_relevance;
     int lower_is_better;
+    int by_document; /* the mean is over documents, not queries, and the order does not matter */
+    int root;        /* what is averaged is the metric's square */
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
-    /* The value; NaN if the query is empty for this metric (nothing relevant: no ideal). */
+    /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant: no
+     * ideal). */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *help;
 };
@@ -46,6 +54,8 @@ struct rw_metric {
 };
 /* Table, by index; NULL past the end. */
 const struct rw_metric_kind *rw_metric_kind_at(int i);
+/* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names the
+ * nearest metric. `out->name` is the canonical spelling. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
 
 /* What every evaluation needs of a data set, made once. */
@@ -56,7 +66,9 @@ struct rw_judged {
     double *gain;                 /* [n_docs]; NULL if no metric uses gains; owned */
     double *ideal;                /* [n_docs] each query's gains in falling order; NULL likewise; owned */
     double *discount;             /* [longest] D(r); owned */
-    double *weight;               /* [n_queries]; NULL: all 1; owned */
+    double *weight;               /* [n_queries]; NULL: all 1; owned. With a weight a document: the
+                                     mean of the query's documents' */
+    const double *doc_weight;     /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
     uint32_t longest;
 };
@@ -69,8 +81,13 @@ void rw_judged_release(struct rw_judged *judged);
  * then rising place, or falling place if `reversed`. order: [n]. */
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
 
-/* One metric over a set. scores: [n_docs]; per_query: [n_queries] or NULL. A weighted mean; queries
- * that do not count are left out (skip) or count 0 or 1 by `empty`. Parallel, exact. `reversed`
+/* Position after the last score equal to the one at a position; end: [n]; score: [n], falling. */
+void rw_tie_ends(const double *score, uint32_t n, uint32_t *end);
+
+/* One metric over a set. scores: [n_docs], finite; per_query: [n_queries] or NULL: the values that
+ * were averaged (roots of them where the metric is a root), NaN where a query does not count. A
+ * weighted mean, NaN if no query counts; empty queries are left out (skip) or count 0 or 1 by `empty`,
+ * whatever the metric. A value too large to average (rmse of huge scores) is RW_ERR_DATA. Parallel, exact. `reversed`
  * breaks ties by the reversed order of input (to measure how much ties matter). */
 struct rw_metric_result {
     double mean;
@@ -85,6 +102,34 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
  * a relevant document left out, ties in input order". */
 void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty,
                            enum rw_ties ties, char *buffer, size_t size);
+/* The same for these metrics: says only what touches one of them, and which labels are relevant.
+ * gains may be NULL if none uses them. */
+void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
+                            const struct rw_gain_rule *gains, enum rw_empty empty,
+                            enum rw_ties ties, char *buffer, size_t size);
+
+/* The rows' functions. */
+double rw_query_ndcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_dcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_map(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_mrr(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_err(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_precision(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_recall(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_rbp(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_rmse(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_logloss(const struct rw_metric *metric, const struct rw_ranked_query *query);
+
+/* Positions that count: the cut-off, or the whole list. */
+static inline uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
+{
+    return metric->at && metric->at < n ? metric->at : n;
+}
+/* The end of the group of positions, from `begin`, over whose orders the mean is taken. */
+static inline uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
+{
+    return query->tie_end ? query->tie_end[begin] : begin + 1;
+}
 
 #ifdef __cplusplus
 }
