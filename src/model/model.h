@@ -36,6 +36,13 @@ struct rw_model {
 /* A zeroed model; filled by the booster or a reader. */
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
 
+/* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT with
+ * what is wrong. Writers check before, readers make only such models. */
+int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
+
+/* The name of a feature; "" without one. */
+const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
+
 /* The sum of a document's leaves in tree order, in double. values as in rw_tree_leaf. */
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);

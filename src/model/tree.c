@@ -1,1 +1,112 @@
-typedef int rw_placeholder;
+#include "model/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MAX_FEATURE = 65535 };
+
+int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
+{
+    memset(tree, 0, sizeof(*tree));
+    if (n_leaves < 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a tree of %d leaves; expected 1 or more", n_leaves);
+    const size_t n_nodes = (size_t)n_leaves - 1;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, tree->left, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->right, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->feature, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->cut, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->missing_left, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->gain, n_nodes));
+    RW_TRY_OUT(RW_NEW(ctx, tree->leaf, n_nodes + 1));
+    tree->n_leaves = n_leaves;
+out:
+    if (status < 0)
+        rw_tree_release(tree);
+    return status;
+}
+
+void rw_tree_release(struct rw_tree *tree)
+{
+    rw_mem_free(tree->left);
+    rw_mem_free(tree->right);
+    rw_mem_free(tree->feature);
+    rw_mem_free(tree->cut);
+    rw_mem_free(tree->missing_left);
+    rw_mem_free(tree->gain);
+    rw_mem_free(tree->leaf);
+    memset(tree, 0, sizeof(*tree));
+}
+
+/* Marks a child of `node` as reached. Since a child's number is larger than its parent's, one pass
+ * in order of numbers sees every parent before its children, and a cycle cannot be. */
+static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node, int32_t child,
+                 const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
+{
+    const int32_t n_nodes = tree->n_leaves - 1;
+    const int is_leaf = child < 0;
+    const int32_t number = is_leaf ? ~child : child;
+    const char *kind = is_leaf ? "leaf" : "node";
+    if (number >= (is_leaf ? tree->n_leaves : n_nodes))
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its %s child is %s %d; expected one below %d",
+                       node, side, kind, number, is_leaf ? tree->n_leaves : n_nodes);
+    if (!is_leaf && number <= node)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "node %d: its %s child is node %d; expected a larger number", node, side,
+                       number);
+    uint8_t *seen = is_leaf ? &leaf_seen[number] : &node_seen[number];
+    if (*seen)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "node %d: its %s child is %s %d, which has a parent already", node, side,
+                       kind, number);
+    *seen = 1;
+    return RW_OK;
+}
+
+static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node)
+{
+    if (tree->feature[node] > MAX_FEATURE)
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: feature %u; expected at most %d", node,
+                       tree->feature[node], MAX_FEATURE);
+    if (!isfinite(tree->cut[node]))
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its cut is not a finite number", node);
+    if (!isfinite(tree->gain[node]))
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its gain is not a finite number", node);
+    if (tree->missing_left[node] > 1)
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: missing goes neither left nor right", node);
+    return RW_OK;
+}
+
+int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
+{
+    if (tree->n_leaves < 1)
+        return rw_fail(ctx, RW_ERR_FORMAT, "a tree of %d leaves; expected 1 or more",
+                       tree->n_leaves);
+    const int32_t n_nodes = tree->n_leaves - 1;
+    int status = RW_OK;
+    uint8_t *seen; /* [n_nodes] nodes, then [n_leaves] leaves */
+    RW_TRY(RW_NEW(ctx, seen, (size_t)n_nodes + (size_t)tree->n_leaves));
+    uint8_t *leaf_seen = seen + n_nodes;
+    for (int32_t i = 0; i < n_nodes; i++) {
+        if (i > 0 && !seen[i]) {
+            status = rw_fail(ctx, RW_ERR_FORMAT, "node %d: no earlier node has it as a child", i);
+            goto out;
+        }
+        RW_TRY_OUT(check_node(ctx, tree, i));
+        RW_TRY_OUT(reach(ctx, tree, i, tree->left[i], "left", seen, leaf_seen));
+        RW_TRY_OUT(reach(ctx, tree, i, tree->right[i], "right", seen, leaf_seen));
+    }
+    for (int32_t i = 0; i < tree->n_leaves; i++) {
+        if (n_nodes > 0 && !leaf_seen[i])
+            status = rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: no node has it as a child", i);
+        else if (!isfinite(tree->leaf[i]))
+            status = rw_fail(ctx, RW_ERR_FORMAT, "leaf %d: not a finite number", i);
+        if (status < 0)
+            goto out;
+    }
+out:
+    rw_mem_free(seen);
+    return status;
+}
