@@ -1,1 +1,49 @@
-typedef int rw_placeholder;
+#include "model/model.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum { N_FEATURE_IDS = 65536 };
+
+static int by_falling_gain(const void *a, const void *b)
+{
+    const struct rw_feature_use *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return x->feature < y->feature ? -1 : x->feature > y->feature;
+}
+
+/* Gains are added in the order of trees and nodes, so that the sums are the same everywhere. */
+static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
+{
+    for (int32_t i = 0; i < model->n_trees; i++) {
+        const struct rw_tree *tree = &model->tree[i];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            struct rw_feature_use *use = &uses[tree->feature[node] % N_FEATURE_IDS];
+            use->n_splits++;
+            use->gain += tree->gain[node];
+        }
+    }
+}
+
+int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room)
+{
+    struct rw_feature_use *all;
+    RW_TRY(RW_NEW(NULL, all, N_FEATURE_IDS));
+    add_up(model, all);
+    int n = 0;
+    for (uint32_t f = 0; f < N_FEATURE_IDS; f++) {
+        if (all[f].n_splits == 0)
+            continue;
+        all[n] = all[f];
+        all[n].feature = f;
+        all[n].name = rw_model_feature_name(model, f);
+        n++;
+    }
+    qsort(all, (size_t)n, sizeof(*all), by_falling_gain);
+    for (int i = 0; i < n && i < room; i++)
+        uses[i] = all[i];
+    rw_mem_free(all);
+    return n;
+}

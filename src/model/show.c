@@ -1,1 +1,148 @@
-typedef int rw_placeholder;
+/* A tree for people: indented text, or the dot language. */
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/model.h"
+
+enum {
+    /* Deeper nodes are not moved further right: the text of a tree that is a chain would grow with
+     * the square of its leaves. */
+    MAX_INDENT = 40
+};
+
+/* Shortest decimals that read back as the same float or double. The caller has set the "C" locale
+ * (io's own functions lie in a layer that this one does not see). */
+static const char *float_text(float value, char *buffer, size_t size)
+{
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(buffer, size, "%.*g", digits, (double)value + 0.0); /* -0 as 0 */
+        if (strtof(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+static const char *double_text(double value, char *buffer, size_t size)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value + 0.0);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+/* A name without what would break a line or, in dot, the label's quotes. */
+static void print_name(FILE *out, const char *name, int dot)
+{
+    for (; *name; name++) {
+        const unsigned char c = (unsigned char)*name;
+        if (dot && (c == '"' || c == '\\'))
+            fputc('\\', out);
+        fputc(c < 32 || c == 127 ? '?' : c, out);
+    }
+}
+
+static void print_feature(FILE *out, const struct rw_model *model, uint32_t feature, int dot)
+{
+    const char *name = rw_model_feature_name(model, feature);
+    fprintf(out, "feature %u", feature);
+    if (*name) {
+        fputs(" (", out);
+        print_name(out, name, dot);
+        fputc(')', out);
+    }
+}
+
+struct pending {
+    int32_t child; /* as in rw_tree */
+    int32_t depth;
+    const char *side;
+};
+
+static void show_text(const struct rw_model *model, const struct rw_tree *tree,
+                      struct pending *stack, FILE *out)
+{
+    char cut[32], gain[32];
+    size_t n = 0;
+    stack[n++] = (struct pending){tree->n_leaves == 1 ? ~0 : 0, 0, ""};
+    while (n > 0) {
+        const struct pending at = stack[--n];
+        fprintf(out, "%*s%s", 2 * (at.depth < MAX_INDENT ? at.depth : MAX_INDENT), "", at.side);
+        if (at.child < 0) {
+            fprintf(out, "leaf %d: %s\n", ~at.child,
+                    float_text(tree->leaf[~at.child], cut, sizeof(cut)));
+            continue;
+        }
+        const int32_t i = at.child;
+        fprintf(out, "node %d: ", i);
+        print_feature(out, model, tree->feature[i], 0);
+        fprintf(out, " <= %s, missing %s, gain %s\n", float_text(tree->cut[i], cut, sizeof(cut)),
+                tree->missing_left[i] ? "left" : "right",
+                double_text(tree->gain[i], gain, sizeof(gain)));
+        stack[n++] = (struct pending){tree->right[i], at.depth + 1, "right: "};
+        stack[n++] = (struct pending){tree->left[i], at.depth + 1, "left: "};
+    }
+}
+
+static void dot_edge(FILE *out, int32_t node, int32_t child, const char *side, int missing)
+{
+    fprintf(out, "    node%d -> %s%d [label=\"%s%s\"];\n", node, child < 0 ? "leaf" : "node",
+            child < 0 ? ~child : child, side, missing ? ", missing" : "");
+}
+
+static void show_dot(const struct rw_model *model, const struct rw_tree *tree, int number,
+                     FILE *out)
+{
+    char cut[32], gain[32];
+    fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number);
+    for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
+        fprintf(out, "    node%d [label=\"", i);
+        print_feature(out, model, tree->feature[i], 1);
+        fprintf(out, "\\n<= %s\\ngain %s\"];\n", float_text(tree->cut[i], cut, sizeof(cut)),
+                double_text(tree->gain[i], gain, sizeof(gain)));
+    }
+    for (int32_t i = 0; i < tree->n_leaves; i++)
+        fprintf(out, "    leaf%d [label=\"leaf %d\\n%s\", shape=ellipse];\n", i, i,
+                float_text(tree->leaf[i], cut, sizeof(cut)));
+    for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
+        dot_edge(out, i, tree->left[i], "left", tree->missing_left[i]);
+        dot_edge(out, i, tree->right[i], "right", !tree->missing_left[i]);
+    }
+    fputs("}\n", out);
+}
+
+int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot, FILE *out)
+{
+    if (model->n_trees == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; the model has none", tree);
+    if (tree < 0 || tree >= model->n_trees)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
+                       model->n_trees - 1);
+    const struct rw_tree *shown = &model->tree[tree];
+    struct pending *stack; /* one entry a level and one more: never above the number of leaves */
+    RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
+    /* Of this thread only: a host program's locale may write 0,5. */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    errno = 0;
+    if (dot) {
+        show_dot(model, shown, tree, out);
+    } else {
+        fprintf(out, "tree %d: %d %s\n", tree, shown->n_leaves,
+                shown->n_leaves == 1 ? "leaf" : "leaves");
+        show_text(model, shown, stack, out);
+    }
+    const int failed = fflush(out) != 0 || ferror(out);
+    const int reason = errno;
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    rw_mem_free(stack);
+    return failed ? rw_fail(ctx, RW_ERR_IO, "cannot write tree %d: %s", tree, strerror(reason))
+                  : RW_OK;
+}
