@@ -1,0 +1,169 @@
+#!/bin/sh
+# Builds Rankwood in every way that matters and passes every test, from a clean clone, with nothing
+# installed. What cannot run here is skipped and says so. The last line is
+# 'N passed, M failed, K skipped'; exit 1 if M is not 0.
+#
+#   sh tests/run.sh [STAGE]...        stages: release sanitizers same_bytes fuzz cuda; all by default
+#
+# RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
+# RANKWOOD_BUILDS where the builds go; default build-tests in the tree
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 120
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
+cd "$root" || exit 2
+builds=${RANKWOOD_BUILDS:-$root/build-tests}
+export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
+stages=${*:-release sanitizers same_bytes fuzz cuda}
+mkdir -p "$builds" || exit 2
+results=$builds/results
+: >"$results"
+export LC_ALL=C
+unset CFLAGS LDFLAGS CC OMP_NUM_THREADS MAKEFLAGS 2>/dev/null
+
+note() {
+    printf '%s\n' "$*"
+}
+result() { # a line that begins with ok, not ok or skip
+    printf '%s\n' "$1" >>"$results"
+    case $1 in
+    ok*) ;;
+    *) note "  $1" ;;
+    esac
+}
+number_of() { # ok | not ok | skip
+    grep -c "^$1" "$results"
+}
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# Runs a command with its output in a log; shows the log's end if it fails.
+quietly() { # log command...
+    log=$1
+    shift
+    "$@" >"$log" 2>&1 && return 0
+    note "  failed: $*"
+    tail -n 60 "$log" | sed 's/^/    /'
+    return 1
+}
+
+configure() { # folder, options...: sets up, or brings up to date
+    folder=$1
+    shift
+    again=
+    [ -f "$folder/build.ninja" ] && again=--reconfigure
+    quietly "$folder.setup.log" meson setup $again "$folder" "$root" "$@"
+}
+build() { # folder targets...
+    folder=$1
+    shift
+    quietly "$folder.build.log" ninja -C "$folder" "$@"
+}
+
+meson_tests() { # prefix folder, options of meson test...
+    prefix=$1 folder=$2
+    shift 2
+    rm -f "$folder/meson-logs/testlog.json"
+    meson test -C "$folder" --no-rebuild --print-errorlogs "$@" >"$folder.test.log" 2>&1
+    status=$?
+    before=$(number_of 'not ok')
+    python3 tests/count.py "$folder" "$prefix" >"$folder.count" ||
+        echo "not ok $prefix: no results" >>"$folder.count"
+    while IFS= read -r line; do
+        result "$line"
+    done <"$folder.count"
+    if [ "$status" != 0 ] && [ "$(number_of 'not ok')" = "$before" ]; then
+        result "not ok $prefix: meson test exits with $status"
+    fi
+    [ "$(number_of 'not ok')" = "$before" ] || sed 's/^/    /' "$folder.test.log"
+}
+
+# A script that prints ok, not ok and skip lines.
+script() { # name command...
+    name=$1
+    shift
+    "$@" >"$builds/$name.log" 2>&1
+    status=$?
+    before=$(number_of 'not ok')
+    grep '^\(ok\|not ok\|skip\) ' "$builds/$name.log" >"$builds/$name.count"
+    while IFS= read -r line; do
+        result "$line"
+    done <"$builds/$name.count"
+    if [ ! -s "$builds/$name.count" ] || { [ "$status" != 0 ] && [ "$(number_of 'not ok')" = "$before" ]; }; then
+        result "not ok $name: exits with $status"
+    fi
+    [ "$(number_of 'not ok')" = "$before" ] || tail -n 60 "$builds/$name.log" | sed 's/^/    /'
+}
+
+stage_release() {
+    if CC=gcc configure "$builds/release" --buildtype=release && build "$builds/release"; then
+        result "ok release: builds"
+        meson_tests release "$builds/release"
+    else
+        result "not ok release: does not build"
+    fi
+}
+
+stage_sanitizers() {
+    if CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
+        -Dcuda=disabled -Db_sanitize=address,undefined && build "$builds/sanitizers"; then
+        result "ok sanitizers: builds"
+        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4
+    else
+        result "not ok sanitizers: does not build"
+    fi
+}
+
+stage_same_bytes() {
+    script same_bytes sh tests/same_bytes.sh "$builds"
+}
+
+stage_fuzz() {
+    if ! has clang; then
+        result "skip fuzz: no clang here"
+        return
+    fi
+    printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return !d + (n == 0) > 2; }\n' \
+        >"$builds/fuzz_probe.c"
+    if ! clang -fsanitize=fuzzer,address "$builds/fuzz_probe.c" -o "$builds/fuzz_probe" 2>/dev/null; then
+        result "skip fuzz: clang here has no libFuzzer"
+    elif ! CC=clang configure "$builds/fuzz" --buildtype=debugoptimized -Dfuzz=true -Dtests=disabled \
+        -Dcuda=disabled -Db_sanitize=address,undefined -Db_lundef=false; then
+        result "not ok fuzz: cannot be configured"
+    elif ! build "$builds/fuzz"; then
+        result "not ok fuzz: does not build"
+    else
+        script fuzz sh tests/fuzz/run.sh "$builds/fuzz" "${FUZZ_SECONDS:-120}" "$builds/fuzz-found"
+    fi
+}
+
+stage_cuda() {
+    script cuda_option sh tests/cuda_option.sh "$builds"
+}
+
+sh tests/install_deps.sh test || {
+    note "not ok: what a build needs is missing and could not be installed"
+    note "0 passed, 1 failed, 0 skipped"
+    exit 1
+}
+[ -d "$RANKWOOD_DATA" ] || note "note: no folder '$RANKWOOD_DATA': tests on real data are skipped"
+
+started=$(date +%s)
+for stage in $stages; do
+    case $stage in
+    release | sanitizers | same_bytes | fuzz | cuda) ;;
+    *)
+        note "no stage '$stage'"
+        exit 2
+        ;;
+    esac
+    note "stage $stage"
+    at=$(date +%s)
+    passed=$(number_of ok) failed=$(number_of 'not ok') skipped=$(number_of skip)
+    "stage_$stage"
+    note "  $(($(number_of ok) - passed)) passed, $(($(number_of 'not ok') - failed)) failed," \
+        "$(($(number_of skip) - skipped)) skipped in $(($(date +%s) - at)) s"
+done
+note "all stages took $(($(date +%s) - started)) s; logs are in $builds"
+note "$(number_of ok) passed, $(number_of 'not ok') failed, $(number_of skip) skipped"
+[ "$(number_of 'not ok')" = 0 ]

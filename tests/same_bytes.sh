@@ -1,0 +1,195 @@
+#!/bin/sh
+# One model, any threads: the same data, parameters and seed must give the same model file, whatever
+# the engine, the number of threads, the form of the input and the compiler. Every comparison is cmp.
+# Then a pinned run: its hashes and figures stand in same_bytes.pin, so that a change that moves
+# models has to say so (--pin writes them anew).
+#
+#   sh tests/same_bytes.sh BUILDS          builds what it needs in BUILDS/bytes-*
+#   sh tests/same_bytes.sh --pin BUILDS    prints the pin of this tree
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+pin=0
+[ "$1" = --pin ] && pin=1 && shift
+mkdir -p "$1" && builds=$(cd "$1" && pwd) || exit 2
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 2
+unset CFLAGS LDFLAGS CC OMP_NUM_THREADS 2>/dev/null
+export LC_ALL=C
+failed=0
+
+no() {
+    echo "not ok same_bytes: $*"
+    failed=1
+}
+
+# --- builds: only the program
+build() { # name compiler options...; sets $program
+    name=$1 compiler=$2
+    shift 2
+    again=
+    [ -f "$builds/bytes-$name/build.ninja" ] && again=--reconfigure
+    program=$builds/bytes-$name/src/cli/rankwood
+    CC=$compiler meson setup $again "$builds/bytes-$name" "$root" -Dtests=disabled -Dcuda=disabled \
+        "$@" >"$builds/bytes-$name.log" 2>&1 &&
+        ninja -C "$builds/bytes-$name" src/cli/rankwood >>"$builds/bytes-$name.log" 2>&1
+}
+build gcc-O3 gcc --buildtype=release || {
+    tail -n 30 "$builds/bytes-gcc-O3.log"
+    no "gcc -O3 does not build"
+    exit 1
+}
+base=$program
+
+# --- data: two shapes, one narrow and dense, one wide with absent features
+"$base" synth --shape letor --queries 150 --seed 7 -o train.txt &&
+    "$base" synth --shape letor --queries 60 --seed 8 -o valid.txt &&
+    "$base" synth --shape istella --queries 12 --seed 9 -o wide.txt &&
+    "$base" synth --shape mslr30k --queries 20 --seed 10 -o mid.txt || {
+    no "synth fails"
+    exit 1
+}
+
+# Four runs that between them use every part of training that could depend on order.
+run_of() { # name -> arguments after the training data
+    case $1 in
+    mart) echo "--valid valid.txt --rounds 20 --min-docs 5" ;;
+    newton) echo "--valid valid.txt --rounds 12 --split newton --grow levels --depth 6 --min-docs 3 --bits 12
+        --rounding nearest --sample-queries 0.7 --sample-features 0.6 --absent missing --bins 1024
+        --truncation none --norm off" ;;
+    wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
+    residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse" ;;
+    esac
+}
+data_of() {
+    case $1 in
+    wide) echo wide.txt ;;
+    residual) echo mid.txt ;;
+    *) echo train.txt ;;
+    esac
+}
+train() { # program run data model options...
+    one=$1 run=$2 data=$3 model=$4
+    shift 4
+    rm -f "$model"
+    "$one" train $data $(run_of "$run") --quiet -o "$model" "$@" 2>"$model.err" || {
+        echo "train $run $*: $(head -n 3 "$model.err")"
+        return 1
+    }
+}
+same() { # what model: compares it with the first one of the same run
+    run=$1 what=$2 model=$3
+    if cmp "$run.model" "$model"; then
+        echo "ok same_bytes: $run: $what"
+    else
+        no "$run: $what"
+    fi
+}
+
+for run in mart newton wide residual; do
+    train "$base" "$run" "$(data_of "$run")" "$run.model" --device cpu --threads 1 || {
+        no "$run does not train"
+        exit 1
+    }
+    [ "$(wc -c <"$run.model")" -gt 1000 ] || no "$run: a model of $(wc -c <"$run.model") bytes"
+done
+cmp -s mart.model newton.model && no "two different runs give one model: nothing is compared"
+
+# --- the pinned run
+sum() {
+    sha256sum "$1" | cut -d' ' -f1
+}
+"$base" eval valid.txt --model mart.model --metric ndcg@10 --json >eval.json 2>/dev/null
+{
+    echo "# What tests/same_bytes.sh must find; 'sh tests/same_bytes.sh --pin BUILDS' prints it anew."
+    for file in train.txt valid.txt wide.txt mid.txt mart.model newton.model wide.model residual.model; do
+        echo "$file $(sum $file)"
+    done
+    echo "ndcg@10 $(tr -d ' \n' <eval.json | sed -n 's/.*"mean":\([-0-9.e]*\).*/\1/p')"
+} >pin
+if [ "$pin" = 1 ]; then
+    cat pin
+    exit 0
+fi
+if diff "$root/tests/same_bytes.pin" pin; then
+    echo "ok same_bytes: the pinned runs"
+else
+    no "the pinned runs moved: if models are meant to change, write tests/same_bytes.pin anew and say so"
+fi
+
+# --- engines and threads
+for run in mart newton wide residual; do
+    data=$(data_of "$run")
+    for way in 'cpu 2' 'cpu 7' 'ref 1' 'sim 1' 'sim 7'; do
+        set -- $way
+        if train "$base" "$run" "$data" other --device "$1" --threads "$2"; then
+            same "$run" "--device $1, $2 threads" other
+        else
+            no "$run: --device $1, $2 threads: fails"
+        fi
+    done
+done
+
+# --- forms of input. The files are cut between queries.
+forms() { # run: makes t.gz t2.gz t.rwb t[123].txt of the run's data
+    gzip -c "$1" >t.gz
+    "$base" bin "$1" -o t.rwb 2>bin.err || no "bin fails: $(head -n 3 bin.err)"
+    rm -f t1.txt t2.txt t3.txt
+    awk '{ if ($2 != last) n++; last = $2; print > ("t" (n < 4 ? 1 : n < 9 ? 2 : 3) ".txt") }' "$1"
+    { head -n 50 "$1" | gzip -c; tail -n +51 "$1" | gzip -c; } >t2.gz
+}
+for run in mart newton wide; do
+    data=$(data_of "$run")
+    forms "$data"
+    cat t1.txt t2.txt t3.txt | cmp - "$data" || no "the three files are not the one file"
+    for form in 't.gz' 't2.gz' 't.rwb' 't1.txt t2.txt t3.txt'; do
+        if train "$base" "$run" "$form" other --threads 2; then
+            same "$run" "from $form" other
+        else
+            no "$run: from $form: fails"
+        fi
+    done
+    if train "$base" "$run" - other --threads 2 <"$data"; then
+        same "$run" "from standard input" other
+    else
+        no "$run: from standard input: fails"
+    fi
+    if train "$base" "$run" - other --threads 2 <t.gz; then
+        same "$run" "from gzip on standard input" other
+    else
+        no "$run: from gzip on standard input: fails"
+    fi
+done
+
+# --- compilers: models, and what goes in and comes out
+"$base" predict mart.model valid.txt -o scores 2>/dev/null || no "predict fails"
+for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc_args=-march=native' \
+    'clang clang --buildtype=release' 'clang-native clang --buildtype=release -Dc_args=-march=native'; do
+    set -- $way
+    name=$1
+    if ! command -v "$2" >/dev/null 2>&1; then
+        echo "skip same_bytes: $name: no $2 here"
+        continue
+    fi
+    if ! build "$@"; then
+        if [ "$2" = clang ] && grep -q 'OpenMP' "$builds/bytes-$name.log" &&
+            ! grep -q 'OpenMP found: YES' "$builds/bytes-$name.log"; then
+            echo "skip same_bytes: $name: clang has no OpenMP here"
+        else
+            tail -n 30 "$builds/bytes-$name.log"
+            no "$name does not build"
+        fi
+        continue
+    fi
+    for run in mart newton wide residual; do
+        if train "$program" "$run" "$(data_of "$run")" other --threads 2 --device cpu; then
+            same "$run" "$name" other
+        else
+            no "$run: $name: fails"
+        fi
+    done
+    "$program" synth --shape istella --queries 12 --seed 9 -o other.txt && cmp other.txt wide.txt &&
+        echo "ok same_bytes: synth: $name" || no "synth: $name"
+    "$program" predict mart.model valid.txt -o other.scores 2>/dev/null && cmp scores other.scores &&
+        echo "ok same_bytes: predict: $name" || no "predict: $name"
+done
+exit "$failed"
