@@ -9,10 +9,10 @@ found=$(mktemp) && trap 'rm -f "$found"' EXIT
 
 # The files of the tree: git's where there is a repository, else all but build folders.
 tree_files() {
-    if [ -e .git ]; then
+    if [ -e .git ] && git ls-files >/dev/null 2>&1; then
         git ls-files --cached --others --exclude-standard
     else
-        find . -type f ! -path './build*' | sed 's|^\./||'
+        find . -type f ! -path './build*' ! -path './.git/*' ! -name '*.pyc' | sed 's|^\./||'
     fi | while read -r file; do
         [ -f "$file" ] && printf '%s\n' "$file"
     done

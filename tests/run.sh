@@ -133,7 +133,7 @@ stage_fuzz() {
     elif ! build "$builds/fuzz"; then
         result "not ok fuzz: does not build"
     else
-        script fuzz sh tests/fuzz/run.sh "$builds/fuzz" "${FUZZ_SECONDS:-120}" "$builds/fuzz-found"
+        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-120}" "$builds/fuzz-found"
     fi
 }
 

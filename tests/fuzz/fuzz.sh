@@ -3,7 +3,7 @@
 # saved inputs. An input that crashes, leaks, hangs or eats memory is left in FOUND (default: the
 # build's folder) and makes this fail; save it in corpus/<name>/ once it is mended.
 #
-#   sh tests/fuzz/run.sh BUILD SECONDS [FOUND]
+#   sh tests/fuzz/fuzz.sh BUILD SECONDS [FOUND]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
