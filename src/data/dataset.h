@@ -101,6 +101,9 @@ int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char 
 int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
                    const uint16_t *features, const float *values, size_t n, const char *comment,
                    size_t comment_bytes);
+/* Adds documents [begin, end) of a data set, with their queries and comments. */
+int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
+                    const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
 /* One dataset of several builders in order. A query that ends one builder and begins the next under
  * the same id is one query. The builders are emptied. Columns are made in parallel; a column is
  * dense when that takes no more memory. */

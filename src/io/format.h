@@ -9,6 +9,30 @@
 extern "C" {
 #endif
 
+struct rw_input;
+struct rw_seen;
+struct rw_builder_list;
+
+/* A format of data files. A reader gives a file's documents piece by piece, as builders. */
+struct rw_format {
+    const char *name;
+    int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file that begins so is mine */
+    /* input is borrowed until close; seen (borrowed) notices queries that come back, NULL: do not */
+    int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
+    /* Adds the next builders to the list; *more is 0 at the end. */
+    int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
+    void (*close)(void *state);
+    /* NULL: none; else the whole file at once, better than from its pieces */
+    int (*whole)(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);
+};
+/* The format of a file; never NULL, for what is nothing else is taken for text. */
+const struct rw_format *rw_format_of(const struct rw_input *input);
+/* The files are at least one, and standard input at most once. */
+int rw_format_check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths);
+/* The note about decimals beyond float's range, if there were any. */
+void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
+extern const struct rw_format rw_format_letor, rw_format_cache;
+
 /* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
  * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
  * Returns the first byte not read, or NULL if there is no number at `text`. A magnitude beyond float's

@@ -1,1 +1,300 @@
-typedef int rw_placeholder;
+#include "io/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+
+enum { RAW_BYTES = 1 << 18, HEAD_BYTES = 64 };
+
+struct rw_input {
+    char *name; /* owned */
+    int fd;     /* -1: bytes in memory */
+    int close_fd;
+    const unsigned char *memory; /* borrowed */
+    size_t memory_left;
+    unsigned char *raw; /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
+    size_t raw_at, raw_n;
+    uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
+    int raw_end;         /* the file has no more */
+    int gzip;
+    int stream_open; /* `stream` is inside a member */
+    int stream_made;
+    z_stream stream;
+    int failed; /* status to give on the next call */
+    char error[1024];
+};
+
+const char *rw_input_name(const struct rw_input *input)
+{
+    return input->name;
+}
+
+static int fail_later(struct rw_input *input, int status, const char *what, const char *why)
+{
+    input->failed = status;
+    snprintf(input->error, sizeof(input->error), "%s'%s': %s", what, input->name, why);
+    return status;
+}
+
+/* Fetches raw bytes behind those not yet used; at the end sets raw_end. */
+static int fetch(struct rw_input *input)
+{
+    if (input->raw_at == input->raw_n)
+        input->raw_at = input->raw_n = 0;
+    const size_t room = RAW_BYTES - input->raw_n;
+    if (input->raw_end || room == 0)
+        return RW_OK;
+    if (input->fd < 0) {
+        const size_t n = input->memory_left < room ? input->memory_left : room;
+        if (n)
+            memcpy(input->raw + input->raw_n, input->memory, n);
+        input->memory += n;
+        input->memory_left -= n;
+        input->raw_n += n;
+        input->n_raw_read += n;
+        input->raw_end = input->memory_left == 0;
+        return RW_OK;
+    }
+    ssize_t n;
+    do {
+        n = read(input->fd, input->raw + input->raw_n, room);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return fail_later(input, RW_ERR_IO, "cannot read ", strerror(errno));
+    input->raw_n += (size_t)n;
+    input->n_raw_read += (size_t)n;
+    input->raw_end = n == 0;
+    return RW_OK;
+}
+
+/* What begins a gzip file: the two magic bytes. */
+static int open_content(struct rw_ctx *ctx, struct rw_input *input)
+{
+    RW_TRY(RW_NEW_RAW(ctx, input->raw, RAW_BYTES));
+    while (input->raw_n < HEAD_BYTES && !input->raw_end) {
+        if (fetch(input) < 0)
+            return rw_fail(ctx, input->failed, "%s", input->error);
+    }
+    input->gzip = input->raw_n >= 2 && input->raw[0] == 0x1f && input->raw[1] == 0x8b;
+    return RW_OK;
+}
+
+int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
+{
+    struct rw_input *input;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, input, 1));
+    const int is_stdin = strcmp(path, "-") == 0;
+    input->fd = -1;
+    RW_TRY_OUT(rw_mem_copy_text(ctx, &input->name, is_stdin ? "standard input" : path));
+    input->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    input->close_fd = !is_stdin;
+    if (input->fd < 0) {
+        status = rw_fail(ctx, RW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    RW_TRY_OUT(open_content(ctx, input));
+    *out = input;
+    return RW_OK;
+out:
+    rw_input_close(input);
+    return status;
+}
+
+int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data, size_t n_bytes,
+                         struct rw_input **out)
+{
+    struct rw_input *input;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, input, 1));
+    input->fd = -1;
+    input->memory = data;
+    input->memory_left = n_bytes;
+    RW_TRY_OUT(rw_mem_copy_text(ctx, &input->name, name));
+    RW_TRY_OUT(open_content(ctx, input));
+    *out = input;
+    return RW_OK;
+out:
+    rw_input_close(input);
+    return status;
+}
+
+void rw_input_close(struct rw_input *input)
+{
+    if (!input)
+        return;
+    if (input->stream_made)
+        inflateEnd(&input->stream);
+    if (input->fd >= 0 && input->close_fd)
+        close(input->fd);
+    rw_mem_free(input->raw);
+    rw_mem_free(input->name);
+    rw_mem_free(input);
+}
+
+const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes)
+{
+    *n_bytes = input->raw_n < HEAD_BYTES ? input->raw_n : HEAD_BYTES;
+    return input->raw;
+}
+
+static size_t read_plain(struct rw_input *input, unsigned char *buffer, size_t room)
+{
+    size_t n = 0;
+    while (n < room) {
+        if (input->raw_at == input->raw_n) {
+            if (input->raw_end || fetch(input) < 0 || input->raw_n == 0)
+                break;
+        }
+        const size_t have = input->raw_n - input->raw_at;
+        const size_t take = have < room - n ? have : room - n;
+        memcpy(buffer + n, input->raw + input->raw_at, take);
+        input->raw_at += take;
+        n += take;
+    }
+    return n;
+}
+
+/* Begins the next member, if there is one. 1: begun, 0: the file ends, negative: failed. */
+static int next_member(struct rw_input *input)
+{
+    while (input->raw_n - input->raw_at < 2 && !input->raw_end) {
+        if (input->raw_at > 0) {
+            memmove(input->raw, input->raw + input->raw_at, input->raw_n - input->raw_at);
+            input->raw_n -= input->raw_at;
+            input->raw_at = 0;
+        }
+        if (fetch(input) < 0)
+            return input->failed;
+    }
+    if (input->raw_at == input->raw_n)
+        return 0;
+    if (input->raw_n - input->raw_at < 2 || input->raw[input->raw_at] != 0x1f ||
+        input->raw[input->raw_at + 1] != 0x8b) {
+        char why[96];
+        snprintf(why, sizeof(why), "bytes that are not gzip follow the gzip data, from byte %llu",
+                 (unsigned long long)(input->n_raw_read - (input->raw_n - input->raw_at)));
+        return fail_later(input, RW_ERR_FORMAT, "cannot unpack ", why);
+    }
+    int z;
+    if (input->stream_made) {
+        z = inflateReset(&input->stream);
+    } else {
+        z = inflateInit2(&input->stream, 15 + 16);
+        input->stream_made = z == Z_OK;
+    }
+    if (z != Z_OK)
+        return fail_later(input, RW_ERR_MEMORY, "cannot unpack ", "out of memory");
+    input->stream_open = 1;
+    return 1;
+}
+
+static size_t read_gzip(struct rw_input *input, unsigned char *buffer, size_t room)
+{
+    size_t n = 0;
+    while (n < room) {
+        if (!input->stream_open && next_member(input) <= 0)
+            break;
+        if (input->raw_at == input->raw_n && !input->raw_end && fetch(input) < 0)
+            break;
+        const size_t take = room - n < (1u << 30) ? room - n : 1u << 30;
+        input->stream.next_in = input->raw + input->raw_at;
+        input->stream.avail_in = (uInt)(input->raw_n - input->raw_at);
+        input->stream.next_out = buffer + n;
+        input->stream.avail_out = (uInt)take;
+        const int at_end = input->raw_end && input->raw_at == input->raw_n;
+        const int z = inflate(&input->stream, Z_NO_FLUSH);
+        input->raw_at = input->raw_n - input->stream.avail_in;
+        n += take - input->stream.avail_out;
+        if (z == Z_STREAM_END) {
+            input->stream_open = 0;
+        } else if (z == Z_BUF_ERROR || z == Z_OK) {
+            if (at_end && input->stream.avail_out > 0) {
+                fail_later(input, RW_ERR_FORMAT, "cannot unpack ", "the gzip data is cut short");
+                break;
+            }
+        } else {
+            fail_later(input, z == Z_MEM_ERROR ? RW_ERR_MEMORY : RW_ERR_FORMAT, "cannot unpack ",
+                       z == Z_MEM_ERROR ? "out of memory" : "the gzip data is damaged");
+            break;
+        }
+    }
+    return n;
+}
+
+int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
+                  size_t *got)
+{
+    *got = 0;
+    if (!input->failed)
+        *got = input->gzip ? read_gzip(input, buffer, room) : read_plain(input, buffer, room);
+    if (*got == 0 && input->failed)
+        return rw_fail(ctx, input->failed, "%s", input->error);
+    return RW_OK;
+}
+
+int rw_input_map(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes)
+{
+    struct stat info;
+    *data = NULL;
+    if (input->fd >= 0 && input->close_fd && fstat(input->fd, &info) == 0 &&
+        S_ISREG(info.st_mode) && info.st_size > 0) {
+        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, input->fd, 0);
+        if (map != MAP_FAILED) {
+            *data = map;
+            *n_bytes = (size_t)info.st_size;
+            return RW_OK;
+        }
+    }
+    size_t room = RAW_BYTES, n = 0;
+    unsigned char *map =
+        mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    while (map != MAP_FAILED) {
+        const size_t got = read_plain(input, map + n, room - n);
+        n += got;
+        if (n < room)
+            break;
+        unsigned char *bigger = mremap(map, room, room * 2, MREMAP_MAYMOVE);
+        if (bigger == MAP_FAILED)
+            munmap(map, room);
+        map = bigger;
+        room *= 2;
+    }
+    if (map == MAP_FAILED)
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
+    if (input->failed || n == 0) {
+        munmap(map, room);
+        return input->failed ? rw_fail(ctx, input->failed, "%s", input->error)
+                             : rw_fail(ctx, RW_ERR_FORMAT, "'%s' is empty", input->name);
+    }
+    *data = mremap(map, room, n, 0); /* shrinks in place, so that munmap(n) frees all */
+    *n_bytes = n;
+    return RW_OK;
+}
+
+int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes)
+{
+    size_t room = 0, n = 0, got;
+    int status;
+    *text = NULL;
+    do {
+        RW_TRY_OUT(RW_GROW(ctx, *text, room, n + (1 << 16)));
+        RW_TRY_OUT(rw_input_read(ctx, input, *text + n, room - n - 1, &got));
+        n += got;
+    } while (n == room - 1 || got > 0);
+    (*text)[n] = 0;
+    *n_bytes = n;
+    return RW_OK;
+out:
+    rw_mem_free(*text);
+    *text = NULL;
+    return status;
+}

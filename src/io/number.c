@@ -1,1 +1,362 @@
-typedef int rw_placeholder;
+/* Decimal text to the nearest float or double and back, whatever the locale.
+ *
+ * A float is first computed in double. That takes at most three roundings (digits, power of ten,
+ * product), each of 2^-53 relative, so it is within 4 units in the last place of the true value.
+ * The float nearest to the true value is then known, unless the double lies that close to the
+ * middle of two floats, or outside the normal floats; only those few texts go to strtof in the C
+ * locale. */
+#include "io/format.h"
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_POWER = 70,
+    EXACT_POWER = 22,  /* 10^22 is the largest power of ten that a double holds exactly */
+    EXACT_DIGITS = 19, /* decimal digits that always fit 64 bits */
+    /* Beyond these many digits the rest only says "a little more": the middle of two floats has at
+     * most 113 significant digits, of two doubles 768. */
+    FLOAT_DIGITS = 120,
+    DOUBLE_DIGITS = 780
+};
+
+#define EXPONENT_LIMIT INT64_C(100000000000000000)
+
+static const double power_of_ten[MOST_POWER + 1] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14,
+    1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29,
+    1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44,
+    1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59,
+    1e60, 1e61, 1e62, 1e63, 1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70};
+
+/* digits x 10^exponent, and where the digits stand for a second, longer look. */
+struct decimal {
+    uint64_t digits;
+    int64_t exponent;
+    int64_t written_exponent; /* what stood after 'e' */
+    int negative;
+    int cut;                  /* nonzero digits did not fit into `digits` */
+    const char *first, *last; /* digits and point, as written */
+};
+
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static inline int is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* More digits than 64 bits hold: the first 19 significant ones. */
+static void scan_long(struct decimal *d)
+{
+    int n_kept = 0, in_fraction = 0;
+    uint64_t digits = 0;
+    int64_t exponent = 0;
+    for (const char *p = d->first; p < d->last; p++) {
+        if (*p == '.') {
+            in_fraction = 1;
+            continue;
+        }
+        if (n_kept < EXACT_DIGITS) {
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            n_kept += digits != 0;
+            exponent -= in_fraction;
+        } else {
+            exponent += !in_fraction;
+            d->cut |= *p != '0';
+        }
+    }
+    d->digits = digits;
+    d->exponent = exponent + d->written_exponent;
+}
+
+static const char *scan_exponent(const char *p, const char *end, int64_t *exponent)
+{
+    const char *q = p + 1;
+    int negative = 0;
+    if (q < end && (*q == '-' || *q == '+'))
+        negative = *q++ == '-';
+    if (q == end || !is_digit(*q))
+        return p;
+    int64_t e = 0;
+    for (; q < end && is_digit(*q); q++) {
+        if (e < EXPONENT_LIMIT)
+            e = e * 10 + (*q - '0');
+    }
+    *exponent = negative ? -e : e;
+    return q;
+}
+
+static inline const char *scan(const char *p, const char *end, struct decimal *d)
+{
+    d->negative = 0;
+    d->cut = 0;
+    d->written_exponent = 0;
+    if (p < end && (*p == '-' || *p == '+'))
+        d->negative = *p++ == '-';
+    d->first = p;
+    uint64_t digits = 0;
+    while (p < end && is_digit(*p))
+        digits = digits * 10 + (uint64_t)(*p++ - '0');
+    int64_t n_digits = p - d->first, n_fraction = 0;
+    if (p < end && *p == '.') {
+        const char *point = p++;
+        while (p < end && is_digit(*p))
+            digits = digits * 10 + (uint64_t)(*p++ - '0');
+        n_fraction = p - point - 1;
+        n_digits += n_fraction;
+    }
+    if (n_digits == 0)
+        return NULL;
+    d->last = p;
+    if (p < end && (*p == 'e' || *p == 'E'))
+        p = scan_exponent(p, end, &d->written_exponent);
+    d->digits = digits;
+    d->exponent = d->written_exponent - n_fraction;
+    if (n_digits > EXACT_DIGITS)
+        scan_long(d);
+    return p;
+}
+
+/* Writes the decimal as "digits e exponent" with at most n_most digits and, where digits were left
+ * out, a last 1 that stands for them. text: [n_most + 32]. */
+static void rewrite(const struct decimal *d, int n_most, char *text)
+{
+    int n = 0, in_fraction = 0, more = 0;
+    int64_t exponent = d->written_exponent;
+    for (const char *p = d->first; p < d->last; p++) {
+        if (*p == '.') {
+            in_fraction = 1;
+            continue;
+        }
+        if (n < n_most) {
+            if (n || *p != '0')
+                text[n++] = *p;
+            exponent -= in_fraction;
+        } else {
+            exponent += !in_fraction;
+            more |= *p != '0';
+        }
+    }
+    if (more) {
+        text[n++] = '1';
+        exponent--;
+    }
+    if (exponent > 100000)
+        exponent = 100000;
+    if (exponent < -100000)
+        exponent = -100000;
+    snprintf(text + n, 32, "e%d", (int)exponent);
+}
+
+static float float_slow(const struct decimal *d)
+{
+    char text[FLOAT_DIGITS + 40];
+    rewrite(d, FLOAT_DIGITS, text);
+    pthread_once(&c_locale_once, make_c_locale);
+    return c_locale ? strtof_l(text, NULL, c_locale) : strtof(text, NULL);
+}
+
+static double double_slow(const struct decimal *d)
+{
+    char text[DOUBLE_DIGITS + 40];
+    rewrite(d, DOUBLE_DIGITS, text);
+    pthread_once(&c_locale_once, make_c_locale);
+    return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
+}
+
+/* The float, if a double near it decides; 0 returned if not. digits > 0. */
+static inline int float_fast(uint64_t digits, int64_t exponent, float *value)
+{
+    double x;
+    if (exponent < 0) {
+        if (exponent < -MOST_POWER) {
+            *value = 0; /* under 2^64 x 10^-71, far under the smallest float */
+            return 1;
+        }
+        x = (double)digits / power_of_ten[-exponent];
+    } else {
+        if (exponent > MOST_POWER)
+            return 0;
+        x = (double)digits * power_of_ten[exponent];
+    }
+    if (!(x >= 1.1755e-38 && x <= 3.4028e38))
+        return 0;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    const uint32_t below = (uint32_t)(bits & 0x1fffffff); /* what a float does not hold */
+    if (below - (0x10000000u - 8) <= 16)
+        return 0;
+    *value = (float)x;
+    return 1;
+}
+
+const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped)
+{
+    struct decimal d;
+    const char *p = scan(text, end, &d);
+    *clamped = 0;
+    if (!p)
+        return NULL;
+    float x = 0;
+    if (d.digits != 0 && !float_fast(d.digits, d.exponent, &x)) {
+        x = d.exponent > MOST_POWER ? INFINITY : float_slow(&d);
+        if (x > FLT_MAX) {
+            x = FLT_MAX;
+            *clamped = 1;
+        }
+    }
+    *value = d.negative && x != 0 ? -x : x;
+    return p;
+}
+
+const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped)
+{
+    struct decimal d;
+    const char *p = scan(text, end, &d);
+    *clamped = 0;
+    if (!p)
+        return NULL;
+    double x = 0;
+    if (d.digits != 0) {
+        /* Both factors exact: one rounding (Clinger 1990). */
+        if (d.digits <= UINT64_C(1) << 53 && !d.cut && d.exponent >= -EXACT_POWER &&
+            d.exponent <= EXACT_POWER)
+            x = d.exponent < 0 ? (double)d.digits / power_of_ten[-d.exponent]
+                               : (double)d.digits * power_of_ten[d.exponent];
+        else
+            x = double_slow(&d);
+        if (x > DBL_MAX) {
+            x = DBL_MAX;
+            *clamped = 1;
+        }
+    }
+    *value = d.negative && x != 0 ? -x : x;
+    return p;
+}
+
+/* digits x 10^exponent as text: plain where that is short, else with an exponent. */
+static int write_decimal(int negative, uint64_t digits, int exponent, char *buffer)
+{
+    char text[24];
+    while (digits % 10 == 0 && digits) {
+        digits /= 10;
+        exponent++;
+    }
+    const int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)digits);
+    const int lead = n - 1 + exponent; /* power of ten of the first digit */
+    char *p = buffer;
+    if (negative)
+        *p++ = '-';
+    if (lead < -4 || lead > 9) {
+        *p++ = text[0];
+        if (n > 1) {
+            *p++ = '.';
+            memcpy(p, text + 1, (size_t)n - 1);
+            p += n - 1;
+        }
+        p += snprintf(p, 8, "e%d", lead);
+    } else if (lead < 0) {
+        *p++ = '0';
+        *p++ = '.';
+        for (int i = -1; i > lead; i--)
+            *p++ = '0';
+        memcpy(p, text, (size_t)n);
+        p += n;
+    } else {
+        for (int i = 0; i <= lead || i < n; i++) {
+            if (i == lead + 1)
+                *p++ = '.';
+            *p++ = i < n ? text[i] : '0';
+        }
+    }
+    *p = 0;
+    return (int)(p - buffer);
+}
+
+static float float_of(uint64_t digits, int exponent)
+{
+    char text[24];
+    float x;
+    if (float_fast(digits, exponent, &x))
+        return x;
+    const int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)digits);
+    const struct decimal d = {digits, exponent, exponent, 0, 0, text, text + n};
+    return float_slow(&d);
+}
+
+/* 6 digits always survive in a normal float, so nothing under 6 can be shorter than those without
+ * their trailing zeros. Above, the nearest decimal is tried, and the one on the other side: next to
+ * a power of two the floats stand closer below than above. */
+int rw_number_write(float value, char *buffer)
+{
+    if (isnan(value))
+        return snprintf(buffer, 16, "nan");
+    const int negative = value < 0;
+    const float x = negative ? -value : value;
+    if (x == 0)
+        return snprintf(buffer, 16, "0");
+    if (isinf(x))
+        return snprintf(buffer, 16, "%sinf", negative ? "-" : "");
+    if (x < 16777216.0f && x == (float)(uint32_t)x)
+        return write_decimal(negative, (uint32_t)x, 0, buffer);
+    int lead = 0;
+    while (lead < 38 && (double)x >= power_of_ten[lead + 1])
+        lead++;
+    while ((double)x * power_of_ten[-lead > 0 ? -lead : 0] < 1 && lead <= 0)
+        lead--;
+    for (int n = x < FLT_MIN ? 1 : 6; n <= 9; n++) {
+        const int exponent = lead - n + 1;
+        const double scaled =
+            exponent < 0 ? (double)x * power_of_ten[-exponent] : (double)x / power_of_ten[exponent];
+        const uint64_t below = (uint64_t)scaled;
+        const int up = scaled - (double)below >= 0.5;
+        for (int i = 0; i < 2; i++) {
+            const uint64_t digits = below + (uint64_t)(i == 0 ? up : !up);
+            if (digits && float_of(digits, exponent) == x)
+                return write_decimal(negative, digits, exponent, buffer);
+        }
+    }
+    return snprintf(buffer, 16, "nan"); /* not reached: 9 digits tell all floats apart */
+}
+
+int rw_number_write_double(double value, char *buffer)
+{
+    if (isnan(value))
+        return snprintf(buffer, 32, "nan");
+    if (value == 0)
+        return snprintf(buffer, 32, "0");
+    if (isinf(value))
+        return snprintf(buffer, 32, "%sinf", value < 0 ? "-" : "");
+    const double x = fabs(value);
+    for (int n = x < DBL_MIN ? 1 : 15;; n++) {
+        char text[40], digit_text[24];
+        snprintf(text, sizeof(text), "%.*e", n - 1, x);
+        /* Only digits before 'e' are taken: the point is the locale's. */
+        int n_digits = 0;
+        const char *p = text;
+        for (; *p && *p != 'e'; p++) {
+            if (is_digit(*p))
+                digit_text[n_digits++] = *p;
+        }
+        digit_text[n_digits] = 0;
+        const uint64_t digits = strtoull(digit_text, NULL, 10);
+        const int length = write_decimal(value < 0, digits, atoi(p + 1) - (n_digits - 1), buffer);
+        double back;
+        int clamped;
+        rw_number_parse_double(buffer, buffer + length, &back, &clamped);
+        if (back == value || n >= 17)
+            return length;
+    }
+}

@@ -1,0 +1,42 @@
+/* One file to read from: plain bytes or gzip, told by content; "-" is standard input. */
+#ifndef RW_IO_INPUT_H
+#define RW_IO_INPUT_H
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_input;
+
+/* Opens and looks at the first bytes. */
+int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out);
+/* The same over bytes in memory (borrowed until close); `name` stands in messages. */
+int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data, size_t n_bytes,
+                         struct rw_input **out);
+void rw_input_close(struct rw_input *input);
+
+/* The path as given; "standard input" for "-". Valid until close. */
+const char *rw_input_name(const struct rw_input *input);
+
+/* Fills `buffer` with up to `room` bytes of content (unpacked); *got < room only at the end of the
+ * content or before a failure. Bytes before the place of a failure (RW_ERR_IO; RW_ERR_FORMAT for
+ * damaged gzip) are delivered first: the call after them fails, and so does every later one. */
+int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
+                  size_t *got);
+
+/* The first raw bytes of the file, before anything was read: at most 64. */
+const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
+
+/* The whole file in memory, 64-byte aligned and read-only: mapped where the system can, else read.
+ * Before any rw_input_read. Freed by munmap(*data, *n_bytes). */
+int rw_input_map(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes);
+
+/* The rest of the content as one text, a 0 behind it; freed with rw_mem_free. */
+int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
