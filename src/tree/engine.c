@@ -1,1 +1,192 @@
-typedef int rw_placeholder;
+#include "tree/engine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name;
+    int (*open)(struct rw_ctx *, int, struct rw_engine **);
+} engines[] = {
+    {"ref", rw_engine_open_ref},
+    {"cpu", rw_engine_open_cpu},
+    {"sim", rw_engine_open_sim},
+    {"cuda", rw_engine_open_cuda},
+};
+
+#define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
+
+static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
+{
+    const int good = rules->cut.bins >= 2 && rules->cut.bins <= 1024 && rules->bits >= 4 &&
+                     rules->bits <= 16 && rules->max_slots >= 1 &&
+                     rules->max_slots <= 2 * RW_MAX_FEATURE + 2 && rules->min_docs >= 1 &&
+                     rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 && rules->min_weight >= 0.0 &&
+                     rules->lambda.sigma > 0.0f;
+    return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
+}
+
+int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
+                   struct rw_engine **out)
+{
+    *out = NULL;
+    RW_TRY(check_rules(ctx, rules));
+    const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
+    const char *colon = strchr(name, ':');
+    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
+    for (size_t i = 0; i < N_ENGINES; i++) {
+        if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
+            continue;
+        int number = 0;
+        if (colon) {
+            char *end;
+            const long value = strtol(colon + 1, &end, 10);
+            if (strcmp(engines[i].name, "cuda") != 0 || end == colon + 1 || *end || value < 0 ||
+                value > 1023)
+                break;
+            number = (int)value;
+        }
+        struct rw_engine *engine;
+        RW_TRY(engines[i].open(ctx, number, &engine));
+        engine->ctx = ctx;
+        engine->rules = *rules;
+        *out = engine;
+        return RW_OK;
+    }
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown device '%s'; expected auto, cpu, cuda, cuda:N, ref or sim",
+                   device);
+}
+
+void rw_engine_close(struct rw_engine *engine)
+{
+    if (engine)
+        engine->ops->close(engine);
+}
+
+static int misuse(struct rw_engine *engine, const char *what)
+{
+    return rw_fail(engine->ctx, RW_ERR_ARGUMENT, "engine %s: %s", engine->ops->name, what);
+}
+
+int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                   const double *gains)
+{
+    if (set != engine->n_sets || set >= RW_MAX_SETS)
+        return misuse(engine, "sets must be loaded in order, the training set first");
+    if (set == 0 && engine->rules.gradient == RW_GRADIENT_LAMBDA && !gains)
+        return misuse(engine, "lambdas need the training set's gains");
+    RW_TRY(engine->ops->load(engine, set, dataset, gains));
+    engine->n_docs[set] = dataset->n_docs;
+    engine->n_sets++;
+    return RW_OK;
+}
+
+int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
+                            const double *hessians)
+{
+    if (engine->rules.gradient != RW_GRADIENT_CUSTOM || engine->n_sets == 0)
+        return misuse(engine, "gradients are set only for a custom objective, after loading");
+    for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
+        if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
+            return rw_fail(engine->ctx, RW_ERR_DATA,
+                           "custom objective: gradient of document %u is %g; expected a finite "
+                           "number",
+                           i, gradients[i]);
+        if (!(hessians[i] >= 0.0) || hessians[i] > 1e30)
+            return rw_fail(engine->ctx, RW_ERR_DATA,
+                           "custom objective: hessian of document %u is %g; expected a finite "
+                           "number, 0 or more",
+                           i, hessians[i]);
+    }
+    return engine->ops->set_gradients(engine, gradients, hessians);
+}
+
+int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
+{
+    if (engine->n_sets == 0)
+        return misuse(engine, "no training set is loaded");
+    engine->in_tree = 0;
+    RW_TRY(engine->ops->begin_tree(engine, tree, out));
+    engine->in_tree = 1;
+    return RW_OK;
+}
+
+static int slot_ok(const struct rw_engine *engine, int32_t slot)
+{
+    return slot >= 0 && (uint32_t)slot < engine->rules.max_slots;
+}
+
+int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    if (!engine->in_tree || n < 0)
+        return misuse(engine, "histograms outside a tree");
+    for (int i = 0; i < n; i++) {
+        const struct rw_sibling *s = &siblings[i];
+        const int root = s->parent == -1 && s->smaller == 0 && s->larger == -1;
+        const int child = slot_ok(engine, s->parent) && slot_ok(engine, s->smaller) &&
+                          (s->larger == -1 || slot_ok(engine, s->larger)) &&
+                          s->smaller != s->larger && s->parent != s->smaller;
+        if (!root && !child)
+            return misuse(engine, "histograms of slots out of range");
+    }
+    return engine->ops->histograms(engine, siblings, n);
+}
+
+int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                          struct rw_split *out)
+{
+    if (!engine->in_tree || n < 0)
+        return misuse(engine, "splits outside a tree");
+    for (int i = 0; i < n; i++) {
+        if (!slot_ok(engine, slots[i]))
+            return misuse(engine, "splits of slots out of range");
+    }
+    return engine->ops->best_splits(engine, slots, n, out);
+}
+
+int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
+                        struct rw_sum *sums)
+{
+    if (!engine->in_tree || n < 0)
+        return misuse(engine, "partition outside a tree");
+    for (int i = 0; i < n; i++) {
+        const struct rw_split *s = &splits[i];
+        if (!slot_ok(engine, s->slot) || !slot_ok(engine, s->left) || !slot_ok(engine, s->right) ||
+            s->left == s->right || s->column < 0 ||
+            (uint32_t)s->column >= engine->info.n_features)
+            return misuse(engine, "partition of slots or columns out of range");
+    }
+    return engine->ops->partition(engine, splits, n, sums);
+}
+
+int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                       const int32_t *leaf_slot)
+{
+    if (set < 0 || set >= engine->n_sets)
+        return misuse(engine, "no such set");
+    return engine->ops->add_tree(engine, set, tree, leaf_slot);
+}
+
+int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    if (set < 0 || set >= engine->n_sets)
+        return misuse(engine, "no such set");
+    return engine->ops->read_scores(engine, set, scores);
+}
+
+void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
+                              int64_t weight_q_sum)
+{
+    const struct rw_engine_rules *rules = &engine->rules;
+    struct rw_split_rule *rule = &engine->split_rule;
+    const int lambda_unit = root->lambda_shift - root->lambda_exponent;
+    const int weight_unit = root->weight_shift - root->weight_exponent;
+    rule->newton = rules->newton;
+    rule->min_docs = rules->min_docs;
+    rule->min_weight = rules->min_weight;
+    rule->min_gain = rules->min_gain;
+    rule->weight_unit = rw_pow2(weight_unit);
+    rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? weight_unit : 0));
+    rule->l2 = rules->split_l2;
+    if (rules->newton && root->sum.n)
+        rule->l2 = rules->split_l2 * ((double)weight_q_sum / (double)root->sum.n);
+}

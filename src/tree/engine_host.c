@@ -1,0 +1,435 @@
+#include "tree/engine_host.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "rank/metric.h"
+
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
+{
+    if (!host->alloc)
+        return rw_mem_new_raw(host->base.ctx, out, n, size);
+    return host->alloc(&host->base, out, n * size);
+}
+
+void rw_host_drop(struct rw_host *host, void *p)
+{
+    if (!host->free)
+        rw_mem_free(p);
+    else if (p)
+        host->free(&host->base, p);
+}
+
+void rw_host_release(struct rw_host *host)
+{
+    for (int i = RW_MAX_SETS - 1; i >= 0; i--) {
+        struct rw_bins *bins = host->set[i].bins;
+        if (bins && host->free) {
+            for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+                rw_host_drop(host, bins->code[f]);
+            bins->codes_are_views = 1;
+        }
+        rw_bins_free(bins);
+        rw_host_drop(host, host->set[i].score);
+    }
+    void *const owned[] = {host->query_offset, host->label,    host->gain,     host->ideal,
+                           host->weight_doc,   host->discount, host->gradient, host->hessian,
+                           host->lambda,       host->weight,   host->lambda_q, host->weight_q,
+                           host->sampled,      host->order,    host->feature_sampled};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        rw_host_drop(host, owned[i]);
+}
+
+/* ---- loading ---- */
+
+static int copy(struct rw_host *host, void **out, const void *from, size_t n, size_t size)
+{
+    RW_TRY(rw_host_new(host, out, n, size));
+    memcpy(*out, from, n * size);
+    return RW_OK;
+}
+
+/* Which columns of a cache's bins are in use: the same that rw_cuts_make would have made. */
+static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
+                          const struct rw_cut_rule *rule, struct rw_engine_info *info,
+                          uint8_t *keep)
+{
+    const struct rw_cuts *cuts = from->cuts;
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        uint32_t count[1026] = {0};
+        if (rule->ignore && rule->ignore[cuts->feature[f]]) {
+            keep[f] = 2;
+            continue;
+        }
+        for (uint32_t doc = 0; doc < from->n_docs; doc++)
+            count[rw_host_code(from, f, doc)]++;
+        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        keep[f] = (uint8_t)rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
+                                             rule->min_docs);
+    }
+    info->n_constant = cuts->n_constant;
+    info->n_few = info->n_ignored = info->n_features = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        info->n_few += keep[f] == 0;
+        info->n_ignored += keep[f] == 2;
+        info->n_features += keep[f] == 1;
+    }
+    return RW_OK;
+}
+
+/* Bins of the dataset's cache, under the engine's own cuts and codes. */
+static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, struct rw_bins **out)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    struct rw_engine_info *info = &host->base.info;
+    int status = RW_OK;
+    uint8_t *keep = NULL;
+    struct rw_bins *bins = NULL;
+    struct rw_cuts *cuts = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
+    RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
+    RW_TRY_OUT(RW_NEW(ctx, bins, 1));
+    RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
+    bins->cuts = cuts;
+    bins->owns_cuts = 1;
+    bins->n_docs = from->n_docs;
+    bins->rule = *rule;
+    bins->rule.ignore = NULL;
+    cuts->n_constant = info->n_constant;
+    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
+    RW_TRY_OUT(RW_NEW(ctx, bins->code, info->n_features));
+    for (uint32_t f = 0; f < from->cuts->n_features; f++) {
+        if (keep[f] != 1)
+            continue;
+        const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
+        const size_t bytes = rw_cuts_n_codes(from->cuts, f) > 256 ? 2 : 1;
+        cuts->feature[at] = from->cuts->feature[f];
+        cuts->has_missing[at] = from->cuts->has_missing[f];
+        memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
+               n_bins * sizeof(float));
+        cuts->offset[at + 1] = cuts->offset[at] + n_bins;
+        RW_TRY_OUT(rw_mem_new_raw(ctx, &bins->code[at], from->n_docs, bytes));
+        memcpy(bins->code[at], from->code[f], from->n_docs * bytes);
+        cuts->n_features++;
+    }
+out:
+    rw_mem_free(keep);
+    if (status < 0) {
+        if (!bins)
+            rw_cuts_free(cuts);
+        rw_bins_free(bins);
+        bins = NULL;
+    }
+    *out = bins;
+    return status;
+}
+
+static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    struct rw_bins **bins = &host->set[set].bins;
+    if (set > 0)
+        return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
+    const struct rw_bins *cached = dataset->bins;
+    if (cached && cached->rule.bins == rule->bins &&
+        cached->rule.absent_missing == rule->absent_missing)
+        return bins_from_cache(host, cached, bins);
+    struct rw_cuts *cuts;
+    RW_TRY(rw_cuts_make(ctx, dataset, rule, &cuts));
+    const int status = rw_bins_make(ctx, dataset, cuts, rule, 1, bins);
+    if (status < 0)
+        rw_cuts_free(cuts);
+    else
+        host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
+                                                  .n_constant = cuts->n_constant,
+                                                  .n_few = cuts->n_few,
+                                                  .n_ignored = cuts->n_ignored};
+    return status;
+}
+
+/* Codes move into the engine's own memory, if it has its own. */
+static int move_codes(struct rw_host *host, struct rw_bins *bins)
+{
+    for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
+        const size_t bytes = rw_cuts_n_codes(bins->cuts, f) > 256 ? 2 : 1;
+        void *moved;
+        RW_TRY(copy(host, &moved, bins->code[f], bins->n_docs, bytes));
+        rw_mem_free(bins->code[f]);
+        bins->code[f] = moved;
+    }
+    return RW_OK;
+}
+
+static int load_lambda_tables(struct rw_host *host, const struct rw_dataset *dataset,
+                              const double *gains)
+{
+    const uint32_t n_docs = dataset->n_docs;
+    RW_TRY(copy(host, (void **)&host->gain, gains, n_docs, sizeof(*gains)));
+    RW_TRY(RW_HOST_NEW(host, host->ideal, host->n_queries));
+    RW_TRY(RW_HOST_NEW(host, host->discount, host->longest));
+    for (uint32_t r = 0; r < host->longest; r++)
+        host->discount[r] = rw_discount(r);
+    double *scratch;
+    RW_TRY(RW_NEW(host->base.ctx, scratch, host->longest));
+    for (uint32_t q = 0; q < host->n_queries; q++) {
+        const uint32_t first = host->query_offset[q];
+        host->ideal[q] = rw_ideal_dcg(gains + first, host->query_offset[q + 1] - first,
+                                      host->base.rules.lambda.truncation, host->discount, scratch);
+    }
+    rw_mem_free(scratch);
+    return RW_OK;
+}
+
+static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
+                         const double *gains)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const size_t n = dataset->n_docs;
+    const size_t n_threads = (size_t)host->base.ctx->n_threads;
+    host->n_queries = dataset->n_queries;
+    RW_TRY(copy(host, (void **)&host->query_offset, dataset->query_offset,
+                (size_t)dataset->n_queries + 1, sizeof(uint32_t)));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t length = host->query_offset[q + 1] - host->query_offset[q];
+        host->longest = length > host->longest ? length : host->longest;
+    }
+    double most = 1.0;
+    if (dataset->weight) {
+        RW_TRY(copy(host, (void **)&host->weight_doc, dataset->weight, n, sizeof(double)));
+        most = 0.0;
+        for (size_t i = 0; i < n; i++)
+            most = dataset->weight[i] > most ? dataset->weight[i] : most;
+    }
+    if (rules->gradient == RW_GRADIENT_LAMBDA) {
+        RW_TRY(rw_lambda_check(host->base.ctx, &rules->lambda, host->longest, most));
+        RW_TRY(load_lambda_tables(host, dataset, gains));
+        RW_TRY(RW_HOST_NEW(host, host->order, n_threads * host->longest));
+    } else {
+        RW_TRY(RW_HOST_NEW(host, host->gradient, n));
+        RW_TRY(RW_HOST_NEW(host, host->hessian, n));
+        if (rules->gradient == RW_GRADIENT_RESIDUAL)
+            RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
+    }
+    RW_TRY(RW_HOST_NEW(host, host->lambda, n));
+    RW_TRY(RW_HOST_NEW(host, host->weight, n));
+    RW_TRY(RW_HOST_NEW(host, host->lambda_q, n));
+    if (rules->newton)
+        RW_TRY(RW_HOST_NEW(host, host->weight_q, n));
+    RW_TRY(RW_HOST_NEW(host, host->sampled, n));
+    return RW_HOST_NEW(host, host->feature_sampled, host->base.info.n_features);
+}
+
+int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                 const double *gains)
+{
+    RW_TRY(make_bins(host, set, dataset));
+    RW_TRY(move_codes(host, host->set[set].bins));
+    RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        host->set[set].score[i] = 0.0;
+    if (set > 0)
+        return RW_OK;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    host->base.info.n_bins = cuts->offset[cuts->n_features];
+    return load_training(host, dataset, gains);
+}
+
+int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians)
+{
+    const size_t bytes = host->base.n_docs[0] * sizeof(double);
+    memcpy(host->gradient, gradients, bytes);
+    memcpy(host->hessian, hessians, bytes);
+    return RW_OK;
+}
+
+/* ---- the start of a tree ---- */
+
+/* Keeps item i iff its random number is under the threshold; if none is kept, the one with the lowest
+ * number, the first of equals. */
+static void draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold, uint64_t seed,
+                 uint32_t tree, uint32_t stream)
+{
+    uint32_t n_kept = 0, lowest = 0, lowest_random = UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t random = rw_random(seed, item ? item[i] : i, tree, stream);
+        kept[i] = random < threshold;
+        n_kept += kept[i];
+        if (random < lowest_random) {
+            lowest_random = random;
+            lowest = i;
+        }
+    }
+    if (n > 0 && n_kept == 0)
+        kept[lowest] = 1;
+}
+
+static int draw_samples(struct rw_host *host)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
+         rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
+    if (rules->query_threshold > UINT32_MAX) {
+        memset(host->sampled, 1, host->base.n_docs[0]);
+        return RW_OK;
+    }
+    /* drawn into the first bytes, then spread from the last query to the first: query q's first
+     * document is at q or after it, so nothing is overwritten before it is read */
+    uint8_t *kept = host->sampled;
+    draw(kept, host->n_queries, NULL, rules->query_threshold, rules->seed, host->tree,
+         RW_STREAM_SAMPLE_QUERY);
+    for (uint32_t q = host->n_queries; q-- > 0;) {
+        const uint8_t keep = kept[q];
+        const uint32_t first = host->query_offset[q];
+        memset(host->sampled + first, keep, host->query_offset[q + 1] - first);
+    }
+    return RW_OK;
+}
+
+static void lambda_gradients(struct rw_host *host)
+{
+    const double *scores = host->set[0].score;
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) schedule(dynamic, 4)
+    for (uint32_t q = 0; q < host->n_queries; q++) {
+        const uint32_t first = host->query_offset[q];
+        const uint32_t n = host->query_offset[q + 1] - first;
+        if (!host->sampled[first])
+            continue;
+        uint32_t *order = host->order + (size_t)omp_get_thread_num() * host->longest;
+        if (host->ideal[q] > 0.0)
+            rw_rank_query(scores + first, n, 0, order);
+        rw_lambda_query(&host->base.rules.lambda, n, scores + first, host->gain + first,
+                        host->weight_doc ? host->weight_doc + first : NULL, order, host->discount,
+                        host->ideal[q], host->lambda + first, host->weight + first);
+    }
+}
+
+/* The exponent that brings the largest magnitude of the sampled documents into [2^60, 2^61). */
+static int exponent_of(const struct rw_host *host, const double *values)
+{
+    double largest = 0.0;
+    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+        if (host->sampled[i] && fabs(values[i]) > largest)
+            largest = fabs(values[i]);
+    }
+    if (largest == 0.0)
+        return RW_LAMBDA_EXPONENT;
+    const int e = (int)(rw_bits_from_double(largest) >> 52) - 1023;
+    return 60 - e > 400 ? 400 : 60 - e;
+}
+
+/* Real gradients and weights to fixed point, at a scale of the tree's own. */
+static void real_gradients(struct rw_host *host)
+{
+    const uint32_t n = host->base.n_docs[0];
+    for (uint32_t i = 0; i < n; i++) {
+        const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
+        if (host->base.rules.gradient == RW_GRADIENT_RESIDUAL) {
+            host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
+            host->hessian[i] = by;
+        } else {
+            host->gradient[i] *= by;
+            host->hessian[i] *= by;
+        }
+    }
+    host->root.lambda_exponent = exponent_of(host, host->gradient);
+    host->root.weight_exponent = exponent_of(host, host->hessian);
+    const double lambda_scale = rw_pow2(host->root.lambda_exponent);
+    const double weight_scale = rw_pow2(host->root.weight_exponent);
+    for (uint32_t i = 0; i < n; i++) {
+        if (host->sampled[i]) {
+            host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
+            host->weight[i] = rw_round_int64(host->hessian[i] * weight_scale);
+        }
+    }
+}
+
+static int shift_of(const struct rw_host *host, const int64_t *values)
+{
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+        if (!host->sampled[i])
+            continue;
+        const int64_t magnitude = values[i] < 0 ? -values[i] : values[i];
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return rw_quantise_shift(largest, host->base.rules.bits);
+}
+
+static void quantise(const struct rw_host *host, const int64_t *values, int shift, uint32_t stream,
+                     int32_t *out)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+#pragma omp parallel for num_threads(host->base.ctx->n_threads)
+    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+        if (host->sampled[i])
+            out[i] = rw_quantise(values[i], shift, rules->nearest,
+                                 rules->nearest ? 0
+                                                : rw_random(rules->seed, i, host->tree, stream));
+    }
+}
+
+int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    struct rw_root *root = &host->root;
+    memset(root, 0, sizeof(*root));
+    host->tree = tree;
+    RW_TRY(draw_samples(host));
+    root->lambda_exponent = root->weight_exponent = RW_LAMBDA_EXPONENT;
+    if (rules->gradient == RW_GRADIENT_LAMBDA)
+        lambda_gradients(host);
+    else
+        real_gradients(host);
+    root->lambda_shift = shift_of(host, host->lambda);
+    quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
+    int64_t weight_q_sum = 0;
+    if (rules->newton) {
+        root->weight_shift = shift_of(host, host->weight);
+        quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->weight_q);
+    }
+    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+        if (!host->sampled[i])
+            continue;
+        rw_sum_add(&root->sum, host->lambda[i], host->weight[i]);
+        weight_q_sum += rules->newton ? host->weight_q[i] : 0;
+    }
+    for (uint32_t f = 0; f < host->base.info.n_features; f++)
+        root->n_features += host->feature_sampled[f];
+    rw_engine_set_split_rule(&host->base, root, weight_q_sum);
+    *out = *root;
+    return RW_OK;
+}
+
+int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
+                      struct rw_coded_node *nodes)
+{
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
+        uint32_t f = 0;
+        while (f < cuts->n_features && cuts->feature[f] != tree->feature[k])
+            f++;
+        const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
+        const float *cut = cuts->cut + (n_bins ? cuts->offset[f] : 0);
+        const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;
+        if (!n_bins || cut[bin] != tree->cut[k])
+            return rw_fail(host->base.ctx, RW_ERR_UNSUPPORTED,
+                           "split of feature %u at %.9g is none of the engine's",
+                           tree->feature[k], (double)tree->cut[k]);
+        nodes[k] = (struct rw_coded_node){.column = f,
+                                          .bin = bin,
+                                          .missing_code = n_bins,
+                                          .missing_left = tree->missing_left[k],
+                                          .left = tree->left[k],
+                                          .right = tree->right[k]};
+    }
+    return RW_OK;
+}

@@ -1,0 +1,84 @@
+/* State and steps that the engines on the host share: the data of each set, and the start of a tree
+ * (samples, lambdas, quantised integers). engine_ref.c adds the plain growing of trees, engine_cpu.c
+ * the fast one. */
+#ifndef RW_TREE_ENGINE_HOST_H
+#define RW_TREE_ENGINE_HOST_H
+
+#include "tree/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_host_set {
+    struct rw_bins *bins; /* owned */
+    double *score;        /* [n_docs] owned */
+};
+
+/* Where an engine's own memory comes from: NULL gives ordinary memory; sim brings its own. */
+typedef int (*rw_host_alloc_fn)(struct rw_engine *engine, void **out, size_t bytes);
+typedef void (*rw_host_free_fn)(struct rw_engine *engine, void *p);
+
+struct rw_host {
+    struct rw_engine base;
+    rw_host_alloc_fn alloc;
+    rw_host_free_fn free;
+    struct rw_host_set set[RW_MAX_SETS];
+    /* the training set */
+    uint32_t n_queries;
+    uint32_t *query_offset; /* [n_queries + 1] */
+    float *label;           /* [n_docs] residuals only, else NULL */
+    double *gain;           /* [n_docs] lambdas only, else NULL */
+    double *ideal;          /* [n_queries] ideal DCG of the top `truncation` */
+    double *weight_doc;     /* [n_docs] NULL: all 1 */
+    double *discount;       /* [longest query] */
+    double *gradient, *hessian; /* [n_docs] custom only */
+    /* the tree */
+    uint32_t tree;
+    int64_t *lambda, *weight;     /* [n_docs] fixed point, unrounded */
+    int32_t *lambda_q, *weight_q; /* [n_docs] quantised; weight_q newton only */
+    uint8_t *sampled;             /* [n_docs] */
+    uint8_t *feature_sampled;     /* [n_features] */
+    /* scratch of one query for each thread */
+    uint32_t *order;   /* [n_threads][longest] */
+    uint32_t longest;
+    struct rw_root root;
+};
+
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size); /* not zeroed */
+#define RW_HOST_NEW(host, pointer, n) \
+    rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)))
+void rw_host_release(struct rw_host *host);
+void rw_host_drop(struct rw_host *host, void *p);
+
+int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                 const double *gains);
+int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians);
+/* Everything of begin_tree but what an engine keeps of its own. */
+int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
+
+static inline uint32_t rw_host_code(const struct rw_bins *bins, uint32_t f, uint32_t doc)
+{
+    return rw_cuts_n_codes(bins->cuts, f) > 256 ? ((const uint16_t *)bins->code[f])[doc]
+                                                : ((const uint8_t *)bins->code[f])[doc];
+}
+
+/* A tree's splits in terms of a set's codes. */
+struct rw_coded_node {
+    uint32_t column, bin, missing_code;
+    int missing_left;
+    int32_t left, right;
+};
+/* nodes: [n_leaves - 1], written. A split that is none of the engine's is RW_ERR_UNSUPPORTED. */
+int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
+                      struct rw_coded_node *nodes);
+
+static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
+{
+    return code == node->missing_code ? node->missing_left : code <= node->bin;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

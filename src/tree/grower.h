@@ -1,0 +1,39 @@
+/* Grows one tree: the frontier is kept here, the engine does the work. Written once for all engines. */
+#ifndef RW_TREE_GROWER_H
+#define RW_TREE_GROWER_H
+
+#include "tree/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_grow_rules {
+    int levels;     /* 0: best-first to `leaves`; 1: whole levels to `depth` */
+    int32_t leaves; /* most leaves, >= 2 */
+    int32_t depth;  /* greatest depth; 0: no limit (not with levels) */
+    uint32_t min_docs;
+    double rate, l2;
+};
+
+/* Milliseconds of the tree grown last, by stage. */
+struct rw_grow_times {
+    double lambdas_ms, histograms_ms, splits_ms, partition_ms;
+};
+
+/* Scratch for trees under one set of rules: [max nodes] arrays, made once. */
+struct rw_grower;
+int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out);
+void rw_grower_free(struct rw_grower *grower);
+/* Slots that the engine must have for these rules. */
+uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
+
+/* Grows tree number `tree` (of the training, from 0) and makes `out` of it; leaf_slot: [max leaves],
+ * written, for rw_engine_add_tree. A tree of one leaf of value 0 means that no split was possible. */
+int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
+                   struct rw_tree *out, int32_t *leaf_slot, struct rw_grow_times *times);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
