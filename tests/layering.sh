@@ -73,19 +73,17 @@ tree_files | grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' | sed 's|.*/||' | sort | u
 
 # A file over 600 lines needs a reason, given here: FILE:REASON, one a line.
 long_files=""
-tree_files | grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' | while read -r file; do
-    lines=$(wc -l <"$file")
-    if [ "$lines" -gt 600 ] && ! printf '%s\n' "$long_files" | grep -q "^$file:"; then
+tree_files | grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' | xargs wc -l |
+    awk '$1 > 600 && $2 != "total" { print $2, $1 }' | while read -r file lines; do
+    printf '%s\n' "$long_files" | grep -q "^$file:" ||
         echo "$file: $lines lines; more than 600 need a reason in tests/layering.sh" >>"$found"
-    fi
 done
 
 # Folders of the machine that somebody works on mean nothing to anybody else. The pattern is written
 # so that this line does not match itself.
-tree_files | grep -v '\.\(gz\|rwb\|bin\)$' | while read -r file; do
-    grep -nIE '(^|[^A-Za-z0-9_.-])/(wor[k]|hom[e]|roo[t])/[A-Za-z0-9_.]' "$file" |
-        sed "s|^|$file: path of one machine: |" >>"$found"
-done
+tree_files | grep -v '\.\(gz\|rwb\|bin\)$' |
+    xargs grep -HnIE '(^|[^A-Za-z0-9_.-])/(wor[k]|hom[e]|roo[t])/[A-Za-z0-9_.]' |
+    sed 's/^/path of one machine: /' >>"$found"
 
 if [ -s "$found" ]; then
     sort -u "$found"

@@ -108,7 +108,7 @@ stage_sanitizers() {
     if CC=gcc configure "$builds/sanitizers" --buildtype=debugoptimized -Doptimization=1 \
         -Dcuda=disabled -Db_sanitize=address,undefined && build "$builds/sanitizers"; then
         result "ok sanitizers: builds"
-        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4
+        meson_tests sanitizers "$builds/sanitizers" --timeout-multiplier 4 --no-suite static
     else
         result "not ok sanitizers: does not build"
     fi
