@@ -183,9 +183,10 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
         if (weight > largest)
             largest = weight;
     }
+    if (!(largest > 0.0))
+        return 1.0;
     const int exponent = (int)(rw_bits_from_double(largest) >> 52) - 1023;
-    /* Weights under 2^-900 are as good as 0. */
-    return largest > 0.0 && exponent > -900 ? rw_pow2(39 - exponent) : 1.0;
+    return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
 }
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)

@@ -1,0 +1,59 @@
+#include <criterion/criterion.h>
+
+#include "base/rng.h"
+
+/* The known answers published with Random123 (kat_vectors, philox4x32 10). */
+Test(rng, known_answers)
+{
+    const struct {
+        uint32_t counter[4], key[2], expected[4];
+    } cases[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rw_philox counter;
+        for (int w = 0; w < 4; w++)
+            counter.word[w] = cases[i].counter[w];
+        const struct rw_philox got = rw_philox4x32_10(counter, cases[i].key[0], cases[i].key[1]);
+        for (int w = 0; w < 4; w++)
+            cr_expect_eq(got.word[w], cases[i].expected[w], "case %zu word %d: %08x", i, w,
+                         got.word[w]);
+    }
+}
+
+/* Which part of (seed, item, tree, stream) goes where is part of every model. */
+Test(rng, counter_layout)
+{
+    const uint64_t item = 0x85a308d3243f6a88u, seed = 0x299f31d0a4093822u;
+    const struct rw_philox all = rw_random4(seed, item, 0x13198a2e, 0x03707344);
+    cr_assert_eq(all.word[0], 0xd16cfe09u);
+    cr_assert_eq(all.word[3], 0x24126ea1u);
+    cr_assert_eq(rw_random(seed, item, 0x13198a2e, 0x03707344), 0xd16cfe09u);
+}
+
+Test(rng, evenly_spread)
+{
+    enum { N = 1 << 20, BINS = 256 };
+    static uint32_t count[4][BINS];
+    for (uint32_t i = 0; i < N; i++) {
+        const uint32_t word = rw_random(1, i, 7, RW_STREAM_ROUND_LAMBDA);
+        for (int byte = 0; byte < 4; byte++)
+            count[byte][word >> (8 * byte) & 255]++;
+    }
+    for (int byte = 0; byte < 4; byte++) {
+        double chi = 0.0;
+        for (int bin = 0; bin < BINS; bin++) {
+            const double off = (double)count[byte][bin] - (double)N / BINS;
+            chi += off * off * BINS / N;
+        }
+        /* 255 degrees of freedom: mean 255, standard deviation 22.6 */
+        cr_assert(chi > 255 - 5 * 22.6 && chi < 255 + 5 * 22.6, "byte %d: chi-square %g", byte,
+                  chi);
+    }
+}
