@@ -1,1 +1,363 @@
-typedef int rw_placeholder;
+/* The loop: lambdas -> tree -> scores -> metrics -> stop. */
+#include <float.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "boost/features.h"
+#include "boost/params_table.h"
+#include "boost/watch.h"
+#include "tree/grower.h"
+
+/* Trees in a row that could not be split before a training with sampling is given up. */
+enum { MOST_EMPTY_TREES = 50, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
+
+struct booster {
+    struct rw_ctx *ctx;
+    struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
+    const struct rw_train_hooks *hooks;
+    const struct rw_dataset *set[RW_MAX_SETS];
+    int n_sets;
+    struct rw_feature_name *names;
+    int32_t n_names;
+    uint8_t *ignore; /* [65536] NULL: none */
+    double *gain;    /* [n_docs] lambdarank only */
+    struct rw_watch watch;
+    struct rw_grow_rules grow_rules;
+    struct rw_engine *engine;
+    struct rw_grower *grower;
+    int32_t *leaf_slot; /* [max leaves] */
+    double *scores, *gradients, *hessians; /* [n_docs] custom objectives only */
+    struct rw_model *model;
+    size_t tree_room;
+    int round;       /* last one finished */
+    int n_empty_trees;
+};
+
+static void booster_release(struct booster *b)
+{
+    rw_names_free(b->names, b->n_names);
+    rw_mem_free(b->ignore);
+    rw_mem_free(b->gain);
+    rw_watch_release(&b->watch);
+    rw_engine_close(b->engine);
+    rw_grower_free(b->grower);
+    rw_mem_free(b->leaf_slot);
+    rw_mem_free(b->scores);
+    rw_mem_free(b->gradients);
+    rw_mem_free(b->hessians);
+    rw_model_free(b->model);
+}
+
+static void stage(const struct booster *b, const char *name, double *start)
+{
+    const double now = rw_clock_ms();
+    if (b->hooks && b->hooks->on_stage)
+        b->hooks->on_stage(b->hooks->user, name, now - *start, rw_mem_peak_bytes());
+    *start = now;
+}
+
+static int has_custom_objective(const struct booster *b)
+{
+    return b->hooks && b->hooks->gradients;
+}
+
+/* ---- before the first round ---- */
+
+static int effective_params(struct booster *b, const struct rw_params *params)
+{
+    b->params = *params;
+    if (b->n_sets == 1 && !rw_params_is_set(params, "rounds")) {
+        b->params.rounds = ROUNDS_WITHOUT_VALID;
+        rw_log(b->ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
+               ROUNDS_WITHOUT_VALID);
+    }
+    if (b->n_sets == 1)
+        b->params.early_stop = 0;
+    if (b->params.grow == RW_GROW_LEVELS && b->params.depth == 0)
+        b->params.depth = DEFAULT_LEVELS;
+    if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "depth is %d; expected 1 to 16 when growing by levels", b->params.depth);
+    return RW_OK;
+}
+
+static int prepare_features(struct booster *b)
+{
+    if (b->params.names[0])
+        RW_TRY(rw_names_read(b->ctx, b->params.names, &b->names, &b->n_names));
+    if (!b->params.ignore[0])
+        return RW_OK;
+    RW_TRY(RW_NEW(b->ctx, b->ignore, RW_MAX_FEATURE + 1));
+    return rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore);
+}
+
+static int open_engine(struct booster *b)
+{
+    const struct rw_params *p = &b->params;
+    struct rw_engine_rules rules = {
+        .cut = {.bins = p->bins,
+                .absent_missing = p->absent,
+                .min_docs = (uint32_t)p->min_docs,
+                .ignore = b->ignore},
+        .gradient = has_custom_objective(b)                       ? RW_GRADIENT_CUSTOM
+                    : p->objective == RW_OBJECTIVE_LAMBDARANK ? RW_GRADIENT_LAMBDA
+                                                                  : RW_GRADIENT_RESIDUAL,
+        .lambda = {.sigma = (float)p->sigma,
+                   .truncation = rw_params_truncation(p),
+                   .norm = p->norm},
+        .newton = p->split == RW_SPLIT_NEWTON,
+        .split_l2 = p->split_l2,
+        .min_docs = (uint32_t)p->min_docs,
+        .min_weight = p->min_weight,
+        .min_gain = p->min_gain,
+        .bits = p->bits,
+        .nearest = p->rounding == RW_ROUND_NEAREST,
+        .seed = p->seed,
+        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
+        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
+        .max_slots = rw_grow_max_slots(&b->grow_rules)};
+    RW_TRY(rw_engine_open(b->ctx, p->device, &rules, &b->engine));
+    if (rules.gradient == RW_GRADIENT_LAMBDA) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
+        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0]->label, b->set[0]->n_docs, b->gain));
+    }
+    for (int set = 0; set < b->n_sets; set++)
+        RW_TRY(rw_engine_load(b->engine, set, b->set[set], set == 0 ? b->gain : NULL));
+    return RW_OK;
+}
+
+static int prepare(struct booster *b, const struct rw_params *params)
+{
+    double start = rw_clock_ms();
+    RW_TRY(rw_params_check(b->ctx, params));
+    RW_TRY(effective_params(b, params));
+    if (b->set[0]->n_docs == 0)
+        return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
+    RW_TRY(prepare_features(b));
+    RW_TRY(rw_watch_init(&b->watch, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
+    stage(b, "metrics", &start);
+    b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
+                                           .leaves = b->params.leaves,
+                                           .depth = b->params.depth,
+                                           .min_docs = (uint32_t)b->params.min_docs,
+                                           .rate = b->params.rate,
+                                           .l2 = b->params.l2};
+    RW_TRY(open_engine(b));
+    RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
+    RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
+    if (has_custom_objective(b)) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
+        RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
+    }
+    stage(b, "cuts and codes", &start);
+    const struct rw_engine_info *info = &b->engine->info;
+    rw_log(b->ctx, RW_LOG_DEBUG,
+           "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "
+           "--min-docs on both sides, %u ignored",
+           b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
+           info->n_constant, info->n_few, info->n_ignored);
+    return rw_model_new(b->ctx, &b->model);
+}
+
+/* ---- a round ---- */
+
+static int custom_gradients(struct booster *b)
+{
+    RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
+    if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
+        return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
+    return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
+}
+
+static int any_label_pair(const struct booster *b)
+{
+    const struct rw_dataset *train = b->set[0];
+    for (uint32_t q = 0; q < train->n_queries; q++) {
+        for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
+            if (b->gain[i] != b->gain[i - 1])
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* Why the tree could not be split, and what to change; one warning. */
+static void explain_no_split(const struct booster *b)
+{
+    const struct rw_engine_info *info = &b->engine->info;
+    char cause[256];
+    if (b->gain && !any_label_pair(b))
+        snprintf(cause, sizeof(cause),
+                 "no query has two documents of different gain (check the labels, or --label-gain)");
+    else if (2 * (uint64_t)b->params.min_docs > b->set[0]->n_docs)
+        snprintf(cause, sizeof(cause),
+                 "--min-docs %d is above half of the %u documents (lower --min-docs)",
+                 b->params.min_docs, b->set[0]->n_docs);
+    else if (info->n_features == 0 && info->n_ignored && !info->n_few)
+        snprintf(cause, sizeof(cause), "every feature is ignored or constant (change --ignore)");
+    else if (info->n_features == 0 && info->n_few)
+        snprintf(cause, sizeof(cause),
+                 "no feature can leave --min-docs %d documents on both sides (lower --min-docs)",
+                 b->params.min_docs);
+    else if (info->n_features == 0)
+        snprintf(cause, sizeof(cause), "every feature is constant (check the data)");
+    else if (b->params.min_gain > 0.0 || b->params.min_weight > 0.0)
+        snprintf(cause, sizeof(cause),
+                 "no split gains more than --min-gain %g within --min-weight %g (lower them)",
+                 b->params.min_gain, b->params.min_weight);
+    else
+        snprintf(cause, sizeof(cause),
+                 "no split of %d documents or more on each side has a gain (lower --min-docs or "
+                 "--rate)",
+                 b->params.min_docs);
+    rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, cause);
+}
+
+static int tell_round(struct booster *b, const struct rw_grow_times *times, int n_leaves,
+                      double start, double scores_ms, double metrics_ms)
+{
+    if (!b->hooks || !b->hooks->on_round)
+        return 0;
+    const struct rw_round round = {.round = b->round,
+                                   .n_rounds = b->params.rounds,
+                                   .best_round = b->watch.best_round,
+                                   .best_value = b->watch.best_value,
+                                   .n_leaves = n_leaves,
+                                   .ms = rw_clock_ms() - start,
+                                   .ms_lambdas = times->lambdas_ms,
+                                   .ms_histograms = times->histograms_ms,
+                                   .ms_splits = times->splits_ms,
+                                   .ms_partition = times->partition_ms,
+                                   .ms_scores = scores_ms,
+                                   .ms_metrics = metrics_ms,
+                                   .n_docs = b->set[0]->n_docs,
+                                   .n_metrics = b->watch.n_values,
+                                   .metrics = b->watch.value};
+    return b->hooks->on_round(b->hooks->user, &round);
+}
+
+/* One round; *go_on is 0 when training is over. */
+static int run_round(struct booster *b, int *go_on)
+{
+    const double start = rw_clock_ms();
+    struct rw_grow_times times;
+    struct rw_model *model = b->model;
+    *go_on = 0;
+    if (has_custom_objective(b))
+        RW_TRY(custom_gradients(b));
+    RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
+    struct rw_tree *tree = &model->tree[model->n_trees];
+    RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
+    const int sampling = b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
+    b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
+    if (b->n_empty_trees >= (sampling && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
+        rw_tree_release(tree);
+        explain_no_split(b);
+        return RW_OK;
+    }
+    model->n_trees++;
+    b->round++;
+    const int n_leaves = tree->n_leaves;
+    const double grown = rw_clock_ms();
+    for (int set = 0; set < b->n_sets; set++)
+        RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
+    const double added = rw_clock_ms();
+    RW_TRY(rw_watch_round(&b->watch, b->engine, b->round));
+    const double measured = rw_clock_ms();
+    *go_on = b->round < b->params.rounds && !rw_watch_is_over(&b->watch, b->round);
+    if (tell_round(b, &times, n_leaves, start, added - grown, measured - added) != 0)
+        *go_on = 0;
+    if (b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user))
+        *go_on = 0;
+    return RW_OK;
+}
+
+/* ---- the finished model ---- */
+
+/* A gain table stands in the model by its values: the file's path is no part of the model. */
+static int gain_text(struct booster *b, char **out)
+{
+    const struct rw_gain_rule *rule = &b->watch.gains;
+    if (rule->kind != RW_GAIN_TABLE)
+        return rw_mem_copy_text(b->ctx, out, b->params.label_gain);
+    char *text;
+    RW_TRY(RW_NEW(b->ctx, text, (size_t)rule->n_table * 32 + 8));
+    size_t used = (size_t)snprintf(text, 8, "table");
+    for (uint32_t l = 0; l < rule->n_table; l++)
+        used += (size_t)snprintf(text + used, 32, " %.17g", rule->table[l]);
+    *out = text;
+    return RW_OK;
+}
+
+static int report_params(struct booster *b)
+{
+    struct rw_model *model = b->model;
+    RW_TRY(RW_NEW(b->ctx, model->param, RW_N_PARAMS));
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = &rw_param_rows[i].info;
+        if (!info->model)
+            continue;
+        struct rw_param_value *param = &model->param[model->n_params];
+        RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
+        model->n_params++;
+        if (i == RW_AT_PARAM_label_gain)
+            RW_TRY(gain_text(b, &param->value));
+        else if (i == RW_AT_PARAM_ignore && b->ignore)
+            RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
+        else if (i == RW_AT_PARAM_objective && has_custom_objective(b))
+            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, "custom"));
+        else
+            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, rw_params_get(&b->params, info->name)));
+    }
+    return RW_OK;
+}
+
+static int finish_model(struct booster *b)
+{
+    struct rw_model *model = b->model;
+    const struct rw_dataset *train = b->set[0];
+    if (b->params.early_stop > 0 && b->watch.best_round > 0) {
+        while (model->n_trees > b->watch.best_round)
+            rw_tree_release(&model->tree[--model->n_trees]);
+        model->best_round = b->watch.best_round;
+    }
+    model->absent_missing = b->params.absent;
+    RW_TRY(RW_NEW(b->ctx, model->feature, train->n_columns));
+    for (uint32_t c = 0; c < train->n_columns; c++)
+        model->feature[c] = train->column[c].feature;
+    model->n_features = train->n_columns;
+    model->name = b->names;
+    model->n_names = b->n_names;
+    b->names = NULL;
+    b->n_names = 0;
+    RW_TRY(report_params(b));
+    return rw_watch_report(&b->watch, model);
+}
+
+int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,
+             const struct rw_dataset *const *valid, int n_valid,
+             const struct rw_train_hooks *hooks, struct rw_model **out)
+{
+    int status = RW_OK;
+    struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1};
+    *out = NULL;
+    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
+                       RW_MAX_SETS - 1);
+    b.set[0] = train;
+    for (int v = 0; v < n_valid; v++)
+        b.set[b.n_sets++] = valid[v];
+    RW_TRY_OUT(prepare(&b, params));
+    double start = rw_clock_ms();
+    for (int go_on = 1; go_on;)
+        RW_TRY_OUT(run_round(&b, &go_on));
+    stage(&b, "rounds", &start);
+    RW_TRY_OUT(finish_model(&b));
+    *out = b.model;
+    b.model = NULL;
+out:
+    booster_release(&b);
+    return status;
+}

@@ -1,0 +1,168 @@
+#include "boost/features.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+
+/* A feature id at the start of `text`; -1 if there is none in range. */
+static long parse_id(const char *text, const char **end)
+{
+    long id = 0;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at) && id <= RW_MAX_FEATURE; at++)
+        id = id * 10 + (*at - '0');
+    *end = at;
+    return at == text || id > RW_MAX_FEATURE ? -1 : id;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const uint32_t x = ((const struct rw_feature_name *)a)->feature;
+    const uint32_t y = ((const struct rw_feature_name *)b)->feature;
+    return (x > y) - (x < y);
+}
+
+static int read_line(struct rw_ctx *ctx, const char *path, size_t number, char *line,
+                     struct rw_feature_name *out)
+{
+    const char *rest;
+    const long id = parse_id(line, &rest);
+    char *name = line + (rest - line);
+    if (id < 0 || (*name != ' ' && *name != '\t'))
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:%zu:1: expected 'ID NAME', an id from 0 to %d", path,
+                       number, RW_MAX_FEATURE);
+    while (*name == ' ' || *name == '\t')
+        name++;
+    for (const char *c = name; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == ',')
+            return rw_fail(ctx, RW_ERR_PARSE,
+                           "%s:%zu:%zu: expected a name without blanks or commas", path, number,
+                           (size_t)(c - line) + 1);
+    }
+    if (!*name)
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:%zu: expected a name after the id", path, number);
+    out->feature = (uint32_t)id;
+    return rw_mem_copy_text(ctx, &out->name, name);
+}
+
+static int same_name(struct rw_ctx *ctx, const char *path, const struct rw_feature_name *names,
+                     int32_t n)
+{
+    for (int32_t i = 0; i + 1 < n; i++) {
+        if (names[i].feature == names[i + 1].feature)
+            return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
+                           names[i].feature);
+    }
+    return RW_OK;
+}
+
+int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n)
+{
+    int status = RW_OK;
+    struct rw_feature_name *names = NULL;
+    size_t room = 0, line_room = 0, number = 0;
+    char *line = NULL;
+    *n = 0;
+    *out = NULL;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return rw_fail(ctx, RW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+    ssize_t length;
+    while ((length = getline(&line, &line_room, file)) >= 0) {
+        number++;
+        while (length > 0 && isspace((unsigned char)line[length - 1]))
+            line[--length] = 0;
+        if (!line[0] || line[0] == '#')
+            continue;
+        RW_TRY_OUT(RW_GROW(ctx, names, room, (size_t)*n + 1));
+        RW_TRY_OUT(read_line(ctx, path, number, line, &names[*n]));
+        ++*n;
+    }
+    if (ferror(file)) {
+        status = rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    if (*n)
+        qsort(names, (size_t)*n, sizeof(*names), by_id);
+    RW_TRY_OUT(same_name(ctx, path, names, *n));
+out:
+    fclose(file);
+    free(line);
+    if (status < 0) {
+        rw_names_free(names, *n);
+        names = NULL;
+        *n = 0;
+    }
+    *out = names;
+    return status;
+}
+
+void rw_names_free(struct rw_feature_name *names, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        rw_mem_free(names[i].name);
+    rw_mem_free(names);
+}
+
+int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                    int32_t n_names, uint8_t *ignore)
+{
+    memset(ignore, 0, RW_MAX_FEATURE + 1);
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        int found = 0;
+        for (int32_t i = 0; i < n_names; i++) {
+            if (strlen(names[i].name) == length && strncmp(names[i].name, list, length) == 0) {
+                ignore[names[i].feature] = 1;
+                found = 1;
+            }
+        }
+        if (!found) {
+            const char *end;
+            const long first = parse_id(list, &end);
+            long last = first;
+            if (first >= 0 && *end == '-')
+                last = parse_id(end + 1, &end);
+            if (first < 0 || last < first || end != list + length)
+                return rw_fail(ctx, RW_ERR_ARGUMENT,
+                               "ignore: expected a feature id (0 to %d), a range of ids or a name "
+                               "of --names, found '%.*s'",
+                               RW_MAX_FEATURE, (int)(length > 64 ? 64 : length), list);
+            memset(ignore + first, 1, (size_t)(last - first) + 1);
+        }
+        list += length;
+        if (*list == ',' && !*++list)
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "ignore: expected a feature after the last ','");
+    }
+    return RW_OK;
+}
+
+int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
+{
+    size_t room = 0, used = 0;
+    char *text = NULL;
+    for (int first = 0; first <= RW_MAX_FEATURE; first++) {
+        if (!ignore[first])
+            continue;
+        int last = first;
+        while (last < RW_MAX_FEATURE && ignore[last + 1])
+            last++;
+        const int status = RW_GROW(ctx, text, room, used + 16);
+        if (status < 0) {
+            rw_mem_free(text);
+            *out = NULL;
+            return status;
+        }
+        used += (size_t)snprintf(text + used, 16, last > first ? "%s%d-%d" : "%s%d",
+                                 used ? "," : "", first, last);
+        first = last;
+    }
+    if (!text)
+        return rw_mem_copy_text(ctx, out, "");
+    *out = text;
+    return RW_OK;
+}

@@ -1,0 +1,25 @@
+/* --names and --ignore: what features are called, and which are left out. */
+#ifndef RW_BOOST_FEATURES_H
+#define RW_BOOST_FEATURES_H
+
+#include "model/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
+int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
+void rw_names_free(struct rw_feature_name *names, int32_t n);
+
+/* list: ids, ranges of ids "3-7" and names, with commas; ignore: [65536], 1 where left out. */
+int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
+                    int32_t n_names, uint8_t *ignore);
+/* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the
+ * caller. */
+int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

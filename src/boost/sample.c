@@ -1,1 +1,0 @@
-typedef int rw_placeholder;

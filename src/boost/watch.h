@@ -1,0 +1,54 @@
+/* Metrics by round, and when to stop. */
+#ifndef RW_BOOST_WATCH_H
+#define RW_BOOST_WATCH_H
+
+#include "boost/params.h"
+#include "data/dataset.h"
+#include "model/model.h"
+#include "tree/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_watch {
+    struct rw_ctx *ctx;             /* borrowed */
+    const struct rw_params *params; /* borrowed */
+    const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
+    struct rw_gain_rule gains;
+    struct rw_metric metric[RW_MAX_METRICS];
+    int n_metrics;                  /* of the table's */
+    int any_uses_gain;
+    int n_sets;                     /* training set and validation sets */
+    const struct rw_dataset *set[RW_MAX_SETS]; /* borrowed */
+    struct rw_judged judged[RW_MAX_SETS];      /* of the sets that are watched */
+    double *scores;                 /* [most documents of a watched set]; owned */
+    struct rw_metric_value *value;  /* [n_values] this round's; owned */
+    char **name;                    /* [n_values] "valid1 ndcg@10"; owned */
+    int n_values;
+    int stop_value;                 /* which value stops training; -1: none */
+    int lower_is_better;
+    int best_round;                 /* 0: none yet */
+    double best_value;
+    /* every round's values, for the model */
+    double *history;
+    size_t history_room;
+    int n_rounds;
+};
+
+/* sets[0] is the training set, watched only if params ask for it. */
+int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_params *params,
+                  const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
+                  int n_sets);
+void rw_watch_release(struct rw_watch *watch);
+/* Measures all watched sets after `round` (from 1). */
+int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round);
+/* Has the patience run out after `round`? */
+int rw_watch_is_over(const struct rw_watch *watch, int round);
+/* Writes names and history into the model. */
+int rw_watch_report(struct rw_watch *watch, struct rw_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
