@@ -1,5 +1,5 @@
-/* Prints the man page: the file given, with the line @PARAMETERS@ replaced by the library's table of
- * parameters and @VERSION@ by its version. */
+/* Prints the man page: the file given, with the line @PARAMETERS@ replaced by the library's table
+ * of parameters and @VERSION@ by its version. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,8 @@ int main(int argc, char **argv)
             for (int i = 0; (info = rw_param_info(i)) != NULL; i++)
                 print_parameter(info);
         } else if (version) {
-            printf("%.*s%s%s", (int)(version - line), line, RW_VERSION, version + strlen("@VERSION@"));
+            printf("%.*s%s%s", (int)(version - line), line, RW_VERSION,
+                   version + strlen("@VERSION@"));
         } else {
             fputs(line, stdout);
         }

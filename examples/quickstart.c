@@ -1,6 +1,7 @@
 /* A complete program over rankwood.h: read three data sets, train with early stopping, save, load,
  * score the test set and measure.
- *   cc quickstart.c $(pkg-config --cflags --libs rankwood) && ./a.out train.txt valid.txt test.txt model.txt */
+ *   cc quickstart.c $(pkg-config --cflags --libs rankwood) && ./a.out train.txt valid.txt test.txt
+ * model.txt */
 #include <stdio.h>
 #include <stdlib.h>
 

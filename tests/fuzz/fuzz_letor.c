@@ -1,0 +1,89 @@
+/* The LETOR reader, gzip included: any bytes give a data set that keeps its promises, or an error.
+ * The same bytes read in pieces give as many documents. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz_input.h"
+#include "rankwood.h"
+
+static void check(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void use(const struct rw_dataset *dataset)
+{
+    const uint32_t n_docs = rw_dataset_n_docs(dataset), n_queries = rw_dataset_n_queries(dataset);
+    const uint32_t *offsets = rw_dataset_query_offsets(dataset);
+    const float *labels = rw_dataset_labels(dataset);
+    float *values = malloc(n_docs * sizeof(float));
+    char id[24];
+
+    check(values && n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
+    check(offsets[0] == 0 && offsets[n_queries] == n_docs);
+    for (uint32_t query = 0; query < n_queries; query++) {
+        check(offsets[query] < offsets[query + 1]);
+        check(rw_dataset_query_id(dataset, query)[0] != 0);
+    }
+    for (uint32_t doc = 0; doc < n_docs; doc++) {
+        check(isfinite(labels[doc]));
+        (void)strlen(rw_dataset_comment(dataset, doc));
+        rw_dataset_doc_id(dataset, doc, id, sizeof(id));
+        check(strlen(id) < sizeof(id));
+    }
+    for (uint32_t feature = 0; feature < 8; feature++) {
+        rw_dataset_feature(dataset, feature, 0.0f, values);
+        for (uint32_t doc = 0; doc < n_docs; doc++)
+            check(!isinf(values[doc]));
+    }
+    free(values);
+}
+
+/* Documents of all pieces; -1 if one is refused. */
+static long read_pieces(struct rw_ctx *ctx, const char *path)
+{
+    struct rw_reader *reader;
+    struct rw_dataset *piece;
+    long n_docs = 0;
+
+    if (rw_reader_open(ctx, &path, 1, &reader) != RW_OK)
+        return -1;
+    for (;;) {
+        if (rw_reader_next(ctx, reader, &piece) != RW_OK) {
+            n_docs = -1;
+            break;
+        }
+        if (!piece)
+            break;
+        n_docs += (long)rw_dataset_n_docs(piece);
+        rw_dataset_free(piece);
+    }
+    rw_reader_close(reader);
+    return n_docs;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rw_ctx *ctx;
+    struct rw_dataset *dataset;
+    struct fuzz_file file;
+    const char *path;
+
+    check(rw_ctx_new(&ctx) == RW_OK);
+    check(rw_ctx_set_threads(ctx, 1) == RW_OK);
+    fuzz_file_open(&file, data, size);
+    path = file.path;
+    if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
+        use(dataset);
+        check(read_pieces(ctx, path) == (long)rw_dataset_n_docs(dataset));
+        rw_dataset_free(dataset);
+    } else {
+        check(dataset == NULL && rw_last_error(ctx)[0] != 0);
+        read_pieces(ctx, path);
+    }
+    fuzz_file_close(&file);
+    rw_ctx_free(ctx);
+    return 0;
+}
