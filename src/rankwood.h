@@ -287,6 +287,10 @@ RW_API double rw_predict_one(const struct rw_model *model, const float *values, 
  * the model asks for that the data never has, and ids of the data the training set never had. */
 RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
                                uint32_t *n_missing, uint32_t *n_unknown);
+/* The same, feature by feature, for data read in pieces: does a feature appear in the data (1, 0);
+ * did it in the training set? */
+RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
+RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
 #ifdef __cplusplus
 }

@@ -1,1 +1,214 @@
-typedef int rw_placeholder;
+/* rankwood eval: measures scores, a model's or a file's. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/talk.h"
+
+static int widest(const struct rw_eval *eval)
+{
+    int width = 6;
+    for (int i = 0; i < eval->n_metrics; i++) {
+        if ((int)strlen(eval->metrics[i].name) > width)
+            width = (int)strlen(eval->metrics[i].name);
+    }
+    return width;
+}
+
+static void print_table(const struct rw_eval *eval)
+{
+    char figure[RW_FIGURE_ROOM];
+    const int width = widest(eval);
+    printf("%-*s  %10s  %8s\n", width, "metric", "mean", "queries");
+    for (int i = 0; i < eval->n_metrics; i++)
+        printf("%-*s  %10s  %8u\n", width, eval->metrics[i].name,
+               rw_load_figure(eval->metrics[i].mean, figure), eval->metrics[i].n_counted);
+    printf("\n%u documents in %u queries: %u empty (nothing relevant), %u of one document\n"
+           "%s\n",
+           eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single, eval->conventions);
+}
+
+/* JSON knows no NaN: null. */
+static json_t *number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static int print_json(const struct rw_eval *eval)
+{
+    json_t *metrics = json_array();
+    for (int i = 0; i < eval->n_metrics; i++) {
+        const struct rw_eval_metric *metric = &eval->metrics[i];
+        json_array_append_new(metrics, json_pack("{s:s,s:o,s:I,s:o}", "metric", metric->name,
+                                                 "mean", number(metric->mean), "queries",
+                                                 (json_int_t)metric->n_counted, "ties_moved",
+                                                 number(metric->ties_moved)));
+    }
+    json_t *all = json_pack(
+        "{s:o,s:I,s:I,s:I,s:I,s:o}", "metrics", metrics, "documents", (json_int_t)eval->n_docs,
+        "queries", (json_int_t)eval->n_queries, "empty", (json_int_t)eval->n_empty, "single",
+        (json_int_t)eval->n_single, "conventions", rw_load_json_text(eval->conventions));
+    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
+    json_decref(all);
+    putchar('\n');
+    return result;
+}
+
+/* A line a query: its id and the metrics' values, "nan" where the query does not count. */
+static int write_per_query(const char *path, const struct rw_dataset *dataset,
+                           const struct rw_eval *eval)
+{
+    struct rw_output output;
+    char figure[RW_FIGURE_ROOM];
+    if (rw_output_open(&output, path) < 0)
+        return -1;
+    fputs("qid", output.file);
+    for (int m = 0; m < eval->n_metrics; m++)
+        fprintf(output.file, "\t%s", eval->metrics[m].name);
+    fputc('\n', output.file);
+    for (uint32_t q = 0; q < eval->n_queries; q++) {
+        fputs(rw_dataset_query_id(dataset, q), output.file);
+        for (int m = 0; m < eval->n_metrics; m++) {
+            const double value = eval->metrics[m].per_query[q];
+            if (!isnan(value))
+                rw_load_exact(value, figure);
+            fprintf(output.file, "\t%s", isnan(value) ? "nan" : figure);
+        }
+        fputc('\n', output.file);
+    }
+    return rw_output_commit(&output);
+}
+
+struct request {
+    const char *model, *scores, *per_query;
+    int json;
+};
+
+/* Reads the data and gives each document its score, [n_docs]. */
+static int score(struct rw_said *said, const struct request *request, struct rw_dataset **dataset,
+                 double **scores)
+{
+    struct rw_ctx *ctx = said->ctx;
+    struct rw_model *model = NULL;
+    int status = RW_OK;
+    if (request->model) /* before the data, which may be long to read */
+        status = rw_model_read(ctx, request->model, &model);
+    if (status >= 0)
+        status = rw_load_dataset(ctx, &said->operands, dataset);
+    const char *weights = rw_params_get(said->params, "weights");
+    if (status >= 0 && *weights)
+        status = rw_dataset_read_weights(ctx, *dataset, weights);
+    if (status >= 0) {
+        const uint32_t n_docs = rw_dataset_n_docs(*dataset);
+        *scores = calloc((size_t)n_docs + 1, sizeof(**scores));
+        if (!*scores) {
+            rw_talk_error("out of memory");
+            rw_model_free(model);
+            return RW_EXIT_FAILURE;
+        }
+        status = model ? rw_predict(ctx, model, *dataset, 0, *scores)
+                       : rw_scores_read(ctx, request->scores, n_docs, *scores);
+    }
+    if (status >= 0 && model) {
+        uint32_t n_missing, n_unknown;
+        rw_model_unmatched(model, *dataset, &n_missing, &n_unknown);
+        if (n_missing > 0 || n_unknown > 0)
+            rw_talk_warn("features: %u of the model are not in the data, %u of the data were not "
+                         "in training; they count as absent",
+                         n_missing, n_unknown);
+    }
+    rw_model_free(model);
+    return status < 0 ? rw_talk_failed(ctx, status, "eval") : -1;
+}
+
+static int measure(struct rw_said *said, const struct request *request)
+{
+    struct rw_dataset *dataset = NULL;
+    struct rw_eval *eval = NULL;
+    double *scores = NULL;
+    int code = score(said, request, &dataset, &scores);
+    if (code >= 0)
+        goto out;
+    const int status = rw_evaluate(said->ctx, said->params, dataset, scores, &eval);
+    if (status < 0) {
+        code = rw_talk_failed(said->ctx, status, "eval");
+        goto out;
+    }
+    rw_load_warn_ties(eval, "");
+    code = RW_EXIT_FAILURE;
+    if (request->per_query && write_per_query(request->per_query, dataset, eval) < 0)
+        goto out;
+    code = RW_EXIT_OK;
+    if (!request->json)
+        print_table(eval);
+    else if (print_json(eval) < 0)
+        code = RW_EXIT_FAILURE;
+out:
+    free(scores);
+    rw_eval_free(eval);
+    rw_dataset_free(dataset);
+    return code;
+}
+
+static int check(const struct rw_usage *usage, struct rw_said *said, struct request *request)
+{
+    if (!request->model == !request->scores)
+        return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
+    const char *weights = rw_params_get(said->params, "weights");
+    const char *others[] = {request->model, request->scores, weights};
+    const struct rw_list lists[] = {said->operands, {others, 3}};
+    const int code = rw_options_one_stdin(usage, lists, 2);
+    if (code != 0)
+        return code;
+    for (int i = 0; request->per_query && i < said->operands.n + 3; i++) {
+        const char *input =
+            i < said->operands.n ? said->operands.text[i] : others[i - said->operands.n];
+        if (input && rw_output_same(request->per_query, input))
+            return rw_options_wrong(usage, "'--per-query %s' would overwrite '%s'",
+                                    request->per_query, input);
+    }
+    /* Nothing is trained: gains matter only if a metric uses them, as under regression. */
+    int status = rw_params_set(said->ctx, said->params, "objective", "regression");
+    if (status >= 0)
+        status = rw_params_check(said->ctx, said->params);
+    if (status < 0)
+        return rw_talk_failed(said->ctx, status, "eval");
+    if (request->per_query && rw_output_check(request->per_query) < 0)
+        return RW_EXIT_FAILURE;
+    return -1;
+}
+
+int rw_cmd_eval(int argc, char **argv)
+{
+    struct request request = {0};
+    const struct rw_option options[] = {
+        {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_TEXT, &request.model},
+        {"scores", 0, "FILE", "measure these: a number a line", RW_OPTION_TEXT, &request.scores},
+        {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_TEXT,
+         &request.per_query},
+        {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, &request.json},
+        {0},
+    };
+    const struct rw_usage usage = {
+        .command = "eval",
+        .operands = "DATA... (--model MODEL | --scores FILE)",
+        .about = "Measures a ranking: the mean of each metric over the queries that count, and "
+                 "what was counted.",
+        .least = 1,
+        .most = -1,
+        .options = options,
+        .params = " metric empty ties label-gain relevant weights threads ",
+    };
+    struct rw_said said;
+    int code = rw_options_parse(&usage, argc, argv, &said);
+    if (code < 0)
+        code = check(&usage, &said, &request);
+    if (code < 0)
+        code = measure(&said, &request);
+    rw_options_release(&usage, &said);
+    return code;
+}

@@ -1,1 +1,329 @@
-typedef int rw_placeholder;
+/* rankwood train. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/talk.h"
+#include "cli/train_log.h"
+
+/* ------------------------------------------------------------------ Ctrl-C */
+
+static volatile sig_atomic_t stop_asked;
+
+/* The first signal ends training after the round; the second ends the program. */
+static void ask_to_stop(int number)
+{
+    static const char text[] = "\nrankwood: stopping after this round; once more stops at once\n";
+    const int saved = errno;
+    if (stop_asked)
+        rw_output_end_by(number);
+    stop_asked = 1;
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+        stop_asked = 1; /* nobody listens: stop all the same */
+    errno = saved;
+}
+
+static void catch_signals(void)
+{
+    const int signals[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++) {
+        struct sigaction old, now = {.sa_handler = ask_to_stop};
+        sigemptyset(&now.sa_mask);
+        /* A program started with SIGINT ignored (nohup, &) keeps it so. */
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &now, NULL);
+    }
+}
+
+static int should_stop(void *user)
+{
+    (void)user;
+    return stop_asked;
+}
+
+/* ------------------------------------------------------------------ the job */
+
+struct job {
+    struct rw_said said;
+    const char *output, *log_path;
+    struct rw_list valid_files; /* "a.txt,b.txt" each */
+    struct rw_dataset *train;   /* owned */
+    struct rw_dataset **valid;  /* [valid_files.n] owned */
+    struct rw_list *files;      /* [valid_files.n] cut at the commas; owned */
+    char **copy;                /* [valid_files.n] the cut texts; owned */
+    struct rw_model *model;     /* owned */
+    struct rw_train_log log;
+};
+
+/* Sets' names for people: "valid" when there is only one. */
+static const char *set_name(const struct job *job, int set, char buffer[32])
+{
+    return set == 1 && job->valid_files.n == 1 ? "valid" : rw_train_log_set(set, buffer);
+}
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    struct job *job = user;
+    char line[2048], figure[RW_FIGURE_ROOM], set[32];
+    int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
+                      round->ms / 1e3);
+    for (int i = 0; i < round->n_metrics && at < (int)sizeof(line) - 1; i++)
+        at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
+                       set_name(job, round->metrics[i].set, set), round->metrics[i].name,
+                       rw_load_figure(round->metrics[i].value, figure));
+    rw_talk_line("%s%s", line, round->best_round == round->round ? "  best" : "");
+    if (rw_talk_is_verbose())
+        rw_talk_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
+                     "scores %.2f, metrics %.2f",
+                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
+                     round->ms_partition, round->ms_scores, round->ms_metrics);
+    rw_train_log_round(&job->log, round);
+    if (!rw_talk_is_quiet())
+        rw_progress_show(round->round, round->n_rounds, round->n_docs);
+    return 0;
+}
+
+static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
+{
+    struct job *job = user;
+    rw_load_stage(stage, ms, peak_bytes);
+    rw_train_log_stage(&job->log, stage, ms, peak_bytes);
+}
+
+/* ------------------------------------------------------------------ before */
+
+/* What has no effect without data to measure on. */
+static int check_unmeasured(const struct rw_usage *usage, struct job *job)
+{
+    static const char *const measuring[] = {"metric", "empty", "ties", "relevant"};
+    struct rw_params *params = job->said.params;
+    if (job->valid_files.n > 0)
+        return -1;
+    if (rw_params_is_set(params, "early-stop"))
+        return rw_options_wrong(usage, "'--early-stop' has no effect without '--valid'");
+    if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
+        if (rw_params_is_set(params, measuring[i]))
+            return rw_options_wrong(usage,
+                                    "'--%s' has no effect without '--valid' or '--train-metric on'",
+                                    measuring[i]);
+    }
+    if (rw_params_is_set(params, "label-gain") &&
+        strcmp(rw_params_get(params, "objective"), "regression") == 0)
+        return rw_options_wrong(usage, "'--label-gain' has no effect with regression and nothing "
+                                       "to measure on");
+    return -1;
+}
+
+/* No file is read twice from standard input, none is written over what is read. */
+static int check_files(const struct rw_usage *usage, struct job *job)
+{
+    struct rw_params *params = job->said.params;
+    const char *side[3], *sides[] = {"weights", "names", "label-gain"};
+    const char *outputs[] = {job->output, job->log_path};
+    for (int i = 0; i < 3; i++)
+        side[i] = rw_params_get(params, sides[i]);
+    const int n_lists = job->valid_files.n + 2;
+    struct rw_list *lists = calloc((size_t)n_lists, sizeof(*lists));
+    if (!lists) {
+        rw_talk_error("out of memory");
+        return RW_EXIT_FAILURE;
+    }
+    lists[0] = job->said.operands;
+    lists[1] = (struct rw_list){side, 3};
+    for (int i = 0; i < job->valid_files.n; i++)
+        lists[i + 2] = job->files[i];
+    int code = rw_options_one_stdin(usage, lists, n_lists);
+    for (int i = 0; i < n_lists && code == 0; i++) {
+        for (int k = 0; k < lists[i].n * 2 && code == 0; k++) {
+            const char *input = lists[i].text[k / 2], *output = outputs[k % 2];
+            if (output && *input && rw_output_same(output, input))
+                code = rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
+        }
+    }
+    free(lists);
+    if (code == 0 && job->log_path &&
+        (strcmp(job->log_path, job->output) == 0 || rw_output_same(job->log_path, job->output)))
+        code = rw_options_wrong(usage, "'-o' and '--log' name the same file");
+    return code == 0 ? -1 : code;
+}
+
+static int check(const struct rw_usage *usage, struct job *job)
+{
+    const size_t n = (size_t)job->valid_files.n;
+    if (!job->output)
+        return rw_options_wrong(usage, "'train' needs -o MODEL");
+    const int status = rw_params_check(job->said.ctx, job->said.params);
+    if (status < 0)
+        return rw_talk_failed(job->said.ctx, status, "train");
+    int code = check_unmeasured(usage, job);
+    if (code >= 0)
+        return code;
+    job->valid = calloc(n + 1, sizeof(*job->valid));
+    job->files = calloc(n + 1, sizeof(*job->files));
+    job->copy = calloc(n + 1, sizeof(*job->copy));
+    if (!job->valid || !job->files || !job->copy) {
+        rw_talk_error("out of memory");
+        return RW_EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        code = rw_options_split(usage, job->valid_files.text[i], &job->copy[i], &job->files[i]);
+        if (code != 0)
+            return code;
+    }
+    code = check_files(usage, job);
+    if (code >= 0)
+        return code;
+    if (rw_output_check(job->output) < 0 || (job->log_path && rw_output_check(job->log_path) < 0))
+        return RW_EXIT_FAILURE;
+    return -1;
+}
+
+static int read_data(struct job *job)
+{
+    struct rw_ctx *ctx = job->said.ctx;
+    int status = rw_load_dataset(ctx, &job->said.operands, &job->train);
+    const char *weights = rw_params_get(job->said.params, "weights");
+    if (status >= 0 && *weights)
+        status = rw_dataset_read_weights(ctx, job->train, weights);
+    for (int i = 0; i < job->valid_files.n && status >= 0; i++)
+        status = rw_load_dataset(ctx, &job->files[i], &job->valid[i]);
+    if (status >= 0) {
+        rw_talk_line("train: %u documents in %u queries, %u features",
+                     rw_dataset_n_docs(job->train), rw_dataset_n_queries(job->train),
+                     rw_dataset_n_features(job->train));
+        for (int i = 0; i < job->valid_files.n; i++) {
+            char set[32];
+            rw_talk_line("%s: %u documents in %u queries", set_name(job, i + 1, set),
+                         rw_dataset_n_docs(job->valid[i]), rw_dataset_n_queries(job->valid[i]));
+        }
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ after */
+
+/* The validation figures of the model that was kept, as 'eval' gives them. */
+static int report(struct job *job)
+{
+    struct rw_ctx *ctx = job->said.ctx;
+    int status = RW_OK;
+    for (int i = 0; i < job->valid_files.n && status >= 0; i++) {
+        struct rw_eval *eval = NULL;
+        char figure[RW_FIGURE_ROOM], set[32];
+        double *scores = calloc((size_t)rw_dataset_n_docs(job->valid[i]) + 1, sizeof(*scores));
+        if (!scores)
+            return RW_OK; /* the model is made; it can be measured with eval */
+        status = rw_predict(ctx, job->model, job->valid[i], 0, scores);
+        if (status >= 0)
+            status = rw_evaluate(ctx, job->said.params, job->valid[i], scores, &eval);
+        for (int m = 0; status >= 0 && m < eval->n_metrics; m++)
+            rw_talk_line("%s %s %s", set_name(job, i + 1, set), eval->metrics[m].name,
+                         rw_load_figure(eval->metrics[m].mean, figure));
+        if (status >= 0)
+            rw_load_warn_ties(eval, set_name(job, i + 1, set));
+        rw_eval_free(eval);
+        free(scores);
+    }
+    return status;
+}
+
+static int train(struct job *job)
+{
+    struct rw_ctx *ctx = job->said.ctx;
+    char conventions[512];
+    const int measured = job->valid_files.n > 0 ||
+                         strcmp(rw_params_get(job->said.params, "train-metric"), "on") == 0;
+    int status = read_data(job);
+    if (status >= 0)
+        status = rw_params_conventions(ctx, job->said.params, conventions, sizeof(conventions));
+    if (status < 0)
+        return status;
+    if (measured)
+        rw_talk_line("metric %s: %s", rw_params_get(job->said.params, "metric"), conventions);
+    if (job->log_path && rw_train_log_open(&job->log, job->log_path) < 0)
+        return 1;
+    rw_train_log_params(&job->log, job->said.params, job->train, &job->said.operands,
+                        &job->valid_files);
+
+    const struct rw_train_hooks hooks = {
+        .user = job, .on_round = on_round, .on_stage = on_stage, .should_stop = should_stop};
+    const double start = rw_progress_clock();
+    catch_signals();
+    rw_progress_start();
+    status =
+        rw_train(ctx, job->said.params, job->train, (const struct rw_dataset *const *)job->valid,
+                 job->valid_files.n, &hooks, &job->model);
+    rw_progress_end();
+    if (status < 0)
+        return status;
+    const int best = rw_model_best_round(job->model), n_trees = rw_model_n_trees(job->model);
+    rw_talk_line("%s%d trees in %.1f s%s", stop_asked ? "interrupted: " : "", n_trees,
+                 rw_progress_clock() - start, best > 0 ? ", to the best round" : "");
+    status = rw_model_write(ctx, job->model, job->output);
+    return status < 0 ? status : report(job);
+}
+
+static void release(struct job *job)
+{
+    for (int i = 0; i < job->valid_files.n; i++) {
+        if (job->valid)
+            rw_dataset_free(job->valid[i]);
+        if (job->files)
+            free(job->files[i].text);
+        if (job->copy)
+            free(job->copy[i]);
+    }
+    free(job->valid);
+    free(job->files);
+    free(job->copy);
+    rw_dataset_free(job->train);
+    rw_model_free(job->model);
+}
+
+int rw_cmd_train(int argc, char **argv)
+{
+    struct job job = {0};
+    const struct rw_option options[] = {
+        {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
+         RW_OPTION_LIST, &job.valid_files},
+        {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_TEXT, &job.output},
+        {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
+         RW_OPTION_TEXT, &job.log_path},
+        {0},
+    };
+    const struct rw_usage usage = {
+        .command = "train",
+        .operands = "DATA... [--valid DATA]... -o MODEL",
+        .about = "Trains a model. The first metric on the first validation set stops training "
+                 "(--early-stop), and the model ends at its best round. Ctrl-C ends after the "
+                 "round and writes the best model so far.",
+        .least = 1,
+        .most = -1,
+        .options = options,
+        .params = "*",
+    };
+    int code = rw_options_parse(&usage, argc, argv, &job.said);
+    if (code < 0)
+        code = check(&usage, &job);
+    if (code < 0) {
+        const int status = train(&job);
+        if (status < 0)
+            code = rw_talk_failed(job.said.ctx, status, "train");
+        else
+            code = status == 0 ? RW_EXIT_OK : RW_EXIT_FAILURE;
+        if (rw_train_log_close(&job.log, code != RW_EXIT_OK) < 0)
+            code = RW_EXIT_FAILURE;
+    }
+    release(&job);
+    rw_options_release(&usage, &job.said);
+    return code;
+}

@@ -1,1 +1,528 @@
-typedef int rw_placeholder;
+#include "cli/options.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/talk.h"
+
+/* Keys that argp hands back: letters, then the command's own options, then parameters. */
+enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
+
+/* All that argp prints for --help but its exit. */
+#define HELP_PARTS (ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
+
+struct parsing {
+    const struct rw_usage *usage;
+    struct rw_said *said;
+    struct argp_option *table; /* [n + 1] owned */
+    int n;
+    char **help; /* [n_help] the parameters' help with ranges; owned, like its texts */
+    int n_help;
+    const char **value; /* [parameters] as given; NULL: not given; owned */
+    struct rw_list metrics;
+    const char *config;
+    int quiet, verbose, help_asked;
+    int exit; /* of what went wrong; -1: nothing */
+};
+
+static int out_of_memory(void)
+{
+    rw_talk_error("out of memory");
+    return RW_EXIT_FAILURE;
+}
+
+static int list_add(struct rw_list *list, const char *text)
+{
+    const char **grown = realloc(list->text, ((size_t)list->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -1;
+    list->text = grown;
+    list->text[list->n++] = text;
+    return 0;
+}
+
+int rw_options_wrong(const struct rw_usage *usage, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    rw_talk_error("%s", text);
+    return rw_talk_usage(usage->command);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Does `words` (between blanks, or "*") hold `word`? */
+static int holds(const char *words, const char *word)
+{
+    char between[80];
+    if (!words)
+        return 0;
+    snprintf(between, sizeof(between), " %s ", word);
+    return strcmp(words, "*") == 0 || strstr(words, between) != NULL;
+}
+
+static void add(struct parsing *p, const char *name, int key, const char *argument,
+                const char *help, int group)
+{
+    p->table[p->n++] = (struct argp_option){
+        .name = name, .key = key, .arg = argument, .doc = help, .group = group};
+}
+
+static int add_params(struct parsing *p, int n_params)
+{
+    int first = 1;
+    for (int i = 0; i < n_params; i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        if (!holds(p->usage->params, info->name))
+            continue;
+        const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
+        char *help = NULL;
+        if (asprintf(&help, "%s [%s%s%s%s]", info->help, numeric ? info->range : "",
+                     numeric ? "; " : "", *info->default_value ? "default " : "default: none",
+                     info->default_value) < 0)
+            return -1;
+        p->help[p->n_help++] = help;
+        if (first)
+            p->table[p->n++] =
+                (struct argp_option){.doc = "Parameters, with range and default:", .group = 2};
+        first = 0;
+        add(p, info->name, KEY_PARAM + i, info->argument, help, 2);
+    }
+    return 0;
+}
+
+static int make_table(struct parsing *p)
+{
+    int n_own = 0, n_params = 0;
+    while (p->usage->options[n_own].name)
+        n_own++;
+    while (rw_param_info(n_params))
+        n_params++;
+    p->table = calloc((size_t)(n_own + n_params) + 8, sizeof(*p->table));
+    p->help = calloc((size_t)n_params + 1, sizeof(*p->help));
+    p->value = calloc((size_t)n_params + 1, sizeof(*p->value));
+    if (!p->table || !p->help || !p->value)
+        return -1;
+    for (int i = 0; i < n_own; i++) {
+        const struct rw_option *option = &p->usage->options[i];
+        add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
+            option->help, 1);
+    }
+    if (p->usage->params) {
+        add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
+        add(p, "quiet", KEY_QUIET, NULL, "say nothing but warnings and errors", 1);
+        add(p, "verbose", KEY_VERBOSE, NULL, "say more", 1);
+        if (add_params(p, n_params) < 0)
+            return -1;
+    }
+    add(p, "help", 'h', NULL, "print this", -1);
+    return 0;
+}
+
+static const struct argp_option *find_option(const struct parsing *p, const char *name, size_t n)
+{
+    for (int i = 0; i < p->n; i++) {
+        const char *candidate = p->table[i].name;
+        if (candidate && strlen(candidate) == n && memcmp(candidate, name, n) == 0)
+            return &p->table[i];
+    }
+    return NULL;
+}
+
+static const struct argp_option *find_letter(const struct parsing *p, int letter)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (p->table[i].key == letter && letter)
+            return &p->table[i];
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ unknown names */
+
+/* Other programs' words for options that are not parameters. */
+static const struct {
+    const char *name, *others;
+} synonyms[] = {
+    {"valid", " valid-data valid-file validation validate test test-data eval-set eval-data vali "},
+    {"output", " output-model model-out save-model out model-dir "},
+    {"model", " input-model model-in load "},
+    {"scores", " score predictions "},
+    {"trees", " num-iteration-predict ntree-limit iteration-range num-trees n-trees "},
+    {"queries", " n-queries num-queries "},
+    {"config", " params conf parameters "},
+    {"verbose", " verbosity "},
+    {"quiet", " silent "},
+};
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 63 || strlen(a) >= 63)
+        return 99;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const size_t above = row[j];
+            row[j] = least_of(diagonal + (a[i - 1] != b[j - 1]), least_of(above, row[j - 1]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
+{
+    const size_t length = strlen(mistaken);
+    size_t best = length < 3 ? 1 : 1 + length / 3;
+    const char *nearest = NULL;
+    for (int i = 0; i < n_words; i++) {
+        size_t d = distance(mistaken, words[i]);
+        if (length >= 3 && strncmp(mistaken, words[i], length) == 0)
+            d = 1;
+        if (d < best || (d == best && !nearest)) {
+            best = d;
+            nearest = words[i];
+        }
+    }
+    return nearest;
+}
+
+static const char *nearest_option(const struct parsing *p, const char *mistaken)
+{
+    const char *names[128];
+    int n = 0;
+    for (int i = 0; i < p->n && n < 128; i++) {
+        if (p->table[i].name)
+            names[n++] = p->table[i].name;
+    }
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
+        if (holds(synonyms[i].others, mistaken) &&
+            find_option(p, synonyms[i].name, strlen(synonyms[i].name)))
+            return synonyms[i].name;
+    }
+    const char *own = rw_options_nearest(mistaken, names, n);
+    const char *param = rw_params_nearest(mistaken);
+    if (own && distance(mistaken, own) <= 1)
+        return own;
+    return param && holds(p->usage->params, param) ? param : own;
+}
+
+static int unknown_option(const struct parsing *p, const char *token)
+{
+    const char *start = token + strspn(token, "-");
+    char name[64];
+    size_t n = strcspn(start, "=");
+    n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
+    for (size_t i = 0; i < n; i++)
+        name[i] = start[i] == '_' ? '-' : (char)tolower((unsigned char)start[i]);
+    name[n] = 0;
+    const char *near = nearest_option(p, name);
+    if (near)
+        return rw_options_wrong(p->usage, "unknown option '%.*s'; the nearest is '--%s'",
+                                (int)strcspn(token, "="), token, near);
+    for (int i = 0; rw_param_info(i); i++) {
+        if (strcmp(rw_param_info(i)->name, name) == 0)
+            return rw_options_wrong(p->usage, "'%s' does not take the parameter '--%s'",
+                                    p->usage->command, name);
+    }
+    return rw_options_wrong(p->usage, "unknown option '%.*s'", (int)strcspn(token, "="), token);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* argp would take a beginning of a name for the whole and reports errors its own way; this walk
+ * over the line makes sure that it finds none. -1, or the exit code. */
+static int check_line(const struct parsing *p, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *token = argv[i];
+        if (token[0] != '-' || !token[1])
+            continue;
+        if (token[1] == '-') {
+            const size_t n = strcspn(token + 2, "=");
+            const struct argp_option *option = find_option(p, token + 2, n);
+            if (!option)
+                return unknown_option(p, token);
+            const char *value = token[2 + n] ? token + 3 + n : NULL;
+            if (!option->arg && value)
+                return rw_options_wrong(p->usage, "option '--%s' takes no value", option->name);
+            if (option->arg && !value)
+                value = argv[++i];
+            if (option->arg && (!value || !*value))
+                return rw_options_wrong(p->usage, "option '--%s' needs a value: %s", option->name,
+                                        option->arg);
+            continue;
+        }
+        for (const char *c = token + 1; *c; c++) {
+            const struct argp_option *option = find_letter(p, *c);
+            if (!option)
+                return unknown_option(p, token);
+            if (!option->arg)
+                continue;
+            const char *value = c[1] ? c + 1 : argv[++i];
+            if (!value || !*value)
+                return rw_options_wrong(p->usage, "option '-%c' needs a value: %s", *c,
+                                        option->arg);
+            break;
+        }
+    }
+    return -1;
+}
+
+static int twice(struct parsing *p, const char *name)
+{
+    p->exit = rw_options_wrong(p->usage, "option '--%s' is given twice", name);
+    return EINVAL;
+}
+
+static int take_own(struct parsing *p, const struct rw_option *option, char *text)
+{
+    if (option->kind == RW_OPTION_LIST)
+        return list_add(option->value, text) < 0 ? ENOMEM : 0;
+    if (option->kind == RW_OPTION_FLAG) {
+        *(int *)option->value = 1;
+        return 0;
+    }
+    const char **value = option->value;
+    if (*value)
+        return twice(p, option->name);
+    *value = text;
+    return 0;
+}
+
+static int take_param(struct parsing *p, int i, char *text)
+{
+    const char *name = rw_param_info(i)->name;
+    if (strcmp(name, "metric") == 0)
+        return list_add(&p->metrics, text) < 0 ? ENOMEM : 0;
+    if (p->value[i])
+        return twice(p, name);
+    p->value[i] = text;
+    return 0;
+}
+
+static error_t take(int key, char *text, struct argp_state *state)
+{
+    struct parsing *p = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        return list_add(&p->said->operands, text) < 0 ? ENOMEM : 0;
+    case 'h':
+        p->help_asked = 1;
+        return 0;
+    case KEY_QUIET:
+        p->quiet = 1;
+        return 0;
+    case KEY_VERBOSE:
+        p->verbose = 1;
+        return 0;
+    case KEY_CONFIG:
+        if (p->config)
+            return twice(p, "config");
+        p->config = text;
+        return 0;
+    default:
+        break;
+    }
+    for (int i = 0; p->usage->options[i].name; i++) {
+        const struct rw_option *option = &p->usage->options[i];
+        if (key == (option->letter ? option->letter : KEY_OWN + i))
+            return take_own(p, option, text);
+    }
+    if (key >= KEY_PARAM && key < KEY_CONFIG)
+        return take_param(p, key - KEY_PARAM, text);
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+static char *joined(const struct rw_list *list)
+{
+    size_t size = 1;
+    for (int i = 0; i < list->n; i++)
+        size += strlen(list->text[i]) + 1;
+    char *all = calloc(size, 1);
+    for (int i = 0; all && i < list->n; i++) {
+        if (i > 0)
+            strcat(all, ",");
+        strcat(all, list->text[i]);
+    }
+    return all;
+}
+
+/* A parameter in the file that this command has no use for. */
+static int check_config(const struct parsing *p)
+{
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        if (rw_params_is_set(p->said->params, name) && !holds(p->usage->params, name))
+            return rw_options_wrong(p->usage, "%s: parameter '%s' has no effect in '%s'", p->config,
+                                    name, p->usage->command);
+    }
+    return -1;
+}
+
+static int set_params(struct parsing *p)
+{
+    struct rw_ctx *ctx = p->said->ctx;
+    struct rw_params *params = p->said->params;
+    int status = p->config ? rw_params_read(ctx, params, p->config) : RW_OK;
+    if (status < 0)
+        return rw_talk_failed(ctx, status, p->usage->command);
+    const int unused = p->config ? check_config(p) : -1;
+    if (unused >= 0)
+        return unused;
+    for (int i = 0; rw_param_info(i) && status >= 0; i++) {
+        if (p->value[i])
+            status = rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]);
+    }
+    if (p->metrics.n > 0 && status >= 0) {
+        char *all = joined(&p->metrics);
+        if (!all)
+            return out_of_memory();
+        status = rw_params_set(ctx, params, "metric", all);
+        free(all);
+    }
+    if (status >= 0)
+        status = rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
+    return status < 0 ? rw_talk_failed(ctx, status, p->usage->command) : -1;
+}
+
+static int check_operands(const struct parsing *p)
+{
+    const int n = p->said->operands.n;
+    if (n < p->usage->least)
+        return rw_options_wrong(p->usage, "'%s' needs %s", p->usage->command, p->usage->operands);
+    if (p->usage->most >= 0 && n > p->usage->most)
+        return rw_options_wrong(p->usage, "'%s' does not take '%s'", p->usage->command,
+                                p->said->operands.text[p->usage->most]);
+    for (int i = 0; i < n; i++) {
+        if (!*p->said->operands.text[i])
+            return rw_options_wrong(p->usage, "the name of a file is empty");
+    }
+    return p->quiet && p->verbose
+               ? rw_options_wrong(p->usage, "'--verbose' has no effect with '--quiet'")
+               : -1;
+}
+
+static int parse(struct parsing *p, int argc, char **argv)
+{
+    int result = check_line(p, argc, argv);
+    if (result >= 0)
+        return result;
+    char name[64];
+    snprintf(name, sizeof(name), "rankwood %s", p->usage->command);
+    const struct argp argp = {.options = p->table,
+                              .parser = take,
+                              .args_doc = p->usage->operands,
+                              .doc = p->usage->about};
+    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, p) != 0)
+        return p->exit >= 0 ? p->exit : out_of_memory();
+    if (p->help_asked) {
+        argp_help(&argp, stdout, HELP_PARTS, name);
+        return RW_EXIT_OK;
+    }
+    result = check_operands(p);
+    if (result >= 0)
+        return result;
+    rw_talk_set(p->quiet, p->verbose);
+    return set_params(p);
+}
+
+int rw_options_parse(const struct rw_usage *usage, int argc, char **argv, struct rw_said *said)
+{
+    struct parsing p = {.usage = usage, .said = said, .exit = -1};
+    int result;
+    memset(said, 0, sizeof(*said));
+    if (rw_ctx_new(&said->ctx) < 0 || make_table(&p) < 0 ||
+        rw_params_new(said->ctx, &said->params) < 0) {
+        result = out_of_memory();
+    } else {
+        rw_ctx_set_log(said->ctx, rw_talk_log, NULL);
+        result = parse(&p, argc, argv);
+    }
+    for (int i = 0; i < p.n_help; i++)
+        free(p.help[i]);
+    free(p.help);
+    free(p.table);
+    free(p.value);
+    free(p.metrics.text);
+    return result;
+}
+
+void rw_options_release(const struct rw_usage *usage, struct rw_said *said)
+{
+    for (int i = 0; usage->options[i].name; i++) {
+        if (usage->options[i].kind == RW_OPTION_LIST)
+            free(((struct rw_list *)usage->options[i].value)->text);
+    }
+    free(said->operands.text);
+    rw_params_free(said->params);
+    rw_ctx_free(said->ctx);
+}
+
+/* ------------------------------------------------------------------ values of options */
+
+int rw_options_number(const struct rw_usage *usage, const char *option, const char *text,
+                      unsigned long long least, unsigned long long most, unsigned long long *value)
+{
+    unsigned long long number = 0;
+    int good = *text != 0;
+    for (const char *c = text; good && *c; c++) {
+        const unsigned digit = (unsigned)*c - '0';
+        good = digit <= 9 && number <= (most - digit) / 10;
+        if (good)
+            number = number * 10 + digit;
+    }
+    if (!good || number < least)
+        return rw_options_wrong(usage,
+                                "option '%s': expected a whole number, %llu to %llu, found "
+                                "'%.100s'",
+                                option, least, most, text);
+    *value = number;
+    return 0;
+}
+
+int rw_options_one_stdin(const struct rw_usage *usage, const struct rw_list *lists, int n_lists)
+{
+    int n = 0;
+    for (int i = 0; i < n_lists; i++) {
+        for (int k = 0; k < lists[i].n; k++)
+            n += lists[i].text[k] && strcmp(lists[i].text[k], "-") == 0;
+    }
+    return n > 1 ? rw_options_wrong(usage, "standard input ('-') can be read only once") : 0;
+}
+
+int rw_options_split(const struct rw_usage *usage, const char *files, char **copy,
+                     struct rw_list *list)
+{
+    *copy = strdup(files);
+    if (!*copy)
+        return out_of_memory();
+    for (char *at = *copy; at;) {
+        char *comma = strchr(at, ',');
+        if (comma)
+            *comma = 0;
+        if (!*at)
+            return rw_options_wrong(usage, "a file without a name in '%s'", files);
+        if (list_add(list, at) < 0)
+            return out_of_memory();
+        at = comma ? comma + 1 : NULL;
+    }
+    return 0;
+}

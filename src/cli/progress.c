@@ -1,1 +1,78 @@
-typedef int rw_placeholder;
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 24 };
+static const double first_after = 1, between = 1.0 / 6; /* seconds */
+
+static struct {
+    int on, visible;
+    double started, drawn;
+} progress;
+
+double rw_progress_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void rw_progress_start(void)
+{
+    progress.on = isatty(STDERR_FILENO);
+    progress.visible = 0;
+    progress.started = progress.drawn = rw_progress_clock();
+}
+
+void rw_progress_clear(void)
+{
+    if (progress.visible)
+        fputs("\r\033[K", stderr);
+    progress.visible = 0;
+}
+
+void rw_progress_end(void)
+{
+    rw_progress_clear();
+    progress.on = 0;
+}
+
+static int columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 80;
+}
+
+void rw_progress_show(int done, int total, uint32_t n_docs)
+{
+    if (!progress.on || done <= 0 || total <= 0)
+        return;
+    const double now = rw_progress_clock(), spent = now - progress.started;
+    if (spent < first_after ||
+        (progress.drawn > progress.started && now - progress.drawn < between))
+        return;
+    progress.drawn = now;
+
+    char bar[BAR + 1], line[160];
+    const int full = (int)((int64_t)BAR * done / total);
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)full);
+    bar[BAR] = 0;
+    const double rate = (double)n_docs * done / spent;
+    const char *unit = rate >= 1e6 ? "M" : rate >= 1e3 ? "k" : "";
+    const double shown = rate >= 1e6 ? rate / 1e6 : rate >= 1e3 ? rate / 1e3 : rate;
+    const long left = (long)(spent / done * (total - done) + .5);
+    /* Early stopping may end it sooner. */
+    snprintf(line, sizeof(line), "[%s] %d/%d  %.1f%s docs/s  at most %ld:%02ld:%02ld left", bar,
+             done, total, shown, unit, left / 3600, left / 60 % 60, left % 60);
+    rw_progress_clear();
+    fprintf(stderr, "\r%.*s", columns() - 1, line);
+    fflush(stderr);
+    progress.visible = 1;
+}

@@ -1,1 +1,101 @@
-typedef int rw_placeholder;
+#include "cli/talk.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli/progress.h"
+
+static struct {
+    int quiet, verbose;
+} talk;
+
+void rw_talk_set(int quiet, int verbose)
+{
+    talk.quiet = quiet;
+    talk.verbose = verbose;
+}
+
+int rw_talk_is_quiet(void)
+{
+    return talk.quiet;
+}
+
+int rw_talk_is_verbose(void)
+{
+    return talk.verbose;
+}
+
+/* Names and values come from the user: bytes that would move the cursor are shown as '?'. A text of
+ * several lines keeps its newlines. */
+static void say(const char *prefix, const char *format, va_list args)
+{
+    char text[4096];
+    vsnprintf(text, sizeof(text), format, args);
+    for (char *c = text; *c; c++) {
+        if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127)
+            *c = '?';
+    }
+    rw_progress_clear();
+    fprintf(stderr, "%s%s\n", prefix, text);
+}
+
+#define SAY(prefix)                \
+    do {                           \
+        va_list args;              \
+        va_start(args, format);    \
+        say(prefix, format, args); \
+        va_end(args);              \
+    } while (0)
+
+void rw_talk_error(const char *format, ...)
+{
+    SAY("rankwood: error: ");
+}
+
+void rw_talk_hint(const char *format, ...)
+{
+    SAY("rankwood: hint: ");
+}
+
+void rw_talk_warn(const char *format, ...)
+{
+    SAY("rankwood: warning: ");
+}
+
+void rw_talk_note(const char *format, ...)
+{
+    if (!talk.quiet)
+        SAY("rankwood: note: ");
+}
+
+void rw_talk_line(const char *format, ...)
+{
+    if (!talk.quiet)
+        SAY("");
+}
+
+int rw_talk_usage(const char *command)
+{
+    if (command)
+        rw_talk_hint("'rankwood %s --help' lists what it takes", command);
+    else
+        rw_talk_hint("'rankwood --help' lists the commands");
+    return RW_EXIT_USAGE;
+}
+
+int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
+{
+    rw_talk_error("%s", rw_last_error(ctx));
+    return status == RW_ERR_ARGUMENT ? rw_talk_usage(command) : RW_EXIT_FAILURE;
+}
+
+void rw_talk_log(void *user, enum rw_log_level level, const char *line)
+{
+    (void)user;
+    if (level == RW_LOG_WARNING)
+        rw_talk_warn("%s", line);
+    else if (level == RW_LOG_NOTE)
+        rw_talk_note("%s", line);
+    else if (talk.verbose)
+        rw_talk_line("%s", line);
+}

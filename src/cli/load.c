@@ -1,0 +1,84 @@
+#include "cli/load.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/progress.h"
+#include "cli/talk.h"
+
+static const double ties_matter = 0.001;
+
+size_t rw_load_peak_bytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
+}
+
+void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
+{
+    if (rw_talk_is_verbose())
+        rw_talk_line("stage %s: %.3f s, peak memory %.1f MB", stage, ms / 1e3,
+                     (double)peak_bytes / 1e6);
+}
+
+int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out)
+{
+    const double start = rw_progress_clock();
+    const int status = rw_dataset_read(ctx, files->text, files->n, out);
+    if (status < 0)
+        return status;
+    char stage[300];
+    snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
+    rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
+    return RW_OK;
+}
+
+const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
+{
+    if (isnan(value))
+        snprintf(buffer, RW_FIGURE_ROOM, "-");
+    else if (fabs(value) < 1e9)
+        snprintf(buffer, RW_FIGURE_ROOM, "%.6f", value);
+    else
+        snprintf(buffer, RW_FIGURE_ROOM, "%.9g", value);
+    return buffer;
+}
+
+int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM])
+{
+    int length = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(buffer, RW_FIGURE_ROOM, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return length;
+}
+
+json_t *rw_load_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    char *plain = string ? NULL : strdup(text);
+    if (!plain)
+        return string;
+    for (char *c = plain; *c; c++) {
+        if ((unsigned char)*c >= 128)
+            *c = '?';
+    }
+    string = json_string(plain);
+    free(plain);
+    return string;
+}
+
+void rw_load_warn_ties(const struct rw_eval *eval, const char *set)
+{
+    for (int i = 0; i < eval->n_metrics; i++) {
+        const struct rw_eval_metric *metric = &eval->metrics[i];
+        if (fabs(metric->ties_moved) > ties_matter)
+            rw_talk_warn("%s%s: with tied documents in the opposite order, %s would move by %+.6f; "
+                         "'--ties mean' does not depend on the order",
+                         set, *set ? "" : "scores", metric->name, metric->ties_moved);
+    }
+}

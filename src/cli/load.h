@@ -1,0 +1,29 @@
+/* What several commands do alike: read data, say how long it took, print figures. */
+#ifndef RW_CLI_LOAD_H
+#define RW_CLI_LOAD_H
+
+#include <jansson.h>
+
+#include "cli/options.h"
+
+/* Reads files as one dataset. With --verbose, says the time and memory. A status, whose text is in
+ * the context. */
+int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out);
+
+/* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
+enum { RW_FIGURE_ROOM = 32 };
+const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM]);
+/* Fewest digits that read back as the same double; returns their number. */
+int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM]);
+
+/* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
+json_t *rw_load_json_text(const char *text);
+
+/* Warns of each metric that the order of tied documents moves by more than 0.001. */
+void rw_load_warn_ties(const struct rw_eval *eval, const char *set);
+
+/* A stage's line under --verbose. */
+void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
+size_t rw_load_peak_bytes(void);
+
+#endif

@@ -1,0 +1,115 @@
+#include "cli/train_log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/load.h"
+#include "cli/talk.h"
+
+int rw_train_log_open(struct rw_train_log *log, const char *path)
+{
+    log->path = path;
+    log->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (log->file)
+        return 0;
+    rw_talk_error("cannot write '%s': %s", path, strerror(errno));
+    return -1;
+}
+
+/* Each line is complete when it is there, so that a run can be followed. */
+static void write_line(struct rw_train_log *log, json_t *record)
+{
+    if (record) {
+        json_dumpf(record, log->file, JSON_COMPACT);
+        fputc('\n', log->file);
+        fflush(log->file);
+    }
+    json_decref(record);
+}
+
+static json_t *texts(const struct rw_list *list)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < list->n; i++)
+        json_array_append_new(array, rw_load_json_text(list->text[i]));
+    return array;
+}
+
+void rw_train_log_params(struct rw_train_log *log, struct rw_params *params,
+                         const struct rw_dataset *train, const struct rw_list *files,
+                         const struct rw_list *valid)
+{
+    if (!log->file)
+        return;
+    json_t *values = json_object();
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        json_object_set_new(values, name, rw_load_json_text(rw_params_get(params, name)));
+    }
+    write_line(log, json_pack("{s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
+                              RW_VERSION, "params", values, "train", texts(files), "valid",
+                              texts(valid), "documents", (json_int_t)rw_dataset_n_docs(train),
+                              "queries", (json_int_t)rw_dataset_n_queries(train), "features",
+                              (json_int_t)rw_dataset_n_features(train)));
+}
+
+const char *rw_train_log_set(int set, char buffer[32])
+{
+    if (set == 0)
+        return "train";
+    snprintf(buffer, 32, "valid%d", set);
+    return buffer;
+}
+
+void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round)
+{
+    if (!log->file)
+        return;
+    char key[128], set[32];
+    json_t *values = json_object();
+    for (int i = 0; i < round->n_metrics; i++) {
+        const struct rw_metric_value *metric = &round->metrics[i];
+        snprintf(key, sizeof(key), "%s %s", rw_train_log_set(metric->set, set), metric->name);
+        json_object_set_new(values, key,
+                            isfinite(metric->value) ? json_real(metric->value) : json_null());
+    }
+    write_line(log, json_pack("{s:s,s:i,s:i,s:i,s:o}", "record", "metrics", "round", round->round,
+                              "leaves", round->n_leaves, "best_round", round->best_round, "values",
+                              values));
+    write_line(log, json_pack("{s:s,s:i,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "record", "timing", "round",
+                              round->round, "ms", round->ms, "lambdas", round->ms_lambdas,
+                              "histograms", round->ms_histograms, "splits", round->ms_splits,
+                              "partition", round->ms_partition, "scores", round->ms_scores,
+                              "metrics", round->ms_metrics));
+}
+
+void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes)
+{
+    if (log->file)
+        write_line(log, json_pack("{s:s,s:o,s:f,s:I}", "record", "timing", "stage",
+                                  rw_load_json_text(stage), "ms", ms, "peak_bytes",
+                                  (json_int_t)peak_bytes));
+}
+
+int rw_train_log_close(struct rw_train_log *log, int run_failed)
+{
+    if (!log->file)
+        return 0;
+    struct stat about;
+    const int to_stdout = log->file == stdout;
+    const int regular =
+        !to_stdout && fstat(fileno(log->file), &about) == 0 && S_ISREG(about.st_mode);
+    errno = 0;
+    int bad = ferror(log->file);
+    if (!to_stdout)
+        bad |= fclose(log->file) != 0;
+    log->file = NULL;
+    if (run_failed && regular)
+        unlink(log->path);
+    if (bad && !run_failed)
+        rw_talk_error("cannot write '%s': %s", log->path, strerror(errno ? errno : EIO));
+    return bad && !run_failed ? -1 : 0;
+}

@@ -1,0 +1,27 @@
+/* train --log: one JSON object a line, told apart by "record": "params" once, "metrics" and
+ * "timing" each round, "timing" each stage. What differs between machines stands in "timing" and
+ * "params" only, so "metrics" lines compare. */
+#ifndef RW_CLI_TRAIN_LOG_H
+#define RW_CLI_TRAIN_LOG_H
+
+#include "cli/options.h"
+
+/* Zero-initialise; every function does nothing on a log that is not open. */
+struct rw_train_log {
+    FILE *file;
+    const char *path; /* borrowed */
+};
+
+/* 0, or -1 after saying why. */
+int rw_train_log_open(struct rw_train_log *log, const char *path);
+void rw_train_log_params(struct rw_train_log *log, struct rw_params *params,
+                         const struct rw_dataset *train, const struct rw_list *files,
+                         const struct rw_list *valid);
+void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);
+void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes);
+/* 0, or -1 after saying why. The log of a run that failed is removed. */
+int rw_train_log_close(struct rw_train_log *log, int run_failed);
+/* "train", "valid1", ...: the sets' names, as in the model file. */
+const char *rw_train_log_set(int set, char buffer[32]);
+
+#endif
