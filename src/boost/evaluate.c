@@ -84,9 +84,8 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
     eval->n_metrics = n_metrics;
     eval->metrics = made->metric;
     eval->conventions = made->conventions;
-    rw_metrics_conventions(made->parsed, n_metrics, &gains, (enum rw_empty)params->empty,
-                           (enum rw_ties)params->ties, made->conventions,
-                           sizeof(made->conventions));
+    /* training prints the same line */
+    RW_TRY_OUT(rw_params_conventions(ctx, params, made->conventions, sizeof(made->conventions)));
     *out = eval;
     made = NULL;
 out:
