@@ -1,10 +1,455 @@
-#include "io/format.h"
+#include "io/cache.h"
 
-static int probe(const unsigned char *head, size_t n_bytes)
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "io/format.h"
+#include "io/letor.h"
+
+#include <sys/mman.h>
+
+enum { CRC_BYTES = 4, CRC_PIECE = 1 << 23, SLICE_VALUES = 1 << 23, MOST_SLICE_DOCS = 1 << 16 };
+
+static uint64_t aligned(uint64_t n_bytes)
 {
-    (void)head;
-    (void)n_bytes;
-    return 0;
+    return (n_bytes + RW_CACHE_ALIGN - 1) / RW_CACHE_ALIGN * RW_CACHE_ALIGN;
 }
 
-const struct rw_format rw_format_cache = {"cache", probe, NULL, NULL, NULL, NULL};
+int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
+                    struct rw_cache_layout *layout)
+{
+    const uint64_t cuts_plus = h->has_bins ? (uint64_t)h->n_cut_features + 1 : 0;
+    const struct {
+        uint64_t n, size;
+    } section[RW_CACHE_N_SECTIONS] = {
+        [RW_CACHE_COLUMN_FEATURE] = {h->n_columns, sizeof(uint32_t)},
+        [RW_CACHE_COLUMN_N] = {h->n_columns, sizeof(uint32_t)},
+        [RW_CACHE_COLUMN_SPARSE] = {h->n_columns, 1},
+        [RW_CACHE_ROW] = {h->n_rows, sizeof(uint32_t)},
+        [RW_CACHE_VALUE] = {h->n_values, sizeof(float)},
+        [RW_CACHE_LABEL] = {h->n_docs, sizeof(float)},
+        [RW_CACHE_QUERY_OFFSET] = {(uint64_t)h->n_queries + 1, sizeof(uint32_t)},
+        [RW_CACHE_QUERY_ID_OFFSET] = {(uint64_t)h->n_queries + 1, sizeof(uint64_t)},
+        [RW_CACHE_QUERY_ID_TEXT] = {h->query_id_bytes, 1},
+        [RW_CACHE_COMMENT_OFFSET] = {h->has_comments ? (uint64_t)h->n_docs + 1 : 0,
+                                     sizeof(uint64_t)},
+        [RW_CACHE_COMMENT_TEXT] = {h->comment_bytes, 1},
+        [RW_CACHE_CUT_FEATURE] = {h->n_cut_features, sizeof(uint32_t)},
+        [RW_CACHE_CUT_OFFSET] = {cuts_plus, sizeof(uint64_t)},
+        [RW_CACHE_CUT] = {h->n_cuts, sizeof(float)},
+        [RW_CACHE_HAS_MISSING] = {h->n_cut_features, 1},
+        [RW_CACHE_CODE] = {h->code_bytes, 1},
+    };
+    uint64_t at = aligned(sizeof(*h));
+    for (int i = 0; i < RW_CACHE_N_SECTIONS; i++) {
+        if (at > most_bytes || section[i].n > (most_bytes - at) / section[i].size)
+            return RW_ERR_FORMAT;
+        layout->offset[i] = at;
+        at = aligned(at + section[i].n * section[i].size);
+    }
+    layout->file_bytes = at + CRC_BYTES;
+    return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
+}
+
+uint32_t rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes)
+{
+    const size_t n_pieces = (n_bytes + CRC_PIECE - 1) / CRC_PIECE;
+    uint32_t crc = 0;
+    const int n_threads = ctx ? ctx->n_threads : 1;
+#pragma omp parallel for schedule(static, 1) ordered num_threads(n_threads)
+    for (size_t i = 0; i < n_pieces; i++) {
+        const size_t begin = i * CRC_PIECE;
+        const size_t n = n_bytes - begin < CRC_PIECE ? n_bytes - begin : CRC_PIECE;
+        const uLong of_piece = crc32(0, (const Bytef *)data + begin, (uInt)n);
+#pragma omp ordered
+        crc = (uint32_t)crc32_combine(crc, of_piece, (z_off_t)n);
+    }
+    return crc;
+}
+
+/* --- writing --- */
+
+struct cache_out {
+    struct rw_out_file file;
+    uint32_t crc;
+    uint64_t at;
+};
+
+static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
+{
+    const unsigned char *from = data;
+    out->at += n_bytes;
+    while (n_bytes) { /* failures stay in the FILE: commit sees them */
+        const size_t n = n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE;
+        fwrite(from, 1, n, out->file.file);
+        out->crc = (uint32_t)crc32(out->crc, from, (uInt)n);
+        from += n;
+        n_bytes -= n;
+    }
+}
+
+static void pad(struct cache_out *out)
+{
+    static const char zeros[RW_CACHE_ALIGN];
+    put(out, zeros, aligned(out->at) - out->at);
+}
+
+static uint64_t code_size(const struct rw_cuts *cuts, uint32_t f)
+{
+    return rw_cuts_n_codes(cuts, f) <= 256 ? 1 : 2;
+}
+
+static void fill_header(const struct rw_dataset *dataset, const struct rw_bins *bins,
+                        struct rw_cache_header *h)
+{
+    memcpy(h->magic, RW_CACHE_MAGIC, sizeof(h->magic));
+    h->version = RW_CACHE_VERSION;
+    h->byte_order = RW_CACHE_BYTE_ORDER;
+    h->n_docs = dataset->n_docs;
+    h->n_queries = dataset->n_queries;
+    h->n_columns = dataset->n_columns;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        h->n_values += dataset->column[c].n;
+        h->n_rows += dataset->column[c].row ? dataset->column[c].n : 0;
+    }
+    h->query_id_bytes = dataset->query_id_offset[dataset->n_queries];
+    h->has_comments = dataset->comment_offset != NULL;
+    h->comment_bytes = h->has_comments ? dataset->comment_offset[dataset->n_docs] : 0;
+    h->n_clamped = dataset->n_clamped;
+    if (!bins)
+        return;
+    h->has_bins = 1;
+    h->n_cut_features = bins->cuts->n_features;
+    h->n_cuts = bins->cuts->offset[bins->cuts->n_features];
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        h->code_bytes = aligned(h->code_bytes + bins->n_docs * code_size(bins->cuts, f));
+    h->bins = bins->rule.bins;
+    h->absent_missing = bins->rule.absent_missing != 0;
+    h->min_docs = bins->rule.min_docs;
+    h->n_constant = bins->cuts->n_constant;
+    h->n_few = bins->cuts->n_few;
+    h->n_ignored = bins->cuts->n_ignored;
+}
+
+static void put_columns(struct cache_out *out, const struct rw_dataset *dataset)
+{
+    for (uint32_t c = 0; c < dataset->n_columns; c++)
+        put(out, &dataset->column[c].feature, sizeof(uint32_t));
+    pad(out);
+    for (uint32_t c = 0; c < dataset->n_columns; c++)
+        put(out, &dataset->column[c].n, sizeof(uint32_t));
+    pad(out);
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        const uint8_t sparse = dataset->column[c].row != NULL;
+        put(out, &sparse, 1);
+    }
+    pad(out);
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        if (dataset->column[c].row)
+            put(out, dataset->column[c].row, dataset->column[c].n * sizeof(uint32_t));
+    }
+    pad(out);
+    for (uint32_t c = 0; c < dataset->n_columns; c++)
+        put(out, dataset->column[c].value, dataset->column[c].n * sizeof(float));
+    pad(out);
+}
+
+static void put_bins(struct cache_out *out, const struct rw_bins *bins)
+{
+    const struct rw_cuts *cuts = bins->cuts;
+    put(out, cuts->feature, cuts->n_features * sizeof(uint32_t));
+    pad(out);
+    put(out, cuts->offset, ((uint64_t)cuts->n_features + 1) * sizeof(uint64_t));
+    pad(out);
+    put(out, cuts->cut, cuts->offset[cuts->n_features] * sizeof(float));
+    pad(out);
+    put(out, cuts->has_missing, cuts->n_features);
+    pad(out);
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        put(out, bins->code[f], bins->n_docs * code_size(cuts, f));
+        pad(out);
+    }
+}
+
+int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
+                   const char *path)
+{
+    struct cache_out out = {.crc = 0};
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    int status;
+    memset(&header, 0, sizeof(header));
+    fill_header(dataset, bins, &header);
+    RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
+    header.file_bytes = layout.file_bytes;
+    RW_TRY_OUT(rw_out_file_open(ctx, &out.file, path));
+    put(&out, &header, sizeof(header));
+    pad(&out);
+    put_columns(&out, dataset);
+    put(&out, dataset->label, dataset->n_docs * sizeof(float));
+    pad(&out);
+    put(&out, dataset->query_offset, ((uint64_t)header.n_queries + 1) * sizeof(uint32_t));
+    pad(&out);
+    put(&out, dataset->query_id_offset, ((uint64_t)header.n_queries + 1) * sizeof(uint64_t));
+    pad(&out);
+    put(&out, dataset->query_id_text, header.query_id_bytes);
+    pad(&out);
+    if (header.has_comments) {
+        put(&out, dataset->comment_offset, ((uint64_t)header.n_docs + 1) * sizeof(uint64_t));
+        pad(&out);
+        put(&out, dataset->comment_text, header.comment_bytes);
+        pad(&out);
+    }
+    if (bins)
+        put_bins(&out, bins);
+    const uint32_t crc = out.crc;
+    put(&out, &crc, sizeof(crc));
+    status = out.at == layout.file_bytes
+                 ? rw_out_file_commit(ctx, &out.file)
+                 : rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
+                           (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
+out:
+    rw_out_file_abandon(&out.file);
+    return status;
+}
+
+/* --- reading --- */
+
+static int check_header(struct rw_ctx *ctx, const char *name, const void *map, size_t n_bytes,
+                        struct rw_cache_header *h, struct rw_cache_layout *layout)
+{
+    const uint64_t size = n_bytes;
+    if (n_bytes < sizeof(*h) + CRC_BYTES)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "'%s' is cut short: a cache has at least %zu bytes, this "
+                       "has %zu",
+                       name, sizeof(*h) + CRC_BYTES, n_bytes);
+    memcpy(h, map, sizeof(*h));
+    if (memcmp(h->magic, RW_CACHE_MAGIC, sizeof(h->magic)) != 0)
+        return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: it does not begin as a cache", name);
+    if (h->byte_order != RW_CACHE_BYTE_ORDER)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "'%s' is damaged, or was made on a machine of another "
+                       "byte order\nhint: make it again with 'rankwood bin'",
+                       name);
+    if (h->version != RW_CACHE_VERSION)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       "'%s' is a cache of version %u; expected version %d\n"
+                       "hint: make it again with 'rankwood bin'",
+                       name, h->version, RW_CACHE_VERSION);
+    if (h->file_bytes != size)
+        return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
+                       size < h->file_bytes ? "cut short" : "too long",
+                       (unsigned long long)h->file_bytes, (unsigned long long)size);
+    uint32_t crc;
+    memcpy(&crc, (const char *)map + n_bytes - CRC_BYTES, CRC_BYTES);
+    if (rw_cache_crc(ctx, map, n_bytes - CRC_BYTES) != crc)
+        return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its checksum does not match", name);
+    if (rw_cache_layout(h, size, layout) < 0 || layout->file_bytes != size)
+        return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its counts do not fit its size", name);
+    return RW_OK;
+}
+
+static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
+{
+    return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", name, what);
+}
+
+static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                        const struct rw_cache_layout *layout, struct rw_dataset *dataset)
+{
+    char *map = dataset->map;
+    const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_COLUMN_FEATURE]);
+    const uint32_t *n = (const void *)(map + layout->offset[RW_CACHE_COLUMN_N]);
+    const uint8_t *sparse = (const void *)(map + layout->offset[RW_CACHE_COLUMN_SPARSE]);
+    uint32_t *row = (void *)(map + layout->offset[RW_CACHE_ROW]);
+    float *value = (void *)(map + layout->offset[RW_CACHE_VALUE]);
+    uint64_t n_rows = 0, n_values = 0;
+    if (h->n_columns > RW_MAX_FEATURE + 1)
+        return damaged(ctx, name, "too many features");
+    RW_TRY(RW_NEW(ctx, dataset->column, h->n_columns));
+    dataset->n_columns = h->n_columns;
+    for (uint32_t c = 0; c < h->n_columns; c++) {
+        struct rw_column *column = &dataset->column[c];
+        if (sparse[c] > 1 || n[c] > h->n_docs || (!sparse[c] && n[c] != h->n_docs) ||
+            n[c] > h->n_values - n_values || (sparse[c] && n[c] > h->n_rows - n_rows))
+            return damaged(ctx, name, "a column's length is wrong");
+        column->feature = feature[c];
+        column->n = n[c];
+        column->value = value + n_values;
+        n_values += n[c];
+        if (sparse[c]) {
+            column->row = row + n_rows;
+            n_rows += n[c];
+        }
+    }
+    if (n_rows != h->n_rows || n_values != h->n_values)
+        return damaged(ctx, name, "the columns' lengths do not add up");
+    return RW_OK;
+}
+
+static int copy(struct rw_ctx *ctx, void **out, const void *from, uint64_t n, size_t size)
+{
+    RW_TRY(rw_mem_new_raw(ctx, out, n, size));
+    if (n)
+        memcpy(*out, from, n * size);
+    return RW_OK;
+}
+
+/* Cuts are copied, for they are freed like any other; codes stay in the map. */
+static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                     const struct rw_cache_layout *layout, struct rw_dataset *dataset)
+{
+    char *map = dataset->map;
+    struct rw_bins *bins;
+    RW_TRY(RW_NEW(ctx, dataset->bins, 1));
+    bins = dataset->bins;
+    bins->codes_are_views = 1;
+    bins->owns_cuts = 1;
+    RW_TRY(RW_NEW(ctx, bins->cuts, 1));
+    struct rw_cuts *cuts = bins->cuts;
+    const uint64_t n = h->n_cut_features;
+    RW_TRY(copy(ctx, (void **)&cuts->feature, map + layout->offset[RW_CACHE_CUT_FEATURE], n,
+                sizeof(*cuts->feature)));
+    RW_TRY(copy(ctx, (void **)&cuts->offset, map + layout->offset[RW_CACHE_CUT_OFFSET], n + 1,
+                sizeof(*cuts->offset)));
+    RW_TRY(copy(ctx, (void **)&cuts->cut, map + layout->offset[RW_CACHE_CUT], h->n_cuts,
+                sizeof(*cuts->cut)));
+    RW_TRY(
+        copy(ctx, (void **)&cuts->has_missing, map + layout->offset[RW_CACHE_HAS_MISSING], n, 1));
+    if (h->bins < 2 || h->bins > 1024 || h->absent_missing > 1)
+        return damaged(ctx, name, "its parameters are out of range");
+    bins->rule.bins = h->bins;
+    bins->rule.absent_missing = (int)h->absent_missing;
+    bins->rule.min_docs = h->min_docs;
+    bins->n_docs = h->n_docs;
+    cuts->n_constant = h->n_constant;
+    cuts->n_few = h->n_few;
+    cuts->n_ignored = h->n_ignored;
+    if (cuts->offset[0] != 0 || cuts->offset[n] != h->n_cuts)
+        return damaged(ctx, name, "the cuts' counts do not add up");
+    for (uint64_t f = 0; f < n; f++) {
+        if (cuts->offset[f + 1] <= cuts->offset[f] || cuts->offset[f + 1] > h->n_cuts ||
+            cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins || cuts->has_missing[f] > 1)
+            return damaged(ctx, name, "a feature's number of cuts is wrong");
+    }
+    RW_TRY(RW_NEW(ctx, bins->code, n));
+    uint64_t at = 0;
+    cuts->n_features = h->n_cut_features;
+    for (uint32_t f = 0; f < h->n_cut_features; f++) {
+        bins->code[f] = map + layout->offset[RW_CACHE_CODE] + at;
+        at = aligned(at + h->n_docs * code_size(cuts, f));
+        if (at > h->code_bytes)
+            return damaged(ctx, name, "codes are missing");
+    }
+    return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
+}
+
+int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out)
+{
+    const char *name = rw_input_name(input);
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    struct rw_dataset *dataset;
+    int status;
+    *out = NULL;
+    RW_TRY(rw_dataset_new(ctx, &dataset));
+    RW_TRY_OUT(rw_input_map(ctx, input, &dataset->map, &dataset->map_bytes));
+    RW_TRY_OUT(check_header(ctx, name, dataset->map, dataset->map_bytes, &header, &layout));
+    char *map = dataset->map;
+    if (header.has_bins > 1 || header.has_comments > 1 || header.n_docs == 0 ||
+        header.n_docs > RW_MAX_DOCS || header.n_queries == 0 || header.n_queries > header.n_docs) {
+        status = damaged(ctx, name, "a count is out of range");
+        goto out;
+    }
+    dataset->n_docs = header.n_docs;
+    dataset->n_queries = header.n_queries;
+    dataset->n_clamped = header.n_clamped;
+    dataset->label = (void *)(map + layout.offset[RW_CACHE_LABEL]);
+    dataset->query_offset = (void *)(map + layout.offset[RW_CACHE_QUERY_OFFSET]);
+    dataset->query_id_offset = (void *)(map + layout.offset[RW_CACHE_QUERY_ID_OFFSET]);
+    dataset->query_id_text = map + layout.offset[RW_CACHE_QUERY_ID_TEXT];
+    if (header.has_comments) {
+        dataset->comment_offset = (void *)(map + layout.offset[RW_CACHE_COMMENT_OFFSET]);
+        dataset->comment_text = map + layout.offset[RW_CACHE_COMMENT_TEXT];
+    }
+    RW_TRY_OUT(view_columns(ctx, name, &header, &layout, dataset));
+    if (header.has_bins)
+        RW_TRY_OUT(view_bins(ctx, name, &header, &layout, dataset));
+    RW_TRY_OUT(rw_cache_check(ctx, name, dataset, &header));
+    *out = dataset;
+    return RW_OK;
+out:
+    rw_dataset_free(dataset);
+    return status;
+}
+
+/* --- as a format: pieces of a mapped cache --- */
+
+struct cache_reader {
+    struct rw_dataset *dataset; /* owned */
+    struct rw_seen *seen;       /* borrowed */
+    char *name;                 /* owned */
+    uint32_t next_doc;
+};
+
+/* A cache whose first bytes are damaged is still no text. */
+static int probe(const unsigned char *head, size_t n_bytes)
+{
+    int n_same = 0;
+    for (size_t i = 0; i < 8 && i < n_bytes; i++)
+        n_same += head[i] == (unsigned char)RW_CACHE_MAGIC[i];
+    return n_same >= 6;
+}
+
+static void format_close(void *state)
+{
+    struct cache_reader *reader = state;
+    if (!reader)
+        return;
+    rw_dataset_free(reader->dataset);
+    rw_mem_free(reader->name);
+    rw_mem_free(reader);
+}
+
+static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
+                       void **state)
+{
+    struct cache_reader *reader;
+    int status;
+    *state = NULL;
+    RW_TRY(RW_NEW(ctx, reader, 1));
+    reader->seen = seen;
+    RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
+    RW_TRY_OUT(rw_cache_read(ctx, input, &reader->dataset));
+    *state = reader;
+    return RW_OK;
+out:
+    format_close(reader);
+    return status;
+}
+
+static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more)
+{
+    struct cache_reader *reader = state;
+    const struct rw_dataset *dataset = reader->dataset;
+    uint32_t n = SLICE_VALUES / (dataset->n_columns + 1) + 1;
+    if (n > MOST_SLICE_DOCS)
+        n = MOST_SLICE_DOCS;
+    if (n > dataset->n_docs - reader->next_doc)
+        n = dataset->n_docs - reader->next_doc;
+    RW_TRY(RW_GROW(ctx, list->builder, list->room, list->n + 1));
+    struct rw_builder *builder = &list->builder[list->n++];
+    memset(builder, 0, sizeof(*builder));
+    RW_TRY(rw_builder_copy(ctx, builder, dataset, reader->next_doc, reader->next_doc + n));
+    builder->n_clamped = reader->next_doc == 0 ? dataset->n_clamped : 0;
+    for (uint32_t q = 0; reader->seen && q < builder->n_queries; q++)
+        RW_TRY(rw_seen_add(ctx, reader->seen, builder->query_id_text + builder->query_id_offset[q],
+                           reader->name, 0, 0));
+    reader->next_doc += n;
+    *more = reader->next_doc < dataset->n_docs;
+    return RW_OK;
+}
+
+const struct rw_format rw_format_cache = {"cache",     probe,        format_open,
+                                          format_next, format_close, rw_cache_read};

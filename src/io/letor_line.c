@@ -6,9 +6,10 @@
 #include "io/format.h"
 #include "io/letor.h"
 
+/* A carriage return is a blank, so lines may end with CR LF. */
 static inline int is_blank(char c)
 {
-    return c == ' ' || c == '\t';
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 static inline const char *skip_blanks(const char *p, const char *end)
@@ -194,8 +195,6 @@ static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char
         if (nul)
             return bad(chunk, line, nul, "expected text, found a byte 0");
     }
-    if (end > line && end[-1] == '\r')
-        end--;
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
         return RW_OK;

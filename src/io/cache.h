@@ -1,0 +1,78 @@
+/* The cache file: a data set's arrays as they stand in memory, so that reading is mapping.
+ *
+ * A header, then sections in the order of enum rw_cache_section, each beginning at a multiple of 64
+ * bytes; their sizes follow from the header's counts. The last 4 bytes are the CRC-32 of all bytes
+ * before them. Numbers are in the byte order of the machine that wrote them, which the header
+ * tells. */
+#ifndef RW_IO_CACHE_H
+#define RW_IO_CACHE_H
+
+#include "data/bins.h"
+#include "io/input.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RW_CACHE_MAGIC "\x89RWcache"
+enum { RW_CACHE_VERSION = 1, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
+
+struct rw_cache_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint64_t file_bytes;
+    uint32_t n_docs, n_queries, n_columns;
+    uint32_t has_comments, has_bins;
+    uint32_t n_cut_features; /* features with codes */
+    uint64_t n_rows;         /* entries of sparse columns */
+    uint64_t n_values;       /* entries of all columns */
+    uint64_t query_id_bytes, comment_bytes, n_clamped;
+    uint64_t n_cuts, code_bytes;
+    int32_t bins; /* the rule of the codes: struct rw_cut_rule */
+    uint32_t absent_missing, min_docs;
+    uint32_t n_constant, n_few, n_ignored;
+};
+
+enum rw_cache_section {
+    RW_CACHE_COLUMN_FEATURE,  /* uint32 [n_columns] */
+    RW_CACHE_COLUMN_N,        /* uint32 [n_columns] */
+    RW_CACHE_COLUMN_SPARSE,   /* uint8 [n_columns] 1: has rows */
+    RW_CACHE_ROW,             /* uint32 [n_rows], sparse columns end to end */
+    RW_CACHE_VALUE,           /* float [n_values], columns end to end */
+    RW_CACHE_LABEL,           /* float [n_docs] */
+    RW_CACHE_QUERY_OFFSET,    /* uint32 [n_queries + 1] */
+    RW_CACHE_QUERY_ID_OFFSET, /* uint64 [n_queries + 1] */
+    RW_CACHE_QUERY_ID_TEXT,   /* [query_id_bytes] */
+    RW_CACHE_COMMENT_OFFSET,  /* uint64 [n_docs + 1]; empty without comments */
+    RW_CACHE_COMMENT_TEXT,    /* [comment_bytes] */
+    RW_CACHE_CUT_FEATURE, /* uint32 [n_cut_features]; this and the rest are empty without bins */
+    RW_CACHE_CUT_OFFSET,  /* uint64 [n_cut_features + 1] */
+    RW_CACHE_CUT,         /* float [n_cuts] */
+    RW_CACHE_HAS_MISSING, /* uint8 [n_cut_features] */
+    RW_CACHE_CODE,        /* [code_bytes]: features end to end, each at a multiple of 64 */
+    RW_CACHE_N_SECTIONS
+};
+
+struct rw_cache_layout {
+    uint64_t offset[RW_CACHE_N_SECTIONS];
+    uint64_t file_bytes; /* with the checksum */
+};
+/* RW_ERR_FORMAT if the sections cannot fit into `most_bytes`. */
+int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
+                    struct rw_cache_layout *layout);
+
+/* CRC-32 of a piece of memory, by all threads. */
+uint32_t rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes);
+
+/* Reads and checks a whole cache. The data set keeps the mapping. */
+int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);
+
+/* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
+ * that nothing later can be led astray. name: of the file. */
+int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                   const struct rw_cache_header *header);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

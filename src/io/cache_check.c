@@ -1,0 +1,168 @@
+/* What a cache's arrays promise, checked element by element: a file may be hostile and carry a
+ * checksum that is right. */
+#include <float.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "io/letor.h"
+
+static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
+{
+    return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: %s", name, what);
+}
+
+/* A finite number other than -0. */
+static int is_clean(float value)
+{
+    const uint32_t bits = rw_bits_of_float(value);
+    return (bits & 0x7f800000u) != 0x7f800000u && bits != 0x80000000u;
+}
+
+static int column_is_good(const struct rw_column *column, uint32_t n_docs)
+{
+    uint32_t n_present = 0;
+    for (uint32_t k = 0; k < column->n; k++) {
+        const uint32_t bits = rw_bits_of_float(column->value[k]);
+        if (bits == RW_ABSENT_BITS && !column->row)
+            continue;
+        if (!is_clean(column->value[k]) && bits != RW_MISSING_BITS)
+            return 0;
+        n_present++;
+    }
+    for (uint32_t k = 0; column->row && k < column->n; k++) {
+        if (column->row[k] >= n_docs || (k && column->row[k] <= column->row[k - 1]))
+            return 0;
+    }
+    return n_present > 0;
+}
+
+static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+{
+    int n_bad = 0;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        if (dataset->column[c].feature > RW_MAX_FEATURE ||
+            (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
+            return damaged(ctx, name, "feature ids do not ascend");
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads) reduction(+ : n_bad)
+    for (uint32_t c = 0; c < dataset->n_columns; c++)
+        n_bad += !column_is_good(&dataset->column[c], dataset->n_docs);
+    return n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
+}
+
+/* n texts end to end, each ended by 0; offsets: [n + 1]. Bytes of `never` may not occur. */
+static int texts_are_good(const uint64_t *offset, uint64_t n, const char *text, uint64_t n_bytes,
+                          int may_be_empty, const char *never)
+{
+    if (offset[0] != 0 || offset[n] != n_bytes)
+        return 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (offset[i + 1] <= offset[i] || offset[i + 1] > n_bytes)
+            return 0;
+        const uint64_t length = offset[i + 1] - offset[i] - 1;
+        const char *begin = text + offset[i];
+        if (begin[length] != 0 || memchr(begin, 0, length) || (!may_be_empty && length == 0))
+            return 0;
+        if (strcspn(begin, never) != length)
+            return 0;
+    }
+    return 1;
+}
+
+static int check_docs(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                      const struct rw_cache_header *header)
+{
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        if (!is_clean(dataset->label[i]) || dataset->label[i] < 0)
+            return damaged(ctx, name, "a label is out of range");
+    }
+    if (dataset->query_offset[0] != 0 ||
+        dataset->query_offset[dataset->n_queries] != dataset->n_docs)
+        return damaged(ctx, name, "the queries do not hold all documents");
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        if (dataset->query_offset[q + 1] <= dataset->query_offset[q])
+            return damaged(ctx, name, "a query is empty");
+    }
+    if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text,
+                        header->query_id_bytes, 0, " \t\r\n"))
+        return damaged(ctx, name, "a query's id is wrong");
+    if (dataset->comment_offset &&
+        !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text,
+                        header->comment_bytes, 1, "\n"))
+        return damaged(ctx, name, "a comment is wrong");
+    if (!dataset->comment_offset && header->comment_bytes)
+        return damaged(ctx, name, "there is text that belongs to no comment");
+    return RW_OK;
+}
+
+static int check_ids(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+{
+    struct rw_seen *seen;
+    int status = RW_OK;
+    RW_TRY(rw_seen_new(ctx, &seen));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const char *id = rw_dataset_query_id(dataset, q);
+        if (q && strcmp(id, rw_dataset_query_id(dataset, q - 1)) == 0) {
+            status = damaged(ctx, name, "a query stands twice");
+            goto out;
+        }
+        RW_TRY_OUT(rw_seen_add(ctx, seen, id, name, 0, 0));
+    }
+out:
+    rw_seen_free(seen);
+    return status;
+}
+
+static int codes_are_good(const struct rw_bins *bins, uint32_t f)
+{
+    const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
+    uint32_t most = 0;
+    if (n_codes <= 256) {
+        const uint8_t *code = bins->code[f];
+        for (uint32_t i = 0; i < bins->n_docs; i++)
+            most = code[i] > most ? code[i] : most;
+    } else {
+        const uint16_t *code = bins->code[f];
+        for (uint32_t i = 0; i < bins->n_docs; i++)
+            most = code[i] > most ? code[i] : most;
+    }
+    return most < n_codes;
+}
+
+/* Numbers of cuts have been checked when the codes' places were found. */
+static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+{
+    const struct rw_bins *bins = dataset->bins;
+    const struct rw_cuts *cuts = bins->cuts;
+    int n_bad = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
+            !rw_dataset_column(dataset, cuts->feature[f]))
+            return damaged(ctx, name, "a feature with cuts is unknown or out of order");
+        const float *cut = cuts->cut + cuts->offset[f];
+        const uint32_t n = rw_cuts_n_bins(cuts, f);
+        for (uint32_t b = 0; b < n; b++) {
+            if (!is_clean(cut[b]) || (b && !(cut[b] > cut[b - 1])))
+                return damaged(ctx, name, "cuts do not ascend");
+        }
+        if (cut[n - 1] != FLT_MAX)
+            return damaged(ctx, name, "a feature's last cut is missing");
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads) reduction(+ : n_bad)
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        n_bad += !codes_are_good(bins, f);
+    return n_bad ? damaged(ctx, name, "a code is out of range") : RW_OK;
+}
+
+int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                   const struct rw_cache_header *header)
+{
+    RW_TRY(check_docs(ctx, name, dataset, header));
+    RW_TRY(check_columns(ctx, name, dataset));
+    RW_TRY(check_ids(ctx, name, dataset));
+    if (dataset->bins)
+        return check_bins(ctx, name, dataset);
+    if (header->n_cut_features || header->n_cuts || header->code_bytes)
+        return damaged(ctx, name, "there are cuts without a rule");
+    return RW_OK;
+}
