@@ -155,7 +155,8 @@ static void make_words(struct cpu *cpu)
 {
     const struct rw_host *host = &cpu->ref.host;
     const struct words words = cpu->words;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t doc = 0; doc < host->base.n_docs[0]; doc++) {
         if (!host->sampled[doc])
             continue;

@@ -7,6 +7,9 @@
 #include "base/rng.h"
 #include "rank/metric.h"
 
+/* Documents under which a parallel region costs more than it gains. */
+enum { PARALLEL_DOCS = 16384 };
+
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
 {
     if (!host->alloc)
@@ -316,6 +319,8 @@ static void lambda_gradients(struct rw_host *host)
 static int exponent_of(const struct rw_host *host, const double *values)
 {
     double largest = 0.0;
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) reduction(max : largest) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i] && fabs(values[i]) > largest)
             largest = fabs(values[i]);
@@ -330,6 +335,7 @@ static int exponent_of(const struct rw_host *host, const double *values)
 static void real_gradients(struct rw_host *host)
 {
     const uint32_t n = host->base.n_docs[0];
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (n >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < n; i++) {
         const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
         if (host->base.rules.gradient == RW_GRADIENT_RESIDUAL) {
@@ -344,6 +350,7 @@ static void real_gradients(struct rw_host *host)
     host->root.weight_exponent = exponent_of(host, host->hessian);
     const double lambda_scale = rw_pow2(host->root.lambda_exponent);
     const double weight_scale = rw_pow2(host->root.weight_exponent);
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (n >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < n; i++) {
         if (host->sampled[i]) {
             host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
@@ -355,6 +362,8 @@ static void real_gradients(struct rw_host *host)
 static int shift_of(const struct rw_host *host, const int64_t *values)
 {
     int64_t largest = 0;
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) reduction(max : largest) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (!host->sampled[i])
             continue;
@@ -368,13 +377,35 @@ static void quantise(const struct rw_host *host, const int64_t *values, int shif
                      int32_t *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i])
             out[i] = rw_quantise(values[i], shift, rules->nearest,
                                  rules->nearest ? 0
                                                 : rw_random(rules->seed, i, host->tree, stream));
     }
+}
+
+/* Sums over the sampled documents, into the root; returns that of quantised weights. */
+static int64_t sum_root(struct rw_host *host)
+{
+    int64_t weight_q_sum = 0;
+#pragma omp parallel num_threads(host->base.ctx->n_threads) reduction(+ : weight_q_sum) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+    {
+        struct rw_sum sum = {0};
+#pragma omp for
+        for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+            if (!host->sampled[i])
+                continue;
+            rw_sum_add(&sum, host->lambda[i], host->weight[i]);
+            weight_q_sum += host->weight_q ? host->weight_q[i] : 0;
+        }
+#pragma omp critical
+        rw_sum_merge(&host->root.sum, &sum);
+    }
+    return weight_q_sum;
 }
 
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
@@ -391,17 +422,11 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
         real_gradients(host);
     root->lambda_shift = shift_of(host, host->lambda);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
-    int64_t weight_q_sum = 0;
     if (rules->newton) {
         root->weight_shift = shift_of(host, host->weight);
         quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->weight_q);
     }
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-        if (!host->sampled[i])
-            continue;
-        rw_sum_add(&root->sum, host->lambda[i], host->weight[i]);
-        weight_q_sum += rules->newton ? host->weight_q[i] : 0;
-    }
+    const int64_t weight_q_sum = sum_root(host);
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];
     rw_engine_set_split_rule(&host->base, root, weight_q_sum);
