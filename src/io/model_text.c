@@ -15,6 +15,7 @@ struct reader {
     struct rw_ctx *ctx;
     const char *path;
     const char *at, *line_begin, *end; /* end: before the checksum's line */
+    const char *after;                 /* what stands at `end`, in words */
     uint32_t line;                     /* from 1 */
 };
 
@@ -22,7 +23,7 @@ struct reader {
 static void describe(const struct reader *r, char *buffer, size_t size)
 {
     if (r->at == r->end) {
-        snprintf(buffer, size, "the checksum");
+        snprintf(buffer, size, "%s", r->after);
         return;
     }
     if (*r->at == '\n') {
@@ -492,12 +493,14 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text_begin,
                        .at = text_begin,
                        .line_begin = text_begin,
                        .end = text_begin + n,
+                       .after = "the end of the file",
                        .line = 1};
     int status = RW_OK;
     *out = NULL;
     RW_TRY(read_header(&r));
     RW_TRY(check_sum(ctx, path, text_begin, n));
     r.end -= RW_CHECKSUM_LINE_BYTES;
+    r.after = "the checksum";
     struct rw_model *model = NULL;
     RW_TRY_OUT(rw_model_new(ctx, &model));
     RW_TRY_OUT(read_model(&r, model));
@@ -532,8 +535,13 @@ int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
             goto out;
         }
         /* A file of another kind may be huge: its first bytes are enough to say so. */
-        struct reader r = {
-            .ctx = ctx, .path = path, .at = all, .line_begin = all, .end = all + n, .line = 1};
+        struct reader r = {.ctx = ctx,
+                           .path = path,
+                           .at = all,
+                           .line_begin = all,
+                           .end = all + n,
+                           .after = "the end of the file",
+                           .line = 1};
         RW_TRY_OUT(read_header(&r));
         if (feof(file))
             break;

@@ -1,0 +1,107 @@
+#include "model_fixture.h"
+
+static const char body[] =
+    "rankwood model 1\nabsent zero\nbest-round 1\n\n"
+    "params 2\nleaves = 3\nignore =\n\n"
+    "features 3\n0-1\n9\n\n"
+    "names 2\n1 first\n9 last one\n\n"
+    "metrics 1 rounds 1\nmetric valid1 ndcg@10\n1 0.5\n\n"
+    "trees 1\n\ntree 0 leaves 2\n"
+    "node 0 feature 1 <= 2 left leaf 0 right leaf 1 missing left gain 7 # first\n"
+    "leaf 0 1\nleaf 1 -1\n\n";
+
+static struct rw_ctx *ctx;
+static struct rw_model *model;
+
+static void setup(void)
+{
+    ctx = fixture_ctx();
+    model = fixture_model(ctx, body);
+}
+
+static void teardown(void)
+{
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+TestSuite(model, .init = setup, .fini = teardown);
+
+Test(model, free_takes_null)
+{
+    rw_model_free(NULL);
+}
+
+Test(model, looks_inside)
+{
+    cr_assert_eq(rw_model_n_trees(model), 1);
+    cr_assert_eq(rw_model_best_round(model), 1);
+    cr_assert_eq(rw_model_n_params(model), 2);
+    cr_assert_str_eq(rw_model_param(model, "leaves"), "3");
+    cr_assert_str_eq(rw_model_param(model, "ignore"), "");
+    cr_assert_null(rw_model_param(model, "threads"));
+    const char *value;
+    cr_assert_str_eq(rw_model_param_at(model, 1, &value), "ignore");
+    cr_assert_str_eq(value, "");
+    cr_assert_null(rw_model_param_at(model, 2, &value));
+    cr_assert_null(value);
+    cr_assert_null(rw_model_param_at(model, -1, NULL));
+    cr_assert_eq(rw_model_n_leaves(model, 0), 2);
+    const struct rw_node node = rw_model_node(model, 0, 0);
+    cr_assert(node.left == ~0 && node.right == ~1 && node.feature == 1 && node.cut == 2.0f &&
+              node.missing_left == 1 && node.gain == 7.0);
+    cr_assert_eq(rw_model_leaf(model, 0, 1), -1.0f);
+}
+
+Test(model, out_of_range_is_nothing)
+{
+    cr_assert_eq(rw_model_n_leaves(model, 1), 0);
+    cr_assert_eq(rw_model_n_leaves(model, -1), 0);
+    cr_assert_eq(rw_model_node(model, 0, 1).feature, 0u);
+    cr_assert_eq(rw_model_node(model, 0, -1).feature, 0u);
+    cr_assert_eq(rw_model_leaf(model, 0, 2), 0.0f);
+    cr_assert_eq(rw_model_leaf(model, 1, 0), 0.0f);
+}
+
+Test(model, names_of_features)
+{
+    cr_assert_str_eq(rw_model_feature_name(model, 1), "first");
+    cr_assert_str_eq(rw_model_feature_name(model, 9), "last one");
+    cr_assert_str_eq(rw_model_feature_name(model, 0), "");
+    cr_assert_str_eq(rw_model_feature_name(model, 10), "");
+}
+
+static void refused(const char *expected)
+{
+    cr_assert_eq(rw_model_check(ctx, model), RW_ERR_FORMAT, "accepted: %s", expected);
+    cr_assert_str_eq(rw_last_error(ctx), expected);
+}
+
+Test(model, checks)
+{
+    cr_assert_eq(rw_model_check(ctx, model), RW_OK);
+    model->best_round = 2;
+    refused("best round 2; expected 0 to the number of trees, 1");
+    model->best_round = 0;
+    model->tree[0].cut[0] = NAN;
+    refused("tree 0: node 0: its cut is not a finite number");
+    model->tree[0].cut[0] = 0;
+    model->feature[2] = 1;
+    refused("feature 1: expected ids that ascend up to 65535");
+    model->feature[2] = 65536;
+    refused("feature 65536: expected ids that ascend up to 65535");
+    model->feature[2] = 65535;
+    model->name[1].feature = 1;
+    refused("name of feature 1: expected ids that ascend up to 65535");
+    model->name[1].feature = 2;
+    model->name[1].name[0] = 0;
+    refused("the name of feature 2 is empty");
+    model->name[1].name[0] = 'x';
+    strcpy(model->param[1].name, "leaves");
+    refused("parameter 'leaves' stands twice");
+    strcpy(model->param[1].name, "a b");
+    refused("parameter 1: not a name: 'a b'");
+    strcpy(model->param[1].name, "b");
+    model->metric_name[0][0] = 0;
+    refused("metric 0 has no name");
+}
