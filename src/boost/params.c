@@ -184,8 +184,7 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
         const struct rw_metric_kind *kind = metrics[i].kind;
         needs->gain |= kind->uses_gain;
         needs->relevance |= kind->uses_relevance;
-        /* rmse and logloss look at documents one by one: no order, no empty query. */
-        needs->ranked |= !kind->lower_is_better;
+        needs->ranked |= !kind->by_document; /* else no order, no empty query */
     }
     return RW_OK;
 }
@@ -193,12 +192,16 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
                           size_t size)
 {
-    struct metric_needs needs;
-    struct rw_gain_rule gains;
-    RW_TRY(metric_needs(ctx, params, &needs));
-    RW_TRY(rw_gain_rule_init(ctx, &gains, needs.gain ? params->label_gain : "exp"));
-    rw_metric_conventions(&gains, (enum rw_empty)params->empty, (enum rw_ties)params->ties, buffer,
-                          size);
+    struct rw_metric metrics[RW_MAX_METRICS];
+    struct rw_gain_rule gains = {0};
+    int n, uses_gain = 0;
+    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
+    for (int i = 0; i < n; i++)
+        uses_gain |= metrics[i].kind->uses_gain;
+    if (uses_gain)
+        RW_TRY(rw_gain_rule_init(ctx, &gains, params->label_gain));
+    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, (enum rw_empty)params->empty,
+                           (enum rw_ties)params->ties, buffer, size);
     rw_gain_rule_release(&gains);
     return RW_OK;
 }

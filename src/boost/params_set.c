@@ -99,10 +99,13 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
         *(char **)field = copy;
         return RW_OK;
     }
-    case RW_PARAM_SEED:
-        if (!whole_number(value, UINT64_MAX, (uint64_t *)field))
+    case RW_PARAM_SEED: {
+        uint64_t seed;
+        if (!whole_number(value, UINT64_MAX, &seed))
             return refuse(ctx, &row->info, "a whole number below 2^64", value);
+        *(uint64_t *)field = seed;
         return RW_OK;
+    }
     }
     return rw_fail(ctx, RW_ERR_INTERNAL, "parameter '%s' has no type", row->info.name);
 }

@@ -12,7 +12,7 @@
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
 
 /* All that argp prints for --help but its exit. */
-#define HELP_PARTS (ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
+#define HELP_PARTS (ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
 
 struct parsing {
     const struct rw_usage *usage;
@@ -24,6 +24,7 @@ struct parsing {
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
     const char *config;
+    char name[64]; /* "rankwood train" */
     int quiet, verbose, help_asked;
     int exit; /* of what went wrong; -1: nothing */
 };
@@ -325,6 +326,14 @@ static error_t take(int key, char *text, struct argp_state *state)
     case 'h':
         p->help_asked = 1;
         return 0;
+    case ARGP_KEY_END:
+        if (p->help_asked) {
+            /* argp is silent under this flag, which was for its errors. */
+            state->flags &= ~(unsigned)ARGP_NO_ERRS;
+            state->name = p->name;
+            argp_state_help(state, stdout, HELP_PARTS);
+        }
+        return 0;
     case KEY_QUIET:
         p->quiet = 1;
         return 0;
@@ -347,6 +356,13 @@ static error_t take(int key, char *text, struct argp_state *state)
     if (key >= KEY_PARAM && key < KEY_CONFIG)
         return take_param(p, key - KEY_PARAM, text);
     return ARGP_ERR_UNKNOWN;
+}
+
+/* argp's note on short options with long twins says nothing new. */
+static char *without_note(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
 }
 
 /* ------------------------------------------------------------------ parameters */
@@ -425,18 +441,16 @@ static int parse(struct parsing *p, int argc, char **argv)
     int result = check_line(p, argc, argv);
     if (result >= 0)
         return result;
-    char name[64];
-    snprintf(name, sizeof(name), "rankwood %s", p->usage->command);
+    snprintf(p->name, sizeof(p->name), "rankwood %s", p->usage->command);
     const struct argp argp = {.options = p->table,
                               .parser = take,
                               .args_doc = p->usage->operands,
-                              .doc = p->usage->about};
+                              .doc = p->usage->about,
+                              .help_filter = without_note};
     if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, p) != 0)
         return p->exit >= 0 ? p->exit : out_of_memory();
-    if (p->help_asked) {
-        argp_help(&argp, stdout, HELP_PARTS, name);
+    if (p->help_asked)
         return RW_EXIT_OK;
-    }
     result = check_operands(p);
     if (result >= 0)
         return result;

@@ -64,6 +64,8 @@ static int written_straight(const char *path)
         errno = EISDIR;
         return failed("write", path);
     }
+    if (access(path, W_OK) != 0)
+        return failed("write", path);
     return !S_ISREG(about.st_mode);
 }
 
@@ -99,6 +101,8 @@ int rw_output_open(struct rw_output *output, const char *path)
         rw_output_abandon(output);
         return -1;
     }
+    struct stat about;
+    const int replaces = !straight && stat(output->path, &about) == 0;
     if (!straight)
         guard(output->temporary);
     output->file = fopen(straight ? output->path : output->temporary, "wb");
@@ -109,6 +113,8 @@ int rw_output_open(struct rw_output *output, const char *path)
         rw_output_abandon(output);
         return -1;
     }
+    if (replaces && fchmod(fileno(output->file), about.st_mode & 0777) != 0)
+        errno = 0; /* then it is as the umask says */
     return 0;
 }
 
@@ -160,7 +166,7 @@ int rw_output_check(const char *path)
     if (straight < 0)
         return -1;
     if (straight)
-        return access(path, W_OK) == 0 ? 0 : failed("write", path);
+        return 0;
     char *temporary = temporary_name(path);
     int result = -1;
     if (!temporary) {

@@ -1,0 +1,201 @@
+/* Parameters: the table, defaults, values as text, and which do not go together. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "boost/params_table.h"
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+
+static void begin(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+}
+
+static void end(void)
+{
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+static void set(const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
+}
+
+TestSuite(params, .init = begin, .fini = end);
+
+Test(params, table_is_whole)
+{
+    int n = 0;
+    for (const struct rw_param_info *info; (info = rw_param_info(n)) != NULL; n++) {
+        cr_expect(info->name && *info->name && info->help && *info->help);
+        cr_expect(info->argument && *info->argument && info->range && info->default_value);
+        cr_expect_eq(rw_param_find(info->name), n, "'%s' stands twice", info->name);
+    }
+    cr_expect_eq(n, RW_N_PARAMS);
+    cr_expect_null(rw_param_info(-1));
+    cr_expect_null(rw_param_info(n));
+}
+
+Test(params, defaults_read_back_as_the_table_has_them)
+{
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        cr_expect_eq(rw_params_is_set(params, info->name), 0);
+        const char *value = rw_params_get(params, info->name);
+        cr_assert_not_null(value);
+        char copy[512];
+        snprintf(copy, sizeof(copy), "%s", value);
+        set(info->name, copy);
+        cr_expect_str_eq(rw_params_get(params, info->name), copy);
+        cr_expect_eq(rw_params_is_set(params, info->name), 1);
+    }
+    cr_expect_null(rw_params_get(params, "nothing"));
+    cr_expect_eq(rw_params_is_set(params, "nothing"), 0);
+}
+
+Test(params, values_reach_their_fields)
+{
+    set("leaves", "63");
+    set("rate", "0.05");
+    set("grow", "levels");
+    set("norm", "off");
+    set("seed", "18446744073709551615");
+    set("label-gain", "gains.txt");
+    cr_expect_eq(params->leaves, 63);
+    cr_expect_eq(params->rate, 0.05);
+    cr_expect_eq(params->grow, RW_GROW_LEVELS);
+    cr_expect_eq(params->norm, 0);
+    cr_expect_eq(params->seed, UINT64_MAX);
+    cr_expect_str_eq(params->label_gain, "gains.txt");
+    cr_expect_str_eq(rw_params_get(params, "rate"), "0.05");
+    cr_expect_str_eq(rw_params_get(params, "seed"), "18446744073709551615");
+    cr_expect_str_eq(rw_params_get(params, "grow"), "levels");
+}
+
+Test(params, words_match_the_enums)
+{
+    static const struct {
+        const char *name, *word;
+        int value;
+    } words[] = {
+        {"objective", "lambdarank", RW_OBJECTIVE_LAMBDARANK},
+        {"objective", "regression", RW_OBJECTIVE_REGRESSION},
+        {"grow", "leaves", RW_GROW_LEAVES},
+        {"split", "mart", RW_SPLIT_MART},
+        {"split", "newton", RW_SPLIT_NEWTON},
+        {"rounding", "stochastic", RW_ROUND_STOCHASTIC},
+        {"rounding", "nearest", RW_ROUND_NEAREST},
+        {"empty", "0", RW_EMPTY_ZERO},
+        {"empty", "1", RW_EMPTY_ONE},
+        {"empty", "skip", RW_EMPTY_SKIP},
+        {"ties", "file", RW_TIES_FILE},
+        {"ties", "mean", RW_TIES_MEAN},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        cr_expect_eq(
+            rw_param_word(rw_param_info(rw_param_find(words[i].name))->range, words[i].word),
+            words[i].value, "%s", words[i].word);
+    cr_expect_eq(rw_param_word("a|bc", "b"), -1);
+    cr_expect_eq(rw_param_word("a|bc", ""), -1);
+}
+
+Test(params, truncation)
+{
+    set("truncation", "7");
+    cr_expect_eq(rw_params_truncation(params), 7);
+    set("truncation", "none");
+    cr_expect_eq(rw_params_truncation(params), 0);
+}
+
+Test(params, metrics)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n;
+    set("metric", "ndcg@5,map,rbp:0.8");
+    cr_assert_eq(rw_params_metrics(ctx, params, metrics, &n), RW_OK);
+    cr_expect_eq(n, 3);
+    cr_expect_str_eq(metrics[0].name, "ndcg@5");
+    cr_expect_eq(metrics[0].at, 5);
+    cr_expect_str_eq(metrics[2].name, "rbp:0.8");
+    static const char *const bad[] = {"",
+                                      "ndcg@5,",
+                                      "ndcg@5,ndcg@5",
+                                      "nodcg",
+                                      ",map",
+                                      "p@1,p@2,p@3,p@4,p@5,p@6,p@7,p@8,p@9,p@10,p@11,p@12,p@13,"
+                                      "p@14,p@15,p@16,p@17"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_expect_eq(rw_params_set(ctx, params, "metric", bad[i]), RW_ERR_ARGUMENT, "'%s'", bad[i]);
+        cr_expect_str_eq(params->metric, "ndcg@5,map,rbp:0.8");
+    }
+}
+
+/* settings: "name=value name=value" after which the last one has no effect; NULL: all is well. */
+static void check(const char *settings, const char *idle)
+{
+    end();
+    begin();
+    char copy[256], *rest = copy, *pair;
+    snprintf(copy, sizeof(copy), "%s", settings);
+    while ((pair = strsep(&rest, " ")) != NULL) {
+        char *equals = strchr(pair, '=');
+        *equals = 0;
+        set(pair, equals + 1);
+    }
+    const int status = rw_params_check(ctx, params);
+    if (!idle) {
+        cr_expect_eq(status, RW_OK, "%s: %s", settings, rw_last_error(ctx));
+        return;
+    }
+    char expected[64];
+    snprintf(expected, sizeof(expected), "parameter '%s' ", idle);
+    cr_expect_eq(status, RW_ERR_ARGUMENT, "%s", settings);
+    cr_expect_eq(strncmp(rw_last_error(ctx), expected, strlen(expected)), 0, "%s: %s", settings,
+                 rw_last_error(ctx));
+}
+
+Test(params, what_can_have_no_effect)
+{
+    cr_expect_eq(rw_params_check(ctx, params), RW_OK);
+    check("min-weight=1", "min-weight");
+    check("min-weight=1 split=newton", NULL);
+    check("leaves=8 grow=levels", "leaves");
+    check("depth=4 grow=levels", NULL);
+    check("depth=0 grow=levels", "depth");
+    check("depth=0", NULL);
+    check("depth=4", NULL);
+    check("truncation=5 objective=regression", "truncation");
+    check("sigma=2 objective=regression", "sigma");
+    check("norm=on objective=regression", "norm");
+    check("label-gain=linear objective=regression metric=rmse", "label-gain");
+    check("label-gain=linear objective=regression metric=map", "label-gain");
+    check("label-gain=linear objective=regression metric=ndcg", NULL);
+    check("label-gain=linear metric=rmse", NULL);
+    check("relevant=2", "relevant");
+    check("relevant=2 metric=ndcg,map", NULL);
+    check("empty=1 metric=rmse", "empty");
+    check("ties=mean metric=rmse", "ties");
+    check("ties=mean empty=0 metric=rmse,mrr", NULL);
+    check("seed=3 rounding=nearest", "seed");
+    check("seed=3 rounding=nearest sample-features=0.5", NULL);
+    check("seed=3 rounding=nearest sample-queries=0.5", NULL);
+    check("rounding=nearest", NULL);
+}
+
+Test(params, conventions_name_what_is_counted)
+{
+    char line[256];
+    cr_assert_eq(rw_params_conventions(ctx, params, line, sizeof(line)), RW_OK);
+    cr_expect_not_null(strstr(line, "2^l - 1"), "%s", line);
+    set("label-gain", "linear");
+    char other[256];
+    cr_assert_eq(rw_params_conventions(ctx, params, other, sizeof(other)), RW_OK);
+    cr_expect_str_neq(line, other);
+    set("label-gain", "/nowhere/gains");
+    cr_expect_lt(rw_params_conventions(ctx, params, other, sizeof(other)), 0);
+    set("metric", "map"); /* no gains needed, so no file is asked for */
+    cr_expect_eq(rw_params_conventions(ctx, params, other, sizeof(other)), RW_OK);
+}

@@ -1,0 +1,233 @@
+/* Parameters from text: bad values, files, names that other trainers use. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "boost/params_table.h"
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+
+static void begin(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+}
+
+static void end(void)
+{
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+TestSuite(params_set, .init = begin, .fini = end);
+
+static void refused(const char *name, const char *value, const char *text)
+{
+    char before[512];
+    const char *known = rw_params_get(params, name);
+    snprintf(before, sizeof(before), "%s", known ? known : "");
+    cr_expect_eq(rw_params_set(ctx, params, name, value), RW_ERR_ARGUMENT, "%s = '%s'", name,
+                 value);
+    cr_expect_str_eq(rw_last_error(ctx), text);
+    if (known) {
+        cr_expect_str_eq(rw_params_get(params, name), before);
+        cr_expect_eq(rw_params_is_set(params, name), 0);
+    }
+}
+
+Test(params_set, bad_values)
+{
+    refused("leaves", "1", "parameter 'leaves': expected a whole number, 2 to 65536, found '1'");
+    refused("leaves", "65537",
+            "parameter 'leaves': expected a whole number, 2 to 65536, found '65537'");
+    refused("leaves", "", "parameter 'leaves': expected a whole number, 2 to 65536, found ''");
+    refused("leaves", " 31",
+            "parameter 'leaves': expected a whole number, 2 to 65536, found ' 31'");
+    refused("leaves", "31x",
+            "parameter 'leaves': expected a whole number, 2 to 65536, found '31x'");
+    refused("leaves", "-31",
+            "parameter 'leaves': expected a whole number, 2 to 65536, found '-31'");
+    refused("leaves", "4294967327",
+            "parameter 'leaves': expected a whole number, 2 to 65536, found '4294967327'");
+    refused("rate", "0", "parameter 'rate': expected a number, 1e-6 to 1, found '0'");
+    refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, found 'nan'");
+    refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, found 'inf'");
+    refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, found '0,1'");
+    refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
+    refused("grow", "leaf", "parameter 'grow': expected leaves|levels, found 'leaf'");
+    refused("norm", "true", "parameter 'norm': expected off|on, found 'true'");
+    refused("seed", "18446744073709551616",
+            "parameter 'seed': expected a whole number below 2^64, found '18446744073709551616'");
+    refused("truncation", "0",
+            "parameter 'truncation': expected a whole number, 1 to 1000000000, "
+            "or none, found '0'");
+    refused("device", "gpu",
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'gpu'");
+    refused("device", "cuda:",
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'cuda:'");
+    refused("label-gain", "", "parameter 'label-gain': expected exp, linear or a file, found ''");
+}
+
+/* Every numeric parameter takes both ends of its range and nothing past them. */
+Test(params_set, ranges_include_their_ends)
+{
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        if (info->type != RW_PARAM_INT && info->type != RW_PARAM_REAL)
+            continue;
+        char least[64];
+        const char *to = strstr(info->range, " to ");
+        cr_assert_not_null(to);
+        snprintf(least, sizeof(least), "%.*s", (int)(to - info->range), info->range);
+        cr_expect_eq(rw_params_set(ctx, params, info->name, least), RW_OK);
+        cr_expect_eq(rw_params_set(ctx, params, info->name, to + 4), RW_OK);
+        cr_expect_eq(rw_params_set(ctx, params, info->name, "-1"), RW_ERR_ARGUMENT);
+        cr_expect_eq(rw_params_set(ctx, params, info->name, "1e31"), RW_ERR_ARGUMENT);
+    }
+}
+
+Test(params_set, unknown_names_say_the_nearest)
+{
+    refused("num_leaves", "31", "unknown parameter 'num_leaves'; the nearest is 'leaves'");
+    refused("xyzzy", "1", "unknown parameter 'xyzzy'");
+    refused("", "1", "unknown parameter ''");
+    static const char *const pairs[][2] = {
+        {"num_leaves", "leaves"},
+        {"--num-leaves", "leaves"},
+        {"max_leaves", "leaves"},
+        {"eta", "rate"},
+        {"learning_rate", "rate"},
+        {"n_estimators", "rounds"},
+        {"num_boost_round", "rounds"},
+        {"iterations", "rounds"},
+        {"min_data_in_leaf", "min-docs"},
+        {"min_child_weight", "min-weight"},
+        {"lambda_l2", "l2"},
+        {"reg_lambda", "l2"},
+        {"l2_leaf_reg", "l2"},
+        {"lambdarank_truncation_level", "truncation"},
+        {"lambdarank_norm", "norm"},
+        {"label_gain", "label-gain"},
+        {"max_bin", "bins"},
+        {"border_count", "bins"},
+        {"early_stopping_rounds", "early-stop"},
+        {"od_wait", "early-stop"},
+        {"eval_metric", "metric"},
+        {"ndcg_eval_at", "metric"},
+        {"random_state", "seed"},
+        {"feature_fraction", "sample-features"},
+        {"colsample_bytree", "sample-features"},
+        {"subsample", "sample-queries"},
+        {"nthread", "threads"},
+        {"grow_policy", "grow"},
+        {"max_depth", "depth"},
+        {"task_type", "device"},
+        {"is_provide_training_metric", "train-metric"},
+        {"laeves", "leaves"},
+        {"Leaves", "leaves"},
+        {"rat", "rate"},
+        {"trunc", "truncation"},
+        {"min-doc", "min-docs"},
+        {"earlystop", "early-stop"},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        const char *near = rw_params_nearest(pairs[i][0]);
+        cr_expect(near && strcmp(near, pairs[i][1]) == 0, "'%s' gives '%s'", pairs[i][0],
+                  near ? near : "nothing");
+    }
+    static const char *const far[] = {"",
+                                      "-",
+                                      "q",
+                                      "xyzzy",
+                                      "frobnicate",
+                                      "boosting",
+                                      "a name that is far longer than any parameter's name could "
+                                      "possibly be, to see that it does not overflow"};
+    for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++)
+        cr_expect_null(rw_params_nearest(far[i]), "'%s' gives '%s'", far[i],
+                       rw_params_nearest(far[i]));
+}
+
+/* Reads a file of these bytes; the error's text with the file's name cut off. */
+static int read_text(const char *bytes, size_t n, const char **error)
+{
+    char path[] = "/tmp/rw-params-XXXXXX";
+    const int file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, bytes, n) == (ssize_t)n);
+    close(file);
+    const int status = rw_params_read(ctx, params, path);
+    unlink(path);
+    *error = "";
+    if (status < 0) {
+        cr_expect_eq(strncmp(rw_last_error(ctx), path, strlen(path)), 0, "%s", rw_last_error(ctx));
+        *error = rw_last_error(ctx) + strlen(path);
+    }
+    return status;
+}
+
+Test(params_set, files)
+{
+    const char text[] = "# a comment\n\n  leaves = 63 # more\r\nrate=0.05\nlabel-gain = a#b\n"
+                        "metric = ndcg@5\nmetric = map , \n";
+    const char *error;
+    cr_expect_eq(read_text(text, strlen(text) - 3, &error), RW_OK, "%s", error);
+    cr_expect_eq(params->leaves, 63);
+    cr_expect_eq(params->rate, 0.05);
+    cr_expect_str_eq(params->label_gain, "a#b");
+    cr_expect_str_eq(params->metric, "ndcg@5,map");
+    cr_expect_eq(rw_params_is_set(params, "rate"), 1);
+    cr_expect_eq(rw_params_is_set(params, "rounds"), 0);
+    cr_expect_eq(read_text("", 0, &error), RW_OK);
+    cr_expect_eq(read_text("bins = 7", 8, &error), RW_OK, "the last newline may be missing");
+    cr_expect_eq(params->bins, 7);
+}
+
+Test(params_set, bad_files)
+{
+    static const struct {
+        const char *text, *error;
+        size_t n;
+    } bad[] = {
+        {"leaves 31\n", ":1: expected 'name = value', found 'leaves 31'", 0},
+        {"\nleaves = x\n", ":2: parameter 'leaves': expected a whole number, 2 to 65536, found 'x'",
+         0},
+        {"num_leaves = 31\n", ":1: unknown parameter 'num_leaves'; the nearest is 'leaves'", 0},
+        {"leaves = 3\nleaves = 4\n", ":2: parameter 'leaves' is set a second time", 0},
+        {" = 4\n", ":1: unknown parameter ''", 0},
+        {"leaves =\n", ":1: parameter 'leaves': expected a whole number, 2 to 65536, found ''", 0},
+        {"leaves = 3\0 1\n", ":1: expected text, found a zero byte", 14},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *error;
+        cr_expect_lt(read_text(bad[i].text, bad[i].n ? bad[i].n : strlen(bad[i].text), &error), 0);
+        cr_expect_str_eq(error, bad[i].error);
+    }
+    cr_expect_eq(rw_params_read(ctx, params, "/nowhere/c"), RW_ERR_IO);
+    cr_expect_str_eq(rw_last_error(ctx), "cannot open '/nowhere/c': No such file or directory");
+    cr_expect_eq(rw_params_read(ctx, params, "/tmp"), RW_ERR_IO);
+}
+
+Test(params_set, failed_allocations_leave_the_old_value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, "metric", "map"), RW_OK);
+    rw_mem_fail_from(1);
+    cr_expect_eq(rw_params_set(ctx, params, "metric", "mrr"), RW_ERR_MEMORY);
+    rw_mem_fail_from(0);
+    cr_expect_str_eq(params->metric, "map");
+    for (long n = 1; n < 20; n++) {
+        struct rw_params *other;
+        rw_mem_fail_from(n);
+        const int status = rw_params_new(ctx, &other);
+        rw_mem_fail_from(0);
+        if (status == RW_OK) {
+            rw_params_free(other);
+            return;
+        }
+        cr_expect_eq(status, RW_ERR_MEMORY);
+        cr_expect_null(other);
+    }
+    cr_expect(0, "rw_params_new needs 20 allocations?");
+}
