@@ -3,7 +3,20 @@
  * the table.
  *
  * A query's metric is summed in rank order in double; the mean over queries is taken over values
- * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it. */
+ * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it.
+ *
+ * What is counted:
+ * - ndcg, dcg: the ideal has the same cut-off. map: precisions at relevant documents over
+ *   min(relevant, k). p: over k even where the list is shorter. mrr: 0 past the cut-off. err: stops
+ *   with probability gain / (largest gain of the data set + 1). rbp: without residual.
+ * - A query is empty if nothing in it has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
+ *   recall, rbp); it counts 0, 1 or not at all, the same for all of these.
+ * - rmse, logloss: means over documents, whatever their query; no query is empty. logloss takes
+ *   labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
+ * - Weights one a query weigh queries (and all their documents in the losses). Weights one a
+ *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
+ * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form, for
+ *   every metric; err takes n x min(n, k) steps for a group of n. */
 #ifndef RW_RANK_METRIC_H
 #define RW_RANK_METRIC_H
 

@@ -148,7 +148,7 @@ Test(judged, weights, .init = setup, .fini = teardown)
 }
 
 /* A set of made queries with ties; sizes 1 to 60, some empty of relevant documents. */
-enum { N_QUERIES = 300, MOST_DOCS = N_QUERIES * 60 };
+enum { N_QUERIES = 100, MOST_DOCS = N_QUERIES * 60 };
 static float label[MOST_DOCS];
 static double score[MOST_DOCS], weight[MOST_DOCS];
 static uint32_t offset[N_QUERIES + 1];
@@ -200,7 +200,7 @@ Test(judged, order_of_queries, .init = setup, .fini = teardown)
     static double moved_score[MOST_DOCS], moved_weight[MOST_DOCS];
     static uint32_t moved_offset[N_QUERIES + 1];
     for (int q = 0; q < N_QUERIES; q++) {
-        const uint32_t from = (uint32_t)(q * 7 + 3) % N_QUERIES; /* 7 and 300: all of them */
+        const uint32_t from = (uint32_t)(q * 7 + 3) % N_QUERIES; /* 7 and 100: all of them */
         const uint32_t n = offset[from + 1] - offset[from];
         moved_offset[q + 1] = moved_offset[q] + n;
         memcpy(moved_label + moved_offset[q], label + offset[from], n * sizeof(*label));
