@@ -3,7 +3,8 @@
 #
 #   sh examples.sh RANKWOOD QUICKSTART CUSTOM_OBJECTIVE
 set -u
-rankwood=$1 quickstart=$2 custom=$3
+# Meson gives paths from the build folder.
+rankwood=$(realpath "$1") quickstart=$(realpath "$2") custom=$(realpath "$3") || exit 2
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 2
 fail() {
