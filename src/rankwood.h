@@ -275,7 +275,8 @@ RW_API int rw_model_n_leaves(const struct rw_model *model, int tree);
 /* node: in [0, n_leaves - 1). */
 RW_API struct rw_node rw_model_node(const struct rw_model *model, int tree, int node);
 RW_API float rw_model_leaf(const struct rw_model *model, int tree, int leaf);
-/* A tree as indented text, or in the dot language. */
+/* A tree as indented text, or in the dot language. tree: in [0, n_trees); what is printed calls it by
+ * its round, which is one more. */
 RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,
                          FILE *out);
 /* leaves: [n_docs][n_trees], written. */

@@ -376,7 +376,7 @@ static int check_tree(struct reader *r, const struct rw_tree *tree, int32_t numb
         return status;
     char what[256];
     snprintf(what, sizeof(what), "%.*s", (int)sizeof(what) - 1, r->ctx->error);
-    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u: tree %d: %s", r->path, line, number, what);
+    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u: tree %d: %s", r->path, line, number + 1, what);
 }
 
 static int read_tree(struct reader *r, struct rw_model *model, int32_t number)
@@ -385,7 +385,7 @@ static int read_tree(struct reader *r, struct rw_model *model, int32_t number)
     const uint32_t line = r->line;
     int32_t n_leaves;
     RW_TRY(word(r, "tree "));
-    RW_TRY(number_is(r, (uint64_t)number));
+    RW_TRY(number_is(r, (uint64_t)number + 1));
     RW_TRY(word(r, " leaves "));
     const char *begin = r->at;
     RW_TRY(count_of(r, "the number of leaves", 9, &n_leaves));

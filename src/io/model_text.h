@@ -12,7 +12,7 @@
  *   metrics N rounds R                then N lines:   metric name  and R lines:  round value ...
  *   trees N                           then N trees:
  *
- *   tree 0 leaves 3
+ *   tree 1 leaves 3                  trees count from 1, as rounds do
  *   node 0 feature 12 <= 0.5 left node 1 right leaf 2 missing left gain 34.5 # name
  *   leaf 0 0.01
  *

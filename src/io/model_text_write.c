@@ -135,7 +135,7 @@ static void put_child(struct writer *w, const char *side, int32_t child)
 static void put_tree(struct writer *w, const struct rw_model *model, int32_t number)
 {
     const struct rw_tree *tree = &model->tree[number];
-    put_count(w, "\n\ntree ", (uint64_t)number);
+    put_count(w, "\n\ntree ", (uint64_t)number + 1);
     put_count(w, " leaves ", (uint64_t)tree->n_leaves);
     for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
         put_count(w, "\nnode ", (uint64_t)i);

@@ -96,7 +96,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
             char text[256];
             strncpy(text, ctx->error, sizeof(text) - 1);
             text[sizeof(text) - 1] = 0;
-            return rw_fail(ctx, RW_ERR_FORMAT, "tree %d: %s", i, text);
+            return rw_fail(ctx, RW_ERR_FORMAT, "tree %d: %s", i + 1, text);
         }
         RW_TRY(status);
     }

@@ -130,9 +130,9 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     const locale_t before = plain ? uselocale(plain) : (locale_t)0;
     errno = 0;
     if (dot) {
-        show_dot(model, shown, tree, out);
+        show_dot(model, shown, tree + 1, out);
     } else {
-        fprintf(out, "tree %d: %d %s\n", tree, shown->n_leaves,
+        fprintf(out, "tree %d: %d %s\n", tree + 1, shown->n_leaves,
                 shown->n_leaves == 1 ? "leaf" : "leaves");
         show_text(model, shown, stack, out);
     }
@@ -143,6 +143,6 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         freelocale(plain);
     }
     rw_mem_free(stack);
-    return failed ? rw_fail(ctx, RW_ERR_IO, "cannot write tree %d: %s", tree, strerror(reason))
+    return failed ? rw_fail(ctx, RW_ERR_IO, "cannot write tree %d: %s", tree + 1, strerror(reason))
                   : RW_OK;
 }

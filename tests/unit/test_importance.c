@@ -2,11 +2,11 @@
 
 static const char body[] =
     "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 4\n1\n3\n5\n65535\n\n"
-    "names 1\n5 five\n\nmetrics 0 rounds 0\n\ntrees 2\n\ntree 0 leaves 4\n"
+    "names 1\n5 five\n\nmetrics 0 rounds 0\n\ntrees 2\n\ntree 1 leaves 4\n"
     "node 0 feature 65535 <= 2 left node 1 right node 2 missing left gain 1.5\n"
     "node 1 feature 5 <= 2 left leaf 0 right leaf 1 missing left gain 4 # five\n"
     "node 2 feature 3 <= 2 left leaf 2 right leaf 3 missing left gain 3\n"
-    "leaf 0 1\nleaf 1 -1\nleaf 2 0\nleaf 3 0\n\ntree 1 leaves 2\n"
+    "leaf 0 1\nleaf 1 -1\nleaf 2 0\nleaf 3 0\n\ntree 2 leaves 2\n"
     "node 0 feature 65535 <= 2 left leaf 0 right leaf 1 missing left gain 1.5\n"
     "leaf 0 1\nleaf 1 -1\n\n";
 

@@ -6,7 +6,7 @@ static const char body[] =
     "features 3\n0-1\n9\n\n"
     "names 2\n1 first\n9 last one\n\n"
     "metrics 1 rounds 1\nmetric valid1 ndcg@10\n1 0.5\n\n"
-    "trees 1\n\ntree 0 leaves 2\n"
+    "trees 1\n\ntree 1 leaves 2\n"
     "node 0 feature 1 <= 2 left leaf 0 right leaf 1 missing left gain 7 # first\n"
     "leaf 0 1\nleaf 1 -1\n\n";
 
@@ -84,7 +84,7 @@ Test(model, checks)
     refused("best round 2; expected 0 to the number of trees, 1");
     model->best_round = 0;
     model->tree[0].cut[0] = NAN;
-    refused("tree 0: node 0: its cut is not a finite number");
+    refused("tree 1: node 0: its cut is not a finite number");
     model->tree[0].cut[0] = 0;
     model->feature[2] = 1;
     refused("feature 1: expected ids that ascend up to 65535");

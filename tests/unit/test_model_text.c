@@ -17,7 +17,7 @@
 #define NODE0    "node 0 feature 1 <= 2 left node 1 right leaf 2 missing left gain 7 # first\n"
 #define NODE1    "node 1 feature 9 <= 0.1 left leaf 0 right leaf 1 missing right gain 0.5\n"
 #define LEAVES   "leaf 0 1\nleaf 1 -1\nleaf 2 0.001\n\n"
-#define TREE     "tree 0 leaves 3\n" NODE0 NODE1 LEAVES
+#define TREE     "tree 1 leaves 3\n" NODE0 NODE1 LEAVES
 
 static const char body[] = HEAD PARAMS FEATURES NAMES METRICS TREES TREE;
 
@@ -200,7 +200,7 @@ Test(model_text, bytes)
     cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
     cr_assert_eq(n, strlen(body) + RW_CHECKSUM_LINE_BYTES);
     cr_assert_eq(memcmp(text, body, strlen(body)), 0);
-    cr_assert_eq(memcmp(text + strlen(body), "checksum 3ee5c458\n", RW_CHECKSUM_LINE_BYTES), 0,
+    cr_assert_eq(memcmp(text + strlen(body), "checksum e1555224\n", RW_CHECKSUM_LINE_BYTES), 0,
                  "%.18s", text + strlen(body));
     rw_mem_free(text);
     rw_model_free(model);
@@ -214,7 +214,7 @@ Test(model_text, a_model_that_could_not_be_read_is_not_written)
     model->tree[0].leaf[0] = NAN;
     cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_ERR_FORMAT);
     cr_assert_null(text);
-    cr_assert_str_eq(rw_last_error(ctx), "tree 0: leaf 0: not a finite number");
+    cr_assert_str_eq(rw_last_error(ctx), "tree 1: leaf 0: not a finite number");
     rw_model_free(model);
 }
 
@@ -329,9 +329,9 @@ Test(model_text, hostile_counts)
     refused(HEAD PARAMS FEATURES NAMES METRICS "trees 2147483648\n\n",
             "m:20:7: expected the number of trees, 0 to 0, found '2147483648'");
     refused(HEAD PARAMS FEATURES NAMES METRICS TREES
-            "tree 0 leaves 2147483647\n" NODE0 NODE1 LEAVES,
+            "tree 1 leaves 2147483647\n" NODE0 NODE1 LEAVES,
             "m:22:15: expected the number of leaves, 0 to 21, found '2147483647'");
-    refused(HEAD PARAMS FEATURES NAMES METRICS TREES "tree 0 leaves 0\n" NODE0 NODE1 LEAVES,
+    refused(HEAD PARAMS FEATURES NAMES METRICS TREES "tree 1 leaves 0\n" NODE0 NODE1 LEAVES,
             "m:22:15: expected 1 leaf or more, found '0'");
     refused(
         "rankwood model 1\nabsent zero\nbest-round 2\n\n" PARAMS FEATURES NAMES METRICS TREES TREE,
@@ -339,22 +339,22 @@ Test(model_text, hostile_counts)
 }
 
 #define TREE_OF(node0, node1, leaves) \
-    HEAD PARAMS FEATURES NAMES METRICS TREES "tree 0 leaves 3\n" node0 node1 leaves
+    HEAD PARAMS FEATURES NAMES METRICS TREES "tree 1 leaves 3\n" node0 node1 leaves
 #define NODE(n, left, right) \
     "node " n " feature 9 <= 0.1 left " left " right " right " missing right gain 0.5\n"
 
 Test(model_text, hostile_trees)
 {
     refused(TREE_OF(NODE0, NODE("1", "node 0", "leaf 1"), LEAVES),
-            "m:22: tree 0: node 1: its left child is node 0; expected a larger number");
+            "m:22: tree 1: node 1: its left child is node 0; expected a larger number");
     refused(TREE_OF(NODE0, NODE("1", "node 1", "leaf 1"), LEAVES),
-            "m:22: tree 0: node 1: its left child is node 1; expected a larger number");
+            "m:22: tree 1: node 1: its left child is node 1; expected a larger number");
     refused(TREE_OF(NODE("0", "node 1", "node 1"), NODE1, LEAVES),
-            "m:22: tree 0: node 0: its right child is node 1, which has a parent already");
+            "m:22: tree 1: node 0: its right child is node 1, which has a parent already");
     refused(TREE_OF(NODE0, NODE("1", "leaf 0", "leaf 2"), LEAVES),
-            "m:22: tree 0: node 1: its right child is leaf 2, which has a parent already");
+            "m:22: tree 1: node 1: its right child is leaf 2, which has a parent already");
     refused(TREE_OF(NODE("0", "leaf 0", "leaf 1"), NODE1, LEAVES),
-            "m:22: tree 0: node 1: no earlier node has it as a child");
+            "m:22: tree 1: node 1: no earlier node has it as a child");
     refused(TREE_OF(NODE0, NODE("1", "node 2", "leaf 1"), LEAVES),
             "m:24:35: expected a node, 0 to 1, found '2'");
     refused(TREE_OF(NODE0, NODE("1", "leaf 3", "leaf 1"), LEAVES),
@@ -369,11 +369,11 @@ Test(model_text, hostile_trees)
     refused(TREE_OF(NODE0, NODE1, "leaf 0 1\nleaf 1 1\nleaf 2 1\nleaf 3 1\n\n"),
             "m:28:1: expected the end of the line, found 'leaf'");
     refused(HEAD PARAMS FEATURES NAMES METRICS
-            "trees 1\n\ntree 0 leaves 2\n" NODE("0", "node 1", "leaf 1") "leaf 0 1\nleaf 1 1\n\n",
+            "trees 1\n\ntree 1 leaves 2\n" NODE("0", "node 1", "leaf 1") "leaf 0 1\nleaf 1 1\n\n",
             "m:23:35: expected a leaf, found '1'");
-    refused(HEAD PARAMS FEATURES NAMES METRICS "trees 1\n\ntree 1 leaves 3\n" NODE0 NODE1 LEAVES,
-            "m:22:6: expected 0, found '1'");
-    refused(HEAD PARAMS FEATURES NAMES METRICS TREES TREE "tree 1 leaves 1\nleaf 0 1\n\n",
+    refused(HEAD PARAMS FEATURES NAMES METRICS "trees 1\n\ntree 2 leaves 3\n" NODE0 NODE1 LEAVES,
+            "m:22:6: expected 1, found '2'");
+    refused(HEAD PARAMS FEATURES NAMES METRICS TREES TREE "tree 2 leaves 1\nleaf 0 1\n\n",
             "m:29:1: expected the checksum, found 'tree'");
 }
 
@@ -390,7 +390,7 @@ Test(model_text, hostile_numbers)
         struct rw_model *model;
         snprintf(text, sizeof(text),
                  HEAD PARAMS FEATURES NAMES METRICS TREES
-                 "tree 0 leaves 3\n" NODE0
+                 "tree 1 leaves 3\n" NODE0
                  "node 1 feature 9 <= %s left leaf 0 right leaf 1 missing right gain 1\n" LEAVES,
                  numbers[i].bad);
         if (numbers[i].found) {
@@ -402,7 +402,7 @@ Test(model_text, hostile_numbers)
         cr_assert_eq(parse(all, n, &model), RW_ERR_FORMAT, "'%s' was accepted", numbers[i].bad);
         free(all);
         snprintf(text, sizeof(text),
-                 HEAD PARAMS FEATURES NAMES METRICS TREES "tree 0 leaves 1\nleaf 0 %s\n\n",
+                 HEAD PARAMS FEATURES NAMES METRICS TREES "tree 1 leaves 1\nleaf 0 %s\n\n",
                  numbers[i].bad);
         all = fixture_sum(text, strlen(text), &n);
         cr_assert_eq(parse(all, n, &model), RW_ERR_FORMAT, "'%s' was accepted", numbers[i].bad);

@@ -6,12 +6,12 @@
 
 static const char body[] =
     "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 2\n3\n12\n\n"
-    "names 1\n12 the \"best\" \\\\ field\\x09;}\n\nmetrics 0 rounds 0\n\ntrees 2\n\ntree 0 leaves "
+    "names 1\n12 the \"best\" \\\\ field\\x09;}\n\nmetrics 0 rounds 0\n\ntrees 2\n\ntree 1 leaves "
     "3\n"
     "node 0 feature 12 <= 0.1 left node 1 right leaf 2 missing left gain 34.5"
     " # the \"best\" \\\\ field\\x09;}\n"
     "node 1 feature 3 <= -2 left leaf 0 right leaf 1 missing right gain 0.3333333333333333\n"
-    "leaf 0 0.25\nleaf 1 -0.5\nleaf 2 0.001\n\ntree 1 leaves 1\nleaf 0 0.7\n\n";
+    "leaf 0 0.25\nleaf 1 -0.5\nleaf 2 0.001\n\ntree 2 leaves 1\nleaf 0 0.7\n\n";
 
 static char *show(const struct rw_model *model, int tree, int dot)
 {
@@ -37,7 +37,7 @@ static void shows(const char *model_text, int tree, int dot, const char *expecte
 }
 
 static const char indented[] =
-    "tree 0: 3 leaves\n"
+    "tree 1: 3 leaves\n"
     "node 0: feature 12 (the \"best\" \\ field?;}) <= 0.1, missing left, gain 34.5\n"
     "  left: node 1: feature 3 <= -2, missing right, gain 0.3333333333333333\n"
     "    left: leaf 0: 0.25\n"
@@ -47,7 +47,7 @@ static const char indented[] =
 Test(show, text)
 {
     shows(body, 0, 0, indented);
-    shows(body, 1, 0, "tree 1: 1 leaf\nleaf 0: 0.7\n");
+    shows(body, 1, 0, "tree 2: 1 leaf\nleaf 0: 0.7\n");
 }
 
 Test(show, locale_does_not_matter)
@@ -61,7 +61,7 @@ Test(show, dot)
 {
     shows(
         body, 0, 1,
-        "digraph tree0 {\n"
+        "digraph tree1 {\n"
         "    node [shape=box];\n"
         "    node0 [label=\"feature 12 (the \\\"best\\\" \\\\ field?;})\\n<= 0.1\\ngain 34.5\"];\n"
         "    node1 [label=\"feature 3\\n<= -2\\ngain 0.3333333333333333\"];\n"
@@ -74,7 +74,7 @@ Test(show, dot)
         "    node1 -> leaf1 [label=\"right, missing\"];\n"
         "}\n");
     shows(body, 1, 1,
-          "digraph tree1 {\n    node [shape=box];\n"
+          "digraph tree2 {\n    node [shape=box];\n"
           "    leaf0 [label=\"leaf 0\\n0.7\", shape=ellipse];\n}\n");
 }
 
@@ -180,7 +180,7 @@ Test(show, errors)
     FILE *full = fopen("/dev/full", "w");
     if (full) {
         cr_assert_eq(rw_model_show(ctx, model, 0, 0, full), RW_ERR_IO);
-        cr_assert_str_eq(rw_last_error(ctx), "cannot write tree 0: No space left on device");
+        cr_assert_str_eq(rw_last_error(ctx), "cannot write tree 1: No space left on device");
         fclose(full);
     }
     rw_model_free(model);
