@@ -167,15 +167,15 @@ static double draw_score(const struct query_state *s, uint32_t doc)
     const double site = squash(latent[RW_LATENT_QUERY_INTENT]);
     const int in_title = latent[RW_LATENT_ALL + 2] >= shape->all_from[2];
     const double quality = squash(2.0 * latent[RW_LATENT_QUALITY]);
-    double score = 0.5 * latent[RW_LATENT_RELEVANCE];
+    double score = 0.4 * latent[RW_LATENT_RELEVANCE];
     score = score + 0.5 * (1.0 + site) * positive(match[2]);
     score = score + 0.5 * (1.0 - site) * squash(2.0 * match[0]);
     score = score + (in_title ? 0.5 : 0.0);
-    score = score + (0.3 + 0.6 * site) * quality;
-    score = score + 0.5 * squash(2.0 * match[2]) * quality;
-    score = score - (latent[RW_LATENT_SPAM] > 0.8 ? 0.8 : 0.0);
+    score = score + (0.3 + 0.9 * site) * quality;
+    score = score + 0.9 * squash(2.0 * match[2]) * quality;
+    score = score - (latent[RW_LATENT_SPAM] > 0.8 ? 1.0 : 0.0);
     score = score + 0.5 * match[3] * positive(latent[RW_LATENT_POPULAR]);
-    score = score - 0.35 * latent[RW_LATENT_LENGTH] * latent[RW_LATENT_LENGTH];
+    score = score - 0.5 * latent[RW_LATENT_LENGTH] * latent[RW_LATENT_LENGTH];
     score = score + shape->density * latent[RW_LATENT_QUERY_DENSITY];
     return score + shape->noise * normal(s, doc, FOR_LABEL);
 }
@@ -230,13 +230,16 @@ static double draw_value(const struct query_state *s, const struct rw_synth_feat
     }
     if (f->zero_if_single && s->n_terms == 1)
         return 0.0;
-    if (f->gate >= 0 && latent[f->gate] < f->gate_from)
+    const int closed = f->gate >= 0 && latent[f->gate] < f->gate_from;
+    if (closed && !f->query_if_closed)
         return 0.0;
     if (f->unknown >= 0 && latent[f->unknown] >= f->unknown_from)
         return (double)FLT_MAX;
-    double z = f->weight_query * query_noise + f->weight_doc * doc_noise;
-    for (int k = 0; k < RW_SYNTH_LOADS; k++)
-        z = z + f->weight[k] * latent[f->load[k]];
+    double z = f->weight_query * query_noise + (closed ? 0.0 : f->weight_doc * doc_noise);
+    for (int k = 0; k < RW_SYNTH_LOADS; k++) {
+        if (!closed || f->load[k] >= RW_LATENT_QUERY_RARITY)
+            z = z + f->weight[k] * latent[f->load[k]];
+    }
     return rounded(s, f, bent(f->knot, z));
 }
 
@@ -305,7 +308,7 @@ int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
 {
     *out = NULL;
     if (!options || !options->shape)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "expected a shape of made data");
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "shape: expected mslr30k, yahoo, istella or letor");
     if (options->n_queries < 1 || options->n_queries > RW_SYNTH_MAX_QUERIES)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "queries: expected 1 to %d, found %u",
                        RW_SYNTH_MAX_QUERIES, options->n_queries);

@@ -64,12 +64,13 @@ enum { RW_SYNTH_PER_TERM = 100, RW_SYNTH_PER_TERM_2 = 101 };
 
 struct rw_synth_feature {
     uint16_t id;
-    uint8_t kind;           /* enum rw_synth_kind */
-    uint8_t stream;         /* of COVERED, RATIO, BOOLEAN */
-    uint8_t decimals;       /* or RW_SYNTH_PER_TERM.. */
-    uint8_t zero_if_single; /* 0 for a query of one term (a variance over terms) */
-    int8_t gate;            /* latent that must reach gate_from, else 0; -1: none */
-    int8_t unknown;         /* latent that from unknown_from on gives FLT_MAX; -1: none */
+    uint8_t kind;            /* enum rw_synth_kind */
+    uint8_t stream;          /* of COVERED, RATIO, BOOLEAN */
+    uint8_t decimals;        /* or RW_SYNTH_PER_TERM.. */
+    uint8_t zero_if_single;  /* 0 for a query of one term (a variance over terms) */
+    uint8_t query_if_closed; /* behind a closed gate: 1: what the query says; 0: 0 */
+    int8_t gate;             /* latent that must reach gate_from, else closed; -1: none */
+    int8_t unknown;          /* latent that from unknown_from on gives FLT_MAX; -1: none */
     double gate_from, unknown_from;
     uint8_t load[RW_SYNTH_LOADS];    /* latents */
     double weight[RW_SYNTH_LOADS];   /* the squares of all weights sum to 1 */

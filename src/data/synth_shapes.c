@@ -101,7 +101,7 @@ static const struct family families[25] = {
     {RW_SYNTH_VALUE, IF_VARIANCE, 0.2f, 0.4f, 0.5f},
     {RW_SYNTH_BOOLEAN, NO_GATE, 0, 0, 0},
     {RW_SYNTH_VALUE, IF_ANY, 0.6f, 0, -0.4f},      /* vector space */
-    {RW_SYNTH_VALUE, IF_ANY, 0.75f, 0, 0.7f},      /* BM25 */
+    {RW_SYNTH_VALUE, IF_ANY, 0.85f, 0, 0.7f},      /* BM25 */
     {RW_SYNTH_VALUE, NO_GATE, 0.6f, -0.2f, -0.8f}, /* language models */
     {RW_SYNTH_VALUE, NO_GATE, 0.5f, 0.2f, -0.8f},
     {RW_SYNTH_VALUE, NO_GATE, 0.6f, -0.1f, -0.8f}};
@@ -122,10 +122,9 @@ static const struct single singles[11] = {
     {-1, {RW_LATENT_QUALITY, RW_LATENT_POPULAR}, {0.4f, 0.3f}},                 /* site rank */
     {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.5f, 0.4f}},                   /* quality scores */
     {-1, {RW_LATENT_QUALITY, RW_LATENT_SPAM}, {-0.4f, 0.3f}},
-    {RW_LATENT_CLICK,
-     {RW_LATENT_QUALITY, RW_LATENT_POPULAR},
-     {0.3f, 0.3f}},                                                         /* clicks, this query */
-    {RW_LATENT_LINKS, {RW_LATENT_CLICK, RW_LATENT_POPULAR}, {0.4f, 0.3f}},  /* clicks, any */
+    /* Clicks for this query: the gate knows the quality already. */
+    {RW_LATENT_CLICK, {RW_LATENT_FREE + 1, RW_LATENT_SPAM}, {0.3f, -0.3f}},
+    {RW_LATENT_LINKS, {RW_LATENT_CLICK, RW_LATENT_FREE + 1}, {0.4f, 0.3f}}, /* clicks, any */
     {RW_LATENT_LINKS, {RW_LATENT_CLICK, RW_LATENT_QUALITY}, {0.4f, 0.3f}}}; /* time spent */
 
 static const double single_share = 0.17; /* queries of one term */
@@ -145,7 +144,12 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
     load(f, 2, stream == TITLE || stream == URL ? RW_LATENT_QUERY_INTENT : RW_LATENT_QUERY_RARITY,
          over * family->rarity);
     f->gate_from = gate_of_zeros(row->zero);
-    if (family->gate == IF_ANY && row->zero > 0)
+    if (family->kind == RW_SYNTH_VALUE && family->gate == NO_GATE && !long_stream) {
+        /* A language model of a stream in which no term occurs knows the query only. */
+        f->gate = (int8_t)(RW_LATENT_ANY + stream);
+        f->gate_from = gate_of_zeros(rw_synth_mslr_rows[20 + stream].zero);
+        f->query_if_closed = 1;
+    } else if (family->gate == IF_ANY && row->zero > 0)
         f->gate = (int8_t)(RW_LATENT_ANY + stream);
     else if (family->gate == IF_ALL)
         f->gate = (int8_t)(RW_LATENT_ALL + stream);
@@ -158,12 +162,12 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
 
 static void make_mslr30k(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-0.0485, 2.1772, 4.4252, 5.5454};
+    static const double labels[] = {-0.2303, 2.1838, 4.6176, 5.8408};
     shape->n_features = 136;
     shape->max_docs = 1251;
     lognormal_sizes(shape, 100.0, 0.80);
     shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 has 1,251 */
-    shape->noise = 1.6;
+    shape->noise = 1.8;
     shape->density = 0.9;
     shape->n_labels = 5;
     memcpy(shape->label_from, labels, sizeof(labels));
@@ -211,12 +215,12 @@ static void letor_loads(struct rw_synth_feature *f, int id)
         load(f, 0, RW_LATENT_MATCH + stream, match[family]);
         load(f, 1, stream == BODY || stream == WHOLE ? RW_LATENT_LENGTH : RW_LATENT_FREE + 3,
              length[family]);
-        if (family != 3 && stream != BODY && stream != WHOLE)
+        if (stream != BODY && stream != WHOLE)
             f->gate = (int8_t)(RW_LATENT_ANY + stream);
     } else if (id <= 40) {
         const int stream = (id - 21) / 4;
         f->stream = (uint8_t)stream;
-        load(f, 0, RW_LATENT_MATCH + stream, (id - 21) % 4 ? 0.6 : 0.7);
+        load(f, 0, RW_LATENT_MATCH + stream, (id - 21) % 4 ? 0.7 : 0.85);
         load(f, 1, RW_LATENT_LENGTH, (id - 21) % 4 == 1 ? 0.3 : 0.1);
         if (stream != BODY && stream != WHOLE)
             f->gate = (int8_t)(RW_LATENT_ANY + stream);
@@ -230,15 +234,15 @@ static void letor_loads(struct rw_synth_feature *f, int id)
 
 static void make_letor(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {1.6948, 3.2429};
+    static const double labels[] = {1.5123, 3.0634};
     static const double sizes[] = {5, 7, 8, 8, 25, 105, 118, 121};
     shape->n_features = 46;
     shape->normalised = shape->has_comments = 1;
     memcpy(shape->size_knot, sizes, sizeof(sizes));
     shape->min_docs = 5;
     shape->max_docs = 121;
-    shape->noise = 1.2;
-    shape->density = 1.3;
+    shape->noise = 0.9;
+    shape->density = 1.4;
     shape->n_labels = 3;
     memcpy(shape->label_from, labels, sizeof(labels));
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
@@ -288,14 +292,14 @@ static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feat
         return;
     }
     if (pick < 0.55) {
-        load(f, 0, RW_LATENT_MATCH + stream, 0.15 + 0.55 * strength * strength);
-        load(f, 1, RW_LATENT_LENGTH, 0.4 * draw(shape, i, 3) - 0.2);
+        load(f, 0, RW_LATENT_MATCH + stream, 0.15 + 0.75 * strength * strength * strength);
+        load(f, 1, RW_LATENT_LENGTH, 0.2 * draw(shape, i, 3) - 0.1);
     } else {
-        load(f, 0, other[(int)(draw(shape, i, 3) * 6.0)], 0.1 + 0.5 * strength);
+        load(f, 0, other[(int)(draw(shape, i, 3) * 6.0)], 0.1 + 0.8 * strength * strength);
     }
-    load(f, 2, RW_LATENT_FREE + (int)(draw(shape, i, 4) * 4.0), 0.5 * draw(shape, i, 5));
-    load(f, 3, RW_LATENT_QUERY_RARITY, 0.5 * draw(shape, i, 6) - 0.25);
-    fill_noise(f, 0.3 * draw(shape, i, 7));
+    load(f, 2, RW_LATENT_FREE + (int)(draw(shape, i, 4) * 4.0), 0.3 * draw(shape, i, 5));
+    load(f, 3, RW_LATENT_QUERY_RARITY, 0.3 * draw(shape, i, 6) - 0.15);
+    fill_noise(f, 0.2 * draw(shape, i, 7));
 }
 
 /* A gate that features of one stream share. */
@@ -317,14 +321,14 @@ static void drawn_streams(struct rw_synth_shape *shape)
 
 static void make_yahoo(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-1.4469, 0.5240, 2.5989, 4.2808};
-    /* Zeros of a fifth of the features each; 0.57 of all on the mean. */
+    static const double labels[] = {-1.7950, 0.4017, 2.7087, 4.5799};
+    /* Zeros of a fifth of the features each, as it happens about half of all values. */
     static const double zeros[] = {0.0, 0.3, 0.7, 0.87, 0.98};
     shape->sparse = 1;
     shape->max_docs = 139;
     lognormal_sizes(shape, 19.1, 0.88);
-    shape->noise = 1.2;
-    shape->density = 1.0;
+    shape->noise = 1.4;
+    shape->density = 1.1;
     shape->n_labels = 5;
     memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
@@ -349,12 +353,12 @@ static void make_yahoo(struct rw_synth_shape *shape)
 
 static void make_istella(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {2.6056, 2.7927, 3.2354, 3.8289};
+    static const double labels[] = {2.5867, 2.7982, 3.2871, 3.9088};
     static const double zeros[] = {0.0, 0.1, 0.4, 0.7, 0.9};
     shape->n_features = 220;
     shape->max_docs = 1000;
     lognormal_sizes(shape, 300.0, 0.45);
-    shape->noise = 0.3;
+    shape->noise = 0.15;
     shape->density = 0.3;
     shape->n_labels = 5;
     memcpy(shape->label_from, labels, sizeof(labels));
