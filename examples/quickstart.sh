@@ -25,4 +25,4 @@ run rankwood predict model.txt test.txt.gz -o scores.txt
 printf '\n$ head -n 3 scores.txt\n'
 head -n 3 scores.txt
 run rankwood info model.txt
-run rankwood show model.txt --tree 0
+run rankwood show model.txt --tree 1

@@ -57,7 +57,7 @@ run_of() { # name -> arguments after the training data
         --rounding nearest --sample-queries 0.7 --sample-features 0.6 --absent missing --bins 1024
         --truncation none --norm off" ;;
     wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
-    residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse" ;;
+    residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse --train-metric on" ;;
     esac
 }
 data_of() {
@@ -68,10 +68,10 @@ data_of() {
     esac
 }
 train() { # program run data model options...
-    one=$1 run=$2 data=$3 model=$4
+    one=$1 run=$2 input=$3 model=$4
     shift 4
     rm -f "$model"
-    "$one" train $data $(run_of "$run") --quiet -o "$model" "$@" 2>"$model.err" || {
+    "$one" train $input $(run_of "$run") --quiet -o "$model" "$@" 2>"$model.err" || {
         echo "train $run $*: $(head -n 3 "$model.err")"
         return 1
     }
