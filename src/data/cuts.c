@@ -96,12 +96,18 @@ static uint32_t sampled_keys(const struct rw_column *column, const struct sample
         if (resolve(column->value[at], absent_missing, &value))
             s->key[n++] = rw_key_of_float(value);
     }
-    if (column->row && !absent_missing) {
-        for (uint32_t i = seen; i < sample->n; i++)
-            s->key[n++] = rw_key_of_float(0.0f);
-    }
     rw_sort_keys(s->key, s->key2, n);
-    return n;
+    if (!column->row || absent_missing)
+        return n;
+    /* the zeros of documents that do not mention the feature, put in their place */
+    const uint32_t n_zeros = sample->n - seen, zero = rw_key_of_float(0.0f);
+    uint32_t at = n;
+    while (at > 0 && s->key[at - 1] > zero)
+        at--;
+    memmove(s->key + at + n_zeros, s->key + at, (n - at) * sizeof(*s->key));
+    for (uint32_t i = 0; i < n_zeros; i++)
+        s->key[at + i] = zero;
+    return n + n_zeros;
 }
 
 /* Boundaries from ranks; returns their number. A boundary is the smallest sampled value on its
@@ -221,6 +227,10 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_
                      const struct sample *sample, const struct rw_cut_rule *rule,
                      struct scratch *s, struct feature_cuts *out)
 {
+    if (column->row && column->n < rule->min_docs) { /* a side is within the documents that have it */
+        out->reason = FEW;
+        return RW_OK;
+    }
     const uint32_t n = sampled_keys(column, sample, rule->absent_missing, s);
     const uint32_t n_bounds = find_bounds(s, n, (uint32_t)rule->bins);
     const uint32_t n_missing = exact_pass(column, n_docs, rule->absent_missing, s, n_bounds);
