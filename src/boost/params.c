@@ -225,7 +225,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_sigma, regression, "with objective regression"},
         {RW_AT_PARAM_norm, regression, "with objective regression"},
         {RW_AT_PARAM_label_gain, regression && !needs.gain,
-         "with objective regression and metrics that do not use gains"},
+         "without an objective or metric that uses gains"},
         {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
         {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
         {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},

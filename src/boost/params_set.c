@@ -24,7 +24,7 @@ static int whole_number(const char *text, uint64_t most, uint64_t *value)
         return 0;
     for (; *text; text++) {
         const unsigned digit = (unsigned)*text - '0';
-        if (digit > 9 || *value > (most - digit) / 10)
+        if (digit > 9 || digit > most || *value > (most - digit) / 10)
             return 0;
         *value = *value * 10 + digit;
     }
@@ -172,7 +172,7 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
         return rw_params_set(ctx, params, name, value);
     }
     if (at != RW_AT_PARAM_metric)
-        return rw_fail(ctx, RW_ERR_PARSE, "parameter '%s' is set a second time", name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' is set a second time", name);
     char *both = NULL;
     const size_t size = strlen(params->metric) + strlen(value) + 2;
     RW_TRY(RW_NEW(ctx, both, size));
@@ -310,7 +310,7 @@ const char *rw_params_nearest(const char *name)
         if (!strchr(plain, ' ') && strstr(aliases[i].names, between))
             return rw_param_rows[aliases[i].at].info.name;
     }
-    size_t best = n < 3 ? 1 : 1 + n / 3; /* as far as a slip of the fingers may be */
+    size_t best = n < 5 ? 1 : (n + 1) / 3; /* as far as a slip of the fingers may be */
     const char *nearest = NULL;
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const char *candidate = rw_param_rows[i].info.name;

@@ -118,6 +118,8 @@ static int run(const struct rw_usage *usage, struct job *job)
     if (status < 0)
         return rw_talk_failed(ctx, status, "predict");
     job->n_trees = rw_model_n_trees(job->model);
+    if (job->trees && job->n_trees == 0)
+        return rw_options_wrong(usage, "'--trees' has no effect: the model has no trees");
     if (job->trees) {
         const int code = rw_options_number(usage, "--trees", job->trees, 1,
                                            (unsigned long long)job->n_trees, &n_trees);

@@ -60,6 +60,7 @@ struct job {
     char **copy;                /* [valid_files.n] the cut texts; owned */
     struct rw_model *model;     /* owned */
     struct rw_train_log log;
+    int rounds_run;
 };
 
 /* Sets' names for people: "valid" when there is only one. */
@@ -71,6 +72,7 @@ static const char *set_name(const struct job *job, int set, char buffer[32])
 static int on_round(void *user, const struct rw_round *round)
 {
     struct job *job = user;
+    job->rounds_run = round->round;
     char line[2048], figure[RW_FIGURE_ROOM], set[32];
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
@@ -265,9 +267,13 @@ static int train(struct job *job)
     rw_progress_end();
     if (status < 0)
         return status;
-    const int best = rw_model_best_round(job->model), n_trees = rw_model_n_trees(job->model);
-    rw_talk_line("%s%d trees in %.1f s%s", stop_asked ? "interrupted: " : "", n_trees,
-                 rw_progress_clock() - start, best > 0 ? ", to the best round" : "");
+    const int n_trees = rw_model_n_trees(job->model);
+    char kept[64] = "";
+    if (rw_model_best_round(job->model) > 0)
+        snprintf(kept, sizeof(kept), ": the best of %d round%s", job->rounds_run,
+                 job->rounds_run == 1 ? "" : "s");
+    rw_talk_line("%s%d %s in %.1f s%s", stop_asked ? "interrupted: " : "", n_trees,
+                 n_trees == 1 ? "tree" : "trees", rw_progress_clock() - start, kept);
     status = rw_model_write(ctx, job->model, job->output);
     return status < 0 ? status : report(job);
 }

@@ -97,7 +97,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const int code = run(argc, argv);
-    if (rw_output_flush() < 0 && code == RW_EXIT_OK)
-        return RW_EXIT_FAILURE;
-    return code;
+    /* A failure has been told already, and may be this one. */
+    return code == RW_EXIT_OK && rw_output_flush() < 0 ? RW_EXIT_FAILURE : code;
 }

@@ -189,7 +189,7 @@ static size_t distance(const char *a, const char *b)
 const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
 {
     const size_t length = strlen(mistaken);
-    size_t best = length < 3 ? 1 : 1 + length / 3;
+    size_t best = length < 5 ? 1 : (length + 1) / 3;
     const char *nearest = NULL;
     for (int i = 0; i < n_words; i++) {
         size_t d = distance(mistaken, words[i]);
@@ -499,7 +499,7 @@ int rw_options_number(const struct rw_usage *usage, const char *option, const ch
     int good = *text != 0;
     for (const char *c = text; good && *c; c++) {
         const unsigned digit = (unsigned)*c - '0';
-        good = digit <= 9 && number <= (most - digit) / 10;
+        good = digit <= 9 && digit <= most && number <= (most - digit) / 10;
         if (good)
             number = number * 10 + digit;
     }

@@ -85,8 +85,18 @@ int rw_talk_usage(const char *command)
 
 int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
-    rw_talk_error("%s", rw_last_error(ctx));
-    return status == RW_ERR_ARGUMENT ? rw_talk_usage(command) : RW_EXIT_FAILURE;
+    char text[4096], *line = text;
+    int hinted = 0;
+    snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
+    /* The library sets its hints on lines of their own. */
+    for (char *next; (next = strstr(line, "\nhint: ")) != NULL; line = next + 7, hinted = 1) {
+        *next = 0;
+        hinted ? rw_talk_hint("%s", line) : rw_talk_error("%s", line);
+    }
+    hinted ? rw_talk_hint("%s", line) : rw_talk_error("%s", line);
+    if (status != RW_ERR_ARGUMENT)
+        return RW_EXIT_FAILURE;
+    return hinted ? RW_EXIT_USAGE : rw_talk_usage(command);
 }
 
 void rw_talk_log(void *user, enum rw_log_level level, const char *line)

@@ -23,9 +23,11 @@ int rw_train_log_open(struct rw_train_log *log, const char *path)
 static void write_line(struct rw_train_log *log, json_t *record)
 {
     if (record) {
+        errno = 0;
         json_dumpf(record, log->file, JSON_COMPACT);
         fputc('\n', log->file);
-        fflush(log->file);
+        if ((fflush(log->file) != 0 || ferror(log->file)) && !log->error)
+            log->error = errno ? errno : EIO;
     }
     json_decref(record);
 }
@@ -102,14 +104,13 @@ int rw_train_log_close(struct rw_train_log *log, int run_failed)
     const int to_stdout = log->file == stdout;
     const int regular =
         !to_stdout && fstat(fileno(log->file), &about) == 0 && S_ISREG(about.st_mode);
-    errno = 0;
-    int bad = ferror(log->file);
-    if (!to_stdout)
-        bad |= fclose(log->file) != 0;
+    if (!to_stdout && fclose(log->file) != 0 && !log->error)
+        log->error = errno;
     log->file = NULL;
     if (run_failed && regular)
         unlink(log->path);
-    if (bad && !run_failed)
-        rw_talk_error("cannot write '%s': %s", log->path, strerror(errno ? errno : EIO));
-    return bad && !run_failed ? -1 : 0;
+    if (!log->error || run_failed)
+        return 0;
+    rw_talk_error("cannot write '%s': %s", log->path, strerror(log->error));
+    return -1;
 }

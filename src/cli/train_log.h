@@ -10,6 +10,7 @@
 struct rw_train_log {
     FILE *file;
     const char *path; /* borrowed */
+    int error;        /* errno of the first write that failed; 0: none */
 };
 
 /* 0, or -1 after saying why. */

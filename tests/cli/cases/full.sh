@@ -1,0 +1,17 @@
+# A full disk.
+[ -c /dev/full ] || { echo "no /dev/full" >&2; exit 77; }
+small_model
+try train train.txt --rounds 1 --quiet -o /dev/full
+try train train.txt --rounds 1 --quiet -o m --log /dev/full
+try predict model.txt train.txt -o /dev/full
+try predict model.txt train.txt --trec /dev/full
+try eval train.txt --model model.txt --ties mean --per-query /dev/full
+for command in 'predict model.txt train.txt' 'eval train.txt --model model.txt --ties mean' 'info model.txt' \
+    'info --json model.txt' 'show model.txt --tree 1' 'train --help' --version; do
+    "$RANKWOOD" $command >/dev/full
+    echo "$command: $?"
+done
+# A device that takes everything is written to, not replaced.
+try predict model.txt train.txt -o /dev/null
+say device test -c /dev/null
+ls

@@ -1,0 +1,15 @@
+# What is in a model, and one tree of it.
+small_model
+"$RANKWOOD" info model.txt >info
+grep -e '^trees' -e '^leaves' -e '^splits' info
+"$RANKWOOD" info model.txt --json >json
+say 'features counted' test "$(sed -n 's/^features *\([0-9]*\) in use/\1/p' info)" -eq "$(grep -c '"feature"' json)"
+grep '  leaves ' info
+say 'all leaves' test "$("$RANKWOOD" show model.txt --tree 5 | grep -c leaf)" -ge 7
+"$RANKWOOD" show model.txt --tree 1 --dot | sed -n '1s/ .*//p;$p'
+try show model.txt --tree 6
+try info train.txt
+try info nothing
+try info .
+head -c 500 model.txt >cut.txt
+"$RANKWOOD" info cut.txt

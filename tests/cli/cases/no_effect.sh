@@ -1,0 +1,25 @@
+# Known options that can have no effect under the others given.
+echo '1 qid:1 1:1' >a.txt
+t() {
+    try train a.txt -o m "$@"
+}
+t --min-weight 1
+t --grow levels --leaves 8
+t --grow levels --depth 0
+t --objective regression --truncation 5
+t --objective regression --sigma 2
+t --objective regression --norm off
+t --objective regression --label-gain linear
+t --objective regression --label-gain linear --metric rmse --valid a.txt
+t --valid a.txt --relevant 2
+t --valid a.txt --metric rmse --empty 0
+t --valid a.txt --metric rmse --ties mean
+t --rounding nearest --seed 2
+t --early-stop 5
+t --metric map
+t --empty 1
+t --ties mean
+try eval a.txt --model m --metric map --label-gain linear
+try eval a.txt --model m --relevant 1
+try eval a.txt --model m --metric rmse --ties mean
+ls

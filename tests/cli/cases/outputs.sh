@@ -1,0 +1,13 @@
+# Where nothing can be written, that is said before the work, and nothing is left behind.
+small_model
+mkdir folder
+for to in folder nowhere/m train.txt/m; do
+    try synth --shape letor --queries 1000000 -o $to
+    try bin train.txt -o $to
+    try train train.txt -o $to
+    try train train.txt --log $to -o m
+    try predict model.txt train.txt -o $to
+    try predict model.txt train.txt --trec $to
+    try eval train.txt --model model.txt --per-query $to
+done
+find . | sort

@@ -1,0 +1,21 @@
+# The log: a JSON object a line.
+command -v python3 >/dev/null || { echo "no python3 to read JSON" >&2; exit 77; }
+small_data
+"$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 3 --leaves 4 --train-metric on --ties mean --quiet -o m --log l
+"$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 3 --leaves 4 --train-metric on --ties mean --quiet -o m --log l1 \
+    --threads 1 --device ref
+python3 - <<'END'
+import json
+rows = [json.loads(line) for line in open("l")]
+print(rows[0]["record"], rows[0]["params"]["leaves"], rows[0]["train"], rows[0]["valid"], rows[0]["queries"])
+for row in rows:
+    if row["record"] == "metrics":
+        print(row["round"], sorted(row["values"]), all(0 < v < 1 for v in row["values"].values()))
+print([row["round"] for row in rows if row["record"] == "timing" and "round" in row])
+print(any("stage" in row for row in rows))
+END
+grep '"record":"metrics"' l >a
+grep '"record":"metrics"' l1 | cmp - a
+# The log of a run that fails is not left behind.
+"$RANKWOOD" train train.txt --rounds 1 --quiet -o /dev/full --log l2
+say none test ! -e l2

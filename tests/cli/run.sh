@@ -1,0 +1,85 @@
+#!/bin/sh
+# Command-line tests: run.sh PROGRAM [CASE...]
+#
+# A case is cases/NAME.sh, run by sh in an empty folder of its own with lib.sh read and $RANKWOOD set.
+# What it must do stands beside it:
+#   NAME.stdout.exact   standard output, byte for byte    (no file: nothing)
+#   NAME.stderr.glob    standard error, a shell pattern a line; "..." stands for any lines
+#                                                         (no file: nothing)
+#   NAME.exit           exit status                       (no file: 0; 77 always means skipped)
+# And no case may leave a temporary file (*.tmp-*) behind.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+RANKWOOD=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+RANKWOOD_DATA=${RANKWOOD_DATA:-$here/../../../shared/data}
+case $RANKWOOD_DATA in /*) ;; *) RANKWOOD_DATA=$PWD/$RANKWOOD_DATA ;; esac
+CLI_TESTS=$here
+OMP_NUM_THREADS=2
+export RANKWOOD RANKWOOD_DATA CLI_TESTS OMP_NUM_THREADS
+unset POSIXLY_CORRECT ARGP_HELP_FMT
+LC_ALL=C
+export LC_ALL
+shift
+folder=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+
+# matches PATTERNS TEXT: do the lines of one file match those of the other?
+matches() {
+    exec 3<"$1" 4<"$2"
+    any=no
+    while IFS= read -r pattern <&3; do
+        if [ "$pattern" = ... ]; then
+            any=yes
+            continue
+        fi
+        while :; do
+            IFS= read -r line <&4 || return 1
+            # shellcheck disable=SC2254
+            case $line in
+            $pattern) break ;;
+            esac
+            [ $any = yes ] || return 1
+        done
+        any=no
+    done
+    [ $any = yes ] || ! IFS= read -r line <&4
+}
+
+passed=0 skipped=0 failed=0
+[ $# -gt 0 ] || set -- $(cd "$here/cases" && ls ./*.sh | sed 's,^\./,,; s,\.sh$,,')
+for name; do
+    case=$here/cases/$name
+    mkdir "$folder/$name" "$folder/$name/work"
+    out=$folder/$name/stdout err=$folder/$name/stderr why=
+    (cd "$folder/$name/work" && sh -c '. "$CLI_TESTS/lib.sh"; . "$0"' "$case.sh") >"$out" 2>"$err" </dev/null
+    code=$?
+    if [ $code -eq 77 ]; then
+        echo "skip $name: $(tail -n 1 "$err")"
+        skipped=$((skipped + 1))
+        continue
+    fi
+    expected=0
+    [ ! -f "$case.exit" ] || expected=$(cat "$case.exit")
+    [ "$code" = "$expected" ] || why="exit status $code, not $expected"
+    stdout=/dev/null stderr=/dev/null
+    [ ! -f "$case.stdout.exact" ] || stdout=$case.stdout.exact
+    [ ! -f "$case.stderr.glob" ] || stderr=$case.stderr.glob
+    if ! diff -u "$stdout" "$out" >"$folder/$name/diff"; then
+        why="$why standard output differs"
+        head -n 60 "$folder/$name/diff"
+    fi
+    if ! matches "$stderr" "$err"; then
+        why="$why standard error does not match"
+        sed 's/^/  stderr: /' "$err" | head -n 40
+    fi
+    left=$(find "$folder/$name/work" -name '*.tmp-*')
+    [ -z "$left" ] || why="$why left behind: $left"
+    if [ -n "$why" ]; then
+        echo "FAIL $name: $why"
+        failed=$((failed + 1))
+    else
+        passed=$((passed + 1))
+    fi
+done
+echo "$passed passed, $skipped skipped, $failed failed"
+[ $failed -eq 0 ]
