@@ -1,0 +1,109 @@
+#include "io/format.h"
+#include "scratch_file.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+TestSuite(atomic, .init = scratch_begin, .fini = scratch_end);
+
+static int n_files(void)
+{
+    DIR *folder = opendir(".");
+    int n = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        n += entry->d_name[0] != '.';
+    closedir(folder);
+    return n;
+}
+
+static void assert_holds(const char *path, const char *expected)
+{
+    size_t n;
+    char *text = scratch_read(path, &n);
+    cr_assert_str_eq(text, expected);
+    free(text);
+}
+
+Test(atomic, appears_whole)
+{
+    struct rw_out_file out;
+    scratch_text("a", "old");
+    cr_assert_eq(chmod("a", 0640), 0);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    fputs("new", out.file);
+    fflush(out.file);
+    assert_holds("a", "old");
+    cr_assert_eq(n_files(), 2);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    rw_out_file_abandon(&out);
+    assert_holds("a", "new");
+    cr_assert_eq(n_files(), 1);
+    struct stat info;
+    stat("a", &info);
+    cr_assert_eq(info.st_mode & 0777, 0640, "a file that is replaced keeps its mode");
+}
+
+Test(atomic, abandoned_leaves_nothing)
+{
+    struct rw_out_file out;
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    fputs("new", out.file);
+    rw_out_file_abandon(&out);
+    rw_out_file_abandon(&out);
+    cr_assert_eq(n_files(), 0);
+}
+
+Test(atomic, two_at_once)
+{
+    struct rw_out_file one, two;
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &one, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &two, "a"), RW_OK);
+    fputs("one", one.file);
+    fputs("two", two.file);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &two), RW_OK);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &one), RW_OK);
+    assert_holds("a", "one");
+    cr_assert_eq(n_files(), 1);
+}
+
+Test(atomic, refused_before_work_is_done)
+{
+    struct rw_out_file out;
+    cr_assert_eq(mkdir("folder", 0700), 0);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "folder"), RW_ERR_IO);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "cannot write 'folder': Is a directory");
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "no/where"), RW_ERR_IO);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "cannot write 'no/where': No such file or directory");
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "folder/"), RW_ERR_IO);
+    cr_assert_eq(n_files(), 1);
+}
+
+Test(atomic, full_disk)
+{
+    struct rw_out_file out;
+    if (access("/dev/full", W_OK) != 0)
+        cr_skip_test("no /dev/full");
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "/dev/full"), RW_OK);
+    for (int i = 0; i < 100000; i++)
+        fputs("more than one buffer", out.file);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_ERR_IO);
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "cannot write '/dev/full': "));
+    struct stat info;
+    cr_assert_eq(stat("/dev/full", &info), 0);
+    cr_assert(S_ISCHR(info.st_mode), "a device is not replaced by a file");
+}
+
+Test(atomic, a_link_stays_a_link)
+{
+    struct rw_out_file out;
+    scratch_text("real", "old");
+    cr_assert_eq(symlink("real", "link"), 0);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "link"), RW_OK);
+    fputs("new", out.file);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    assert_holds("real", "new");
+    struct stat info;
+    lstat("link", &info);
+    cr_assert(S_ISLNK(info.st_mode));
+}

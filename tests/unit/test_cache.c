@@ -1,0 +1,321 @@
+#include <float.h>
+
+#include "base/mem.h"
+#include "io/cache.h"
+#include "io/format.h"
+#include "same_dataset.h"
+#include "scratch_file.h"
+
+TestSuite(cache, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+
+static const char text[] = "1 qid:a 1:0.5 7:nan # docid = 1\n"
+                           "0 qid:a 1:2 3:1e39\n"
+                           "2.5 qid:b/2 1:7 7:1\n"
+                           "0 qid:c 1:0 7:0.1 # x # y\n"
+                           "1 qid:c 1:0 7:0.5\n";
+
+static struct rw_dataset *read_one(const char *path)
+{
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &dataset), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    return dataset;
+}
+
+static struct rw_bins *make_bins(const struct rw_dataset *dataset)
+{
+    const struct rw_cut_rule rule = {.bins = 255, .absent_missing = 0, .min_docs = 1};
+    struct rw_cuts *cuts;
+    struct rw_bins *bins;
+    cr_assert_eq(rw_cuts_make(scratch_ctx, dataset, &rule, &cuts), RW_OK);
+    cr_assert_eq(rw_bins_make(scratch_ctx, dataset, cuts, &rule, 1, &bins), RW_OK);
+    return bins;
+}
+
+/* The small cache c.rwb, with or without bins, and its bytes. */
+static char *make_cache(int with_bins, size_t *n)
+{
+    scratch_text("a", text);
+    struct rw_dataset *dataset = read_one("a");
+    struct rw_bins *bins = with_bins ? make_bins(dataset) : NULL;
+    cr_assert_eq(rw_cache_write(scratch_ctx, dataset, bins, "c.rwb"), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    rw_bins_free(bins);
+    rw_dataset_free(dataset);
+    return scratch_read("c.rwb", n);
+}
+
+Test(cache, everything_comes_back)
+{
+    scratch_text("a", text);
+    struct rw_dataset *a = read_one("a");
+    struct rw_bins *bins = make_bins(a);
+    cr_assert_eq(rw_cache_write(scratch_ctx, a, bins, "c.rwb"), RW_OK);
+    scratch_log[0] = 0;
+    struct rw_dataset *c = read_one("c.rwb");
+    assert_same_dataset(a, c);
+    cr_assert_not_null(strstr(scratch_log, "1 number beyond float's range"));
+    cr_assert_not_null(c->bins);
+    cr_assert_eq(c->bins->rule.bins, 255);
+    cr_assert_eq(c->bins->rule.min_docs, 1);
+    cr_assert_eq(c->bins->n_docs, 5);
+    cr_assert_eq(c->bins->cuts->n_features, bins->cuts->n_features);
+    cr_assert_gt(bins->cuts->n_features, 0);
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        const uint32_t n = rw_cuts_n_bins(bins->cuts, f);
+        cr_assert_eq(c->bins->cuts->feature[f], bins->cuts->feature[f]);
+        cr_assert_eq(rw_cuts_n_bins(c->bins->cuts, f), n);
+        cr_assert_eq(c->bins->cuts->has_missing[f], bins->cuts->has_missing[f]);
+        cr_assert_eq(memcmp(c->bins->cuts->cut + c->bins->cuts->offset[f],
+                            bins->cuts->cut + bins->cuts->offset[f], n * sizeof(float)),
+                     0);
+        cr_assert_eq(memcmp(c->bins->code[f], bins->code[f], 5), 0);
+        cr_assert_eq((uintptr_t)c->bins->code[f] % RW_CACHE_ALIGN, 0);
+    }
+    const double weights[] = {1, 2, 3};
+    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, c, weights, 3), RW_OK);
+    rw_bins_free(bins);
+    rw_dataset_free(a);
+    rw_dataset_free(c);
+}
+
+Test(cache, made_twice_is_the_same)
+{
+    size_t n, m;
+    char *one = make_cache(1, &n), *two = make_cache(1, &m);
+    cr_assert_eq(n, m);
+    cr_assert_eq(memcmp(one, two, n), 0);
+    free(one);
+    free(two);
+}
+
+static void assert_refused(const char *data, size_t n, const char *error)
+{
+    const char *const path[] = {"bad.rwb"};
+    struct rw_dataset *dataset;
+    scratch_write("bad.rwb", data, n);
+    cr_assert_lt(rw_dataset_read(scratch_ctx, path, 1, &dataset), 0);
+    cr_assert_null(dataset);
+    if (error)
+        cr_assert_str_eq(rw_last_error(scratch_ctx), error);
+}
+
+Test(cache, every_flipped_bit_is_noticed)
+{
+    size_t n;
+    char *data = make_cache(1, &n);
+    rw_ctx_set_threads(scratch_ctx, 1);
+    for (size_t bit = 0; bit < n * 8; bit++) {
+        data[bit / 8] ^= (char)(1 << bit % 8);
+        assert_refused(data, n, NULL);
+        data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    free(data);
+}
+
+Test(cache, cut_anywhere)
+{
+    size_t n;
+    char *data = make_cache(1, &n), *longer = calloc(n + 1, 1);
+    for (size_t i = 0; i < n; i++)
+        assert_refused(data, i, NULL);
+    memcpy(longer, data, n);
+    char expected[96];
+    snprintf(expected, sizeof(expected), "'bad.rwb' is too long: expected %zu bytes, found %zu", n,
+             n + 1);
+    assert_refused(longer, n + 1, expected);
+    snprintf(expected, sizeof(expected), "'bad.rwb' is cut short: expected %zu bytes, found %zu", n,
+             n - 1);
+    assert_refused(data, n - 1, expected);
+    free(longer);
+    free(data);
+}
+
+/* Gives hostile bytes a checksum that is right. */
+static void seal(char *data, size_t n)
+{
+    const uint32_t crc = rw_cache_crc(scratch_ctx, data, n - 4);
+    memcpy(data + n - 4, &crc, 4);
+}
+
+Test(cache, other_versions_are_named)
+{
+    size_t n;
+    char *data = make_cache(0, &n);
+    struct rw_cache_header *header = (void *)data;
+    header->version = 7;
+    seal(data, n);
+    assert_refused(data, n,
+                   "'bad.rwb' is a cache of version 7; expected version 1\n"
+                   "hint: make it again with 'rankwood bin'");
+    free(data);
+}
+
+Test(cache, hostile_headers)
+{
+    static const uint64_t values[] = {0,          1,          2,          6,          255,
+                                      0x7fffffff, 0x80000000, 0xffffffff, 1ull << 40, UINT64_MAX};
+    size_t n;
+    char *data = make_cache(1, &n), *bad = malloc(n);
+    for (size_t at = 16; at + 8 <= sizeof(struct rw_cache_header); at += 4) {
+        for (size_t size = 4; size <= 8; size += 4) {
+            for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+                const char *const path[] = {"bad.rwb"};
+                struct rw_dataset *dataset;
+                memcpy(bad, data, n);
+                memcpy(bad + at, &values[i], size);
+                seal(bad, n);
+                scratch_write("bad.rwb", bad, n);
+                if (rw_dataset_read(scratch_ctx, path, 1, &dataset) == RW_OK)
+                    rw_dataset_free(dataset); /* some counts mean nothing; no crash is the point */
+            }
+        }
+    }
+    free(bad);
+    free(data);
+}
+
+static struct rw_cache_layout layout_of(const char *data, size_t n)
+{
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    memcpy(&header, data, sizeof(header));
+    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
+    return layout;
+}
+
+Test(cache, hostile_contents)
+{
+    /* In a section, at a byte, `size` bytes are replaced. */
+    static const struct {
+        enum rw_cache_section section;
+        size_t at, size;
+        uint64_t value;
+        const char *error;
+    } cases[] = {
+        {RW_CACHE_COLUMN_FEATURE, 0, 4, 65536, "feature ids do not ascend"},
+        {RW_CACHE_COLUMN_FEATURE, 4, 4, 1, "feature ids do not ascend"},
+        {RW_CACHE_COLUMN_N, 0, 4, 4, "a column's length is wrong"},
+        {RW_CACHE_COLUMN_N, 4, 4, 0, "the columns' lengths do not add up"},
+        {RW_CACHE_COLUMN_SPARSE, 0, 1, 2, "a column's length is wrong"},
+        {RW_CACHE_ROW, 0, 4, 5, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 0, 4, 0x7f800000, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 0, 4, 0x80000000, "a feature's values or rows are wrong"},
+        {RW_CACHE_VALUE, 0, 4, 0x7fc00001, "a feature's values or rows are wrong"},
+        {RW_CACHE_LABEL, 0, 4, 0xbf800000, "a label is out of range"},
+        {RW_CACHE_LABEL, 0, 4, 0x7fc00000, "a label is out of range"},
+        {RW_CACHE_QUERY_OFFSET, 0, 4, 1, "the queries do not hold all documents"},
+        {RW_CACHE_QUERY_OFFSET, 4, 4, 0, "a query is empty"},
+        {RW_CACHE_QUERY_OFFSET, 4, 4, 0xffffffff, "a query is empty"},
+        {RW_CACHE_QUERY_OFFSET, 12, 4, 4, "the queries do not hold all documents"},
+        {RW_CACHE_QUERY_ID_OFFSET, 8, 8, 1ull << 60, "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_OFFSET, 8, 8, 0, "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 0, 1, 0, "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 0, 1, ' ', "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 1, 1, 'x', "a query's id is wrong"},
+        {RW_CACHE_COMMENT_OFFSET, 8, 8, UINT64_MAX, "a comment is wrong"},
+        {RW_CACHE_COMMENT_TEXT, 0, 1, '\n', "a comment is wrong"},
+        {RW_CACHE_CUT_FEATURE, 0, 4, 2, "a feature with cuts is unknown or out of order"},
+        {RW_CACHE_CUT_OFFSET, 0, 8, 1, "the cuts' counts do not add up"},
+        {RW_CACHE_CUT_OFFSET, 8, 8, 0, "a feature's number of cuts is wrong"},
+        {RW_CACHE_CUT_OFFSET, 8, 8, 1ull << 50, "a feature's number of cuts is wrong"},
+        {RW_CACHE_CUT, 0, 4, 0x7fc00000, "cuts do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "cuts do not ascend"},
+        {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of cuts is wrong"},
+        {RW_CACHE_CODE, 0, 1, 200, "a code is out of range"},
+    };
+    size_t n;
+    char *data = make_cache(1, &n), *bad = malloc(n);
+    const struct rw_cache_layout layout = layout_of(data, n);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char expected[128];
+        snprintf(expected, sizeof(expected), "'bad.rwb' is damaged: %s", cases[i].error);
+        memcpy(bad, data, n);
+        memcpy(bad + layout.offset[cases[i].section] + cases[i].at, &cases[i].value, cases[i].size);
+        seal(bad, n);
+        assert_refused(bad, n, expected);
+    }
+    /* A query id that stands twice: "a" for "c". */
+    memcpy(bad, data, n);
+    char *ids = bad + layout.offset[RW_CACHE_QUERY_ID_TEXT];
+    cr_assert_str_eq(ids + 6, "c");
+    ids[6] = 'a';
+    seal(bad, n);
+    assert_refused(bad, n,
+                   "bad.rwb: query 'a' comes back after another query\n"
+                   "hint: it began at bad.rwb; a query's lines must stand together");
+    free(bad);
+    free(data);
+}
+
+Test(cache, random_damage_with_a_right_checksum)
+{
+    size_t n;
+    char *data = make_cache(1, &n), *bad = malloc(n);
+    uint32_t state = 99;
+    rw_ctx_set_threads(scratch_ctx, 1);
+    for (int round = 0; round < 1000; round++) {
+        memcpy(bad, data, n);
+        for (int i = 0; i <= round % 3; i++) {
+            state = state * 1664525u + 1013904223u;
+            const size_t at = 24 + (state >> 8) % (n - 28);
+            state = state * 1664525u + 1013904223u;
+            bad[at] = (char)(state >> 24);
+        }
+        seal(bad, n);
+        scratch_write("bad.rwb", bad, n);
+        const char *const path[] = {"bad.rwb"};
+        struct rw_dataset *dataset;
+        if (rw_dataset_read(scratch_ctx, path, 1, &dataset) == RW_OK) {
+            float values[5]; /* what is accepted can be used */
+            for (uint32_t c = 0; c < dataset->n_columns; c++)
+                rw_column_values(&dataset->column[c], 0, dataset->n_docs, 0, values);
+            rw_dataset_free(dataset);
+        }
+    }
+    free(bad);
+    free(data);
+}
+
+Test(cache, standard_input_and_pipes)
+{
+    size_t n;
+    char *data = make_cache(0, &n);
+    cr_assert_not_null(freopen("c.rwb", "rb", stdin));
+    struct rw_dataset *a = read_one("a"), *c = read_one("-");
+    assert_same_dataset(a, c);
+    rw_dataset_free(a);
+    rw_dataset_free(c);
+    free(data);
+}
+
+Test(cache, failures_of_writing)
+{
+    scratch_text("a", text);
+    struct rw_dataset *a = read_one("a");
+    cr_assert_eq(rw_cache_write(scratch_ctx, a, NULL, "no/where"), RW_ERR_IO);
+    if (access("/dev/full", W_OK) == 0)
+        cr_assert_eq(rw_cache_write(scratch_ctx, a, NULL, "/dev/full"), RW_ERR_IO);
+    rw_dataset_free(a);
+}
+
+Test(cache, every_allocation_may_fail)
+{
+    size_t n_bytes;
+    free(make_cache(1, &n_bytes));
+    rw_ctx_set_threads(scratch_ctx, 1);
+    for (long n = 1; n < 200; n++) {
+        const char *const path[] = {"c.rwb"};
+        struct rw_dataset *dataset;
+        rw_mem_fail_from(n);
+        const int status = rw_dataset_read(scratch_ctx, path, 1, &dataset);
+        rw_mem_fail_from(0);
+        if (status == RW_OK) {
+            rw_dataset_free(dataset);
+            cr_assert_gt(n, 8);
+            return;
+        }
+        cr_assert_eq(status, RW_ERR_MEMORY);
+    }
+    cr_assert_fail("it never succeeded");
+}

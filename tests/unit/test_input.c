@@ -1,0 +1,196 @@
+#include "base/mem.h"
+#include "io/input.h"
+#include "scratch_file.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+TestSuite(input, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
+
+static int read_file(const char *path, char **text, size_t *n)
+{
+    struct rw_input *input;
+    *text = NULL;
+    RW_TRY(rw_input_open(scratch_ctx, path, &input));
+    const int status = rw_input_read_all(scratch_ctx, input, text, n);
+    rw_input_close(input);
+    return status;
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+    char *text;
+    size_t n;
+    cr_assert_eq(read_file(path, &text, &n), RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(n, strlen(expected));
+    cr_assert_str_eq(text, expected);
+    rw_mem_free(text);
+}
+
+static void assert_refused(const char *path, int status, const char *error)
+{
+    char *text;
+    size_t n;
+    cr_assert_eq(read_file(path, &text, &n), status);
+    cr_assert_null(text);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), error);
+}
+
+Test(input, plain_and_gzip_by_content)
+{
+    scratch_text("plain.gz", "hello\n"); /* the name does not matter */
+    scratch_gzip("packed.txt", "wb", "hello\n");
+    assert_content("plain.gz", "hello\n");
+    assert_content("packed.txt", "hello\n");
+    scratch_text("empty", "");
+    assert_content("empty", "");
+    scratch_text("one", "\x1f");
+    assert_content("one", "\x1f");
+}
+
+Test(input, several_members)
+{
+    scratch_gzip("a", "wb", "one\n");
+    scratch_gzip("a", "ab", "two\n");
+    scratch_gzip("a", "ab", "");
+    scratch_gzip("a", "ab", "three\n");
+    assert_content("a", "one\ntwo\nthree\n");
+}
+
+Test(input, several_long_members)
+{
+    enum { N = 700000 };
+    char *text = malloc(3 * N + 1);
+    uint32_t state = 1;
+    for (int i = 0; i < 3 * N; i++) {
+        state = state * 1664525u + 1013904223u;
+        text[i] = (char)('a' + (state >> 24) % 26);
+    }
+    text[3 * N] = 0;
+    for (int i = 2; i >= 0; i--) {
+        char *piece = text + (size_t)i * N;
+        char name[8];
+        snprintf(name, sizeof(name), "%d", i);
+        scratch_gzip(name, "wb", piece);
+        *piece = 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        size_t n;
+        char name[8];
+        snprintf(name, sizeof(name), "%d", i);
+        char *data = scratch_read(name, &n);
+        FILE *file = fopen("all", "ab");
+        cr_assert_eq(fwrite(data, 1, n, file), n);
+        fclose(file);
+        free(data);
+    }
+    char *back;
+    size_t n;
+    cr_assert_eq(read_file("all", &back, &n), RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(n, 3 * N);
+    rw_mem_free(back);
+    free(text);
+}
+
+Test(input, gzip_cut_at_every_byte)
+{
+    scratch_gzip("whole", "wb", "some text that is packed\n");
+    size_t n;
+    char *data = scratch_read("whole", &n);
+    for (size_t i = 2; i < n; i++) {
+        scratch_write("cut", data, i);
+        assert_refused("cut", RW_ERR_FORMAT, "cannot unpack 'cut': the gzip data is cut short");
+    }
+    free(data);
+}
+
+Test(input, gzip_with_garbage_behind)
+{
+    scratch_gzip("a", "wb", "text\n");
+    size_t n;
+    char *data = scratch_read("a", &n);
+    char expected[128];
+    snprintf(expected, sizeof(expected),
+             "cannot unpack 'b': bytes that are not gzip follow the gzip data, from byte %zu", n);
+    const char *const garbage[] = {"garbage", "g", "\x1f", "\x1fg"};
+    for (int i = 0; i < 4; i++) {
+        char *longer = calloc(n + 16, 1);
+        memcpy(longer, data, n);
+        strcpy(longer + n, garbage[i]);
+        scratch_write("b", longer, n + strlen(garbage[i]));
+        assert_refused("b", RW_ERR_FORMAT, expected);
+        free(longer);
+    }
+    free(data);
+}
+
+Test(input, gzip_flipped)
+{
+    const char *content = "some text that is packed, and packed, and packed\n";
+    scratch_gzip("a", "wb", content);
+    size_t n;
+    char *data = scratch_read("a", &n);
+    for (size_t i = 10; i < n; i++) {
+        char *text;
+        size_t got;
+        data[i] ^= 16;
+        scratch_write("b", data, n);
+        data[i] ^= 16;
+        if (read_file("b", &text, &got) == RW_OK) /* bits that pad the last byte mean nothing */
+            cr_assert_str_eq(text, content, "byte %zu", i);
+        rw_mem_free(text);
+    }
+    free(data);
+}
+
+Test(input, content_before_a_failure_comes_first)
+{
+    scratch_gzip("a", "wb", "text\n");
+    size_t n, got;
+    char *data = scratch_read("a", &n), buffer[64];
+    memcpy(buffer, data, n);
+    memcpy(buffer + n, "junk", 4);
+    scratch_write("b", buffer, n + 4);
+    struct rw_input *input;
+    cr_assert_eq(rw_input_open(scratch_ctx, "b", &input), RW_OK);
+    cr_assert_eq(rw_input_read(scratch_ctx, input, buffer, sizeof(buffer), &got), RW_OK);
+    cr_assert_eq(got, 5);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(rw_input_read(scratch_ctx, input, buffer, sizeof(buffer), &got),
+                     RW_ERR_FORMAT);
+    rw_input_close(input);
+    free(data);
+}
+
+Test(input, what_cannot_be_opened)
+{
+    assert_refused("nowhere", RW_ERR_IO, "cannot open 'nowhere': No such file or directory");
+    cr_assert_eq(mkdir("folder", 0700), 0);
+    assert_refused("folder", RW_ERR_IO, "cannot read 'folder': Is a directory");
+}
+
+Test(input, mapped)
+{
+    scratch_text("a", "0123456789");
+    struct rw_input *input;
+    void *data;
+    size_t n;
+    cr_assert_eq(rw_input_open(scratch_ctx, "a", &input), RW_OK);
+    const unsigned char *head = rw_input_head(input, &n);
+    cr_assert_eq(n, 10);
+    cr_assert_eq(head[3], '3');
+    cr_assert_eq(rw_input_map(scratch_ctx, input, &data, &n), RW_OK);
+    rw_input_close(input);
+    cr_assert_eq(n, 10);
+    cr_assert_eq(memcmp(data, "0123456789", 10), 0);
+    munmap(data, n);
+    char *big = malloc(3000000);
+    memset(big, 7, 3000000);
+    cr_assert_eq(rw_input_open_memory(scratch_ctx, "memory", big, 3000000, &input), RW_OK);
+    cr_assert_eq(rw_input_map(scratch_ctx, input, &data, &n), RW_OK);
+    rw_input_close(input);
+    cr_assert_eq(n, 3000000);
+    cr_assert_eq(memcmp(data, big, n), 0);
+    munmap(data, n);
+    free(big);
+}

@@ -1,0 +1,76 @@
+#include "data/dataset.h"
+#include "scratch_file.h"
+
+TestSuite(side_files, .init = scratch_begin, .fini = scratch_end);
+
+Test(side_files, scores)
+{
+    double scores[4];
+    scratch_text("s", "1.5\n-2e3\r\n  .5 \n0.1\n\n\n");
+    cr_assert_eq(rw_scores_read(scratch_ctx, "s", 4, scores), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert_eq(scores[0], 1.5);
+    cr_assert_eq(scores[1], -2000);
+    cr_assert_eq(scores[2], .5);
+    cr_assert_eq(scores[3], 0.1);
+    scratch_gzip("s.gz", "wb", "1\n2\n3\n4");
+    cr_assert_eq(rw_scores_read(scratch_ctx, "s.gz", 4, scores), RW_OK);
+    cr_assert_eq(scores[3], 4);
+}
+
+Test(side_files, bad_scores)
+{
+    const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"1\n2\n",
+         "s:3:1: expected a score for each of the 3 documents, found the end of the file"},
+        {"", "s:1:1: expected a score for each of the 3 documents, found the end of the file"},
+        {"1\n2\n3\n4\n", "s:4:1: more scores than the 3 documents"},
+        {"1\nnan\n3\n", "s:2:1: expected a score (a finite number), found 'nan'"},
+        {"1\n inf\n3\n", "s:2:2: expected a score (a finite number), found 'inf'"},
+        {"1\n1e999\n3\n", "s:2:1: expected a score (a finite number), found '1e999'"},
+        {"1\n2 3\n3\n", "s:2:1: expected a score (a finite number), found '2 3'"},
+        {"1\n\n3\n4\n", "s:2:1: expected a score (a finite number), found an empty line"},
+        {"score\n1\n2\n3\n", "s:1:1: expected a score (a finite number), found 'score'"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        double scores[3];
+        scratch_text("s", cases[i].text);
+        cr_assert_lt(rw_scores_read(scratch_ctx, "s", 3, scores), 0);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
+    }
+    double score;
+    cr_assert_eq(rw_scores_read(scratch_ctx, "nowhere", 1, &score), RW_ERR_IO);
+}
+
+Test(side_files, weights)
+{
+    const float values[] = {1, 2, 3, 4}, labels[] = {0, 1, 0, 1};
+    const uint32_t offsets[] = {0, 3, 4};
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
+                 RW_OK);
+    scratch_text("w", "0.5\n2\n");
+    cr_assert_eq(rw_dataset_read_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(dataset->weight[2], 0.5);
+    cr_assert_eq(dataset->weight[3], 2);
+    scratch_text("w", "1\n2\n3\n4\n");
+    cr_assert_eq(rw_dataset_read_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(dataset->weight[2], 3);
+    const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"1\n2\n3\n", "'w' holds 3 weights; expected one a query (2) or one a document (4)"},
+        {"", "'w' holds 0 weights; expected one a query (2) or one a document (4)"},
+        {"1\n-2\n", "w:2:1: expected a weight from 0 to 65536, found '-2'"},
+        {"1\nnan\n", "w:2:1: expected a weight from 0 to 65536, found 'nan'"},
+        {"65537\n1\n", "w:1:1: expected a weight from 0 to 65536, found '65537'"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        scratch_text("w", cases[i].text);
+        cr_assert_lt(rw_dataset_read_weights(scratch_ctx, dataset, "w"), 0);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), cases[i].error);
+    }
+    rw_dataset_free(dataset);
+}
