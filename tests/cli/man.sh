@@ -3,7 +3,7 @@
 program=$1
 page=$(sed 's/\\-/-/g' "$2")
 bad=0
-commands=$("$program" --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p' | grep -v rankwood)
+commands=$("$program" --help | awk '/^usage:/ { on = 1; next } on && NF { seen = 1; print $1 } seen && !NF { exit }')
 count=0
 for command in $commands; do
     count=$((count + 1))
@@ -21,13 +21,11 @@ for command in $commands; do
     done
 done
 [ $count -ge 7 ] && [ "${options:-0}" -ge 60 ] || { echo "only $count commands, $options options?"; bad=1; }
-# And the other way round: every option that the page has is taken.
+# And the other way round: every option that the page has is taken by some command.
+all=$(for command in $commands; do "$program" "$command" --help; done)
 for option in $(printf '%s\n' "$page" | grep -o -e '--[a-z][a-z0-9-]*' | sort -u); do
     case $option in --help | --version) continue ;; esac
-    found=no
-    for command in $commands; do
-        "$program" "$command" --help | grep -q -e "$option\([^a-z0-9-]\|$\)" && found=yes
-    done
-    [ $found = yes ] || { echo "the man page has '$option', which no command takes"; bad=1; }
+    printf '%s\n' "$all" | grep -q -e "$option\([^a-z0-9-]\|$\)" ||
+        { echo "the man page has '$option', which no command takes"; bad=1; }
 done
 exit $bad
