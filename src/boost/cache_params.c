@@ -8,7 +8,7 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 {
     const struct rw_cut_rule rule = {.bins = params->bins,
                                      .absent_missing = params->absent == 1,
-                                     .min_docs = (uint32_t)params->min_docs};
+                                     .min_docs = 1}; /* so that the codes serve any --min-docs */
     struct rw_cuts *cuts = NULL;
     struct rw_bins *bins = NULL;
     int status;

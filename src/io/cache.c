@@ -94,9 +94,11 @@ static void pad(struct cache_out *out)
     put(out, zeros, aligned(out->at) - out->at);
 }
 
-static uint64_t code_size(const struct rw_cuts *cuts, uint32_t f)
+/* A feature's block of codes: n and rest, rows if sparse (n under n_docs), codes; each aligned. */
+static uint64_t block_bytes(uint32_t n, uint32_t n_docs, size_t code_bytes)
 {
-    return rw_cuts_n_codes(cuts, f) <= 256 ? 1 : 2;
+    const uint64_t rows = n < n_docs ? aligned((uint64_t)n * sizeof(uint32_t)) : 0;
+    return aligned(2 * sizeof(uint32_t)) + rows + aligned((uint64_t)n * code_bytes);
 }
 
 static void fill_header(const struct rw_dataset *dataset, const struct rw_bins *bins,
@@ -122,7 +124,8 @@ static void fill_header(const struct rw_dataset *dataset, const struct rw_bins *
     h->n_cut_features = bins->cuts->n_features;
     h->n_cuts = bins->cuts->offset[bins->cuts->n_features];
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-        h->code_bytes = aligned(h->code_bytes + bins->n_docs * code_size(bins->cuts, f));
+        h->code_bytes +=
+            block_bytes(bins->codes[f].n, bins->n_docs, rw_cuts_code_bytes(bins->cuts, f));
     h->bins = bins->rule.bins;
     h->absent_missing = bins->rule.absent_missing != 0;
     h->min_docs = bins->rule.min_docs;
@@ -166,7 +169,14 @@ static void put_bins(struct cache_out *out, const struct rw_bins *bins)
     put(out, cuts->has_missing, cuts->n_features);
     pad(out);
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        put(out, bins->code[f], bins->n_docs * code_size(cuts, f));
+        const struct rw_codes *codes = &bins->codes[f];
+        const uint32_t head[2] = {codes->n, codes->rest};
+        put(out, head, sizeof(head));
+        pad(out);
+        if (codes->row)
+            put(out, codes->row, codes->n * sizeof(uint32_t));
+        pad(out);
+        put(out, codes->code, codes->n * rw_cuts_code_bytes(cuts, f));
         pad(out);
     }
 }
@@ -296,6 +306,30 @@ static int copy(struct rw_ctx *ctx, void **out, const void *from, uint64_t n, si
     return RW_OK;
 }
 
+static int view_codes(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
+                      char *section, struct rw_bins *bins)
+{
+    uint64_t at = 0;
+    for (uint32_t f = 0; f < h->n_cut_features; f++) {
+        struct rw_codes *codes = &bins->codes[f];
+        const size_t code_bytes = rw_cuts_code_bytes(bins->cuts, f);
+        if (h->code_bytes - at < RW_CACHE_ALIGN)
+            return damaged(ctx, name, "codes are missing");
+        const uint32_t *head = (const void *)(section + at);
+        codes->n = head[0];
+        codes->rest = head[1];
+        if (codes->n > h->n_docs ||
+            block_bytes(codes->n, h->n_docs, code_bytes) > h->code_bytes - at)
+            return damaged(ctx, name, "codes are missing");
+        const uint64_t end = at + block_bytes(codes->n, h->n_docs, code_bytes);
+        if (codes->n < h->n_docs)
+            codes->row = (void *)(section + at + RW_CACHE_ALIGN);
+        codes->code = section + end - aligned((uint64_t)codes->n * code_bytes);
+        at = end;
+    }
+    return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
+}
+
 /* Cuts are copied, for they are freed like any other; codes stay in the map. */
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                      const struct rw_cache_layout *layout, struct rw_dataset *dataset)
@@ -333,16 +367,9 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
             cuts->offset[f + 1] - cuts->offset[f] > (uint64_t)h->bins || cuts->has_missing[f] > 1)
             return damaged(ctx, name, "a feature's number of cuts is wrong");
     }
-    RW_TRY(RW_NEW(ctx, bins->code, n));
-    uint64_t at = 0;
+    RW_TRY(RW_NEW(ctx, bins->codes, n));
     cuts->n_features = h->n_cut_features;
-    for (uint32_t f = 0; f < h->n_cut_features; f++) {
-        bins->code[f] = map + layout->offset[RW_CACHE_CODE] + at;
-        at = aligned(at + h->n_docs * code_size(cuts, f));
-        if (at > h->code_bytes)
-            return damaged(ctx, name, "codes are missing");
-    }
-    return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
+    return view_codes(ctx, name, h, map + layout->offset[RW_CACHE_CODE], bins);
 }
 
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out)

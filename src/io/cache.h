@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define RW_CACHE_MAGIC "\x89RWcache"
-enum { RW_CACHE_VERSION = 1, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
+enum { RW_CACHE_VERSION = 2, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
 
 struct rw_cache_header {
     char magic[8];
@@ -49,7 +49,7 @@ enum rw_cache_section {
     RW_CACHE_CUT_OFFSET,  /* uint64 [n_cut_features + 1] */
     RW_CACHE_CUT,         /* float [n_cuts] */
     RW_CACHE_HAS_MISSING, /* uint8 [n_cut_features] */
-    RW_CACHE_CODE,        /* [code_bytes]: features end to end, each at a multiple of 64 */
+    RW_CACHE_CODE,        /* [code_bytes]: a block a feature (cache.c), its parts at multiples of 64 */
     RW_CACHE_N_SECTIONS
 };
 

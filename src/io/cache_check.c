@@ -116,15 +116,16 @@ out:
 static int codes_are_good(const struct rw_bins *bins, uint32_t f)
 {
     const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
-    uint32_t most = 0;
-    if (n_codes <= 256) {
-        const uint8_t *code = bins->code[f];
-        for (uint32_t i = 0; i < bins->n_docs; i++)
-            most = code[i] > most ? code[i] : most;
-    } else {
-        const uint16_t *code = bins->code[f];
-        for (uint32_t i = 0; i < bins->n_docs; i++)
-            most = code[i] > most ? code[i] : most;
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    const struct rw_codes *codes = &bins->codes[f];
+    uint32_t most = codes->row ? codes->rest : 0;
+    for (uint32_t i = 0; i < codes->n; i++) {
+        const uint32_t code = rw_codes_entry(codes, bytes, i);
+        most = code > most ? code : most;
+    }
+    for (uint32_t i = 0; codes->row && i < codes->n; i++) {
+        if (codes->row[i] >= bins->n_docs || (i && codes->row[i] <= codes->row[i - 1]))
+            return 0;
     }
     return most < n_codes;
 }
@@ -151,7 +152,7 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
 #pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads) reduction(+ : n_bad)
     for (uint32_t f = 0; f < cuts->n_features; f++)
         n_bad += !codes_are_good(bins, f);
-    return n_bad ? damaged(ctx, name, "a code is out of range") : RW_OK;
+    return n_bad ? damaged(ctx, name, "a code or its document is out of range") : RW_OK;
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,

@@ -27,9 +27,19 @@ struct group { /* columns whose codes have one width */
     uint64_t *base;   /* [n_active] first cell of their histograms */
 };
 
+/* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
+ * frequent code is derived from the node's total (weighted histogramming, section 4.4.2). */
+struct sparse {
+    uint32_t n;       /* columns */
+    uint32_t *column; /* [n] the engine's feature */
+    uint64_t *offset; /* [n_docs + 1] into cell */
+    uint32_t *cell;   /* [entries] a document's cells */
+};
+
 struct cpu {
     struct rw_ref ref;
     struct group group[2];
+    struct sparse sparse;
     uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
     uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
     int64_t *word;               /* [n_docs][n_words] contributions */
@@ -59,6 +69,9 @@ static void cpu_close(struct rw_engine *engine)
         rw_mem_free(cpu->group[g].active);
         rw_mem_free(cpu->group[g].base);
     }
+    rw_mem_free(cpu->sparse.column);
+    rw_mem_free(cpu->sparse.offset);
+    rw_mem_free(cpu->sparse.cell);
     void *const owned[] = {cpu->doc,         cpu->doc_scratch, cpu->begin,      cpu->n,
                            cpu->word,        cpu->pool,        cpu->buffer_of,  cpu->free_buffer,
                            cpu->total,       cpu->feature_best, cpu->chunk_left};
@@ -77,7 +90,7 @@ static int load_group(struct cpu *cpu, struct group *group, int bytes)
     group->bytes = bytes;
     RW_TRY(RW_NEW(ctx, group->column, n_features));
     for (uint32_t f = 0; f < n_features; f++) {
-        if ((rw_cuts_n_codes(bins->cuts, f) > 256) == (bytes == 2))
+        if (!bins->codes[f].row && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
             group->column[group->n++] = f;
     }
     RW_TRY(RW_NEW(ctx, group->active, group->n));
@@ -92,13 +105,44 @@ static int load_group(struct cpu *cpu, struct group *group, int bytes)
         const uint32_t last = bins->n_docs - first < BLOCK ? bins->n_docs : first + BLOCK;
         for (uint32_t c = 0; c < group->n; c++) {
             for (uint32_t doc = first; doc < last; doc++) {
-                const uint32_t code = rw_host_code(bins, group->column[c], doc);
+                const uint32_t code = rw_bins_code(bins, group->column[c], doc);
                 if (bytes == 1)
                     group->row[doc * stride + c] = (uint8_t)code;
                 else
                     ((uint16_t *)group->row)[(size_t)doc * group->n + c] = (uint16_t)code;
             }
         }
+    }
+    return RW_OK;
+}
+
+static int load_sparse(struct cpu *cpu)
+{
+    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct sparse *sparse = &cpu->sparse;
+    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    RW_TRY(RW_NEW(ctx, sparse->column, bins->cuts->n_features));
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        if (bins->codes[f].row)
+            sparse->column[sparse->n++] = f;
+    }
+    RW_TRY(RW_NEW(ctx, sparse->offset, (size_t)bins->n_docs + 2));
+    uint64_t *begin = sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
+    for (uint32_t c = 0; c < sparse->n; c++) {
+        const struct rw_codes *codes = &bins->codes[sparse->column[c]];
+        for (uint32_t i = 0; i < codes->n; i++)
+            begin[codes->row[i] + 1]++;
+    }
+    for (uint32_t doc = 0; doc < bins->n_docs; doc++)
+        begin[doc + 1] += begin[doc];
+    RW_TRY(RW_NEW_RAW(ctx, sparse->cell, begin[bins->n_docs]));
+    for (uint32_t c = 0; c < sparse->n; c++) {
+        const uint32_t f = sparse->column[c];
+        const struct rw_codes *codes = &bins->codes[f];
+        const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+        for (uint32_t i = 0; i < codes->n; i++)
+            sparse->cell[begin[codes->row[i]]++] =
+                (uint32_t)(cpu->ref.cell_offset[f] + rw_codes_entry(codes, bytes, i));
     }
     return RW_OK;
 }
@@ -114,6 +158,7 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
         return RW_OK;
     RW_TRY(load_group(cpu, &cpu->group[0], 1));
     RW_TRY(load_group(cpu, &cpu->group[1], 2));
+    RW_TRY(load_sparse(cpu));
     RW_TRY(RW_NEW_RAW(ctx, cpu->doc, n_docs));
     RW_TRY(RW_NEW_RAW(ctx, cpu->doc_scratch, n_docs));
     RW_TRY(RW_NEW_RAW(ctx, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
@@ -266,24 +311,74 @@ static int64_t *cells_of(const struct cpu *cpu, int32_t slot)
     return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words;
 }
 
+static inline __attribute__((always_inline)) void
+add_sparse_words(const struct cpu *cpu, const uint32_t *doc, uint32_t n, int64_t *cells,
+                 int n_words)
+{
+    const struct sparse *sparse = &cpu->sparse;
+    for (uint32_t i = 0; i < n; i++) {
+        const int64_t *w = cpu->word + (size_t)doc[i] * (size_t)n_words;
+        for (uint64_t e = sparse->offset[doc[i]]; e < sparse->offset[doc[i] + 1]; e++) {
+            int64_t *cell = cells + sparse->cell[e] * (uint64_t)n_words;
+            for (int k = 0; k < n_words; k++)
+                cell[k] += w[k];
+        }
+    }
+}
+
+static void add_sparse(const struct cpu *cpu, const uint32_t *doc, uint32_t n, int64_t *cells)
+{
+    if (cpu->words.n_words == 1)
+        add_sparse_words(cpu, doc, n, cells, 1);
+    else if (cpu->words.n_words == 2)
+        add_sparse_words(cpu, doc, n, cells, 2);
+    else
+        add_sparse_words(cpu, doc, n, cells, 3);
+}
+
+/* The cells that no document was added to: what is left of the node's words. */
+static void derive_rest(const struct cpu *cpu, const int64_t *sum, int64_t *cells)
+{
+    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const size_t n_words = (size_t)cpu->words.n_words;
+    for (uint32_t c = 0; c < cpu->sparse.n; c++) {
+        const uint32_t f = cpu->sparse.column[c];
+        int64_t *cell = cells + cpu->ref.cell_offset[f] * n_words;
+        int64_t *rest = cell + bins->codes[f].rest * n_words;
+        const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
+        int64_t others[3] = {0, 0, 0};
+        for (size_t w = 0; w < n; w += n_words) {
+            for (size_t k = 0; k < n_words; k++)
+                others[k] += cell[w + k];
+        }
+        for (size_t k = 0; k < n_words; k++)
+            rest[k] = sum[k] - others[k];
+    }
+}
+
 static void build(struct cpu *cpu, int32_t slot)
 {
     const struct rw_engine *engine = &cpu->ref.host.base;
     const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
     int64_t *cells = cells_of(cpu, slot);
     const int n_words = cpu->words.n_words;
-    const uint64_t updates =
-        (uint64_t)n * (cpu->group[0].n_active + cpu->group[1].n_active);
+    const uint64_t updates = (uint64_t)n * (cpu->group[0].n_active + cpu->group[1].n_active +
+                                            (cpu->sparse.n > 0));
     const int n_threads = updates >= PARALLEL_UPDATES ? engine->ctx->n_threads : 1;
     const uint32_t n_parts = (uint32_t)n_threads;
     memset(cells, 0,
            cpu->ref.cell_offset[engine->info.n_features] * (size_t)n_words * sizeof(*cells));
-#pragma omp parallel for num_threads(n_threads) schedule(static, 1) if (n_threads > 1)
-    for (uint32_t part = 0; part < n_parts; part++) {
+    /* part 0 is the sparse features', which do not divide; the dense ones are spread over the rest */
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1) if (n_threads > 1)
+    for (uint32_t part = 0; part <= n_parts; part++) {
+        if (part == 0) {
+            add_sparse(cpu, doc, n, cells);
+            continue;
+        }
         for (int g = 0; g < 2; g++) {
             const struct group *group = &cpu->group[g];
-            const uint32_t from = (uint32_t)((uint64_t)group->n_active * part / n_parts);
-            const uint32_t to = (uint32_t)((uint64_t)group->n_active * (part + 1) / n_parts);
+            const uint32_t from = (uint32_t)((uint64_t)group->n_active * (part - 1) / n_parts);
+            const uint32_t to = (uint32_t)((uint64_t)group->n_active * part / n_parts);
             if (from < to)
                 add_group(cpu, group, from, to, doc, n, cells);
         }
@@ -293,6 +388,7 @@ static void build(struct cpu *cpu, int32_t slot)
         for (int k = 0; k < n_words; k++)
             sum[k] += cpu->word[(size_t)doc[i] * (size_t)n_words + (size_t)k];
     }
+    derive_rest(cpu, sum, cells);
     cpu->total[slot] = decode(&cpu->words, sum);
 }
 
@@ -339,7 +435,8 @@ static int cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sib
 /* ---- splits ---- */
 
 /* The best split of one feature. A cut at an empty bin separates as the cut before it does, and ties
- * go to the lower cut: empty bins are passed over. */
+ * go to the lower cut: empty bins are passed over. Not so the first: with missing values left, it
+ * parts these from all others. */
 static void scan_feature(const struct cpu *cpu, const int64_t *cells, uint32_t f,
                          const struct rw_cell *all, double parent_gain, struct rw_split *best)
 {
@@ -353,7 +450,7 @@ static void scan_feature(const struct cpu *cpu, const int64_t *cells, uint32_t f
         missing = decode(&cpu->words, word + (size_t)n_bins * (size_t)n_words);
     for (uint32_t b = 0; b < n_bins; b++) {
         const struct rw_cell cell = decode(&cpu->words, word + (size_t)b * (size_t)n_words);
-        if (cell.n == 0)
+        if (cell.n == 0 && (b > 0 || missing.n == 0))
             continue;
         rw_cell_add(&left, &cell);
         const struct rw_cell right = {all->n - left.n - missing.n,
@@ -413,7 +510,7 @@ static int cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n
 
 static uint32_t column_code(const struct cpu *cpu, uint32_t column, uint32_t doc)
 {
-    return rw_host_code(cpu->ref.host.set[0].bins, column, doc);
+    return rw_bins_code(cpu->ref.host.set[0].bins, column, doc);
 }
 
 /* Chunks of the node's documents are counted, then moved to their places, in order: a stable
@@ -498,7 +595,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
             continue;
         int32_t at = tree->n_leaves == 1 ? -1 : 0;
         while (at >= 0) {
-            const uint32_t code = rw_host_code(host->set[set].bins, nodes[at].column, doc);
+            const uint32_t code = rw_bins_code(host->set[set].bins, nodes[at].column, doc);
             at = rw_coded_goes_left(&nodes[at], code) ? nodes[at].left : nodes[at].right;
         }
         score[doc] += (double)tree->leaf[~at];

@@ -30,8 +30,10 @@ void rw_host_release(struct rw_host *host)
     for (int i = RW_MAX_SETS - 1; i >= 0; i--) {
         struct rw_bins *bins = host->set[i].bins;
         if (bins && host->free) {
-            for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-                rw_host_drop(host, bins->code[f]);
+            for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+                rw_host_drop(host, bins->codes[f].row);
+                rw_host_drop(host, bins->codes[f].code);
+            }
             bins->codes_are_views = 1;
         }
         rw_bins_free(bins);
@@ -62,13 +64,12 @@ static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
     const struct rw_cuts *cuts = from->cuts;
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        uint32_t count[1026] = {0};
+        uint32_t count[1026];
         if (rule->ignore && rule->ignore[cuts->feature[f]]) {
             keep[f] = 2;
             continue;
         }
-        for (uint32_t doc = 0; doc < from->n_docs; doc++)
-            count[rw_host_code(from, f, doc)]++;
+        rw_bins_count(from, f, count);
         const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
         keep[f] = (uint8_t)rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
                                              rule->min_docs);
@@ -79,6 +80,24 @@ static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
         info->n_few += keep[f] == 0;
         info->n_ignored += keep[f] == 2;
         info->n_features += keep[f] == 1;
+    }
+    return RW_OK;
+}
+
+/* A feature's codes again: in the engine's own memory, or, without a host, in ordinary memory. */
+static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_codes *from,
+                      size_t bytes, struct rw_codes *out)
+{
+    const struct { void **out; const void *from; size_t size; } part[2] = {
+        {&out->code, from->code, bytes}, {(void **)&out->row, from->row, sizeof(*from->row)}};
+    out->n = from->n;
+    out->rest = from->rest;
+    for (int i = 0; i < 2; i++) {
+        if (!part[i].from)
+            continue;
+        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size)
+                    : rw_mem_new_raw(ctx, part[i].out, from->n, part[i].size));
+        memcpy(*part[i].out, part[i].from, from->n * part[i].size);
     }
     return RW_OK;
 }
@@ -107,20 +126,19 @@ static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, str
     RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
     RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
-    RW_TRY_OUT(RW_NEW(ctx, bins->code, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, bins->codes, info->n_features));
     for (uint32_t f = 0; f < from->cuts->n_features; f++) {
         if (keep[f] != 1)
             continue;
         const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
-        const size_t bytes = rw_cuts_n_codes(from->cuts, f) > 256 ? 2 : 1;
+        const struct rw_codes *codes = &from->codes[f];
         cuts->feature[at] = from->cuts->feature[f];
         cuts->has_missing[at] = from->cuts->has_missing[f];
         memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
                n_bins * sizeof(float));
         cuts->offset[at + 1] = cuts->offset[at] + n_bins;
-        RW_TRY_OUT(rw_mem_new_raw(ctx, &bins->code[at], from->n_docs, bytes));
-        memcpy(bins->code[at], from->code[f], from->n_docs * bytes);
         cuts->n_features++;
+        RW_TRY_OUT(copy_codes(NULL, ctx, codes, rw_cuts_code_bytes(from->cuts, f), &bins->codes[at]));
     }
 out:
     rw_mem_free(keep);
@@ -143,7 +161,8 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
         return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
     const struct rw_bins *cached = dataset->bins;
     if (cached && cached->rule.bins == rule->bins &&
-        cached->rule.absent_missing == rule->absent_missing)
+        cached->rule.absent_missing == rule->absent_missing &&
+        cached->rule.min_docs <= rule->min_docs)
         return bins_from_cache(host, cached, bins);
     struct rw_cuts *cuts;
     RW_TRY(rw_cuts_make(ctx, dataset, rule, &cuts));
@@ -162,11 +181,11 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
 static int move_codes(struct rw_host *host, struct rw_bins *bins)
 {
     for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
-        const size_t bytes = rw_cuts_n_codes(bins->cuts, f) > 256 ? 2 : 1;
-        void *moved;
-        RW_TRY(copy(host, &moved, bins->code[f], bins->n_docs, bytes));
-        rw_mem_free(bins->code[f]);
-        bins->code[f] = moved;
+        struct rw_codes moved = {0};
+        RW_TRY(copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved));
+        rw_mem_free(bins->codes[f].row);
+        rw_mem_free(bins->codes[f].code);
+        bins->codes[f] = moved;
     }
     return RW_OK;
 }

@@ -57,12 +57,6 @@ int rw_host_set_gradients(struct rw_host *host, const double *gradients, const d
 /* Everything of begin_tree but what an engine keeps of its own. */
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
 
-static inline uint32_t rw_host_code(const struct rw_bins *bins, uint32_t f, uint32_t doc)
-{
-    return rw_cuts_n_codes(bins->cuts, f) > 256 ? ((const uint16_t *)bins->code[f])[doc]
-                                                : ((const uint8_t *)bins->code[f])[doc];
-}
-
 /* A tree's splits in terms of a set's codes. */
 struct rw_coded_node {
     uint32_t column, bin, missing_code;

@@ -77,7 +77,7 @@ static int build(struct rw_ref *ref, int32_t slot)
         for (uint32_t doc = 0; doc < ref->host.base.n_docs[0]; doc++) {
             if (ref->slot_of_doc[doc] != slot)
                 continue;
-            const uint32_t code = rw_host_code(ref->host.set[0].bins, f, doc);
+            const uint32_t code = rw_bins_code(ref->host.set[0].bins, f, doc);
             struct rw_cell *cell = &cells[ref->cell_offset[f] + code];
             cell->n += 1;
             cell->lambda += ref->host.lambda_q[doc];
@@ -177,7 +177,7 @@ static int ref_partition(struct rw_engine *engine, const struct rw_split *splits
         for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
             if (ref->slot_of_doc[doc] != split->slot)
                 continue;
-            const uint32_t code = rw_host_code(ref->host.set[0].bins, node.column, doc);
+            const uint32_t code = rw_bins_code(ref->host.set[0].bins, node.column, doc);
             const int left = rw_coded_goes_left(&node, code);
             ref->slot_of_doc[doc] = left ? split->left : split->right;
             rw_sum_add(&sums[2 * i + !left], ref->host.lambda[doc], ref->host.weight[doc]);
@@ -196,7 +196,7 @@ static int ref_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
         int32_t at = tree->n_leaves == 1 ? -1 : 0;
         while (at >= 0) {
             const struct rw_coded_node *node = &ref->node[at];
-            const uint32_t code = rw_host_code(ref->host.set[set].bins, node->column, doc);
+            const uint32_t code = rw_bins_code(ref->host.set[set].bins, node->column, doc);
             at = rw_coded_goes_left(node, code) ? node->left : node->right;
         }
         ref->host.set[set].score[doc] += (double)tree->leaf[~at];
