@@ -59,7 +59,7 @@ struct feature_cuts {
 enum { IN_USE, CONSTANT, FEW, IGNORED };
 
 struct scratch {
-    uint32_t *key, *key2;   /* [n_sample] */
+    uint32_t *key, *end;    /* [n_sample + 1] */
     uint32_t bound[1024];   /* keys of the boundaries: values under it go left */
     uint32_t below[1025];   /* largest key of each interval */
     uint32_t count[1026];   /* documents of each interval */
@@ -77,8 +77,9 @@ static int resolve(float value, int absent_missing, float *out)
     return 1;
 }
 
-/* Sorted keys of the sampled values; returns their number. */
-static uint32_t sampled_keys(const struct rw_column *column, const struct sample *sample,
+/* The sampled values as runs of equal ones, ascending: s->key their keys, s->end the number of
+ * values up to each run's end. Returns the number of runs. */
+static uint32_t sampled_runs(const struct rw_column *column, const struct sample *sample,
                              int absent_missing, struct scratch *s)
 {
     uint32_t n = 0, seen = 0;
@@ -96,52 +97,47 @@ static uint32_t sampled_keys(const struct rw_column *column, const struct sample
         if (resolve(column->value[at], absent_missing, &value))
             s->key[n++] = rw_key_of_float(value);
     }
-    rw_sort_keys(s->key, s->key2, n);
-    if (!column->row || absent_missing)
-        return n;
-    /* the zeros of documents that do not mention the feature, put in their place */
-    const uint32_t n_zeros = sample->n - seen, zero = rw_key_of_float(0.0f);
-    uint32_t at = n;
-    while (at > 0 && s->key[at - 1] > zero)
-        at--;
-    memmove(s->key + at + n_zeros, s->key + at, (n - at) * sizeof(*s->key));
-    for (uint32_t i = 0; i < n_zeros; i++)
-        s->key[at + i] = zero;
-    return n + n_zeros;
+    const uint32_t zero = rw_key_of_float(0.0f);
+    uint32_t n_zeros = column->row && !absent_missing ? sample->n - seen : 0;
+    if (n_zeros > 0) { /* documents that do not mention the feature: one value stands for all */
+        s->key[n++] = zero;
+        n_zeros--;
+    }
+    rw_sort_keys(s->key, s->end, n);
+    uint32_t n_runs = 0, count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        count += 1 + (s->key[i] == zero ? n_zeros : 0);
+        n_zeros = s->key[i] == zero ? 0 : n_zeros;
+        if (n_runs == 0 || s->key[n_runs - 1] != s->key[i])
+            s->key[n_runs++] = s->key[i];
+        s->end[n_runs - 1] = count;
+    }
+    return n_runs;
 }
 
 /* Boundaries from ranks; returns their number. A boundary is the smallest sampled value on its
  * right. */
-static uint32_t find_bounds(struct scratch *s, uint32_t n, uint32_t bins)
+static uint32_t find_bounds(struct scratch *s, uint32_t n_runs, uint32_t bins)
 {
-    uint32_t distinct = n > 0, n_bounds = 0;
-    for (uint32_t i = 1; i < n && distinct <= bins; i++)
-        distinct += s->key[i] != s->key[i - 1];
-    if (distinct <= bins) {
-        for (uint32_t i = 1; i < n; i++) {
-            if (s->key[i] != s->key[i - 1])
-                s->bound[n_bounds++] = s->key[i];
-        }
+    uint32_t n_bounds = 0;
+    if (n_runs <= bins) {
+        for (uint32_t run = 1; run < n_runs; run++)
+            s->bound[n_bounds++] = s->key[run];
         return n_bounds;
     }
-    uint32_t run_begin = 0, run_end = 0; /* the run of equal values that holds the last rank */
-    int ranks_in_run = 0;
+    const uint32_t n = s->end[n_runs - 1];
+    uint32_t run = 0;
+    int n_ranks = 0; /* that fell into this run */
     for (uint32_t k = 1; k < bins; k++) {
         const uint32_t rank = (uint32_t)((uint64_t)k * n / bins);
-        if (rank < run_end) {
-            if (++ranks_in_run == 2 && run_end < n)
-                s->bound[n_bounds++] = s->key[run_end];
-            continue;
-        }
-        run_begin = rank;
-        while (run_begin > 0 && s->key[run_begin - 1] == s->key[rank])
-            run_begin--;
-        run_end = rank + 1;
-        while (run_end < n && s->key[run_end] == s->key[rank])
-            run_end++;
-        ranks_in_run = 1;
-        if (run_begin > 0 && (n_bounds == 0 || s->bound[n_bounds - 1] != s->key[rank]))
-            s->bound[n_bounds++] = s->key[rank];
+        const uint32_t before = run;
+        while (s->end[run] <= rank)
+            run++;
+        n_ranks = run == before ? n_ranks + 1 : 1;
+        if (n_ranks == 1 && run > 0 && (n_bounds == 0 || s->bound[n_bounds - 1] != s->key[run]))
+            s->bound[n_bounds++] = s->key[run];
+        else if (n_ranks == 2 && run + 1 < n_runs)
+            s->bound[n_bounds++] = s->key[run + 1];
     }
     return n_bounds;
 }
@@ -231,8 +227,8 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_
         out->reason = FEW;
         return RW_OK;
     }
-    const uint32_t n = sampled_keys(column, sample, rule->absent_missing, s);
-    const uint32_t n_bounds = find_bounds(s, n, (uint32_t)rule->bins);
+    const uint32_t n_runs = sampled_runs(column, sample, rule->absent_missing, s);
+    const uint32_t n_bounds = find_bounds(s, n_runs, (uint32_t)rule->bins);
     const uint32_t n_missing = exact_pass(column, n_docs, rule->absent_missing, s, n_bounds);
     uint32_t n_bins = 0;
     for (uint32_t k = 0; k < n_bounds; k++) {
@@ -310,14 +306,14 @@ int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_TRY_OUT(sample_init(ctx, &sample, dataset));
     RW_TRY_OUT(RW_NEW(ctx, found, dataset->n_columns));
     RW_TRY_OUT(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, keys, 2 * (size_t)sample.n * (size_t)ctx->n_threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, keys, 2 * ((size_t)sample.n + 1) * (size_t)ctx->n_threads));
     int worst = RW_OK;
 #pragma omp parallel num_threads(ctx->n_threads)
     {
         const int t = omp_get_thread_num();
         struct scratch *s = &scratch[t];
-        s->key = keys + 2 * (size_t)sample.n * (size_t)t;
-        s->key2 = s->key + sample.n;
+        s->key = keys + 2 * ((size_t)sample.n + 1) * (size_t)t;
+        s->end = s->key + sample.n + 1;
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t c = 0; c < dataset->n_columns; c++) {
             const struct rw_column *column = &dataset->column[c];
