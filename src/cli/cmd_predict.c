@@ -172,8 +172,7 @@ static int check(const struct rw_usage *usage, struct job *job)
         if (output && rw_output_same(output, input))
             return rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
     }
-    if (job->output && job->run &&
-        (strcmp(job->output, job->run) == 0 || rw_output_same(job->output, job->run)))
+    if (job->output && job->run && rw_output_clash(job->output, job->run))
         return rw_options_wrong(usage, "'-o' and '--trec' name the same file");
     if ((job->output && rw_output_check(job->output) < 0) ||
         (job->run && rw_output_check(job->run) < 0))

@@ -152,8 +152,7 @@ static int check_files(const struct rw_usage *usage, struct job *job)
         }
     }
     free(lists);
-    if (code == 0 && job->log_path &&
-        (strcmp(job->log_path, job->output) == 0 || rw_output_same(job->log_path, job->output)))
+    if (code == 0 && job->log_path && rw_output_clash(job->log_path, job->output))
         code = rw_options_wrong(usage, "'-o' and '--log' name the same file");
     return code == 0 ? -1 : code;
 }

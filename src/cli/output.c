@@ -193,6 +193,14 @@ int rw_output_same(const char *a, const char *b)
            first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+int rw_output_clash(const char *a, const char *b)
+{
+    struct stat about;
+    if (strcmp(a, b) != 0)
+        return rw_output_same(a, b);
+    return stat(a, &about) < 0 || S_ISREG(about.st_mode) || strcmp(a, "-") == 0;
+}
+
 int rw_output_flush(void)
 {
     errno = 0;

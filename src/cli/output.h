@@ -23,6 +23,8 @@ int rw_output_check(const char *path);
 void rw_output_end_by(int signal_number);
 /* Are they one and the same file? */
 int rw_output_same(const char *a, const char *b);
+/* Would two outputs overwrite each other? Devices do not. */
+int rw_output_clash(const char *a, const char *b);
 /* Flushes standard output: 0, or -1 after saying why. */
 int rw_output_flush(void);
 

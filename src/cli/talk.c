@@ -88,12 +88,17 @@ int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
     char text[4096], *line = text;
     int hinted = 0;
     snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
-    /* The library sets its hints on lines of their own. */
-    for (char *next; (next = strstr(line, "\nhint: ")) != NULL; line = next + 7, hinted = 1) {
-        *next = 0;
-        hinted ? rw_talk_hint("%s", line) : rw_talk_error("%s", line);
+    /* The library sets its hints on lines of their own, after the error's. */
+    for (char *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        if (line == text)
+            rw_talk_error("%s", line);
+        else
+            rw_talk_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
+        hinted = line != text;
     }
-    hinted ? rw_talk_hint("%s", line) : rw_talk_error("%s", line);
     if (status != RW_ERR_ARGUMENT)
         return RW_EXIT_FAILURE;
     return hinted ? RW_EXIT_USAGE : rw_talk_usage(command);
