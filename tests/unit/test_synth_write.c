@@ -162,3 +162,26 @@ Test(synth_write, nothing_is_left_of_a_failure)
         unlink(path);
     }
 }
+
+/* The small set in data/ is what data/README.md says: made by these three calls. */
+Test(synth_write, the_toy_set_is_made_by_synth)
+{
+    static const struct {
+        const char *name;
+        uint32_t n_queries;
+        uint64_t seed;
+    } toys[] = {{"toy.train.txt", 30, 2}, {"toy.valid.txt", 12, 5}, {"toy.test.txt", 12, 10}};
+    for (int k = 0; k < 3; k++) {
+        const struct rw_synth_options options = {"letor", toys[k].n_queries, toys[k].seed};
+        char path[128], kept[512];
+        size_t n, n_kept;
+        path_of(path, toys[k].name);
+        snprintf(kept, sizeof(kept), "%s/../data/%s", RW_TESTS_DIR, toys[k].name);
+        cr_assert_eq(rw_synth_write(ctx, &options, path), RW_OK, "%s", rw_last_error(ctx));
+        char *bytes = bytes_of(path, &n), *kept_bytes = bytes_of(kept, &n_kept);
+        cr_expect(n == n_kept && memcmp(bytes, kept_bytes, n) == 0, "%s", kept);
+        free(bytes);
+        free(kept_bytes);
+        unlink(path);
+    }
+}
