@@ -1,0 +1,251 @@
+/* Random and adversarial data sets. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "base/sort.h"
+#include "check.h"
+#include "data/bins.h"
+
+uint32_t check_bits(struct check_random *random)
+{
+    return rw_random(random->seed, random->next++, 0, 0xC4EC4);
+}
+
+uint32_t check_below(struct check_random *random, uint32_t n)
+{
+    return (uint32_t)((uint64_t)check_bits(random) * n >> 32);
+}
+
+double check_unit(struct check_random *random)
+{
+    return (double)check_bits(random) * 0x1p-32;
+}
+
+int check_chance(struct check_random *random, double share)
+{
+    return check_unit(random) < share;
+}
+
+static float extreme(struct check_random *random)
+{
+    static const float some[] = {FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0.0f,
+                                 1.0f,    1e-45f,   -1e-45f, 3e38f,    -3e38f};
+    if (check_chance(random, 0.5))
+        return some[check_below(random, 10)];
+    float value;
+    do
+        value = rw_float_of_bits(check_bits(random));
+    while (!isfinite(value) || value == 0.0f);
+    return value;
+}
+
+/* One value; RW_ABSENT_BITS where the document does not mention the feature. */
+static float value_of(struct check_random *random, enum check_column kind, uint32_t distinct,
+                      uint32_t doc, uint32_t n_docs, float label, int other_set)
+{
+    const float missing = rw_float_of_bits(RW_MISSING_BITS);
+    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    const float signal = label * 0.5f + (float)check_unit(random) * 2.0f - 1.0f;
+    /* other sets have what the training set has not: missing values, values out of its range */
+    if (other_set && check_chance(random, 0.05))
+        return check_chance(random, 0.5) ? missing : extreme(random);
+    switch (kind) {
+    case COLUMN_REAL:
+        return signal;
+    case COLUMN_DISTINCT:
+        return (float)check_below(random, distinct) - (float)(distinct / 3);
+    case COLUMN_CONSTANT:
+        return 2.5f;
+    case COLUMN_ALL_MISSING:
+        return missing;
+    case COLUMN_HALF_MISSING:
+        return check_chance(random, 0.5) ? missing : signal;
+    case COLUMN_DENORMAL:
+        return rw_float_of_bits(1 + check_below(random, 40) + (check_bits(random) & 0x80000000u));
+    case COLUMN_EXTREME:
+        return extreme(random);
+    case COLUMN_HOT:
+        return check_chance(random, 0.99) ? 7.0f : signal;
+    case COLUMN_SPARSE:
+        return check_chance(random, 0.95) ? absent : signal;
+    case COLUMN_NEIGHBOURS:
+        return rw_float_of_key(rw_key_of_float(1.0f) + check_below(random, 6));
+    case COLUMN_BINARY_MISSING:
+        return check_chance(random, 0.3) ? missing : (float)(signal > 0.3f);
+    case COLUMN_HIGH_WITH_MISSING:
+        return check_chance(random, label > 1.0f ? 0.8 : 0.1) ? missing
+                                                              : (float)check_below(random, 5);
+    case COLUMN_RAMP:
+        return (float)doc / (float)n_docs + (float)check_below(random, 2);
+    default:
+        return check_chance(random, 0.7) ? absent : check_chance(random, 0.2) ? missing : signal;
+    }
+}
+
+static float label_of(struct check_random *random, enum check_labels kind, uint32_t place,
+                      uint32_t query)
+{
+    switch (kind) {
+    case LABELS_EQUAL:
+        return 1.0f;
+    case LABELS_ONE:
+        return place == 0 ? 1.0f : 0.0f;
+    case LABELS_REAL:
+        return (float)check_unit(random) * 10.0f - 0.0f;
+    case LABELS_BY_QUERY:
+        return (float)(query % 3);
+    default:
+        return check_chance(random, 0.6) ? 0.0f : (float)check_below(random, 5);
+    }
+}
+
+static int add_doc(struct rw_ctx *ctx, struct rw_builder *builder, const struct check_spec *spec,
+                   const enum check_column *kinds, struct check_random *random, uint32_t n_docs,
+                   float label, int set)
+{
+    uint16_t features[1024];
+    float values[1024];
+    size_t n = 0;
+    for (uint32_t f = 0; f < spec->n_features; f++) {
+        if (set == 2 && f % 4 == 1) /* a feature that this set never has */
+            continue;
+        const float value =
+            value_of(random, kinds[f], spec->distinct, builder->n_docs, n_docs, label, set > 0);
+        if (rw_is_absent(value))
+            continue;
+        features[n] = (uint16_t)(spec->first_feature + f * spec->feature_gap);
+        values[n++] = value == 0.0f ? 0.0f : value;
+    }
+    return rw_builder_doc(ctx, builder, label, features, values, n, NULL, 0);
+}
+
+static int make_set(struct rw_ctx *ctx, const struct check_spec *spec,
+                    const enum check_column *kinds, struct check_random *random, int set,
+                    struct rw_dataset **out)
+{
+    struct rw_builder builder;
+    memset(&builder, 0, sizeof(builder));
+    int status = RW_OK;
+    const uint32_t n_queries = set ? 1 + spec->n_queries / 3 : spec->n_queries;
+    const uint32_t spread = spec->query_max - spec->query_min + 1;
+    for (uint32_t q = 0; q < n_queries; q++) {
+        char id[32];
+        const int length = snprintf(id, sizeof(id), "q%u", q);
+        RW_TRY_OUT(rw_builder_query(ctx, &builder, id, (size_t)length));
+        const uint32_t n = spec->query_min + check_below(random, spread);
+        for (uint32_t i = 0; i < n; i++) {
+            const float label = label_of(random, spec->labels, i, q);
+            RW_TRY_OUT(add_doc(ctx, &builder, spec, kinds, random, n_queries * spec->query_max,
+                               label, set));
+        }
+    }
+    RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
+out:
+    rw_builder_release(&builder);
+    return status;
+}
+
+static int set_weights(struct rw_ctx *ctx, const struct check_spec *spec,
+                       struct check_random *random, struct rw_dataset *dataset)
+{
+    const uint32_t n = spec->weights == WEIGHTS_QUERY ? dataset->n_queries : dataset->n_docs;
+    double *weights = malloc((n + 1) * sizeof(*weights));
+    for (uint32_t i = 0; weights && i < n; i++) {
+        weights[i] = check_chance(random, 0.2) ? 0.0 : check_unit(random) * 3.0;
+        if (spec->weights == WEIGHTS_LARGE)
+            weights[i] = check_chance(random, 0.1) ? 65536.0 : check_unit(random);
+    }
+    const int status = weights ? rw_dataset_set_weights(ctx, dataset, weights, n) : RW_ERR_MEMORY;
+    free(weights);
+    return status;
+}
+
+static void make_rules(const struct check_spec *spec, struct check_case *c)
+{
+    c->rules = (struct rw_engine_rules){
+        .cut = {.bins = spec->bins,
+                .absent_missing = spec->absent_missing,
+                .min_docs = spec->min_docs,
+                .ignore = c->ignore},
+        .lambda = {.sigma = (float)spec->sigma, .truncation = spec->truncation, .norm = spec->norm},
+        .newton = spec->newton,
+        .split_l2 = spec->split_l2,
+        .min_docs = spec->min_docs,
+        .min_weight = spec->min_weight,
+        .min_gain = spec->min_gain,
+        .bits = spec->bits,
+        .nearest = spec->nearest,
+        .seed = c->seed ^ 0x123456789abcdefull,
+        .query_threshold = (uint64_t)rw_round_int64(spec->sample_queries * 4294967296.0),
+        .feature_threshold = (uint64_t)rw_round_int64(spec->sample_features * 4294967296.0),
+        .max_slots = 2 * spec->leaves - 1};
+    if (spec->gradient == RW_GRADIENT_RESIDUAL)
+        c->rules.gradient = RW_GRADIENT_RESIDUAL;
+    else if (spec->gradient == RW_GRADIENT_CUSTOM)
+        c->rules.gradient = RW_GRADIENT_CUSTOM;
+}
+
+/* Bins as a cache brings them: every feature, whatever min_docs and ignore say. */
+static int make_cached(struct rw_ctx *ctx, struct check_case *c)
+{
+    struct rw_cuts *cuts;
+    const struct rw_cut_rule rule = {
+        .bins = c->spec.bins, .absent_missing = c->spec.absent_missing, .min_docs = 1};
+    RW_TRY(rw_cuts_make(ctx, c->set[0], &rule, &cuts));
+    const int status = rw_bins_make(ctx, c->set[0], cuts, &rule, 1, &c->bins);
+    if (status < 0)
+        rw_cuts_free(cuts);
+    return status;
+}
+
+int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t seed,
+                    struct check_case *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->spec = *spec;
+    out->seed = seed;
+    int status = RW_OK;
+    struct check_random random = {seed, 0};
+    enum check_column kinds[1024];
+    const uint32_t columns = spec->columns ? spec->columns : (1u << N_COLUMNS) - 1;
+    for (uint32_t f = 0; f < spec->n_features; f++) {
+        uint32_t kind = f % N_COLUMNS; /* every kind in turn, then at random */
+        while (!(columns >> kind & 1))
+            kind = f < N_COLUMNS ? (kind + 1) % N_COLUMNS : check_below(&random, N_COLUMNS);
+        kinds[f] = (enum check_column)kind;
+    }
+    for (; out->n_sets < 3; out->n_sets++)
+        RW_TRY_OUT(make_set(ctx, spec, kinds, &random, out->n_sets, &out->set[out->n_sets]));
+    struct rw_dataset *train = out->set[0];
+    if (spec->weights != WEIGHTS_NONE)
+        RW_TRY_OUT(set_weights(ctx, spec, &random, train));
+    out->gains = malloc((train->n_docs + 1) * sizeof(*out->gains));
+    out->ignore = spec->ignore ? calloc(RW_MAX_FEATURE + 1, 1) : NULL;
+    if (!out->gains || (spec->ignore && !out->ignore)) {
+        status = RW_ERR_MEMORY;
+        goto out;
+    }
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        out->gains[i] = exp2((double)train->label[i]) - 1.0;
+    for (uint32_t f = 0; out->ignore && f < spec->n_features; f += 3)
+        out->ignore[spec->first_feature + f * spec->feature_gap] = 1;
+    make_rules(spec, out);
+    if (spec->cached)
+        RW_TRY_OUT(make_cached(ctx, out));
+out:
+    if (status < 0)
+        check_case_release(out);
+    return status;
+}
+
+void check_case_release(struct check_case *c)
+{
+    for (int s = 0; s < c->n_sets; s++)
+        rw_dataset_free(c->set[s]);
+    rw_bins_free(c->bins);
+    free(c->gains);
+    free(c->ignore);
+}

@@ -1,0 +1,147 @@
+/* check [--seed N] [--filter TEXT] [--engine NAME] [--random N] [--long] [--list] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "check.h"
+
+static const char *const engine_name[] = {"ref", "cpu", "sim", "cuda"};
+static const char *const op_name[N_OPS] = {
+    "load", "set_gradients", "begin_tree", "best_splits", "partition", "scores", "grow"};
+enum { N_ENGINES = sizeof(engine_name) / sizeof(engine_name[0]) };
+
+struct options {
+    uint64_t seed;
+    const char *filter, *engine;
+    int n_random, slow, list, verbose;
+};
+
+struct totals {
+    int passed, failed, skipped;
+};
+
+static int usage(const char *program)
+{
+    fprintf(stderr,
+            "usage: %s [--seed N] [--filter TEXT] [--engine ref|cpu|sim|cuda] [--random N] "
+            "[--long] [--list] [--verbose]\n",
+            program);
+    return 2;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--long") == 0)
+            o->slow = 1;
+        else if (strcmp(argv[i], "--list") == 0)
+            o->list = 1;
+        else if (strcmp(argv[i], "--verbose") == 0)
+            o->verbose = 1;
+        else if (strcmp(argv[i], "--seed") == 0 && value && ++i)
+            o->seed = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--filter") == 0 && value && ++i)
+            o->filter = value;
+        else if (strcmp(argv[i], "--engine") == 0 && value && ++i)
+            o->engine = value;
+        else if (strcmp(argv[i], "--random") == 0 && value && ++i)
+            o->n_random = atoi(value);
+        else
+            return -1;
+    }
+    return 0;
+}
+
+static void report(const struct check_run *run, const char *engine, struct totals *totals)
+{
+    for (int op = 0; op < N_OPS; op++) {
+        if (!run->compared[op])
+            continue;
+        if (!run->failed[op]) {
+            totals->passed++;
+            continue;
+        }
+        totals->failed++;
+        printf("not ok %s/%s/%s: %d of %d differ; first: %s\n", run->c->spec.name, engine,
+               op_name[op], run->failed[op], run->compared[op], run->first_failure[op]);
+    }
+    fflush(stdout);
+}
+
+static int run_case(struct rw_ctx *ctx, const struct check_spec *spec, const struct options *o,
+                    uint64_t seed, int *open, struct totals *totals)
+{
+    struct check_case c;
+    if (check_case_init(ctx, spec, seed, &c) < 0) {
+        printf("not ok %s: cannot make its data: %s\n", spec->name, rw_last_error(ctx));
+        totals->failed++;
+        return 0;
+    }
+    for (int e = 0; e < N_ENGINES; e++) {
+        if (!open[e])
+            continue;
+        const double start = rw_clock_ms();
+        struct check_run run;
+        if (check_run_case(&c, engine_name[e], &run) == 0)
+            report(&run, engine_name[e], totals);
+        if (o->verbose)
+            printf("%-28s %-5s %8.1f ms\n", spec->name, engine_name[e], rw_clock_ms() - start);
+    }
+    check_case_release(&c);
+    return 0;
+}
+
+/* An engine that does not open for the plainest rules is skipped, with its reason. */
+static void find_engines(struct rw_ctx *ctx, const struct options *o, int *open,
+                         struct totals *totals)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = 2},
+                                          .gradient = RW_GRADIENT_LAMBDA,
+                                          .lambda = {.sigma = 1.0f},
+                                          .bits = 8,
+                                          .min_docs = 1,
+                                          .max_slots = 1};
+    for (int e = 0; e < N_ENGINES; e++) {
+        open[e] = 0;
+        if (o->engine && strcmp(o->engine, engine_name[e]) != 0)
+            continue;
+        struct rw_engine *engine;
+        if (rw_engine_open(ctx, engine_name[e], &rules, &engine) < 0) {
+            printf("skip %s: %s\n", engine_name[e], rw_last_error(ctx));
+            totals->skipped++;
+            continue;
+        }
+        open[e] = 1;
+        rw_engine_close(engine);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.seed = 1, .n_random = 25};
+    struct totals totals = {0, 0, 0};
+    int open[N_ENGINES];
+    struct rw_ctx *ctx;
+    if (parse(argc, argv, &o) < 0)
+        return usage(argv[0]);
+    if (rw_ctx_new(&ctx) < 0)
+        return 1;
+    printf("seed %llu\n", (unsigned long long)o.seed);
+    find_engines(ctx, &o, open, &totals);
+    struct check_spec spec;
+    for (int i = 0; check_spec_at(i, o.n_random, o.seed, &spec); i++) {
+        if (o.filter && !strstr(spec.name, o.filter))
+            continue;
+        if (o.list)
+            printf("%s%s\n", spec.name, spec.slow ? " (--long)" : "");
+        else if (spec.slow && !o.slow)
+            totals.skipped++;
+        else
+            run_case(ctx, &spec, &o, o.seed * 1000003u + (uint64_t)i, open, &totals);
+    }
+    rw_ctx_free(ctx);
+    printf("%d passed, %d failed, %d skipped\n", totals.passed, totals.failed, totals.skipped);
+    return totals.failed > 0;
+}

@@ -1,0 +1,86 @@
+/* add_tree and read_scores: of the tree just grown by the places of its documents, of any other by
+ * its splits, on every set. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "model/tree.h"
+
+static float leaf_value(struct check_random *random)
+{
+    static const float odd[] = {0.0f, 1e-45f, -1e-45f, FLT_MIN, 1e6f, -1e6f, 0x1p-30f};
+    if (check_chance(random, 0.1))
+        return odd[check_below(random, 7)];
+    /* few values: many documents stay tied */
+    return check_chance(random, 0.5) ? (float)check_below(random, 3) * 0.25f
+                                     : (float)(check_unit(random) * 4.0 - 2.0);
+}
+
+/* Leaves in the order of their nodes. */
+static int make_tree(struct check_run *run, struct rw_tree *tree, int32_t *leaf_slot)
+{
+    RW_TRY(rw_tree_init(run->ref_ctx, tree, run->n_splits + 1));
+    int32_t n_leaves = 0;
+    for (int32_t k = 0; k < run->n_nodes; k++) {
+        if (run->node[k].split >= 0)
+            continue;
+        run->node[k].split = ~n_leaves;
+        leaf_slot[n_leaves] = run->node[k].slot;
+        tree->leaf[n_leaves++] = leaf_value(&run->random);
+    }
+    for (int32_t k = 0; k < run->n_nodes; k++) {
+        const int32_t s = run->node[k].split;
+        if (s < 0)
+            continue;
+        tree->left[s] = run->node[run->node[k].left].split;
+        tree->right[s] = run->node[run->node[k].right].split;
+        tree->feature[s] = run->split[s].feature;
+        tree->cut[s] = run->split[s].cut;
+        tree->missing_left[s] = (uint8_t)run->split[s].missing_left;
+    }
+    return rw_tree_check(run->ref_ctx, tree);
+}
+
+static void add(struct check_run *run, int set, const struct rw_tree *tree,
+                const int32_t *leaf_slot)
+{
+    check_status(run, OP_SCORES, rw_engine_add_tree(run->ref, set, tree, leaf_slot),
+                 rw_engine_add_tree(run->engine, set, tree, leaf_slot));
+    const size_t n = run->ref->n_docs[set];
+    double *scores[2] = {check_buffer(n, sizeof(double), 0), check_buffer(n, sizeof(double), 1)};
+    check_status(run, OP_SCORES, rw_engine_read_scores(run->ref, set, scores[0]),
+                 rw_engine_read_scores(run->engine, set, scores[1]));
+    check_same_bytes(run, OP_SCORES, scores[0], scores[1], n, sizeof(double),
+                     set ? "score of a validation set" : "score of the training set");
+}
+
+/* A split that no cut of the engine makes must be refused, and change nothing. */
+static void add_foreign(struct check_run *run, struct rw_tree *tree)
+{
+    const float kept = tree->cut[0];
+    tree->cut[0] = 0.123456789f;
+    const int status = rw_engine_add_tree(run->engine, 1, tree, NULL);
+    const int ref_status = rw_engine_add_tree(run->ref, 1, tree, NULL);
+    check_status(run, OP_SCORES, ref_status, status);
+    tree->cut[0] = kept;
+}
+
+void check_scores(struct check_run *run)
+{
+    struct rw_tree tree;
+    int32_t *leaf_slot = calloc(run->c->rules.max_slots, sizeof(*leaf_slot));
+    if (!leaf_slot || !check_that(run, OP_SCORES, make_tree(run, &tree, leaf_slot) >= 0,
+                                  "cannot make a tree: %s", rw_last_error(run->ref_ctx))) {
+        free(leaf_slot);
+        return;
+    }
+    add(run, 0, &tree, leaf_slot);
+    for (int set = 1; set < run->c->n_sets; set++)
+        add(run, set, &tree, NULL);
+    if (check_chance(&run->random, 0.3))
+        add(run, 0, &tree, NULL);
+    if (tree.n_leaves > 1)
+        add_foreign(run, &tree);
+    rw_tree_release(&tree);
+    free(leaf_slot);
+}

@@ -1,0 +1,57 @@
+/* histograms and best_splits: histograms never leave an engine, so the splits they lead to are
+ * compared, over many partitions of the documents. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+int check_same_split(const struct rw_split *a, const struct rw_split *b)
+{
+    if (a->slot != b->slot || (a->column < 0) != (b->column < 0))
+        return 0;
+    return a->column < 0 ||
+           (a->feature == b->feature && a->column == b->column && a->bin == b->bin &&
+            memcmp(&a->cut, &b->cut, sizeof(a->cut)) == 0 && a->missing_left == b->missing_left &&
+            memcmp(&a->gain, &b->gain, sizeof(a->gain)) == 0);
+}
+
+static void shuffle(struct check_random *random, int32_t *slots, int n)
+{
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)check_below(random, (uint32_t)i + 1);
+        const int32_t moved = slots[i];
+        slots[i] = slots[j];
+        slots[j] = moved;
+    }
+}
+
+void check_splits(struct check_run *run, const struct rw_sibling *siblings, int n_siblings,
+                  int32_t *slots, int n_slots)
+{
+    check_status(run, OP_SPLITS, rw_engine_histograms(run->ref, siblings, n_siblings),
+                 rw_engine_histograms(run->engine, siblings, n_siblings));
+    shuffle(&run->random, slots, n_slots);
+    struct rw_split *split[2];
+    int status[2];
+    const size_t n = (size_t)n_slots;
+    for (int side = 0; side < 2; side++) {
+        split[side] = check_buffer(n, sizeof(**split), side);
+        status[side] =
+            rw_engine_best_splits(side ? run->engine : run->ref, slots, n_slots, split[side]);
+    }
+    check_status(run, OP_SPLITS, status[0], status[1]);
+    for (size_t i = 0; i < n && status[0] >= 0 && status[1] >= 0; i++) {
+        const struct rw_split *a = &split[0][i], *b = &split[1][i];
+        check_that(run, OP_SPLITS, check_same_split(a, b),
+                   "slot %d of %u documents: feature %u bin %u cut %.9g missing %d gain %.17g, "
+                   "ref has %d:%u %u %.9g %d %.17g",
+                   slots[i], run->node[slots[i]].n, b->column < 0 ? 0 : b->feature, b->bin,
+                   (double)b->cut, b->missing_left, b->gain, a->column, a->feature, a->bin,
+                   (double)a->cut, a->missing_left, a->gain);
+        run->node[slots[i]].best = *a;
+    }
+    check_that(run, OP_SPLITS, check_fences(split[1], n, sizeof(**split)),
+               "splits: written past their end");
+    check_free(split[0]);
+    check_free(split[1]);
+}
