@@ -1,5 +1,5 @@
 #!/bin/sh
-# Command-line tests: run.sh PROGRAM [CASE...]
+# Command-line tests: run_cli.sh PROGRAM [CASE...]
 #
 # A case is cases/NAME.sh, run by sh in an empty folder of its own with lib.sh read and $RANKWOOD set.
 # What it must do stands beside it:
