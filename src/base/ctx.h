@@ -10,7 +10,7 @@ extern "C" {
 
 struct rw_ctx {
     char error[4096];
-    rw_log_fn log; /* NULL: notes and warnings are dropped */
+    rw_log_fn log;  /* NULL: notes and warnings are dropped */
     void *log_user; /* borrowed for the life of the context */
     int n_threads;  /* >= 1, resolved */
 };

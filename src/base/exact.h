@@ -1,5 +1,6 @@
-/* exp, log2 and 2^x of the project's own: plain IEEE operations in a fixed order, so that gcc, clang
- * and nvcc, with contraction off, give the same bits. Not correctly rounded; errors stated. */
+/* exp, log2 and 2^x of the project's own: plain IEEE operations in a fixed order, so that gcc,
+ * clang and nvcc, with contraction off, give the same bits. Not correctly rounded; errors stated.
+ */
 #ifndef RW_BASE_EXACT_H
 #define RW_BASE_EXACT_H
 

@@ -15,18 +15,18 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Forwards a failure. Functions that own something use `RW_TRY_OUT` and clean up at `out:`. */
-#define RW_TRY(call)               \
-    do {                           \
+#define RW_TRY(call)                \
+    do {                            \
         int rw_try_status = (call); \
-        if (rw_try_status < 0)     \
-            return rw_try_status;  \
+        if (rw_try_status < 0)      \
+            return rw_try_status;   \
     } while (0)
 
-#define RW_TRY_OUT(call)      \
-    do {                      \
-        status = (call);      \
-        if (status < 0)       \
-            goto out;         \
+#define RW_TRY_OUT(call) \
+    do {                 \
+        status = (call); \
+        if (status < 0)  \
+            goto out;    \
     } while (0)
 
 #ifdef __cplusplus

@@ -26,11 +26,11 @@ struct booster {
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     struct rw_grower *grower;
-    int32_t *leaf_slot; /* [max leaves] */
+    int32_t *leaf_slot;                    /* [max leaves] */
     double *scores, *gradients, *hessians; /* [n_docs] custom objectives only */
     struct rw_model *model;
     size_t tree_room;
-    int round;       /* last one finished */
+    int round; /* last one finished */
     int n_empty_trees;
 };
 
@@ -100,9 +100,9 @@ static int open_engine(struct booster *b)
                 .absent_missing = p->absent,
                 .min_docs = (uint32_t)p->min_docs,
                 .ignore = b->ignore},
-        .gradient = has_custom_objective(b)                       ? RW_GRADIENT_CUSTOM
+        .gradient = has_custom_objective(b)                   ? RW_GRADIENT_CUSTOM
                     : p->objective == RW_OBJECTIVE_LAMBDARANK ? RW_GRADIENT_LAMBDA
-                                                                  : RW_GRADIENT_RESIDUAL,
+                                                              : RW_GRADIENT_RESIDUAL,
         .lambda = {.sigma = (float)p->sigma,
                    .truncation = rw_params_truncation(p),
                    .norm = p->norm},
@@ -189,8 +189,9 @@ static void explain_no_split(const struct booster *b)
     const struct rw_engine_info *info = &b->engine->info;
     char cause[256];
     if (b->gain && !any_label_pair(b))
-        snprintf(cause, sizeof(cause),
-                 "no query has two documents of different gain (check the labels, or --label-gain)");
+        snprintf(
+            cause, sizeof(cause),
+            "no query has two documents of different gain (check the labels, or --label-gain)");
     else if (2 * (uint64_t)b->params.min_docs > b->set[0]->n_docs)
         snprintf(cause, sizeof(cause),
                  "--min-docs %d is above half of the %u documents (lower --min-docs)",
@@ -337,8 +338,8 @@ static int finish_model(struct booster *b)
 }
 
 int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,
-             const struct rw_dataset *const *valid, int n_valid,
-             const struct rw_train_hooks *hooks, struct rw_model **out)
+             const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
+             struct rw_model **out)
 {
     int status = RW_OK;
     struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1};

@@ -30,7 +30,7 @@ static int name_values(struct rw_watch *watch)
         const int set = k % watch->n_sets; /* 1, 2, ..., 0 */
         for (int m = 0; watches(watch, set) && m < per_set; m++) {
             const int table = m - has_custom(watch);
-            const char *metric = table >= 0 ? watch->metric[table].name
+            const char *metric = table >= 0                  ? watch->metric[table].name
                                  : watch->hooks->metric_name ? watch->hooks->metric_name
                                                              : "custom";
             char text[128];

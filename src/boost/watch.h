@@ -12,23 +12,23 @@ extern "C" {
 #endif
 
 struct rw_watch {
-    struct rw_ctx *ctx;             /* borrowed */
-    const struct rw_params *params; /* borrowed */
+    struct rw_ctx *ctx;                 /* borrowed */
+    const struct rw_params *params;     /* borrowed */
     const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
     struct rw_gain_rule gains;
     struct rw_metric metric[RW_MAX_METRICS];
-    int n_metrics;                  /* of the table's */
+    int n_metrics; /* of the table's */
     int any_uses_gain;
-    int n_sets;                     /* training set and validation sets */
+    int n_sets;                                /* training set and validation sets */
     const struct rw_dataset *set[RW_MAX_SETS]; /* borrowed */
     struct rw_judged judged[RW_MAX_SETS];      /* of the sets that are watched */
-    double *scores;                 /* [most documents of a watched set]; owned */
-    struct rw_metric_value *value;  /* [n_values] this round's; owned */
-    char **name;                    /* [n_values] "valid1 ndcg@10"; owned */
+    double *scores;                            /* [most documents of a watched set]; owned */
+    struct rw_metric_value *value;             /* [n_values] this round's; owned */
+    char **name;                               /* [n_values] "valid1 ndcg@10"; owned */
     int n_values;
-    int stop_value;                 /* which value stops training; -1: none */
+    int stop_value; /* which value stops training; -1: none */
     int lower_is_better;
-    int best_round;                 /* 0: none yet */
+    int best_round; /* 0: none yet */
     double best_value;
     /* every round's values, for the model */
     double *history;

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* One feature's codes. Where one code is so frequent that listing the others takes less memory, only
- * those are listed. */
+/* One feature's codes. Where one code is so frequent that listing the others takes less memory,
+ * only those are listed. */
 struct rw_codes {
     uint32_t n;    /* entries: n_docs when dense */
     uint32_t rest; /* sparse: the code of every document that has no entry */

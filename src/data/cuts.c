@@ -21,8 +21,7 @@ static int sample_init(struct rw_ctx *ctx, struct sample *sample, const struct r
     sample->n = dataset->n_docs;
     if (dataset->n_docs <= RW_CUT_SAMPLE_DOCS)
         return RW_OK;
-    const uint32_t threshold =
-        (uint32_t)(((uint64_t)RW_CUT_SAMPLE_DOCS << 32) / dataset->n_docs);
+    const uint32_t threshold = (uint32_t)(((uint64_t)RW_CUT_SAMPLE_DOCS << 32) / dataset->n_docs);
     RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64)
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
@@ -59,10 +58,10 @@ struct feature_cuts {
 enum { IN_USE, CONSTANT, FEW, IGNORED };
 
 struct scratch {
-    uint32_t *key, *end;    /* [n_sample + 1] */
-    uint32_t bound[1024];   /* keys of the boundaries: values under it go left */
-    uint32_t below[1025];   /* largest key of each interval */
-    uint32_t count[1026];   /* documents of each interval */
+    uint32_t *key, *end;  /* [n_sample + 1] */
+    uint32_t bound[1024]; /* keys of the boundaries: values under it go left */
+    uint32_t below[1025]; /* largest key of each interval */
+    uint32_t count[1026]; /* documents of each interval */
     float cut[1025];
 };
 
@@ -220,10 +219,11 @@ int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missin
 }
 
 static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n_docs,
-                     const struct sample *sample, const struct rw_cut_rule *rule,
-                     struct scratch *s, struct feature_cuts *out)
+                     const struct sample *sample, const struct rw_cut_rule *rule, struct scratch *s,
+                     struct feature_cuts *out)
 {
-    if (column->row && column->n < rule->min_docs) { /* a side is within the documents that have it */
+    if (column->row &&
+        column->n < rule->min_docs) { /* a side is within the documents that have it */
         out->reason = FEW;
         return RW_OK;
     }

@@ -1,8 +1,8 @@
 /* Cut points: where a feature's values may be separated. design.md calls this the cut rule.
  *
  * Over the sampled values of a feature (missing ones left out; what is absent counts as 0 unless it
- * is missing): if at most `bins` are distinct, one boundary between each two neighbours; else at the
- * values of rank floor(k n / bins), k = 1 .. bins-1, both ends of a run of equal values that
+ * is missing): if at most `bins` are distinct, one boundary between each two neighbours; else at
+ * the values of rank floor(k n / bins), k = 1 .. bins-1, both ends of a run of equal values that
  * holds two ranks or more, ties collapsed. An exact pass over all values finds the boundary's true
  * neighbours a < b, and the cut is a float strictly between them, the one nearest the middle.
  * Neighbours with no float between them are never separated. */
@@ -20,17 +20,17 @@ extern "C" {
 enum { RW_CUT_SAMPLE_DOCS = 262144 };
 
 struct rw_cut_rule {
-    int bins;           /* value bins, 2 to 1024 */
-    int absent_missing; /* 1: an absent feature is missing; 0: it is 0 */
-    uint32_t min_docs;  /* a feature that cannot leave this many on both sides takes no column */
+    int bins;              /* value bins, 2 to 1024 */
+    int absent_missing;    /* 1: an absent feature is missing; 0: it is 0 */
+    uint32_t min_docs;     /* a feature that cannot leave this many on both sides takes no column */
     const uint8_t *ignore; /* [RW_MAX_FEATURE + 1] 1: leave the feature out; NULL: none; borrowed */
 };
 
 struct rw_cuts {
-    uint32_t n_features;  /* columns of codes: features that can be split */
-    uint32_t *feature;    /* [n_features] ascending ids; owned */
-    uint64_t *offset;     /* [n_features + 1] into cut; a feature's value bins; owned */
-    float *cut;           /* upper edge of each value bin; the last of a feature is FLT_MAX; owned */
+    uint32_t n_features; /* columns of codes: features that can be split */
+    uint32_t *feature;   /* [n_features] ascending ids; owned */
+    uint64_t *offset;    /* [n_features + 1] into cut; a feature's value bins; owned */
+    float *cut;          /* upper edge of each value bin; the last of a feature is FLT_MAX; owned */
     uint8_t *has_missing; /* [n_features] the training set has a missing value; owned */
     uint32_t n_constant;  /* features left out: one value only */
     uint32_t n_few;       /* features left out: never min_docs on both sides */

@@ -1,9 +1,10 @@
-/* LambdaRank's gradients (Burges, "From RankNet to LambdaRank to LambdaMART", 2010, sections 3 and 7),
- * with the normalisation that LightGBM and XGBoost have, in fixed point.
+/* LambdaRank's gradients (Burges, "From RankNet to LambdaRank to LambdaMART", 2010, sections 3 and
+ * 7), with the normalisation that LightGBM and XGBoost have, in fixed point.
  *
  * A pair's contribution is computed in float from double differences, rounded to a multiple of the
  * query's unit, and summed as integers: the order of pairs cannot matter. The unit is 2^-40, and
- * 2^-40+e for queries so large that a document's sum might pass 2^62 otherwise (rw_lambda_shift). */
+ * 2^-40+e for queries so large that a document's sum might pass 2^62 otherwise (rw_lambda_shift).
+ */
 #ifndef RW_RANK_LAMBDA_H
 #define RW_RANK_LAMBDA_H
 
@@ -65,7 +66,8 @@ RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
 /* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. */
 RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
 {
-    const double sum = ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
+    const double sum =
+        ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
     return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
 }
 

@@ -52,8 +52,8 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         *out = engine;
         return RW_OK;
     }
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown device '%s'; expected auto, cpu, cuda, cuda:N, ref or sim",
-                   device);
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "unknown device '%s'; expected auto, cpu, cuda, cuda:N, ref or sim", device);
 }
 
 void rw_engine_close(struct rw_engine *engine)
@@ -151,8 +151,7 @@ int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits,
     for (int i = 0; i < n; i++) {
         const struct rw_split *s = &splits[i];
         if (!slot_ok(engine, s->slot) || !slot_ok(engine, s->left) || !slot_ok(engine, s->right) ||
-            s->left == s->right || s->column < 0 ||
-            (uint32_t)s->column >= engine->info.n_features)
+            s->left == s->right || s->column < 0 || (uint32_t)s->column >= engine->info.n_features)
             return misuse(engine, "partition of slots or columns out of range");
     }
     return engine->ops->partition(engine, splits, n, sums);

@@ -4,12 +4,12 @@
  * the finished tree; scores only when a custom objective, a host metric or the user asks. Codes,
  * lambdas and histograms never do.
  *
- * To add an engine: (1) fill a `struct rw_engine_ops` in tree/engine_<name>.c (or gpu/), (2) declare
- * its open function here, (3) give it a row in engine.c's table. Arguments are checked once, in
- * engine.c's wrappers; engines may assert.
+ * To add an engine: (1) fill a `struct rw_engine_ops` in tree/engine_<name>.c (or gpu/), (2)
+ * declare its open function here, (3) give it a row in engine.c's table. Arguments are checked
+ * once, in engine.c's wrappers; engines may assert.
  *
- * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot 0
- * is the root. */
+ * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
+ * 0 is the root. */
 #ifndef RW_TREE_ENGINE_H
 #define RW_TREE_ENGINE_H
 
@@ -32,11 +32,11 @@ struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
     enum { RW_GRADIENT_LAMBDA, RW_GRADIENT_RESIDUAL, RW_GRADIENT_CUSTOM } gradient;
     struct rw_lambda_rule lambda;
-    int newton;         /* histograms hold weights too */
-    double split_l2;    /* k, in average documents */
+    int newton;      /* histograms hold weights too */
+    double split_l2; /* k, in average documents */
     uint32_t min_docs;
     double min_weight, min_gain;
-    int bits, nearest;  /* of quantised lambdas */
+    int bits, nearest; /* of quantised lambdas */
     uint64_t seed;
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
@@ -45,31 +45,31 @@ struct rw_engine_rules {
 
 /* What the engine made of the training set, for messages. */
 struct rw_engine_info {
-    uint32_t n_features;  /* with a column of codes */
-    uint64_t n_bins;      /* of all of them */
+    uint32_t n_features;                   /* with a column of codes */
+    uint64_t n_bins;                       /* of all of them */
     uint32_t n_constant, n_few, n_ignored; /* features left out, and why */
-    uint64_t bytes;       /* that the engine holds */
+    uint64_t bytes;                        /* that the engine holds */
 };
 
 /* The start of a tree. */
 struct rw_root {
-    struct rw_sum sum;   /* over the sampled documents */
+    struct rw_sum sum;                    /* over the sampled documents */
     int lambda_exponent, weight_exponent; /* units of the sums: 2^-exponent */
     int lambda_shift, weight_shift;       /* s of quantised lambdas and weights */
-    uint32_t n_features; /* sampled */
+    uint32_t n_features;                  /* sampled */
 };
 
-/* Build the histogram of `smaller`, and derive that of `larger` from the parent's, whose own is gone
- * after that. For the root: parent = -1, smaller = 0, larger = -1. */
+/* Build the histogram of `smaller`, and derive that of `larger` from the parent's, whose own is
+ * gone after that. For the root: parent = -1, smaller = 0, larger = -1. */
 struct rw_sibling {
     int32_t parent, smaller, larger;
 };
 
 struct rw_split {
     int32_t slot;
-    int32_t column;    /* the engine's feature; -1: no split is possible */
-    uint32_t feature;  /* its id in the data */
-    uint32_t bin;      /* codes <= bin go left, missing aside */
+    int32_t column;   /* the engine's feature; -1: no split is possible */
+    uint32_t feature; /* its id in the data */
+    uint32_t bin;     /* codes <= bin go left, missing aside */
     float cut;
     int missing_left;
     double gain;
@@ -82,14 +82,16 @@ struct rw_engine_ops {
     const char *name;
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
-     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept. */
+     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept.
+     */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
     /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
-    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first. */
+    /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first.
+     */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children; sums: [n][2], left and right. */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n, struct rw_sum *sums);
@@ -113,7 +115,7 @@ struct rw_engine {
     struct rw_engine_info info;
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
-    int in_tree; /* begin_tree succeeded */
+    int in_tree;                     /* begin_tree succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
 
@@ -143,7 +145,8 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out);
 int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out);
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out);
 
-/* Shared by engines on the host (tree/engine_host.c): the rule of splits of a tree from its root. */
+/* Shared by engines on the host (tree/engine_host.c): the rule of splits of a tree from its root.
+ */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               int64_t weight_q_sum);
 

@@ -39,9 +39,9 @@ void rw_host_release(struct rw_host *host)
         rw_bins_free(bins);
         rw_host_drop(host, host->set[i].score);
     }
-    void *const owned[] = {host->query_offset, host->label,    host->gain,     host->ideal,
-                           host->weight_doc,   host->discount, host->gradient, host->hessian,
-                           host->lambda,       host->weight,   host->lambda_q, host->weight_q,
+    void *const owned[] = {host->query_offset, host->label,    host->gain,           host->ideal,
+                           host->weight_doc,   host->discount, host->gradient,       host->hessian,
+                           host->lambda,       host->weight,   host->lambda_q,       host->weight_q,
                            host->sampled,      host->order,    host->feature_sampled};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_host_drop(host, owned[i]);
@@ -71,8 +71,8 @@ static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
         }
         rw_bins_count(from, f, count);
         const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        keep[f] = (uint8_t)rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
-                                             rule->min_docs);
+        keep[f] = (uint8_t)rw_cuts_can_split(
+            count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, rule->min_docs);
     }
     info->n_constant = cuts->n_constant;
     info->n_few = info->n_ignored = info->n_features = 0;
@@ -88,8 +88,12 @@ static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
 static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_codes *from,
                       size_t bytes, struct rw_codes *out)
 {
-    const struct { void **out; const void *from; size_t size; } part[2] = {
-        {&out->code, from->code, bytes}, {(void **)&out->row, from->row, sizeof(*from->row)}};
+    const struct {
+        void **out;
+        const void *from;
+        size_t size;
+    } part[2] = {{&out->code, from->code, bytes},
+                 {(void **)&out->row, from->row, sizeof(*from->row)}};
     out->n = from->n;
     out->rest = from->rest;
     for (int i = 0; i < 2; i++) {
@@ -138,7 +142,8 @@ static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, str
                n_bins * sizeof(float));
         cuts->offset[at + 1] = cuts->offset[at] + n_bins;
         cuts->n_features++;
-        RW_TRY_OUT(copy_codes(NULL, ctx, codes, rw_cuts_code_bytes(from->cuts, f), &bins->codes[at]));
+        RW_TRY_OUT(
+            copy_codes(NULL, ctx, codes, rw_cuts_code_bytes(from->cuts, f), &bins->codes[at]));
     }
 out:
     rw_mem_free(keep);
@@ -274,8 +279,8 @@ int rw_host_set_gradients(struct rw_host *host, const double *gradients, const d
 
 /* ---- the start of a tree ---- */
 
-/* Keeps item i iff its random number is under the threshold; if none is kept, the one with the lowest
- * number, the first of equals. */
+/* Keeps item i iff its random number is under the threshold; if none is kept, the one with the
+ * lowest number, the first of equals. */
 static void draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold, uint64_t seed,
                  uint32_t tree, uint32_t stream)
 {
@@ -338,8 +343,9 @@ static void lambda_gradients(struct rw_host *host)
 static int exponent_of(const struct rw_host *host, const double *values)
 {
     double largest = 0.0;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) reduction(max : largest) \
-    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+    reduction(max                                               \
+              : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i] && fabs(values[i]) > largest)
             largest = fabs(values[i]);
@@ -381,8 +387,9 @@ static void real_gradients(struct rw_host *host)
 static int shift_of(const struct rw_host *host, const int64_t *values)
 {
     int64_t largest = 0;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) reduction(max : largest) \
-    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+    reduction(max                                               \
+              : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (!host->sampled[i])
             continue;
@@ -396,13 +403,13 @@ static void quantise(const struct rw_host *host, const int64_t *values, int shif
                      int32_t *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
-    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (host->base.n_docs[0] >= \
+                                                                    PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i])
-            out[i] = rw_quantise(values[i], shift, rules->nearest,
-                                 rules->nearest ? 0
-                                                : rw_random(rules->seed, i, host->tree, stream));
+            out[i] =
+                rw_quantise(values[i], shift, rules->nearest,
+                            rules->nearest ? 0 : rw_random(rules->seed, i, host->tree, stream));
     }
 }
 
@@ -466,8 +473,8 @@ int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
         const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;
         if (!n_bins || cut[bin] != tree->cut[k])
             return rw_fail(host->base.ctx, RW_ERR_UNSUPPORTED,
-                           "split of feature %u at %.9g is none of the engine's",
-                           tree->feature[k], (double)tree->cut[k]);
+                           "split of feature %u at %.9g is none of the engine's", tree->feature[k],
+                           (double)tree->cut[k]);
         nodes[k] = (struct rw_coded_node){.column = f,
                                           .bin = bin,
                                           .missing_code = n_bins,

@@ -1,6 +1,6 @@
 /* State and steps that the engines on the host share: the data of each set, and the start of a tree
- * (samples, lambdas, quantised integers). engine_ref.c adds the plain growing of trees, engine_cpu.c
- * the fast one. */
+ * (samples, lambdas, quantised integers). engine_ref.c adds the plain growing of trees,
+ * engine_cpu.c the fast one. */
 #ifndef RW_TREE_ENGINE_HOST_H
 #define RW_TREE_ENGINE_HOST_H
 
@@ -26,12 +26,12 @@ struct rw_host {
     struct rw_host_set set[RW_MAX_SETS];
     /* the training set */
     uint32_t n_queries;
-    uint32_t *query_offset; /* [n_queries + 1] */
-    float *label;           /* [n_docs] residuals only, else NULL */
-    double *gain;           /* [n_docs] lambdas only, else NULL */
-    double *ideal;          /* [n_queries] ideal DCG of the top `truncation` */
-    double *weight_doc;     /* [n_docs] NULL: all 1 */
-    double *discount;       /* [longest query] */
+    uint32_t *query_offset;     /* [n_queries + 1] */
+    float *label;               /* [n_docs] residuals only, else NULL */
+    double *gain;               /* [n_docs] lambdas only, else NULL */
+    double *ideal;              /* [n_queries] ideal DCG of the top `truncation` */
+    double *weight_doc;         /* [n_docs] NULL: all 1 */
+    double *discount;           /* [longest query] */
     double *gradient, *hessian; /* [n_docs] custom only */
     /* the tree */
     uint32_t tree;
@@ -40,7 +40,7 @@ struct rw_host {
     uint8_t *sampled;             /* [n_docs] */
     uint8_t *feature_sampled;     /* [n_features] */
     /* scratch of one query for each thread */
-    uint32_t *order;   /* [n_threads][longest] */
+    uint32_t *order; /* [n_threads][longest] */
     uint32_t longest;
     struct rw_root root;
 };

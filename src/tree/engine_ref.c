@@ -146,8 +146,8 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
                                                .feature = cuts->feature[f],
                                                .bin = b,
                                                .cut = cut};
-            try_cut(&ref->host.base.split_rule, &left, &right, &missing, parent, 0.0f <= cut,
-                    &best, &candidate);
+            try_cut(&ref->host.base.split_rule, &left, &right, &missing, parent, 0.0f <= cut, &best,
+                    &candidate);
         }
     }
     *out = best;
@@ -171,7 +171,8 @@ static int ref_partition(struct rw_engine *engine, const struct rw_split *splits
         const struct rw_cuts *cuts = cuts_of(ref);
         const struct rw_coded_node node = {.column = (uint32_t)split->column,
                                            .bin = split->bin,
-                                           .missing_code = rw_cuts_n_bins(cuts, (uint32_t)split->column),
+                                           .missing_code =
+                                               rw_cuts_n_bins(cuts, (uint32_t)split->column),
                                            .missing_left = split->missing_left};
         memset(&sums[2 * i], 0, 2 * sizeof(*sums));
         for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {

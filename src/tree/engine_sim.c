@@ -1,7 +1,7 @@
 /* A pretended device: the plain engine behind memory that the host cannot touch.
  *
- * All that the engine keeps lives in a range of its own, poisoned when it is allocated and closed to
- * reading and writing but while an operation runs. A data set is copied, and the copy destroyed
+ * All that the engine keeps lives in a range of its own, poisoned when it is allocated and closed
+ * to reading and writing but while an operation runs. A data set is copied, and the copy destroyed
  * after load; small inputs and outputs pass through poisoned buffers. So a grower that peeks, or an
  * engine that keeps a pointer of the host's, faults here, on a machine without a GPU. */
 #include <sys/mman.h>
@@ -200,8 +200,8 @@ static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t 
                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
 {
     RW_TRY(enter(engine));
-    return leave(engine, rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, weight_q,
-                                                  sampled));
+    return leave(engine,
+                 rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, weight_q, sampled));
 }
 
 static void sim_close(struct rw_engine *engine)
@@ -219,7 +219,8 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
     (void)device;
     RW_TRY(rw_ref_new(ctx, &rw_ref_ops, sizeof(struct sim), out));
     struct sim *sim = sim_of(*out);
-    sim->range = mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    sim->range =
+        mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (sim->range == MAP_FAILED) {
         rw_mem_free(sim);
         *out = NULL;

@@ -16,11 +16,11 @@ struct rw_grower {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_grow_rules rules;
     uint32_t max_slots;
-    struct node *node;          /* [max_slots] */
+    struct node *node; /* [max_slots] */
     int32_t n_nodes;
     int32_t *heap; /* [max_slots] frontier: best gain first, then lower number */
     int32_t n_heap;
-    int32_t *split_node;        /* [max_slots] node of each split, in order */
+    int32_t *split_node; /* [max_slots] node of each split, in order */
     int32_t n_splits;
     /* one batch */
     struct rw_split *batch;     /* [max_slots] */
@@ -144,9 +144,8 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         int wanted[2];
         for (int side = 0; side < 2; side++) {
             struct node *node = &g->node[child[side]];
-            *node = (struct node){.sum = g->sums[2 * i + side],
-                                  .split = {.column = -1},
-                                  .depth = parent->depth + 1};
+            *node = (struct node){
+                .sum = g->sums[2 * i + side], .split = {.column = -1}, .depth = parent->depth + 1};
             wanted[side] = look && may_split(g, node);
             if (wanted[side])
                 g->search[n_search++] = child[side];

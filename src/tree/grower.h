@@ -1,4 +1,5 @@
-/* Grows one tree: the frontier is kept here, the engine does the work. Written once for all engines. */
+/* Grows one tree: the frontier is kept here, the engine does the work. Written once for all
+ * engines. */
 #ifndef RW_TREE_GROWER_H
 #define RW_TREE_GROWER_H
 
@@ -28,8 +29,9 @@ void rw_grower_free(struct rw_grower *grower);
 /* Slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
 
-/* Grows tree number `tree` (of the training, from 0) and makes `out` of it; leaf_slot: [max leaves],
- * written, for rw_engine_add_tree. A tree of one leaf of value 0 means that no split was possible. */
+/* Grows tree number `tree` (of the training, from 0) and makes `out` of it; leaf_slot: [max
+ * leaves], written, for rw_engine_add_tree. A tree of one leaf of value 0 means that no split was
+ * possible. */
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
                    struct rw_tree *out, int32_t *leaf_slot, struct rw_grow_times *times);
 

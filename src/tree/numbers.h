@@ -1,5 +1,5 @@
-/* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains and
- * leaf values (design.md, "The numbers contract"). */
+/* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains
+ * and leaf values (design.md, "The numbers contract"). */
 #ifndef RW_TREE_NUMBERS_H
 #define RW_TREE_NUMBERS_H
 
@@ -32,8 +32,8 @@ RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
     sum->weight_lo += other->weight_lo;
 }
 
-/* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so that
- * the rounding depends on the total only. */
+/* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so
+ * that the rounding depends on the total only. */
 RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
 {
     hi += lo >> 32;
@@ -131,7 +131,8 @@ struct rw_leaf_rule {
     int lambda_exponent, weight_exponent;
 };
 
-/* rate x lambda / (weight + l2 x mean weight), the denominator at least 2^-20 n w; 0 without weight. */
+/* rate x lambda / (weight + l2 x mean weight), the denominator at least 2^-20 n w; 0 without
+ * weight. */
 RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
