@@ -45,6 +45,33 @@ static char *make_cache(int with_bins, size_t *n)
     return scratch_read("c.rwb", n);
 }
 
+static void assert_refused(const char *data, size_t n, const char *error)
+{
+    const char *const path[] = {"bad.rwb"};
+    struct rw_dataset *dataset;
+    scratch_write("bad.rwb", data, n);
+    cr_assert_lt(rw_dataset_read(scratch_ctx, path, 1, &dataset), 0);
+    cr_assert_null(dataset);
+    if (error)
+        cr_assert_str_eq(rw_last_error(scratch_ctx), error);
+}
+
+/* Gives hostile bytes a checksum that is right. */
+static void seal(char *data, size_t n)
+{
+    const uint32_t crc = rw_cache_crc(scratch_ctx, data, n - 4);
+    memcpy(data + n - 4, &crc, 4);
+}
+
+static struct rw_cache_layout layout_of(const char *data, size_t n)
+{
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    memcpy(&header, data, sizeof(header));
+    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
+    return layout;
+}
+
 Test(cache, everything_comes_back)
 {
     scratch_text("a", text);
@@ -69,14 +96,58 @@ Test(cache, everything_comes_back)
         cr_assert_eq(memcmp(c->bins->cuts->cut + c->bins->cuts->offset[f],
                             bins->cuts->cut + bins->cuts->offset[f], n * sizeof(float)),
                      0);
-        cr_assert_eq(memcmp(c->bins->code[f], bins->code[f], 5), 0);
-        cr_assert_eq((uintptr_t)c->bins->code[f] % RW_CACHE_ALIGN, 0);
+        for (uint32_t i = 0; i < 5; i++)
+            cr_assert_eq(rw_bins_code(c->bins, f, i), rw_bins_code(bins, f, i));
+        cr_assert_eq((uintptr_t)c->bins->codes[f].code % RW_CACHE_ALIGN, 0);
     }
     const double weights[] = {1, 2, 3};
     cr_assert_eq(rw_dataset_set_weights(scratch_ctx, c, weights, 3), RW_OK);
     rw_bins_free(bins);
     rw_dataset_free(a);
     rw_dataset_free(c);
+}
+
+/* A feature of few documents: its codes are listed, with their documents. */
+Test(cache, sparse_codes)
+{
+    FILE *file = fopen("a", "w");
+    for (int i = 0; i < 400; i++)
+        fprintf(file, i % 20 ? "%d qid:%d 1:%d\n" : "%d qid:%d 1:%d 9:%d\n", i % 3, i / 10, i, i);
+    fclose(file);
+    struct rw_dataset *a = read_one("a");
+    struct rw_bins *bins = make_bins(a);
+    cr_assert_eq(bins->cuts->n_features, 2);
+    cr_assert_not_null(bins->codes[1].row);
+    cr_assert_eq(rw_cache_write(scratch_ctx, a, bins, "c.rwb"), RW_OK);
+    struct rw_dataset *c = read_one("c.rwb");
+    assert_same_dataset(a, c);
+    cr_assert_not_null(c->bins->codes[1].row);
+    for (uint32_t f = 0; f < 2; f++) {
+        for (uint32_t i = 0; i < 400; i++)
+            cr_assert_eq(rw_bins_code(c->bins, f, i), rw_bins_code(bins, f, i));
+    }
+    rw_dataset_free(c);
+    size_t n;
+    char *data = scratch_read("c.rwb", &n), *bad = malloc(n);
+    const struct rw_cache_layout layout = layout_of(data, n);
+    const char *second = data + layout.offset[RW_CACHE_CODE] + 64 + 448;
+    uint32_t head[2];
+    memcpy(head, second, sizeof(head));
+    cr_assert_eq(head[0], bins->codes[1].n);
+    const struct {
+        size_t at;
+        uint32_t value;
+    } cases[] = {{4, 300}, {64, 400}, {68, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        memcpy(bad, data, n);
+        memcpy(bad + (second - data) + cases[i].at, &cases[i].value, 4);
+        seal(bad, n);
+        assert_refused(bad, n, "'bad.rwb' is damaged: a code or its document is out of range");
+    }
+    free(bad);
+    free(data);
+    rw_bins_free(bins);
+    rw_dataset_free(a);
 }
 
 Test(cache, made_twice_is_the_same)
@@ -87,17 +158,6 @@ Test(cache, made_twice_is_the_same)
     cr_assert_eq(memcmp(one, two, n), 0);
     free(one);
     free(two);
-}
-
-static void assert_refused(const char *data, size_t n, const char *error)
-{
-    const char *const path[] = {"bad.rwb"};
-    struct rw_dataset *dataset;
-    scratch_write("bad.rwb", data, n);
-    cr_assert_lt(rw_dataset_read(scratch_ctx, path, 1, &dataset), 0);
-    cr_assert_null(dataset);
-    if (error)
-        cr_assert_str_eq(rw_last_error(scratch_ctx), error);
 }
 
 Test(cache, every_flipped_bit_is_noticed)
@@ -131,23 +191,19 @@ Test(cache, cut_anywhere)
     free(data);
 }
 
-/* Gives hostile bytes a checksum that is right. */
-static void seal(char *data, size_t n)
-{
-    const uint32_t crc = rw_cache_crc(scratch_ctx, data, n - 4);
-    memcpy(data + n - 4, &crc, 4);
-}
-
 Test(cache, other_versions_are_named)
 {
     size_t n;
     char *data = make_cache(0, &n);
     struct rw_cache_header *header = (void *)data;
-    header->version = 7;
+    char expected[128];
+    snprintf(expected, sizeof(expected),
+             "'bad.rwb' is a cache of version 70; expected version %d\n"
+             "hint: make it again with 'rankwood bin'",
+             RW_CACHE_VERSION);
+    header->version = 70;
     seal(data, n);
-    assert_refused(data, n,
-                   "'bad.rwb' is a cache of version 7; expected version 1\n"
-                   "hint: make it again with 'rankwood bin'");
+    assert_refused(data, n, expected);
     free(data);
 }
 
@@ -173,15 +229,6 @@ Test(cache, hostile_headers)
     }
     free(bad);
     free(data);
-}
-
-static struct rw_cache_layout layout_of(const char *data, size_t n)
-{
-    struct rw_cache_header header;
-    struct rw_cache_layout layout;
-    memcpy(&header, data, sizeof(header));
-    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
-    return layout;
 }
 
 Test(cache, hostile_contents)
@@ -222,7 +269,9 @@ Test(cache, hostile_contents)
         {RW_CACHE_CUT, 0, 4, 0x7fc00000, "cuts do not ascend"},
         {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "cuts do not ascend"},
         {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of cuts is wrong"},
-        {RW_CACHE_CODE, 0, 1, 200, "a code is out of range"},
+        {RW_CACHE_CODE, 0, 4, 1u << 20, "codes are missing"},
+        {RW_CACHE_CODE, 0, 4, 4, "codes are missing"},
+        {RW_CACHE_CODE, 64, 1, 200, "a code or its document is out of range"},
     };
     size_t n;
     char *data = make_cache(1, &n), *bad = malloc(n);

@@ -1,0 +1,115 @@
+/* The cache reader: any bytes give a data set that keeps its promises, or an error. Random bytes
+ * would never pass the checksum, so the input is read twice: as it is, and with a header, size and
+ * checksum that are right, as a hostile file has them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz_input.h"
+#include "io/cache.h"
+
+static void check(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void use_columns(const struct rw_dataset *dataset)
+{
+    float *values = malloc(dataset->n_docs * sizeof(float));
+    check(values != NULL);
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        check(dataset->column[c].feature <= RW_MAX_FEATURE);
+        rw_dataset_feature(dataset, dataset->column[c].feature, 0.0f, values);
+        for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+            check(!isinf(values[doc]));
+    }
+    free(values);
+}
+
+static void use_bins(const struct rw_bins *bins)
+{
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
+        check(n_codes >= 1 && n_codes <= 1025);
+        for (uint32_t doc = 0; doc < bins->n_docs; doc++)
+            check(rw_bins_code(bins, f, doc) < n_codes);
+    }
+}
+
+static void use(const struct rw_dataset *dataset)
+{
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    const uint32_t *offsets = rw_dataset_query_offsets(dataset);
+    char id[24];
+    check(n_docs > 0 && n_queries > 0 && n_queries <= n_docs);
+    check(offsets[0] == 0 && offsets[n_queries] == n_docs);
+    for (uint32_t query = 0; query < n_queries; query++) {
+        check(offsets[query] < offsets[query + 1]);
+        check(rw_dataset_query_id(dataset, query)[0] != 0);
+    }
+    for (uint32_t doc = 0; doc < n_docs; doc++) {
+        check(dataset->label[doc] >= 0 && isfinite(dataset->label[doc]));
+        (void)strlen(rw_dataset_comment(dataset, doc));
+        rw_dataset_doc_id(dataset, doc, id, sizeof(id));
+    }
+    use_columns(dataset);
+    if (dataset->bins)
+        use_bins(dataset->bins);
+}
+
+static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
+{
+    struct rw_reader *reader;
+    struct rw_dataset *piece;
+    uint32_t n_docs = 0;
+    check(rw_reader_open(ctx, &path, 1, &reader) == RW_OK);
+    while (rw_reader_next(ctx, reader, &piece) == RW_OK && piece) {
+        n_docs += piece->n_docs;
+        rw_dataset_free(piece);
+    }
+    rw_reader_close(reader);
+    return n_docs;
+}
+
+static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
+{
+    struct fuzz_file file;
+    struct rw_dataset *dataset;
+    fuzz_file_open(&file, data, size);
+    const char *path = file.path;
+    if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
+        use(dataset);
+        check(read_pieces(ctx, path) == dataset->n_docs);
+        rw_dataset_free(dataset);
+    } else {
+        check(dataset == NULL && rw_last_error(ctx)[0] != 0);
+    }
+    fuzz_file_close(&file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rw_ctx *ctx;
+    struct rw_cache_header header;
+    check(rw_ctx_new(&ctx) == RW_OK);
+    check(rw_ctx_set_threads(ctx, 1) == RW_OK);
+    read_bytes(ctx, data, size);
+    if (size >= sizeof(header) + sizeof(uint32_t)) {
+        uint8_t *sealed = malloc(size);
+        check(sealed != NULL);
+        memcpy(sealed, data, size);
+        memcpy(&header, data, sizeof(header));
+        memcpy(header.magic, RW_CACHE_MAGIC, sizeof(header.magic));
+        header.version = RW_CACHE_VERSION;
+        header.byte_order = RW_CACHE_BYTE_ORDER;
+        header.file_bytes = size;
+        memcpy(sealed, &header, sizeof(header));
+        const uint32_t crc = rw_cache_crc(ctx, sealed, size - sizeof(crc));
+        memcpy(sealed + size - sizeof(crc), &crc, sizeof(crc));
+        read_bytes(ctx, sealed, size);
+        free(sealed);
+    }
+    rw_ctx_free(ctx);
+    return 0;
+}
