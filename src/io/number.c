@@ -356,7 +356,7 @@ int rw_number_write_double(double value, char *buffer)
         double back;
         int clamped;
         rw_number_parse_double(buffer, buffer + length, &back, &clamped);
-        if (back == value || n >= 17)
+        if ((back == value && !clamped) || n >= 17)
             return length;
     }
 }

@@ -228,15 +228,16 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
+/* Documents under which a parallel region costs more than it gains. */
+enum { PARALLEL_DOCS = 2048 };
+
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judged *judged, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query, struct rw_metric_result *out)
 {
     *out = (struct rw_metric_result){.mean = (double)NAN};
     const uint32_t n_queries = judged->n_queries;
-    const int n_threads = (uint32_t)ctx->n_threads < n_queries ? ctx->n_threads
-                          : n_queries                          ? (int)n_queries
-                                                               : 1;
+    const int n_threads = judged->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
     int status = RW_OK;
     struct workspace *space = NULL;
     double *own = NULL, *values = per_query;

@@ -8,7 +8,7 @@
 #include "rank/metric.h"
 
 /* Documents under which a parallel region costs more than it gains. */
-enum { PARALLEL_DOCS = 16384 };
+enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048 };
 
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
 {
@@ -324,7 +324,8 @@ static int draw_samples(struct rw_host *host)
 static void lambda_gradients(struct rw_host *host)
 {
     const double *scores = host->set[0].score;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+    schedule(dynamic, 4) if (host->base.n_docs[0] >= PARALLEL_PAIR_DOCS)
     for (uint32_t q = 0; q < host->n_queries; q++) {
         const uint32_t first = host->query_offset[q];
         const uint32_t n = host->query_offset[q + 1] - first;

@@ -119,7 +119,7 @@ Test(model_text, every_float_and_double_reads_back)
     }
     static const float floats[] = {FLT_MAX, -FLT_MAX, FLT_MIN,     FLT_TRUE_MIN, -FLT_TRUE_MIN,
                                    0.1f,    1e10f,    16777216.0f, 0.3f,         FLT_EPSILON};
-    static const double doubles[] = {1.7e308, -1.7e308, DBL_MIN, DBL_TRUE_MIN,       -DBL_TRUE_MIN,
+    static const double doubles[] = {DBL_MAX, -DBL_MAX, DBL_MIN, DBL_TRUE_MIN,       -DBL_TRUE_MIN,
                                      0.1,     1e22,     1e23,    9007199254740993.0, DBL_EPSILON};
     for (int i = 0; i < 10; i++) {
         model->tree[0].cut[i] = model->tree[0].leaf[i] = floats[i];
