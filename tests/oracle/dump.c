@@ -1,0 +1,216 @@
+/* Trains a few trees and prints what the engine works with, as one JSON object a line: the integers
+ * of every document, the tree, the scores. Real numbers are printed with 17 digits, and so exactly.
+ *
+ *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "rank/dcg.h"
+#include "tree/grower.h"
+
+struct job {
+    struct rw_engine_rules rules;
+    struct rw_grow_rules grow;
+    const char *gain, *weights;
+    uint32_t n_trees;
+    int n_threads;
+};
+
+static int option(struct job *job, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals)
+        return -1;
+    const size_t n = (size_t)(equals - text);
+    const char *value = equals + 1;
+    const double real = strtod(value, NULL);
+#define NAMED(name) (strlen(name) == n && strncmp(text, name, n) == 0)
+    if (NAMED("objective"))
+        job->rules.gradient =
+            strcmp(value, "regression") == 0 ? RW_GRADIENT_RESIDUAL : RW_GRADIENT_LAMBDA;
+    else if (NAMED("split"))
+        job->rules.newton = strcmp(value, "newton") == 0;
+    else if (NAMED("grow"))
+        job->grow.levels = strcmp(value, "levels") == 0;
+    else if (NAMED("absent"))
+        job->rules.cut.absent_missing = strcmp(value, "missing") == 0;
+    else if (NAMED("rounding"))
+        job->rules.nearest = strcmp(value, "nearest") == 0;
+    else if (NAMED("norm"))
+        job->rules.lambda.norm = strcmp(value, "on") == 0;
+    else if (NAMED("gain"))
+        job->gain = value;
+    else if (NAMED("weights"))
+        job->weights = value;
+    else if (NAMED("bins"))
+        job->rules.cut.bins = (int)real;
+    else if (NAMED("bits"))
+        job->rules.bits = (int)real;
+    else if (NAMED("seed"))
+        job->rules.seed = strtoull(value, NULL, 10);
+    else if (NAMED("sigma"))
+        job->rules.lambda.sigma = (float)real;
+    else if (NAMED("truncation"))
+        job->rules.lambda.truncation = (uint32_t)real;
+    else if (NAMED("min-docs"))
+        job->grow.min_docs = (uint32_t)real;
+    else if (NAMED("min-weight"))
+        job->rules.min_weight = real;
+    else if (NAMED("min-gain"))
+        job->rules.min_gain = real;
+    else if (NAMED("split-l2"))
+        job->rules.split_l2 = real;
+    else if (NAMED("sample-queries"))
+        job->rules.query_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("l2"))
+        job->grow.l2 = real;
+    else if (NAMED("rate"))
+        job->grow.rate = real;
+    else if (NAMED("leaves"))
+        job->grow.leaves = (int32_t)real;
+    else if (NAMED("depth"))
+        job->grow.depth = (int32_t)real;
+    else if (NAMED("trees"))
+        job->n_trees = (uint32_t)real;
+    else if (NAMED("threads"))
+        job->n_threads = (int)real;
+    else
+        return -1;
+    return 0;
+}
+
+#define PRINT_ARRAY(name, format, array, n)                \
+    do {                                                   \
+        printf(",\"%s\":[", name);                         \
+        for (size_t at = 0; at < (size_t)(n); at++)        \
+            printf(at ? "," format : format, (array)[at]); \
+        printf("]");                                       \
+    } while (0)
+
+static void print_tree(const struct rw_tree *tree)
+{
+    const int32_t n = tree->n_leaves - 1;
+    PRINT_ARRAY("left", "%d", tree->left, n);
+    PRINT_ARRAY("right", "%d", tree->right, n);
+    PRINT_ARRAY("feature", "%u", tree->feature, n);
+    PRINT_ARRAY("cut", "%.17g", tree->cut, n);
+    PRINT_ARRAY("missing_left", "%d", tree->missing_left, n);
+    PRINT_ARRAY("gain", "%.17g", tree->gain, n);
+    PRINT_ARRAY("leaf", "%.17g", tree->leaf, tree->n_leaves);
+}
+
+struct arrays { /* [n_docs] */
+    int64_t *lambda, *weight;
+    int32_t *lambda_q, *weight_q;
+    uint8_t *sampled;
+    double *scores;
+    int32_t *leaf_slot; /* [max_slots] */
+};
+
+/* One tree: grown, told, added. The integers stay the tree's until the next one begins. */
+static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_grower *grower,
+                    uint32_t t, const struct arrays *a)
+{
+    const uint32_t n = engine->n_docs[0];
+    struct rw_tree tree;
+    struct rw_grow_times times;
+    RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
+    RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
+    int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->weight_q,
+                                            a->sampled);
+    printf("{\"tree\":%u", t);
+    PRINT_ARRAY("scores", "%.17g", a->scores, n);
+    PRINT_ARRAY("lambda", "%lld", (long long *)a->lambda, n);
+    PRINT_ARRAY("weight", "%lld", (long long *)a->weight, n);
+    PRINT_ARRAY("lambda_q", "%d", a->lambda_q, n);
+    if (job->rules.newton)
+        PRINT_ARRAY("weight_q", "%d", a->weight_q, n);
+    PRINT_ARRAY("sampled", "%d", a->sampled, n);
+    print_tree(&tree);
+    printf("}\n");
+    if (status >= 0)
+        status = rw_engine_add_tree(engine, 0, &tree, a->leaf_slot);
+    rw_tree_release(&tree);
+    return status;
+}
+
+static int train(struct rw_ctx *ctx, struct job *job, const char *device,
+                 const struct rw_dataset *data)
+{
+    int status = RW_OK;
+    struct rw_engine *engine = NULL;
+    struct rw_grower *grower = NULL;
+    struct arrays a;
+    memset(&a, 0, sizeof(a));
+    double *gains = NULL;
+    struct rw_gain_rule gain;
+    const uint32_t n = data->n_docs;
+    job->rules.min_docs = job->rules.cut.min_docs = job->grow.min_docs;
+    job->rules.max_slots = rw_grow_max_slots(&job->grow);
+    RW_TRY(rw_gain_rule_init(ctx, &gain, job->gain));
+    RW_TRY_OUT(RW_NEW(ctx, gains, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.lambda, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.weight, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.lambda_q, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.weight_q, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.sampled, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.scores, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
+    if (job->rules.gradient == RW_GRADIENT_LAMBDA)
+        RW_TRY_OUT(rw_gains(ctx, &gain, data->label, n, gains));
+    RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
+    RW_TRY_OUT(
+        rw_engine_load(engine, 0, data, job->rules.gradient == RW_GRADIENT_LAMBDA ? gains : NULL));
+    RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
+    for (uint32_t t = 0; t < job->n_trees; t++)
+        RW_TRY_OUT(one_tree(job, engine, grower, t, &a));
+out:
+    rw_engine_close(engine);
+    rw_grower_free(grower);
+    rw_gain_rule_release(&gain);
+    void *const owned[] = {gains,      a.lambda,  a.weight, a.lambda_q,
+                           a.weight_q, a.sampled, a.scores, a.leaf_slot};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        rw_mem_free(owned[i]);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {.rules = {.cut = {.bins = 255},
+                                .lambda = {.sigma = 1.0f, .truncation = 30, .norm = 1},
+                                .bits = 8,
+                                .seed = 1,
+                                .query_threshold = (uint64_t)1 << 32,
+                                .feature_threshold = (uint64_t)1 << 32},
+                      .grow = {.leaves = 31, .min_docs = 20, .rate = 0.1},
+                      .gain = "exp",
+                      .n_trees = 3,
+                      .n_threads = 2};
+    struct rw_ctx *ctx = NULL;
+    struct rw_dataset *data = NULL;
+    int status = RW_OK;
+    for (int i = 3; i < argc; i++) {
+        if (option(&job, argv[i]) < 0) {
+            fprintf(stderr, "unknown option '%s'\n", argv[i]);
+            return 2;
+        }
+    }
+    if (argc < 3 || rw_ctx_new(&ctx) < 0)
+        return 2;
+    const char *path = argv[2];
+    RW_TRY_OUT(rw_ctx_set_threads(ctx, job.n_threads));
+    RW_TRY_OUT(rw_dataset_read(ctx, &path, 1, &data));
+    if (job.weights)
+        RW_TRY_OUT(rw_dataset_read_weights(ctx, data, job.weights));
+    RW_TRY_OUT(train(ctx, &job, argv[1], data));
+out:
+    if (status < 0)
+        fprintf(stderr, "dump: %s\n", rw_last_error(ctx));
+    rw_dataset_free(data);
+    rw_ctx_free(ctx);
+    return status < 0;
+}

@@ -1,0 +1,524 @@
+"""Training, written a second time, straight from the formulas, apart from the engines.
+
+    python3 oracle.py DUMP [--seed N] [--filter TEXT] [--engine NAME]
+
+DUMP trains trees on a text file and tells the integers it works with. From the same text this
+program computes, in double arithmetic:
+  - every document's lambda and weight (Burges 2010, with the normalisation), compared to 1e-5
+    relative, above a floor for what rounding costs: half a unit of 2^-40 a pair, and, where a
+    document's pairs cancel, 2e-6 of the sum of their magnitudes (pairs are computed in float);
+  - how the lambdas become integers, with random numbers of its own (Philox4x32-10): ==;
+  - from these integers, the tree: every split of every node by a search over the raw values
+    (features have at most 255 of them, so every two neighbours may be separated): ==;
+  - leaves from exact sums of the unrounded integers: 1e-6 relative, and nearly all ==;
+  - scores, by walking the trees over the raw values: ==.
+Standard library only."""
+
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
+
+
+def to_float(x):
+    return struct.unpack('<f', struct.pack('<f', x))[0]
+
+
+# ---- data ----
+
+
+def make_data(rng, path, n_queries, longest, absent_is_missing):
+    """LETOR text; labels 0 to 4; at most 255 distinct values a feature."""
+    few = [rng.randrange(-50, 50) / 8 for _ in range(7)]
+    many = sorted({round(rng.uniform(-3, 3), 2) for _ in range(230)})
+    with open(path, 'w') as out:
+        for q in range(n_queries):
+            n = rng.choice([1, 2, 3]) if rng.random() < 0.1 else rng.randrange(4, longest + 1)
+            same = rng.random() < 0.05
+            for _ in range(n):
+                label = 1 if same else rng.choice([0, 0, 0, 1, 1, 2, 3, 4])
+                parts = [str(label), 'qid:q%d' % q]
+
+                def put(feature, value):
+                    if value is not None:
+                        parts.append('%d:%s' % (feature, value))
+                put(1, rng.choice(many))
+                put(2, rng.choice(few))
+                put(3, 'NaN' if rng.random() < 0.3 else round(label + rng.uniform(-2, 2), 1))
+                put(5, 1 if rng.random() < 0.1 + 0.15 * label else 0)
+                put(8, rng.choice([None, None, None, 1.5, -1.5, 2, label]))
+                put(9, 4.25)                                          # constant
+                put(11, rng.choice(['3.4028234e38', '-3.4028234e38', '1e-42', '-1e-42', 0, label]))
+                put(12, None if rng.random() < 0.6 else rng.choice(['NaN', label, -1, 7]))
+                put(13, rng.choice(['1', '1.0000001', '1.0000002', '1.0000004']))
+                put(40, rng.choice(few) if rng.random() < 0.5 else rng.choice([1, 2, 3]))
+                put(41, parts[3].split(':')[1])                       # twins: ties between features
+                put(60, 'NaN' if label > 1 and rng.random() < 0.8 else rng.randrange(5))
+                out.write(' '.join(parts) + '\n')
+
+
+class Data:
+    def __init__(self, path, absent_is_missing):
+        self.label, self.query, self.doc, ids = [], [], [], []
+        for line in open(path):
+            words = line.split()
+            self.label.append(float(words[0]))
+            if not ids or ids[-1] != words[1]:
+                ids.append(words[1])
+                self.query.append([])
+            self.query[-1].append(len(self.label) - 1)
+            self.doc.append({int(f): to_float(float(v)) for f, v in
+                             (w.split(':') for w in words[2:])})
+        self.features = sorted({f for doc in self.doc for f in doc})
+        self.n = len(self.label)
+        # value[f][doc]: None is missing
+        self.value = {}
+        for f in self.features:
+            column = []
+            for doc in self.doc:
+                v = doc.get(f, None if absent_is_missing else 0.0)
+                column.append(None if v is None or v != v else v)
+            self.value[f] = column
+        # the values that can be told apart, and the cut after each
+        self.cut = {}
+        for f in self.features:
+            distinct = sorted({v for v in self.value[f] if v is not None})
+            assert len(distinct) <= 255
+            cuts, group = [], 0
+            for a, b in zip(distinct, distinct[1:]):
+                cut = cut_between(a, b)
+                if cut is not None:
+                    cuts.append((a, cut))
+            if distinct:
+                cuts.append((distinct[-1], FLT_MAX))
+            self.cut[f] = cuts
+
+
+def key(x):
+    """Floats as integers, in order; -0 is 0."""
+    bits = struct.unpack('<i', struct.pack('<f', x))[0]
+    return bits if bits >= 0 else -(bits & 0x7fffffff)
+
+
+def of_key(k):
+    return struct.unpack('<f', struct.pack('<i', k))[0] if k >= 0 else -of_key(-k)
+
+
+def cut_between(a, b):
+    """The float strictly between that is nearest the middle."""
+    if key(b) - key(a) < 2:
+        return None
+    middle = to_float((a + b) / 2)
+    return min(max(middle, of_key(key(a) + 1)), of_key(key(b) - 1)) + 0.0
+
+
+# ---- random numbers ----
+
+
+def philox(counter, key0, key1):
+    c = list(counter)
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(b >> 32) ^ c[1] ^ key0, b & 0xffffffff, (a >> 32) ^ c[3] ^ key1, a & 0xffffffff]
+        key0, key1 = (key0 + 0x9E3779B9) & 0xffffffff, (key1 + 0xBB67AE85) & 0xffffffff
+    return c
+
+
+def draw(seed, item, tree, stream):
+    return philox([item & 0xffffffff, item >> 32, tree, stream], seed & 0xffffffff, seed >> 32)[0]
+
+
+# ---- lambdas ----
+
+
+def query_lambdas(opt, gain, score, weight):
+    """Lambdas, weights and the floors of their comparison, of one query."""
+    n = len(gain)
+    zero = [0.0] * n
+    top = opt['truncation'] or n
+    discount = [1 / math.log2(2 + r) for r in range(n)]
+    ideal = sum(g * d for g, d in zip(sorted(gain, reverse=True)[:top], discount))
+    if ideal == 0:
+        return zero, zero, zero, zero
+    order = sorted(range(n), key=lambda i: (-score[i], i))
+    spread = score[order[0]] != score[order[-1]]
+    sigma, norm = opt['sigma'], opt['norm'] == 'on'
+    lam, w, size_lam, size_w = zero[:], zero[:], zero[:], zero[:]
+    n_pairs, total = [0] * n, 0.0
+    for r in range(min(top, n)):
+        for t in range(r + 1, n):
+            i, j = order[r], order[t]
+            if gain[i] == gain[j]:
+                continue
+            if gain[i] < gain[j]:
+                i, j = j, i
+            delta = (gain[i] - gain[j]) * (discount[r] - discount[t]) / ideal
+            x = score[i] - score[j]
+            if norm and spread:
+                delta /= 0.01 + abs(x)
+            rho = 1 / (1 + math.exp(sigma * x))
+            contribution = sigma * rho * delta
+            curvature = sigma * sigma * rho * (1 - rho) * delta
+            lam[i] += contribution
+            lam[j] -= contribution
+            total += contribution
+            for k in (i, j):
+                w[k] += curvature
+                size_lam[k] += contribution
+                size_w[k] += curvature
+                n_pairs[k] += 1
+    s = 2 * total
+    factor = math.log2(1 + s) / s if norm and s > 0 else 1.0
+    unit = 2.0 ** -41
+    for k in range(n):
+        by = factor * weight[k]
+        floor = (n_pairs[k] * by + 1) * unit
+        size_lam[k] = floor + 2e-6 * by * size_lam[k]
+        size_w[k] = floor
+        lam[k] *= by
+        w[k] *= by
+    return lam, w, size_lam, size_w
+
+
+def check_gradients(opt, data, weights, out, fail):
+    """Every sampled document's unrounded lambda and weight."""
+    strict = 0
+    for docs in data.query:
+        if not out['sampled'][docs[0]]:
+            continue
+        gain = [2 ** data.label[d] - 1 if opt['gain'] == 'exp' else data.label[d] for d in docs]
+        expected = query_lambdas(opt, gain, [out['scores'][d] for d in docs],
+                                 [weights[d] for d in docs])
+        for k, d in enumerate(docs):
+            for what, v, floor in (('lambda', expected[0][k], expected[2][k]),
+                                   ('weight', expected[1][k], expected[3][k])):
+                got = out[what][d] * 2.0 ** -40
+                if abs(got - v) > 1e-5 * abs(v) + floor:
+                    fail('%s of document %d: %.12g, expected %.12g' % (what, d, got, v))
+                strict += abs(got - v) <= 1e-5 * abs(v)
+    return strict
+
+
+def check_residuals(opt, data, weights, out, fail):
+    """Residuals at a power-of-two scale; returns the exponents."""
+    exponents = []
+    for what, real in (('lambda', [(data.label[d] - out['scores'][d]) * weights[d]
+                                   for d in range(data.n)]), ('weight', weights)):
+        largest = max([abs(real[d]) for d in range(data.n) if out['sampled'][d]])
+        exponent = 60 - (math.frexp(largest)[1] - 1) if largest else 40
+        exponents.append(exponent)
+        for d in range(data.n):
+            if out['sampled'][d] and abs(out[what][d] - real[d] * 2.0 ** exponent) > 0.5:
+                fail('%s of document %d: %d, expected %.1f' %
+                     (what, d, out[what][d], real[d] * 2.0 ** exponent))
+    return exponents
+
+
+def check_quantised(opt, out, fail, what, stream):
+    """Returns the shift."""
+    values, sampled = out[what], out['sampled']
+    most = 2 ** (opt['bits'] - 1) - 2
+    largest = max(abs(v) for v, s in zip(values, sampled) if s)
+    shift = 0
+    while largest >> shift > most:
+        shift += 1
+    for d, v in enumerate(values):
+        if not sampled[d]:
+            continue
+        if shift == 0:
+            r = 0
+        elif opt['rounding'] == 'nearest':
+            r = 1 << (shift - 1)
+        else:
+            r = draw(opt['seed'], d, out['tree'], stream)
+            r = r << (shift - 32) if shift > 32 else r % (1 << shift)
+        if (v + r) >> shift != out[what + '_q'][d]:
+            fail('quantised %s of document %d: %d, expected %d' %
+                 (what, d, out[what + '_q'][d], (v + r) >> shift))
+    return shift
+
+
+def check_sample(opt, data, out, fail):
+    threshold = int(math.floor(opt['sample-queries'] * 2 ** 32 + 0.5))
+    numbers = [draw(opt['seed'], q, out['tree'], 2) for q in range(len(data.query))]
+    kept = [r < threshold for r in numbers]
+    if not any(kept):
+        kept[numbers.index(min(numbers))] = True
+    for q, docs in enumerate(data.query):
+        for d in docs:
+            if bool(out['sampled'][d]) != kept[q]:
+                fail('sample: document %d' % d)
+
+
+# ---- trees ----
+
+
+class Node:
+    def __init__(self, docs, depth):
+        self.docs, self.depth, self.split = docs, depth, None
+
+
+class Search:
+    """Best splits by the integers, over raw values."""
+
+    def __init__(self, opt, data, out, shifts, exponents):
+        self.opt, self.data, self.out = opt, data, out
+        self.newton = opt['split'] == 'newton'
+        docs = [d for d in range(data.n) if out['sampled'][d]]
+        unit = shifts[0] - exponents[0]
+        self.weight_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
+        self.scale = 2.0 ** (2 * unit) / self.weight_unit
+        self.k = opt['split-l2']
+        if self.newton:
+            self.k *= sum(out['weight_q'][d] for d in docs) / len(docs)
+
+    def sums(self, docs):
+        q, w = self.out['lambda_q'], self.out.get('weight_q')
+        return (len(docs), sum(w[d] for d in docs) if self.newton else 0, sum(q[d] for d in docs))
+
+    def side(self, s):
+        q = float(s[2])
+        return q * q / (float(s[1] if self.newton else s[0]) + self.k)
+
+    def allowed(self, s):
+        if s[0] < self.opt['min-docs']:
+            return False
+        return not self.newton or (s[1] > 0 and
+                                   s[1] * self.weight_unit >= self.opt['min-weight'])
+
+    def best(self, docs):
+        """(gain, feature, cut, missing_left, left documents), or None."""
+        best = None
+        whole = self.sums(docs)
+        for f in self.data.features:
+            column = self.data.value[f]
+            by_value = {}
+            for d in docs:
+                by_value.setdefault(column[d], []).append(d)
+            missing = by_value.pop(None, [])
+            missing_sums = self.sums(missing)
+            values = sorted(by_value)
+            at, left = 0, (0, 0, 0)
+            for highest, cut in self.data.cut[f]:
+                while at < len(values) and values[at] <= highest:
+                    s = self.sums(by_value[values[at]])
+                    left = tuple(a + b for a, b in zip(left, s))
+                    at += 1
+                for missing_left in (1, 0):
+                    if not missing and missing_left != (0.0 <= cut):
+                        continue
+                    l = left
+                    if missing_left:
+                        l = tuple(a + b for a, b in zip(l, missing_sums))
+                    r = tuple(a - b for a, b in zip(whole, l))
+                    if l[0] == 0 or r[0] == 0 or not self.allowed(l) or not self.allowed(r):
+                        continue
+                    gain = (self.side(l) + self.side(r) - self.side(whole)) * self.scale
+                    if gain > self.opt['min-gain'] and (best is None or gain > best[0]):
+                        best = (gain, f, cut, missing_left)
+        if best is None:
+            return None
+        column = self.data.value[best[1]]
+        goes_left = [d for d in docs if (best[3] if column[d] is None else column[d] <= best[2])]
+        return best + (goes_left,)
+
+
+def grow(opt, search):
+    """Nodes in the order of their numbers, and the numbers of those split, in order."""
+    nodes = [Node([d for d in range(search.data.n) if search.out['sampled'][d]], 0)]
+    splits = []
+
+    def look(node):
+        if len(node.docs) >= 2 * opt['min-docs'] and not 0 < opt['depth'] <= node.depth:
+            node.split = search.best(node.docs)
+
+    def split(i):
+        node = nodes[i]
+        splits.append(i)
+        inside = set(node.split[4])
+        node.child = (len(nodes), len(nodes) + 1)
+        for docs in (node.split[4], [d for d in node.docs if d not in inside]):
+            nodes.append(Node(docs, node.depth + 1))
+            look(nodes[-1])
+
+    look(nodes[0])
+    if opt['grow'] == 'levels':
+        level = [0]
+        while level:
+            first = len(nodes)
+            for i in level:
+                if nodes[i].split:
+                    split(i)
+            level = range(first, len(nodes))
+    else:
+        while len(splits) + 1 < opt['leaves']:
+            open_nodes = [i for i, node in enumerate(nodes) if node.split and i not in splits]
+            if not open_nodes:
+                break
+            split(min(open_nodes, key=lambda i: (-nodes[i].split[0], i)))
+    return nodes, splits
+
+
+def check_tree(opt, data, out, shifts, exponents, fail):
+    """Returns (splits, leaves, leaves that are == as floats)."""
+    search = Search(opt, data, out, shifts, exponents)
+    nodes, splits = grow(opt, search)
+    if len(splits) != len(out['feature']):
+        fail('%d splits, expected %d' % (len(out['feature']), len(splits)))
+        return 0, 0, 0
+    leaves = [i for i in range(len(nodes)) if i not in splits]
+    number = {i: k for k, i in enumerate(splits)}
+    number.update({i: -1 - k for k, i in enumerate(leaves)})
+    for k, i in enumerate(splits):
+        gain, feature, cut, missing_left, _ = nodes[i].split
+        expected = (feature, cut, missing_left, gain) + tuple(number[c] for c in nodes[i].child)
+        got = (out['feature'][k], out['cut'][k], out['missing_left'][k], out['gain'][k],
+               out['left'][k], out['right'][k])
+        if got != expected:
+            fail('split %d is %r, expected %r' % (k, got, expected))
+    # leaves, from exact sums
+    unit_l, unit_w = 2.0 ** -exponents[0], 2.0 ** -exponents[1]
+    root = nodes[0].docs
+    mean = sum(out['weight'][d] for d in root) * unit_w / len(root)
+    same = 0
+    for k, i in enumerate(leaves):
+        docs = nodes[i].docs
+        lam = sum(out['lambda'][d] for d in docs) * unit_l
+        weight = sum(out['weight'][d] for d in docs) * unit_w
+        value = 0.0
+        if weight > 0 and splits:
+            value = opt['rate'] * lam / max(weight + opt['l2'] * mean,
+                                            2.0 ** -20 * len(docs) * mean)
+        if abs(out['leaf'][k] - value) > 1e-6 * abs(value) + 1e-44:
+            fail('leaf %d is %.9g, expected %.9g' % (k, out['leaf'][k], value))
+        same += out['leaf'][k] == to_float(value)
+    return len(splits), len(leaves), same
+
+
+def walk(data, out, d):
+    at = 0 if out['feature'] else -1
+    while at >= 0:
+        v = data.value[out['feature'][at]][d]
+        left = out['missing_left'][at] if v is None else v <= out['cut'][at]
+        at = out['left'][at] if left else out['right'][at]
+    return out['leaf'][-1 - at]
+
+
+# ---- cases ----
+
+DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absent': 'zero',
+            'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
+            'seed': 1, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
+            'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'l2': 0.0, 'rate': 0.1,
+            'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
+
+CASES = [
+    ('mart', {}),
+    ('newton', {'split': 'newton', 'l2': 1.0}),
+    ('mart-levels', {'grow': 'levels', 'depth': 3}),
+    ('newton-levels', {'split': 'newton', 'grow': 'levels', 'depth': 4, 'min-docs': 1}),
+    ('mart-min-docs-1', {'min-docs': 1, 'leaves': 40, 'absent': 'missing', 'trees': 2}),
+    ('newton-min-docs-1', {'split': 'newton', 'min-docs': 1, 'leaves': 40, 'rate': 1.0}),
+    ('mart-depth', {'depth': 2, 'leaves': 31, 'bits': 4, 'l2': 100.0}),
+    ('newton-min-weight', {'split': 'newton', 'min-weight': 3.0, 'min-docs': 1, 'bits': 16}),
+    ('mart-min-gain', {'min-gain': 0.6, 'leaves': 31, 'bits': 12, 'rounding': 'nearest'}),
+    ('mart-split-l2', {'split-l2': 30.0, 'min-docs': 2}),
+    ('newton-split-l2', {'split': 'newton', 'split-l2': 30.0, 'min-docs': 2, 'absent': 'missing'}),
+    ('truncation-1', {'truncation': 1, 'rate': 1.0}),
+    ('truncation-3', {'truncation': 3, 'split': 'newton', 'rate': 1.0, 'gain': 'linear'}),
+    ('no-norm', {'norm': 'off', 'truncation': 0, 'rate': 1.0, 'l2': 10.0}),
+    ('sigma', {'sigma': 2.5, 'rate': 1.0, 'split': 'newton'}),
+    ('sigma-no-norm', {'sigma': 0.5, 'norm': 'off', 'rounding': 'nearest'}),
+    ('weights', {'weights': 'doc', 'split': 'newton', 'l2': 2.0}),
+    ('weights-query', {'weights': 'query', 'truncation': 5}),
+    ('sample', {'sample-queries': 0.5, 'seed': 12345678901234567890, 'split': 'newton'}),
+    ('sample-one', {'sample-queries': 0.0, 'min-docs': 1, 'trees': 2}),
+    ('regression', {'objective': 'regression', 'rate': 0.5}),
+    ('regression-newton', {'objective': 'regression', 'split': 'newton', 'weights': 'doc',
+                           'l2': 5.0, 'sample-queries': 0.7}),
+]
+
+
+def run_case(dump, engine, name, changes, seed):
+    opt = dict(DEFAULTS, **changes)
+    rng = random.Random('%s %d' % (name, seed))
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'data.txt')
+        make_data(rng, path, 25, 28, opt['absent'] == 'missing')
+        data = Data(path, opt['absent'] == 'missing')
+        weights = [1.0] * data.n
+        kind = opt.pop('weights', None)
+        args = [dump, engine, path] + ['%s=%s' % item for item in opt.items()]
+        if kind:
+            given = [rng.choice([0.0, 0.5, 1.0, 2.75, 10.0])
+                     for _ in range(data.n if kind == 'doc' else len(data.query))]
+            weights = given if kind == 'doc' else [given[q] for q, docs in enumerate(data.query)
+                                                   for _ in docs]
+            weight_path = os.path.join(folder, 'weights.txt')
+            with open(weight_path, 'w') as out:
+                out.write(''.join('%r\n' % w for w in given))
+            args.append('weights=' + weight_path)
+        text = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout.decode()
+    score = [0.0] * data.n
+    n = [0] * 5
+    for line in text.splitlines():
+        out = json.loads(line)
+
+        def fail(message):
+            failures.append('tree %d: %s' % (out['tree'], message))
+        if out['scores'] != score:
+            fail('scores differ')
+        check_sample(opt, data, out, fail)
+        exponents = [40, 40]
+        if opt['objective'] == 'lambdarank':
+            n[0] += check_gradients(opt, data, weights, out, fail)
+            n[1] += 2 * sum(out['sampled'])
+        else:
+            exponents = check_residuals(opt, data, weights, out, fail)
+        shifts = [check_quantised(opt, out, fail, 'lambda', 0), 0]
+        if opt['split'] == 'newton':
+            shifts[1] = check_quantised(opt, out, fail, 'weight', 1)
+        for k, v in enumerate(check_tree(opt, data, out, shifts, exponents, fail)):
+            n[2 + k] += v
+        score = [s + walk(data, out, d) for d, s in enumerate(score)]
+    if n[4] < 0.95 * n[3]:
+        failures.append('only %d of %d leaves are equal as floats' % (n[4], n[3]))
+    return n, failures
+
+
+def main():
+    args = sys.argv[1:]
+    option = {'--seed': '1', '--filter': '', '--engine': ''}
+    while len(args) > 2 and args[-2] in option:
+        option[args[-2]] = args[-1]
+        args = args[:-2]
+    if len(args) != 1:
+        sys.exit('usage: oracle.py DUMP [--seed N] [--filter TEXT] [--engine NAME]')
+    assert philox([0] * 4, 0, 0) == [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]
+    print('seed', option['--seed'])
+    passed = failed = 0
+    for k, (name, changes) in enumerate(CASES):
+        if option['--filter'] not in name:
+            continue
+        for engine in [option['--engine']] if option['--engine'] else (['cpu', 'ref'] if k < 4
+                                                                      else ['cpu']):
+            n, failures = run_case(args[0], engine, name, changes, int(option['--seed']))
+            passed, failed = passed + (not failures), failed + bool(failures)
+            print('%s %s/%s: %d splits, %d of %d leaves equal as floats, %d of %d lambdas and '
+                  'weights within 1e-5 without a floor' %
+                  ('not ok' if failures else 'ok', name, engine, n[2], n[4], n[3], n[0], n[1]))
+            for text in failures[:5]:
+                print('  ' + text)
+    print('%d passed, %d failed, 0 skipped' % (passed, failed))
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    main()
