@@ -11,7 +11,7 @@ export UBSAN_OPTIONS="$UBSAN_OPTIONS:log_path=$dir/ubsan"
 status=$?
 if [ -n "$(ls -A "$dir")" ]; then
     echo "not ok - the sanitizers found something"
-    cat "$dir"/* | sed 's/^/# /'
+    cat "$dir"/* >&2
     exit 1
 fi
 exit "$status"
