@@ -1,0 +1,155 @@
+/* rw_number_parse beside strtof, over random and adversarial decimals; the answers must be the same
+ * bits but for what the reader does on purpose: no -0, and the largest float for what is beyond.
+ *
+ *   number_check [COUNT [SEED]]        COUNT: 1000000 unless given */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "io/format.h"
+
+enum { TEXT_BYTES = 256 };
+
+struct source {
+    uint64_t seed, n; /* numbers drawn so far */
+};
+
+static uint32_t draw(struct source *source)
+{
+    return rw_random(source->seed, source->n++, 0, RW_STREAM_SYNTH);
+}
+
+static uint32_t below(struct source *source, uint32_t n)
+{
+    return (uint32_t)((uint64_t)draw(source) * n >> 32);
+}
+
+static void random_digits(struct source *source, char *to, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = (char)('0' + below(source, 10));
+    to[n] = 0;
+}
+
+/* Digits with a point somewhere and, at times, an exponent. */
+static void random_decimal(struct source *source, char *text)
+{
+    char digits[64];
+    const int n = 1 + (int)below(source, below(source, 4) ? 12 : 40);
+    const int point = (int)below(source, (uint32_t)n + 1);
+    random_digits(source, digits, n);
+    char *to = text;
+    if (below(source, 4) == 0)
+        *to++ = '-';
+    to += sprintf(to, "%.*s.%s", point, digits, digits + point);
+    if (below(source, 2))
+        sprintf(to, "e%d", (int)below(source, 110) - 55);
+}
+
+static float random_float(struct source *source)
+{
+    float value;
+    do
+        value = rw_float_of_bits(draw(source) & 0x7fffffff);
+    while (!isfinite(value));
+    return value;
+}
+
+/* A float as printed with so many digits. */
+static void printed_float(struct source *source, char *text)
+{
+    sprintf(text, "%.*e", (int)below(source, 20), (double)random_float(source));
+}
+
+/* The middle of two neighbouring floats, whole or cut, or a hair beside it: where rounding decides.
+ */
+static void near_middle(struct source *source, char *text)
+{
+    const float low = random_float(source);
+    const double middle = ((double)low + (double)nextafterf(low, INFINITY)) / 2;
+    const int n_digits = below(source, 3) ? 8 + (int)below(source, 30) : 120;
+    sprintf(text, "%.*e", n_digits, isinf(middle) ? 3.4028235677973366e38 : middle);
+    char *e = strchr(text, 'e');
+    char exponent[16];
+    snprintf(exponent, sizeof(exponent), "%s", e);
+    switch (below(source, 4)) {
+    case 0: /* a little more */
+        sprintf(e, "%s1%s", below(source, 2) ? "" : "000000000000000000000000000", exponent);
+        break;
+    case 1: { /* a little less: a digit from the last nonzero one */
+        char *last = e - 1;
+        while (last > text + 1 && *last == '0')
+            last--;
+        if (*last > '0' && *last <= '9')
+            --*last;
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/* Whole numbers of 24 to 64 bits with their middles, and the same times a power of ten. */
+static void wide_integer(struct source *source, char *text)
+{
+    const uint64_t base = ((uint64_t)(draw(source) >> 8) | 1u << 23) << below(source, 41);
+    const uint64_t half = base & (~base + 1);
+    const uint64_t near = base + (below(source, 2) ? half / 2 : 0) + below(source, 3) - 1;
+    const int n = sprintf(text, "%" PRIu64, near);
+    if (below(source, 3) == 0)
+        sprintf(text + n, "e%d", (int)below(source, 60) - 45);
+}
+
+/* The smallest and the largest floats. */
+static void near_ends(struct source *source, char *text)
+{
+    if (below(source, 2))
+        sprintf(text, "%.*e", (int)below(source, 40),
+                (double)rw_float_of_bits(1 + below(source, 64)) * (below(source, 2) ? 1 : 0.5));
+    else
+        sprintf(text, "%.*e", 6 + (int)below(source, 30),
+                3.4028234663852886e38 * (1 + ((int)below(source, 41) - 20) * 1e-8));
+}
+
+static void (*const kinds[])(struct source *, char *) = {
+    random_decimal, printed_float, near_middle, wide_integer, near_ends,
+};
+
+static int same(const char *text)
+{
+    float value = NAN;
+    int clamped = -1;
+    const char *const end = text + strlen(text);
+    const char *const read_to = rw_number_parse(text, end, &value, &clamped);
+    float expected = strtof(text, NULL); /* no setlocale: the C locale */
+    const int beyond = isinf(expected) != 0;
+    if (beyond)
+        expected = expected < 0 ? -FLT_MAX : FLT_MAX;
+    if (read_to == end && clamped == beyond &&
+        rw_bits_of_float(value) == rw_bits_of_float(expected == 0 ? 0.0f : expected))
+        return 1;
+    fprintf(stderr, "'%s': %a, clamped %d; strtof %a\n", text, (double)value, clamped,
+            (double)expected);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const long count = argc > 1 ? atol(argv[1]) : 1000000;
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    struct source source = {seed, 0};
+    const uint32_t n_kinds = sizeof(kinds) / sizeof(*kinds);
+    char text[TEXT_BYTES];
+    long n_bad = 0;
+    for (long i = 0; i < count && n_bad < 20; i++) {
+        kinds[(uint32_t)(i % n_kinds)](&source, text);
+        n_bad += !same(text);
+    }
+    printf("%s number_check: %ld decimals, seed %" PRIu64 "\n", n_bad ? "not ok" : "ok", count,
+           seed);
+    return n_bad != 0;
+}
