@@ -23,7 +23,7 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
 {
     memset(lambda, 0, n * sizeof(*lambda));
     memset(weight, 0, n * sizeof(*weight));
-    if (!(ideal > 0.0))
+    if (!((float)ideal > 0.0f)) /* pairs are computed in float */
         return;
     const int e = rw_lambda_shift(n, rule);
     const float scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - e);
@@ -46,6 +46,8 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
             sum_hi += pair.lambda >> 32;
             sum_lo += pair.lambda & 0xffffffff;
         }
+        sum_hi += sum_lo >> 32; /* 2^31 low words would overflow */
+        sum_lo &= 0xffffffff;
     }
     const double factor = (rule->norm ? rw_lambda_norm(sum_hi, sum_lo, e) : 1.0) * rw_pow2(e);
     for (uint32_t i = 0; i < n; i++) {

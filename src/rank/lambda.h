@@ -63,9 +63,12 @@ RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
     return e;
 }
 
-/* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. */
+/* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. The words are
+ * made canonical first, so that the rounding depends on the total only. */
 RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
 {
+    hi += lo >> 32;
+    lo &= 0xffffffff;
     const double sum =
         ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
     return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;

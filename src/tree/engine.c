@@ -97,13 +97,17 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                            "number, 0 or more",
                            i, hessians[i]);
     }
-    return engine->ops->set_gradients(engine, gradients, hessians);
+    RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
+    engine->has_gradients = 1;
+    return RW_OK;
 }
 
 int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     if (engine->n_sets == 0)
         return misuse(engine, "no training set is loaded");
+    if (engine->rules.gradient == RW_GRADIENT_CUSTOM && !engine->has_gradients)
+        return misuse(engine, "a tree before any gradients");
     engine->in_tree = 0;
     RW_TRY(engine->ops->begin_tree(engine, tree, out));
     engine->in_tree = 1;
@@ -162,6 +166,8 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
 {
     if (set < 0 || set >= engine->n_sets)
         return misuse(engine, "no such set");
+    if (tree->n_leaves < 1 || (uint32_t)tree->n_leaves > engine->rules.max_slots)
+        return misuse(engine, "a tree of too many leaves");
     return engine->ops->add_tree(engine, set, tree, leaf_slot);
 }
 

@@ -85,7 +85,8 @@ struct rw_engine_ops {
      * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept.
      */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
-    /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. */
+    /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. They hold
+     * until they are set again; the documents' weights multiply them. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
@@ -116,6 +117,7 @@ struct rw_engine {
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
     int in_tree;                     /* begin_tree succeeded */
+    int has_gradients;               /* set_gradients succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
 

@@ -185,14 +185,17 @@ static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dat
 /* Codes move into the engine's own memory, if it has its own. */
 static int move_codes(struct rw_host *host, struct rw_bins *bins)
 {
+    int status = RW_OK;
     for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
         struct rw_codes moved = {0};
-        RW_TRY(copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved));
+        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
+            status = copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f),
+                                &moved);
         rw_mem_free(bins->codes[f].row);
         rw_mem_free(bins->codes[f].code);
         bins->codes[f] = moved;
     }
-    return RW_OK;
+    return status;
 }
 
 static int load_lambda_tables(struct rw_host *host, const struct rw_dataset *dataset,
@@ -271,9 +274,11 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
 
 int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians)
 {
-    const size_t bytes = host->base.n_docs[0] * sizeof(double);
-    memcpy(host->gradient, gradients, bytes);
-    memcpy(host->hessian, hessians, bytes);
+    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+        const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
+        host->gradient[i] = gradients[i] * by;
+        host->hessian[i] = hessians[i] * by;
+    }
     return RW_OK;
 }
 
@@ -361,16 +366,12 @@ static int exponent_of(const struct rw_host *host, const double *values)
 static void real_gradients(struct rw_host *host)
 {
     const uint32_t n = host->base.n_docs[0];
+    const uint32_t n_residuals = host->base.rules.gradient == RW_GRADIENT_RESIDUAL ? n : 0;
 #pragma omp parallel for num_threads(host->base.ctx->n_threads) if (n >= PARALLEL_DOCS)
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_residuals; i++) {
         const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
-        if (host->base.rules.gradient == RW_GRADIENT_RESIDUAL) {
-            host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
-            host->hessian[i] = by;
-        } else {
-            host->gradient[i] *= by;
-            host->hessian[i] *= by;
-        }
+        host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
+        host->hessian[i] = by;
     }
     host->root.lambda_exponent = exponent_of(host, host->gradient);
     host->root.weight_exponent = exponent_of(host, host->hessian);

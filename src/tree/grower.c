@@ -1,5 +1,7 @@
 #include "tree/grower.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -250,6 +252,12 @@ static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_
         node->index = ~n_leaves;
         leaf_slot[n_leaves] = id;
         tree->leaf[n_leaves] = g->n_splits ? rw_leaf_value(&rule, &node->sum) : 0.0f;
+        if (!isfinite(tree->leaf[n_leaves])) {
+            rw_tree_release(tree);
+            return rw_fail(g->ctx, RW_ERR_DATA,
+                           "a leaf's value is beyond the largest float: gradients too large for "
+                           "their hessians");
+        }
         n_leaves++;
     }
     for (int32_t k = 0; k < g->n_splits; k++) {
