@@ -115,8 +115,22 @@ static void near_ends(struct source *source, char *text)
                 3.4028234663852886e38 * (1 + ((int)below(source, 41) - 20) * 1e-8));
 }
 
+/* Zeros that mean nothing, before and behind the digits, and an exponent that makes up for them. */
+static void many_zeros(struct source *source, char *text)
+{
+    const int before = (int)below(source, 60), behind = (int)below(source, 60);
+    char digits[40];
+    random_digits(source, digits, 1 + (int)below(source, 20));
+    if (below(source, 2))
+        sprintf(text, "0.%0*d%s%0*de%d", before + 1, 0, digits, behind + 1, 0,
+                before + (int)below(source, 60) - 30);
+    else
+        sprintf(text, "%0*d%s%0*d.%0*de-%d", before + 1, 0, digits, behind + 1, 0, 1 + before, 0,
+                behind + (int)below(source, 60) - (behind < 30 ? 0 : 30));
+}
+
 static void (*const kinds[])(struct source *, char *) = {
-    random_decimal, printed_float, near_middle, wide_integer, near_ends,
+    random_decimal, printed_float, near_middle, wide_integer, near_ends, many_zeros,
 };
 
 static int same(const char *text)
