@@ -183,6 +183,9 @@ RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params);
 /* The nearest known parameter to an unknown name (other trainers' names included: "num_leaves" gives
  * "leaves"); NULL if nothing is near. */
 RW_API const char *rw_params_nearest(const char *name);
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
+ * distance, each letter touched once); for words over 48 letters the longer one's length. */
+RW_API size_t rw_word_distance(const char *a, const char *b);
 
 /* --- measuring --- */
 struct rw_eval_metric {

@@ -263,34 +263,6 @@ static const struct {
                                   " train-metrics "},
 };
 
-/* Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 48 };
-    const size_t m = strlen(a), n = strlen(b);
-    size_t d[LONGEST + 1][LONGEST + 1];
-    if (m > LONGEST || n > LONGEST)
-        return m > n ? m : n;
-    for (size_t i = 0; i <= m; i++) {
-        for (size_t j = 0; j <= n; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < best)
-                best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best)
-                best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[m][n];
-}
-
 const char *rw_params_nearest(const char *name)
 {
     char plain[64], between[66];
@@ -315,7 +287,7 @@ const char *rw_params_nearest(const char *name)
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const char *candidate = rw_param_rows[i].info.name;
         const size_t distance =
-            n >= 3 && strncmp(candidate, plain, n) == 0 ? 1 : edit_distance(plain, candidate);
+            n >= 3 && strncmp(candidate, plain, n) == 0 ? 1 : rw_word_distance(plain, candidate);
         if (distance < best || (distance == best && !nearest)) {
             best = distance;
             nearest = candidate;

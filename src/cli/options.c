@@ -162,37 +162,13 @@ static const struct {
     {"quiet", " silent "},
 };
 
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[64], n = strlen(b);
-    if (n >= 63 || strlen(a) >= 63)
-        return 99;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            const size_t above = row[j];
-            row[j] = least_of(diagonal + (a[i - 1] != b[j - 1]), least_of(above, row[j - 1]) + 1);
-            diagonal = above;
-        }
-    }
-    return row[n];
-}
-
 const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
 {
     const size_t length = strlen(mistaken);
     size_t best = length < 5 ? 1 : (length + 1) / 3;
     const char *nearest = NULL;
     for (int i = 0; i < n_words; i++) {
-        size_t d = distance(mistaken, words[i]);
+        size_t d = rw_word_distance(mistaken, words[i]);
         if (length >= 3 && strncmp(mistaken, words[i], length) == 0)
             d = 1;
         if (d < best || (d == best && !nearest)) {
@@ -218,7 +194,7 @@ static const char *nearest_option(const struct parsing *p, const char *mistaken)
     }
     const char *own = rw_options_nearest(mistaken, names, n);
     const char *param = rw_params_nearest(mistaken);
-    if (own && distance(mistaken, own) <= 1)
+    if (own && rw_word_distance(mistaken, own) <= 1)
         return own;
     return param && holds(p->usage->params, param) ? param : own;
 }

@@ -50,36 +50,7 @@ static const struct {
     {"l2_root", "rmse"},
 };
 
-static uint32_t least3(uint32_t a, uint32_t b, uint32_t c)
-{
-    const uint32_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
 enum { LONGEST_NAME = 31 };
-
-/* Letters to insert, delete, change or swap with their neighbour (Damerau); both at most
- * LONGEST_NAME long. */
-static uint32_t edits(const char *a, const char *b)
-{
-    uint32_t row[3][LONGEST_NAME + 1];
-    const size_t n_a = strlen(a), n_b = strlen(b);
-    for (size_t j = 0; j <= n_b; j++)
-        row[0][j] = (uint32_t)j;
-    for (size_t i = 1; i <= n_a; i++) {
-        uint32_t *now = row[i % 3];
-        const uint32_t *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-        now[0] = (uint32_t)i;
-        for (size_t j = 1; j <= n_b; j++) {
-            const uint32_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
-            now[j] = least3(last[j] + 1, now[j - 1] + 1, change);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < now[j])
-                now[j] = before[j - 2] + 1;
-        }
-    }
-    return row[n_a % 3][n_b];
-}
 
 /* Always some metric: the list is short, and the message gives all of them anyway. */
 static const char *nearest_kind(const char *word)
@@ -93,9 +64,9 @@ static const char *nearest_kind(const char *word)
         if (strcmp(lower, aliases[i].theirs) == 0)
             return aliases[i].ours;
     const char *best = kinds[0].name;
-    uint32_t least = UINT32_MAX;
+    size_t least = SIZE_MAX;
     for (int i = 0; i < N_KINDS; i++) {
-        const uint32_t distance = edits(lower, kinds[i].name);
+        const size_t distance = rw_word_distance(lower, kinds[i].name);
         if (distance < least) {
             least = distance;
             best = kinds[i].name;

@@ -1,0 +1,26 @@
+#include <criterion/criterion.h>
+
+#include "rankwood.h"
+
+Test(words, distance)
+{
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } cases[] = {{"", "", 0},          {"leaves", "leaves", 0}, {"leaves", "leafs", 2},
+                 {"", "rate", 4},      {"raet", "rate", 1},     {"ndgc", "ndcg", 1},
+                 {"bins", "bit", 2},   {"a", "b", 1},           {"rounds", "round", 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert_eq(rw_word_distance(cases[i].a, cases[i].b), cases[i].distance, "%s %s",
+                     cases[i].a, cases[i].b);
+        cr_assert_eq(rw_word_distance(cases[i].b, cases[i].a), cases[i].distance);
+    }
+}
+
+Test(words, long_words_are_far)
+{
+    char word[101];
+    memset(word, 'x', 100);
+    word[100] = 0;
+    cr_assert_eq(rw_word_distance(word, "x"), 100);
+}
