@@ -160,6 +160,27 @@ for run in mart newton wide; do
     fi
 done
 
+# --- real data, raw values of many kinds
+real=${RANKWOOD_DATA:-$root/../shared/data}/mslr-sample
+run_of_real="--valid $real/vali.txt.gz --rounds 10 --early-stop 0 --absent missing"
+if [ -f "$real/train.txt.gz" ]; then
+    for way in 'cpu 1' 'cpu 7' 'ref 2'; do
+        set -- $way
+        if "$base" train "$real/train.txt.gz" $run_of_real --quiet --device "$1" --threads "$2" \
+            -o "real.$1$2" 2>real.err; then
+            if cmp real.cpu1 "real.$1$2"; then
+                echo "ok same_bytes: real data: --device $1, $2 threads"
+            else
+                no "real data: --device $1, $2 threads"
+            fi
+        else
+            no "real data: --device $1, $2 threads: fails: $(head -n 3 real.err)"
+        fi
+    done
+else
+    echo "skip same_bytes: real data: no '$real'"
+fi
+
 # --- compilers: models, and what goes in and comes out
 "$base" predict mart.model valid.txt -o scores 2>/dev/null || no "predict fails"
 for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc_args=-march=native' \
