@@ -314,7 +314,7 @@ int rw_number_write(float value, char *buffer)
     int lead = 0;
     while (lead < 38 && (double)x >= power_of_ten[lead + 1])
         lead++;
-    while ((double)x * power_of_ten[-lead > 0 ? -lead : 0] < 1 && lead <= 0)
+    while (lead <= 0 && (double)x * power_of_ten[-lead] < 1)
         lead--;
     for (int n = x < FLT_MIN ? 1 : 6; n <= 9; n++) {
         const int exponent = lead - n + 1;
