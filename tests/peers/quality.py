@@ -8,20 +8,21 @@ over folds weighs folds equally. Printed with it: the standard error over seeds 
 means), and over queries (how much the choice of queries moves the figure; of seed-mean NDCG).
 
   --part test    measures on the test part: for figures to publish
-  --part valid   never reads the test part: the validation part's queries are dealt, by seed, into
-                 two halves; training stops on one half and is measured on the other, both ways.
-                 For choosing defaults
+  --part valid   for choosing defaults: never reads the test part. The validation part's queries
+                 are dealt into two halves, 40 times; training stops by one half and is measured on
+                 the other, both ways (one training serves all 40: the library hands out its scores
+                 after every round, here through ctypes)
 
 Standard library only; the peers run in a virtual environment that --peers makes.
 Real data: environment variable RANKWOOD_DATA, default ../shared/data beside the repository.
 """
 import argparse
 import concurrent.futures
+import ctypes
 import gzip
 import json
 import math
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -88,33 +89,6 @@ def fold_files(data, name, fold):
     """Files of (train, valid, test); fold from 0."""
     part = [os.path.join(data, name, f"S{1 + (fold + i) % 5}.txt.gz") for i in range(5)]
     return part[:3], part[3:4], part[4:5]
-
-
-def split_in_halves(path, seed, prefix):
-    """Deals the queries of a file into two files; returns their paths."""
-    lines = read_lines(path)
-    ids = list(dict.fromkeys(qid for qid, _, _ in lines))
-    random.Random(seed).shuffle(ids)
-    first = set(ids[: len(ids) // 2])
-    paths = prefix + ".a", prefix + ".b"
-    for half, out in enumerate(paths):
-        with open(out, "w") as file:
-            file.writelines(line for qid, _, line in lines if (qid in first) == (half == 0))
-    return paths
-
-
-def tasks_of(args, name, seed, folder):
-    """[(train, stop, measure)] of one set and seed."""
-    tasks = []
-    for fold in range(5):
-        train, valid, test = fold_files(args.data, name, fold)
-        if args.part == "test":
-            tasks.append((train, valid, test))
-        else:
-            a, b = split_in_halves(valid[0], f"{name} {fold} {seed}",
-                                   os.path.join(folder, f"{name}.{fold}.{seed}"))
-            tasks += [(train, [a], [b]), (train, [b], [a])]
-    return tasks
 
 
 # ---------------------------------------------------------------- trainers: scores of one task
@@ -234,6 +208,110 @@ def peer_catboost(train, stop, measure, seed):
     return model.predict(pool(measure)), model.tree_count_
 
 
+# ---------------------------------------------------------------- validation parts only
+
+
+class Hooks(ctypes.Structure):
+    """struct rw_train_hooks of rankwood.h."""
+
+    METRIC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
+                              ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+    ON_ROUND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    _fields_ = [("user", ctypes.c_void_p), ("on_round", ON_ROUND), ("on_stage", ctypes.c_void_p),
+                ("should_stop", ctypes.c_void_p), ("gradients", ctypes.c_void_p),
+                ("metric", METRIC), ("metric_name", ctypes.c_char_p),
+                ("metric_lower_is_better", ctypes.c_int)]
+
+
+class Library:
+    """librankwood, as far as curve() needs it."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        for name in ("rw_last_error", "rw_params_get"):
+            getattr(self.lib, name).restype = ctypes.c_char_p
+        self.ctx = ctypes.c_void_p()
+        self.lib.rw_ctx_new(ctypes.byref(self.ctx))
+        self.lib.rw_ctx_set_threads(self.ctx, 1)
+
+    def call(self, function, *arguments):
+        if getattr(self.lib, function)(self.ctx, *arguments) < 0:
+            raise SystemExit("quality.py: " + self.lib.rw_last_error(self.ctx).decode())
+
+    def read(self, paths):
+        data = ctypes.c_void_p()
+        names = (ctypes.c_char_p * len(paths))(*(os.fsencode(p) for p in paths))
+        self.call("rw_dataset_read", names, len(paths), ctypes.byref(data))
+        return data
+
+    def curve(self, options, train, valid, seed, most=1000, go_on=100):
+        """(patience, [n_rounds][n_queries] NDCG on `valid`), until `go_on` rounds without a
+        better mean; patience is early-stop's value, which does not end the training itself."""
+        params = ctypes.c_void_p()
+        self.call("rw_params_new", ctypes.byref(params))
+        settings = [o.split("=", 1) for o in options.split()] + [["seed", str(seed)]]
+        for name, value in settings:
+            self.call("rw_params_set", params, name.encode(), value.encode())
+        patience = int(self.lib.rw_params_get(params, b"early-stop"))
+        go_on = max(go_on, patience)
+        for name, value in (("early-stop", "0"), ("rounds", str(most))):
+            self.call("rw_params_set", params, name.encode(), value.encode())
+
+        queries = labels_by_query(valid)
+        by_round, means = [], []
+
+        def metric(_user, _data, scores, value):
+            by_round.append(ndcg_by_query(queries, scores[: sum(map(len, queries))]))
+            means.append(statistics.fmean(by_round[-1]))
+            value[0] = means[-1]
+            return 0
+
+        def on_round(_user, _round):
+            return len(means) >= go_on and len(means) - 1 - means.index(max(means)) >= go_on
+
+        hooks = Hooks(on_round=Hooks.ON_ROUND(on_round), metric=Hooks.METRIC(metric),
+                      metric_name=b"ndcg")
+        parts, model = (self.read(train), self.read(valid)), ctypes.c_void_p()
+        self.call("rw_train", params, parts[0], ctypes.byref(parts[1]), 1, ctypes.byref(hooks),
+                  ctypes.byref(model))
+        self.lib.rw_model_free(model)
+        self.lib.rw_params_free(params)
+        for part in parts:
+            self.lib.rw_dataset_free(part)
+        return patience, by_round
+
+
+def deal(n, times=40):
+    """Ways of dealing n queries into halves; the same for every variant, so that they compare."""
+    state = 88172645463325252
+    for _ in range(times):
+        first = set()
+        while len(first) < n // 2:
+            state ^= state << 13 & (1 << 64) - 1
+            state ^= state >> 7
+            state ^= state << 17 & (1 << 64) - 1
+            first.add((state >> 32) % n)
+        yield sorted(first), sorted(set(range(n)) - first)
+
+
+def stop_by_halves(by_round, patience):
+    """(NDCG on the half that did not stop training, rounds): means over halves and deals."""
+    value, rounds, n_deals, n = 0.0, 0, 0, len(by_round[0])
+    for halves in deal(n):
+        curves = [[sum(map(row.__getitem__, half)) for row in by_round] for half in halves]
+        for stop, measured in (curves, curves[::-1]):
+            best = 0
+            for i, reached in enumerate(stop):
+                if i - best > patience:
+                    break
+                if reached > stop[best]:
+                    best = i
+            value += measured[best] / n
+            rounds += best + 1
+        n_deals += 1
+    return value / n_deals, rounds / (2 * n_deals)
+
+
 # ---------------------------------------------------------------- the measurement
 
 
@@ -253,17 +331,16 @@ def measure_one(args, trainer, params, task, seed, folder):
 def measure(args, trainer, params, name, folder):
     """One row of the table: a set under one trainer and its parameters."""
     started = time.time()
-    jobs = [(seed, fold, task) for seed in args.seeds
-            for fold, task in enumerate(tasks_of(args, name, seed, folder))]
+    jobs = [(seed, fold, fold_files(args.data, name, fold))
+            for seed in args.seeds for fold in range(5)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = list(pool.map(
             lambda job: measure_one(args, trainer, params, job[2], job[0], folder), jobs))
     by_seed, by_query = {seed: [] for seed in args.seeds}, {}
-    for (seed, fold, task), (_, values) in zip(jobs, done):
+    for (seed, fold, _), (_, values) in zip(jobs, done):
         by_seed[seed].append(sum(values) / len(values))
-        if args.part == "test":  # the same queries in the same order under every seed
-            for i, value in enumerate(values):
-                by_query.setdefault((fold, i), []).append(value)
+        for i, value in enumerate(values):
+            by_query.setdefault((fold, i), []).append(value)
     means = [statistics.fmean(by_seed[seed]) for seed in args.seeds]
     per_query = [statistics.fmean(v) for v in by_query.values()]
     return {
@@ -272,6 +349,28 @@ def measure(args, trainer, params, name, folder):
         "se_seeds": standard_error(means), "se_queries": standard_error(per_query),
         "rounds": statistics.fmean(rounds for rounds, _ in done),
         "seconds": round(time.time() - started, 1),
+    }
+
+
+def measure_valid(args, params, name):
+    """The same row, from validation parts alone."""
+    started = time.time()
+    library = Library(args.library)
+    means, rounds = [], []
+    for seed in args.seeds:
+        folds = []
+        for fold in range(5):
+            train, valid, _ = fold_files(args.data, name, fold)
+            patience, by_round = library.curve(params, train, valid, seed)
+            value, stopped = stop_by_halves(by_round, patience)
+            folds.append(value)
+            rounds.append(stopped)
+        means.append(statistics.fmean(folds))
+    return {
+        "set": name, "part": args.part, "trainer": "rankwood", "params": params,
+        "ndcg@10": statistics.fmean(means), "seeds": dict(zip(args.seeds, means)),
+        "se_seeds": standard_error(means), "se_queries": None,
+        "rounds": statistics.fmean(rounds), "seconds": round(time.time() - started, 1),
     }
 
 
@@ -295,6 +394,8 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rankwood", default=os.path.join(ROOT, "build", "src", "cli", "rankwood"),
                         help="the program [build/src/cli/rankwood]")
+    parser.add_argument("--library", default=os.path.join(ROOT, "build", "src", "librankwood.so"),
+                        help="for --part valid [build/src/librankwood.so]")
     parser.add_argument("--data", default=os.environ.get("RANKWOOD_DATA") or
                         os.path.join(ROOT, "..", "shared", "data"), help="folder of the sets")
     parser.add_argument("--sets", default=",".join(SETS), help="sets, with commas [all]")
@@ -329,6 +430,8 @@ def main():
     peers = [p for p in args.peers.split(",") if p]
     if any(p not in PEERS for p in peers):
         raise SystemExit(f"quality.py: --peers takes {','.join(PEERS)}")
+    if peers and args.part == "valid":
+        raise SystemExit("quality.py: --part valid is for Rankwood's own parameters")
     if not os.path.isdir(os.path.join(args.data, SETS[0])):
         print(f"quality.py: skipped: no data at {args.data} (RANKWOOD_DATA)")
         return 0
@@ -342,7 +445,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in args.sets.split(","):
             for trainer, params in trainers + [(p, "") for p in peers]:
-                row = measure(args, trainer, params, name, folder)
+                if args.part == "valid":
+                    row = measure_valid(args, params, name)
+                else:
+                    row = measure(args, trainer, params, name, folder)
                 print(json.dumps(row), flush=True) if args.json else show(row)
                 missed |= (args.part == "test" and trainer == "rankwood" and not params
                            and row["ndcg@10"] < BARS[name])
