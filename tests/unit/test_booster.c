@@ -1,0 +1,373 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "model/model.h"
+#include "train_fixture.h"
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+static struct rw_dataset *train, *valid;
+static char warning[4096];
+static int n_warnings;
+
+static void on_log(void *user, enum rw_log_level level, const char *line)
+{
+    (void)user;
+    if (level != RW_LOG_WARNING)
+        return;
+    n_warnings++;
+    snprintf(warning, sizeof(warning), "%s", line);
+}
+
+static void set(const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
+}
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    rw_ctx_set_log(ctx, on_log, NULL);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    train = fixture_data(ctx, 1, 30, 12, 5);
+    valid = fixture_data(ctx, 2, 12, 12, 5);
+    set("leaves", "6");
+    set("rounds", "8");
+    set("min-docs", "5");
+    n_warnings = 0;
+}
+
+static void teardown(void)
+{
+    rw_dataset_free(train);
+    rw_dataset_free(valid);
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+#define BOOSTER_TEST(name) Test(booster, name, .init = setup, .fini = teardown)
+
+static int run(const struct rw_train_hooks *hooks, int n_valid, struct rw_model **out)
+{
+    const struct rw_dataset *sets[] = {valid};
+    return rw_train(ctx, params, train, sets, n_valid, hooks, out);
+}
+
+static struct rw_model *trained(const struct rw_train_hooks *hooks, int n_valid)
+{
+    struct rw_model *model;
+    cr_assert_eq(run(hooks, n_valid, &model), RW_OK, "%s", rw_last_error(ctx));
+    return model;
+}
+
+static int same_trees(const struct rw_model *a, const struct rw_model *b)
+{
+    if (a->n_trees != b->n_trees)
+        return 0;
+    for (int32_t t = 0; t < a->n_trees; t++) {
+        const struct rw_tree *x = &a->tree[t], *y = &b->tree[t];
+        const size_t n = (size_t)x->n_leaves - 1;
+        if (x->n_leaves != y->n_leaves || memcmp(x->left, y->left, n * sizeof(*x->left)) ||
+            memcmp(x->right, y->right, n * sizeof(*x->right)) ||
+            memcmp(x->feature, y->feature, n * sizeof(*x->feature)) ||
+            memcmp(x->cut, y->cut, n * sizeof(*x->cut)) ||
+            memcmp(x->missing_left, y->missing_left, n) ||
+            memcmp(x->gain, y->gain, n * sizeof(*x->gain)) ||
+            memcmp(x->leaf, y->leaf, (n + 1) * sizeof(*x->leaf)))
+            return 0;
+    }
+    return 1;
+}
+
+BOOSTER_TEST(learns)
+{
+    struct rw_model *model = trained(NULL, 1);
+    cr_assert_eq(model->best_round, model->n_trees);
+    cr_assert_eq(model->n_metrics, 1);
+    cr_assert_str_eq(model->metric_name[0], "valid1 ndcg@10");
+    cr_assert_eq(model->n_rounds_run, 8);
+    cr_assert_gt(model->metric_value[model->best_round - 1], 0.75);
+    for (int r = 0; r < 8; r++) /* the kept round is the first of the best */
+        cr_assert(r < model->best_round - 1
+                      ? model->metric_value[r] < model->metric_value[model->best_round - 1]
+                      : model->metric_value[r] <= model->metric_value[model->best_round - 1]);
+    rw_model_free(model);
+}
+
+BOOSTER_TEST(one_model_whatever_the_engine_and_threads)
+{
+    set("sample-queries", "0.7");
+    set("sample-features", "0.7");
+    set("split", "newton");
+    rw_ctx_set_threads(ctx, 1);
+    set("device", "ref");
+    struct rw_model *expected = trained(NULL, 1);
+    static const char *const devices[] = {"cpu", "sim", "auto"};
+    static const int threads[] = {1, 2, 7};
+    for (int d = 0; d < 3; d++) {
+        for (int t = 0; t < 3; t++) {
+            rw_ctx_set_threads(ctx, threads[t]);
+            set("device", devices[d]);
+            struct rw_model *model = trained(NULL, 1);
+            cr_assert(same_trees(expected, model), "%s, %d threads", devices[d], threads[t]);
+            rw_model_free(model);
+        }
+    }
+    set("seed", "2");
+    struct rw_model *other = trained(NULL, 1);
+    cr_assert(!same_trees(expected, other)); /* the comparison can fail */
+    rw_model_free(other);
+    rw_model_free(expected);
+}
+
+/* Every allocation of a training fails in its turn: an error, and nothing left behind (leaks are
+ * found where the sanitizers run). */
+static void fail_every_allocation(const char *device, int n_valid)
+{
+    set("rounds", "2");
+    set("device", device);
+    set("names", "");
+    set("ignore", "4");
+    set("train-metric", "on");
+    rw_ctx_set_threads(ctx, 1); /* the count of allocations is no thread's own */
+    struct rw_model *model = NULL;
+    long n = 0;
+    int status = RW_ERR_MEMORY;
+    while (status != RW_OK && ++n < 5000) {
+        rw_mem_fail_from(n);
+        status = run(NULL, n_valid, &model);
+        rw_mem_fail_from(0);
+        if (status == RW_OK)
+            break;
+        cr_assert_eq(status, RW_ERR_MEMORY, "allocation %ld: status %d, %s", n, status,
+                     rw_last_error(ctx));
+        cr_assert_null(model);
+        cr_assert(strstr(rw_last_error(ctx), "memory"), "%s", rw_last_error(ctx));
+    }
+    cr_assert_gt(n, 50);
+    cr_assert_lt(n, 5000);
+    struct rw_model *whole = trained(NULL, n_valid);
+    cr_assert(same_trees(model, whole));
+    rw_model_free(whole);
+    rw_model_free(model);
+}
+
+BOOSTER_TEST(no_memory_ref)
+{
+    fail_every_allocation("ref", 1);
+}
+
+BOOSTER_TEST(no_memory_cpu)
+{
+    fail_every_allocation("cpu", 1);
+}
+
+BOOSTER_TEST(no_memory_sim)
+{
+    fail_every_allocation("sim", 0);
+}
+
+BOOSTER_TEST(no_memory_cpu_newton_sampled)
+{
+    rw_params_free(params); /* leaves has no effect on levels */
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    set("grow", "levels");
+    set("depth", "3");
+    set("min-docs", "5");
+    set("split", "newton");
+    set("sample-queries", "0.5");
+    fail_every_allocation("cpu", 1);
+}
+
+static int stop_after_3(void *user, const struct rw_round *round)
+{
+    *(int *)user = round->round;
+    cr_assert_eq(round->n_metrics, 1);
+    return round->round == 3;
+}
+
+static int stop_now(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+BOOSTER_TEST(hooks_stop)
+{
+    int last = 0;
+    struct rw_train_hooks hooks = {.user = &last, .on_round = stop_after_3};
+    set("early-stop", "0");
+    struct rw_model *model = trained(&hooks, 1);
+    cr_assert_eq(last, 3);
+    cr_assert_eq(model->n_trees, 3);
+    cr_assert_eq(model->best_round, 0); /* nothing was chosen */
+    rw_model_free(model);
+    hooks = (struct rw_train_hooks){.should_stop = stop_now};
+    model = trained(&hooks, 0);
+    cr_assert_eq(model->n_trees, 1); /* the round is finished first */
+    rw_model_free(model);
+}
+
+BOOSTER_TEST(early_stop_keeps_the_best)
+{
+    set("early-stop", "2");
+    set("rounds", "200");
+    set("rate", "1");
+    struct rw_model *model = trained(NULL, 1);
+    cr_assert_lt(model->n_rounds_run, 200);
+    cr_assert_eq(model->n_rounds_run, model->best_round + 2);
+    cr_assert_eq(model->n_trees, model->best_round);
+    rw_model_free(model);
+}
+
+/* ---- nothing to split ---- */
+
+static void expect_no_split(const char *cause)
+{
+    struct rw_model *model = trained(NULL, 0);
+    cr_assert_eq(model->n_trees, 0);
+    cr_assert_eq(n_warnings, 1);
+    cr_assert(strstr(warning, cause), "%s", warning);
+    rw_model_free(model);
+}
+
+BOOSTER_TEST(no_split_min_docs)
+{
+    set("min-docs", "181");
+    expect_no_split("--min-docs 181 is above half of the 360 documents");
+}
+
+BOOSTER_TEST(no_split_equal_labels)
+{
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        train->label[i] = (float)(i / 12 % 2); /* equal within each query */
+    expect_no_split("no query has two documents of different gain");
+}
+
+BOOSTER_TEST(no_split_constant_features)
+{
+    for (uint32_t c = 0; c < train->n_columns; c++) {
+        for (uint32_t i = 0; i < train->column[c].n; i++)
+            train->column[c].value[i] = 3.0f;
+    }
+    expect_no_split("every feature is constant");
+}
+
+BOOSTER_TEST(no_split_ignored)
+{
+    set("ignore", "1-5");
+    expect_no_split("--ignore");
+}
+
+BOOSTER_TEST(no_split_min_gain)
+{
+    set("min-gain", "1e9");
+    expect_no_split("--min-gain 1e+09");
+}
+
+BOOSTER_TEST(one_document_trains)
+{
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 3, 1, 1, 2);
+    struct rw_model *model = trained(NULL, 1);
+    cr_assert_eq(model->n_trees, 0);
+    cr_assert_eq(n_warnings, 1);
+    rw_model_free(model);
+}
+
+/* ---- custom objectives and metrics ---- */
+
+enum objective { SQUARE, GIVE_UP, NOT_A_NUMBER, NEGATIVE, LIKE_REGRESSION, HUGE_LEAF };
+
+static int gradients(void *user, const struct rw_dataset *data, const double *scores, double *g,
+                     double *h)
+{
+    const float *labels = rw_dataset_labels(data);
+    const enum objective kind = *(enum objective *)user;
+    for (uint32_t i = 0; i < rw_dataset_n_docs(data); i++) {
+        g[i] = (double)labels[i] - scores[i];
+        h[i] = 1.0;
+    }
+    if (kind == NOT_A_NUMBER)
+        g[7] = NAN;
+    if (kind == NEGATIVE)
+        h[7] = -1.0;
+    for (uint32_t i = 0; i < rw_dataset_n_docs(data) && kind == HUGE_LEAF; i++) {
+        g[i] *= 1e29;
+        h[i] = 1e-29;
+    }
+    return kind == GIVE_UP;
+}
+
+static void expect_failure(enum objective kind, int status, const char *text)
+{
+    struct rw_model *model = NULL;
+    const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
+    cr_assert_eq(run(&hooks, 0, &model), status);
+    cr_assert_null(model);
+    cr_assert(strstr(rw_last_error(ctx), text), "%s", rw_last_error(ctx));
+}
+
+BOOSTER_TEST(custom_objectives_that_fail)
+{
+    expect_failure(GIVE_UP, RW_ERR_INTERRUPTED, "gave up");
+    expect_failure(NOT_A_NUMBER, RW_ERR_DATA, "gradient of document 7");
+    expect_failure(NEGATIVE, RW_ERR_DATA, "hessian of document 7 is -1");
+    expect_failure(HUGE_LEAF, RW_ERR_DATA, "beyond the largest float");
+}
+
+BOOSTER_TEST(custom_objective_is_regression_by_hand)
+{
+    enum objective kind = LIKE_REGRESSION;
+    double *weights = malloc(train->n_docs * sizeof(*weights));
+    for (uint32_t i = 0; weights && i < train->n_docs; i++)
+        weights[i] = 0.5 + (i % 3);
+    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, train->n_docs), RW_OK);
+    free(weights);
+    const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
+    struct rw_model *custom = trained(&hooks, 0);
+    set("objective", "regression");
+    struct rw_model *built_in = trained(NULL, 0);
+    cr_assert(same_trees(custom, built_in));
+    cr_assert_str_eq(rw_model_param(custom, "objective"), "custom");
+    rw_model_free(custom);
+    rw_model_free(built_in);
+}
+
+static int falling_metric(void *user, const struct rw_dataset *data, const double *scores,
+                          double *value)
+{
+    (void)data;
+    (void)scores;
+    *value = 10.0 - ++*(int *)user % 5;
+    return *(int *)user > 1000;
+}
+
+BOOSTER_TEST(custom_metric_stops_training)
+{
+    int calls = 0;
+    struct rw_train_hooks hooks = {.user = &calls, .metric = falling_metric, .metric_name = "mine"};
+    hooks.metric_lower_is_better = 1;
+    set("early-stop", "2");
+    set("rounds", "100");
+    struct rw_model *model = trained(&hooks, 1);
+    cr_assert_eq(model->best_round, 4); /* 9 8 7 6 10 9 */
+    cr_assert_eq(model->n_rounds_run, 6);
+    cr_assert_str_eq(model->metric_name[0], "valid1 mine");
+    cr_assert_str_eq(model->metric_name[1], "valid1 ndcg@10");
+    rw_model_free(model);
+    calls = 1000;
+    model = NULL;
+    cr_assert_eq(run(&hooks, 1, &model), RW_ERR_INTERRUPTED);
+    cr_assert_null(model);
+}
+
+BOOSTER_TEST(too_many_validation_sets)
+{
+    struct rw_model *model = NULL;
+    cr_assert_eq(run(NULL, 64, &model), RW_ERR_ARGUMENT);
+    cr_assert_null(model);
+}

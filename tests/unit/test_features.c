@@ -1,0 +1,111 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "boost/features.h"
+#include "train_fixture.h"
+
+static struct rw_ctx *ctx;
+static char path[64];
+static struct rw_feature_name *names;
+static int32_t n_names;
+static uint8_t ignore[RW_MAX_FEATURE + 1];
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    snprintf(path, sizeof(path), "/tmp/rankwood-names-%ld.txt", (long)getpid());
+}
+
+static void teardown(void)
+{
+    unlink(path);
+    rw_names_free(names, n_names);
+    rw_ctx_free(ctx);
+}
+
+#define FEATURES_TEST(name) Test(features, name, .init = setup, .fini = teardown)
+
+static int read_names(const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+    rw_names_free(names, n_names);
+    return rw_names_read(ctx, path, &names, &n_names);
+}
+
+FEATURES_TEST(names)
+{
+    cr_assert_eq(read_names("# features\n\n7 bm25\r\n3\t tf-idf \n65535 last"), RW_OK);
+    cr_assert_eq(n_names, 3);
+    cr_assert_eq(names[0].feature, 3);
+    cr_assert_str_eq(names[0].name, "tf-idf");
+    cr_assert_eq(names[1].feature, 7);
+    cr_assert_str_eq(names[1].name, "bm25");
+    cr_assert_eq(names[2].feature, 65535);
+    cr_assert_eq(read_names(""), RW_OK);
+    cr_assert_eq(n_names, 0);
+}
+
+static void expect_bad(const char *text, const char *message)
+{
+    cr_assert_eq(read_names(text), RW_ERR_PARSE, "%s", text);
+    cr_assert_null(names);
+    cr_assert_eq(n_names, 0);
+    cr_assert(strstr(rw_last_error(ctx), message), "%s", rw_last_error(ctx));
+}
+
+FEATURES_TEST(bad_names)
+{
+    expect_bad("1 a\nbm25 7\n", ":2:1: expected 'ID NAME'");
+    expect_bad("65536 a\n", ":1:1: expected 'ID NAME'");
+    expect_bad("99999999999999999999 a\n", ":1:1:");
+    expect_bad("5\n", ":1:1:");
+    expect_bad("5 a b\n", ":1:4: expected a name without blanks or commas");
+    expect_bad("5 a,b\n", ":1:4:");
+    expect_bad("5 a\n6 b\n5 c\n", "feature 5 is named twice");
+    cr_assert_eq(rw_names_read(ctx, "/nowhere/names", &names, &n_names), RW_ERR_IO);
+    cr_assert_eq(rw_names_read(ctx, "/tmp", &names, &n_names), RW_ERR_IO); /* a directory */
+    cr_assert(strstr(rw_last_error(ctx), "'/tmp'"));
+}
+
+FEATURES_TEST(ignore_lists)
+{
+    cr_assert_eq(read_names("1 one\n2 two\n9 5\n"), RW_OK);
+    cr_assert_eq(rw_ignore_parse(ctx, "two,5,10-12,65535", names, n_names, ignore), RW_OK);
+    int n = 0;
+    for (int f = 0; f <= RW_MAX_FEATURE; f++)
+        n += ignore[f];
+    cr_assert_eq(n, 6);
+    /* "5" is the name of feature 9 */
+    cr_assert(ignore[2] && ignore[9] && !ignore[5] && ignore[10] && ignore[12] && ignore[65535]);
+    char *text;
+    cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
+    cr_assert_str_eq(text, "2,9-12,65535");
+    uint8_t again[RW_MAX_FEATURE + 1];
+    cr_assert_eq(rw_ignore_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(memcmp(ignore, again, sizeof(again)), 0);
+    rw_mem_free(text);
+    memset(ignore, 0, sizeof(ignore));
+    cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
+    cr_assert_str_eq(text, "");
+    rw_mem_free(text);
+    for (int f = 0; f <= RW_MAX_FEATURE; f += 2)
+        ignore[f] = 1; /* the longest text */
+    cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
+    cr_assert_eq(rw_ignore_parse(ctx, text, NULL, 0, again), RW_OK);
+    cr_assert_eq(memcmp(ignore, again, sizeof(again)), 0);
+    rw_mem_free(text);
+}
+
+FEATURES_TEST(bad_ignore_lists)
+{
+    static const char *const bad[] = {"3-1", "65536", "1,", ",1", "1,,2", "1-",
+                                      "-1",  "1-2-3", "x",  "1 ", "0x10", "3-65536"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(rw_ignore_parse(ctx, bad[i], NULL, 0, ignore), RW_ERR_ARGUMENT, "'%s'",
+                     bad[i]);
+        cr_assert_eq(strncmp(rw_last_error(ctx), "ignore: expected", 16), 0);
+    }
+}
