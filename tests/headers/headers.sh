@@ -16,9 +16,27 @@ failed=0 checked=0
 have_cxx=1
 command -v "$cxx" >/dev/null 2>&1 || have_cxx=0
 
+# Headers of gpu/ may need CUDA's.
+cuda=
+for folder in /usr/local/cuda/include /opt/cuda/include; do
+    [ -f "$folder/cuda_runtime_api.h" ] && cuda="-isystem $folder"
+done
+have_cuda=1
+echo '#include <cuda_runtime_api.h>' | "$cc" -x c -fsyntax-only $cuda - 2>/dev/null || have_cuda=0
+without_cuda=
+
 for header in $(cd "$src" && find . -name '*.h' | sed 's|^\./||' | sort); do
     define=-D_GNU_SOURCE
-    [ "$header" = rankwood.h ] && define=
+    case $header in
+    rankwood.h) define= ;;
+    gpu/*)
+        if [ "$have_cuda" = 0 ]; then
+            without_cuda="$without_cuda $header"
+            continue
+        fi
+        define="$define $cuda"
+        ;;
+    esac
     # Twice: the guard works.
     text="#include \"$header\"
 #include \"$header\"
@@ -35,6 +53,7 @@ int rw_not_an_empty_file;"
     checked=$((checked + 1))
 done
 [ "$have_cxx" = 1 ] || echo "no C++ compiler here: as C only"
+[ -z "$without_cuda" ] || echo "no CUDA headers here: not compiled:$without_cuda"
 [ "$checked" -gt 0 ] || failed=1
 echo "$checked headers compiled alone"
 exit "$failed"
