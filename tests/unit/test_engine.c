@@ -1,0 +1,224 @@
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "train_fixture.h"
+#include "tree/engine_ref.h"
+
+static struct rw_ctx *ctx;
+static struct rw_dataset *train;
+static double *gains;
+static struct rw_engine *engine;
+
+static struct rw_engine_rules plain_rules(void)
+{
+    return (struct rw_engine_rules){.cut = {.bins = 16, .min_docs = 2},
+                                    .lambda = {.sigma = 1.0f, .truncation = 10, .norm = 1},
+                                    .min_docs = 2,
+                                    .bits = 8,
+                                    .seed = 1,
+                                    .query_threshold = (uint64_t)1 << 32,
+                                    .feature_threshold = (uint64_t)1 << 32,
+                                    .max_slots = 7};
+}
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    train = fixture_data(ctx, 1, 10, 8, 3);
+    gains = malloc(train->n_docs * sizeof(*gains));
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        gains[i] = train->label[i];
+}
+
+static void teardown(void)
+{
+    rw_engine_close(engine);
+    rw_dataset_free(train);
+    free(gains);
+    rw_ctx_free(ctx);
+}
+
+#define ENGINE_TEST(name, ...) Test(engine, name, .init = setup, .fini = teardown, ##__VA_ARGS__)
+
+static void open_engine(const char *device, const struct rw_engine_rules *rules)
+{
+    rw_engine_close(engine);
+    engine = NULL;
+    cr_assert_eq(rw_engine_open(ctx, device, rules, &engine), RW_OK, "%s", rw_last_error(ctx));
+}
+
+ENGINE_TEST(devices)
+{
+    const struct rw_engine_rules rules = plain_rules();
+    static const char *const good[][2] = {
+        {"ref", "ref"}, {"cpu", "cpu"}, {"sim", "sim"}, {"auto", NULL}};
+    for (int i = 0; i < 4; i++) {
+        open_engine(good[i][0], &rules);
+        cr_assert(!good[i][1] || strcmp(engine->ops->name, good[i][1]) == 0);
+    }
+    static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
+                                      "cpu:0",   "cuda:",      "cuda:x", "cuda:-1",
+                                      "cuda:1x", "cuda:99999", "sim:1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct rw_engine *none = (struct rw_engine *)1;
+        cr_assert_eq(rw_engine_open(ctx, bad[i], &rules, &none), RW_ERR_ARGUMENT, "'%s'", bad[i]);
+        cr_assert_null(none);
+        cr_assert(strstr(rw_last_error(ctx), "unknown device"));
+    }
+    rw_engine_close(NULL);
+}
+
+ENGINE_TEST(rules_out_of_range)
+{
+    for (int i = 0; i < 12; i++) {
+        struct rw_engine_rules rules = plain_rules();
+        switch (i) {
+        case 0:
+            rules.cut.bins = 1;
+            break;
+        case 1:
+            rules.cut.bins = 1025;
+            break;
+        case 2:
+            rules.bits = 3;
+            break;
+        case 3:
+            rules.bits = 17;
+            break;
+        case 4:
+            rules.max_slots = 0;
+            break;
+        case 5:
+            rules.max_slots = 200000;
+            break;
+        case 6:
+            rules.min_docs = 0;
+            break;
+        case 7:
+            rules.split_l2 = -1.0;
+            break;
+        case 8:
+            rules.min_gain = NAN;
+            break;
+        case 9:
+            rules.min_weight = -1.0;
+            break;
+        case 10:
+            rules.lambda.sigma = 0.0f;
+            break;
+        default:
+            rules.lambda.sigma = NAN;
+            break;
+        }
+        struct rw_engine *none;
+        cr_assert_eq(rw_engine_open(ctx, "ref", &rules, &none), RW_ERR_ARGUMENT, "rule %d", i);
+        cr_assert_null(none);
+    }
+}
+
+static void misuse_of(const char *device)
+{
+    struct rw_engine_rules rules = plain_rules();
+    struct rw_root root;
+    struct rw_split split[2];
+    struct rw_sum sums[4];
+    double scores[80];
+    open_engine(device, &rules);
+    const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
+    int32_t slot = 0;
+    cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 1, train, gains), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
+    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_set_gradients(engine, gains, gains), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_read_scores(engine, 1, scores), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+    cr_assert_eq(root.sum.n, 80);
+    cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_OK);
+    cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_OK);
+    cr_assert_geq(split[0].column, 0);
+    slot = 7;
+    cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split + 1), RW_ERR_ARGUMENT);
+    const struct rw_sibling bad[] = {
+        {.parent = 7, .smaller = 1, .larger = 2},   {.parent = 0, .smaller = 1, .larger = 1},
+        {.parent = 0, .smaller = 0, .larger = 1},   {.parent = 0, .smaller = -1, .larger = 1},
+        {.parent = -1, .smaller = 1, .larger = -1}, {.parent = 0, .smaller = 1, .larger = 7}};
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(rw_engine_histograms(engine, &bad[i], 1), RW_ERR_ARGUMENT, "%d", i);
+    split[0].left = 1;
+    split[0].right = 1;
+    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    split[0].right = 7;
+    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    split[0].right = 2;
+    split[0].column = 3;
+    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    split[0].column = -1;
+    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    struct rw_tree tree;
+    cr_assert_eq(rw_tree_init(ctx, &tree, 8), RW_OK);
+    cr_assert_eq(rw_engine_add_tree(engine, 0, &tree, NULL), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_add_tree(engine, 1, &tree, NULL), RW_ERR_ARGUMENT);
+    rw_tree_release(&tree);
+    cr_assert(strstr(rw_last_error(ctx), device));
+}
+
+ENGINE_TEST(misuse)
+{
+    misuse_of("ref");
+    misuse_of("cpu");
+    misuse_of("sim");
+}
+
+ENGINE_TEST(custom_gradients_hold)
+{
+    struct rw_engine_rules rules = plain_rules();
+    rules.gradient = RW_GRADIENT_CUSTOM;
+    double gradients[80], hessians[80], weights[80];
+    struct rw_root root[2];
+    for (int i = 0; i < 80; i++) {
+        gradients[i] = i - 39.5;
+        hessians[i] = 1 + i % 2;
+        weights[i] = i % 3;
+    }
+    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, 80), RW_OK);
+    static const char *const devices[] = {"ref", "cpu", "sim"};
+    for (int d = 0; d < 3; d++) {
+        open_engine(devices[d], &rules);
+        cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_OK);
+        cr_assert_eq(rw_engine_begin_tree(engine, 0, &root[0]), RW_ERR_ARGUMENT); /* none yet */
+        cr_assert_eq(rw_engine_set_gradients(engine, gradients, hessians), RW_OK);
+        cr_assert_eq(rw_engine_begin_tree(engine, 0, &root[0]), RW_OK);
+        cr_assert_eq(rw_engine_begin_tree(engine, 0, &root[1]), RW_OK);
+        cr_assert_eq(memcmp(&root[0], &root[1], sizeof(root[0])), 0); /* weighted once */
+        double weight = 0.0;
+        for (int i = 0; i < 80; i++)
+            weight += hessians[i] * weights[i];
+        cr_assert_eq(
+            rw_sum_real(root[0].sum.weight_hi, root[0].sum.weight_lo, root[0].weight_exponent),
+            weight);
+    }
+}
+
+/* What lives on the pretended device cannot be touched between operations. */
+#if defined(__SANITIZE_ADDRESS__)
+ENGINE_TEST(sim_is_closed, .disabled = true)
+#else
+ENGINE_TEST(sim_is_closed, .signal = SIGSEGV)
+#endif
+{
+    const struct rw_engine_rules rules = plain_rules();
+    struct rw_root root;
+    open_engine("sim", &rules);
+    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
+    cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+    volatile const int64_t *lambda = ((const struct rw_ref *)engine)->host.lambda;
+    cr_assert_eq(lambda[0], 0, "the host has read a lambda");
+}

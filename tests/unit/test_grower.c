@@ -1,0 +1,187 @@
+#include <string.h>
+
+#include "base/mem.h"
+#include "train_fixture.h"
+#include "tree/grower.h"
+
+static struct rw_ctx *ctx;
+static struct rw_dataset *train;
+static struct rw_tree tree;
+static int32_t leaf_slot[1024];
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    train = fixture_data(ctx, 1, 40, 10, 4);
+}
+
+static void teardown(void)
+{
+    rw_tree_release(&tree);
+    rw_dataset_free(train);
+    rw_ctx_free(ctx);
+}
+
+#define GROWER_TEST(name) Test(grower, name, .init = setup, .fini = teardown)
+
+/* One tree of regression on the labels. */
+static int grow(const struct rw_grow_rules *rules, double min_gain, const char *device)
+{
+    const struct rw_engine_rules engine_rules = {.cut = {.bins = 64, .min_docs = rules->min_docs},
+                                                 .gradient = RW_GRADIENT_RESIDUAL,
+                                                 .lambda = {.sigma = 1.0f},
+                                                 .min_docs = rules->min_docs,
+                                                 .min_gain = min_gain,
+                                                 .bits = 12,
+                                                 .nearest = 1,
+                                                 .query_threshold = (uint64_t)1 << 32,
+                                                 .feature_threshold = (uint64_t)1 << 32,
+                                                 .max_slots = rw_grow_max_slots(rules)};
+    struct rw_engine *engine = NULL;
+    struct rw_grower *grower = NULL;
+    struct rw_grow_times times;
+    int status = RW_OK;
+    rw_tree_release(&tree);
+    RW_TRY_OUT(rw_engine_open(ctx, device, &engine_rules, &engine));
+    RW_TRY_OUT(rw_engine_load(engine, 0, train, NULL));
+    RW_TRY_OUT(rw_grower_new(ctx, rules, &grower));
+    RW_TRY_OUT(rw_grower_grow(grower, engine, 0, &tree, leaf_slot, &times));
+    RW_TRY_OUT(rw_tree_check(ctx, &tree));
+out:
+    rw_grower_free(grower);
+    rw_engine_close(engine);
+    return status;
+}
+
+static int32_t depth_of(int32_t node)
+{
+    if (node < 0)
+        return 0;
+    const int32_t left = depth_of(tree.left[node]), right = depth_of(tree.right[node]);
+    return 1 + (left > right ? left : right);
+}
+
+static void count_leaves(uint32_t *counts)
+{
+    float *columns[5];
+    memset(counts, 0, (size_t)tree.n_leaves * sizeof(*counts));
+    for (uint32_t f = 0; f < 5; f++) {
+        columns[f] = malloc(train->n_docs * sizeof(float));
+        rw_dataset_feature(train, f, 0.0f, columns[f]);
+    }
+    for (uint32_t i = 0; i < train->n_docs; i++) {
+        float values[5];
+        for (uint32_t f = 0; f < 5; f++)
+            values[f] = columns[f][i];
+        counts[rw_tree_leaf(&tree, values, 5, 0.0f)]++;
+    }
+    for (uint32_t f = 0; f < 5; f++)
+        free(columns[f]);
+}
+
+GROWER_TEST(limits_of_growth)
+{
+    for (int32_t leaves = 2; leaves <= 40; leaves += 3) {
+        for (uint32_t min_docs = 1; min_docs <= 50; min_docs += 7) {
+            const struct rw_grow_rules rules = {
+                .leaves = leaves, .min_docs = min_docs, .rate = 1.0, .depth = leaves % 4};
+            uint32_t counts[64];
+            cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK, "%s", rw_last_error(ctx));
+            cr_assert_leq(tree.n_leaves, leaves);
+            if (rules.depth)
+                cr_assert_leq(depth_of(0), rules.depth);
+            count_leaves(counts);
+            for (int32_t leaf = 0; leaf < tree.n_leaves; leaf++)
+                cr_assert_geq(counts[leaf], min_docs);
+        }
+    }
+}
+
+GROWER_TEST(the_best_node_first)
+{
+    const struct rw_grow_rules few = {.leaves = 8, .min_docs = 5, .rate = 1.0};
+    const struct rw_grow_rules more = {.leaves = 20, .min_docs = 5, .rate = 1.0};
+    cr_assert_eq(grow(&more, 0.0, "cpu"), RW_OK);
+    struct rw_tree larger = tree;
+    memset(&tree, 0, sizeof(tree));
+    cr_assert_eq(grow(&few, 0.0, "cpu"), RW_OK);
+    cr_assert_eq(tree.n_leaves, 8);
+    cr_assert_eq(larger.n_leaves, 20);
+    for (int k = 0; k < 7; k++) { /* the larger tree begins as the smaller one does */
+        cr_assert_eq(tree.feature[k], larger.feature[k]);
+        cr_assert_eq(tree.cut[k], larger.cut[k]);
+        cr_assert_eq(tree.gain[k], larger.gain[k]);
+    }
+    /* a node is split no later than its children, and a better one that was there no later */
+    for (int k = 1; k < 19; k++) {
+        for (int j = 0; j < k; j++) {
+            int parent = 0;
+            while (larger.left[parent] != k && larger.right[parent] != k)
+                parent++;
+            if (parent < j)
+                cr_assert_leq(larger.gain[k], larger.gain[j]);
+        }
+    }
+    rw_tree_release(&larger);
+}
+
+GROWER_TEST(levels)
+{
+    const struct rw_grow_rules rules = {.levels = 1, .depth = 3, .min_docs = 5, .rate = 1.0};
+    cr_assert_eq(rw_grow_max_slots(&rules), 15);
+    cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK);
+    cr_assert_gt(tree.n_leaves, 4);
+    cr_assert_eq(depth_of(0), 3);
+    int32_t depth[8] = {0}, next = 1;
+    for (int32_t k = 0; k + 1 < tree.n_leaves; k++) { /* nodes level by level, from the left */
+        const int32_t child[2] = {tree.left[k], tree.right[k]};
+        for (int side = 0; side < 2; side++) {
+            if (child[side] < 0)
+                continue;
+            cr_assert_eq(child[side], next++);
+            depth[child[side]] = depth[k] + 1;
+        }
+        cr_assert(k == 0 || depth[k] >= depth[k - 1]);
+    }
+    for (int32_t leaf = 0; leaf + 1 < tree.n_leaves; leaf++)
+        cr_assert_lt(leaf_slot[leaf], leaf_slot[leaf + 1]);
+}
+
+GROWER_TEST(nothing_to_split)
+{
+    const struct rw_grow_rules rules = {.leaves = 8, .min_docs = 5, .rate = 1.0};
+    cr_assert_eq(grow(&rules, 1e20, "ref"), RW_OK);
+    cr_assert_eq(tree.n_leaves, 1);
+    cr_assert_eq(tree.leaf[0], 0.0f);
+    cr_assert_eq(leaf_slot[0], 0);
+}
+
+GROWER_TEST(leaves_are_means)
+{
+    const struct rw_grow_rules rules = {.leaves = 5, .min_docs = 5, .rate = 1.0};
+    uint32_t counts[5];
+    double sums[5] = {0}, total = 0.0, expected = 0.0;
+    cr_assert_eq(grow(&rules, 0.0, "sim"), RW_OK);
+    count_leaves(counts);
+    for (int k = 0; k < 5; k++)
+        total += (sums[k] = (double)tree.leaf[k] * counts[k]);
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        expected += (double)train->label[i];
+    cr_assert_float_eq(total, expected, 1e-4);
+}
+
+GROWER_TEST(no_memory)
+{
+    const struct rw_grow_rules rules = {.leaves = 8, .min_docs = 5, .rate = 1.0};
+    rw_ctx_set_threads(ctx, 1);
+    int status = RW_ERR_MEMORY;
+    long n = 0;
+    while (status != RW_OK) {
+        rw_mem_fail_from(++n);
+        status = grow(&rules, 0.0, "cpu");
+        rw_mem_fail_from(0);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
+        cr_assert_lt(n, 1000);
+    }
+    cr_assert_gt(n, 20);
+}

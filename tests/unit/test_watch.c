@@ -1,0 +1,189 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "boost/watch.h"
+#include "train_fixture.h"
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+static struct rw_dataset *sets[3];
+static struct rw_engine *engine;
+static struct rw_watch watch;
+static int n_warnings;
+
+static void on_log(void *user, enum rw_log_level level, const char *line)
+{
+    (void)user;
+    n_warnings += level == RW_LOG_WARNING && strstr(line, "cannot stop early");
+}
+
+/* An engine with three sets, whose scores stay 0: metrics come from a callback. */
+static void setup(void)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = 4, .min_docs = 1},
+                                          .gradient = RW_GRADIENT_RESIDUAL,
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .query_threshold = (uint64_t)1 << 32,
+                                          .feature_threshold = (uint64_t)1 << 32,
+                                          .max_slots = 3};
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    rw_ctx_set_log(ctx, on_log, NULL);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    cr_assert_eq(rw_engine_open(ctx, "cpu", &rules, &engine), RW_OK);
+    for (int s = 0; s < 3; s++) {
+        sets[s] = fixture_data(ctx, (uint64_t)s, 5, 6, 2);
+        cr_assert_eq(rw_engine_load(engine, s, sets[s], NULL), RW_OK);
+    }
+    n_warnings = 0;
+}
+
+static void teardown(void)
+{
+    rw_watch_release(&watch);
+    rw_engine_close(engine);
+    for (int s = 0; s < 3; s++)
+        rw_dataset_free(sets[s]);
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+#define WATCH_TEST(name) Test(watch, name, .init = setup, .fini = teardown)
+
+static void set(const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
+}
+
+static void init(const struct rw_train_hooks *hooks, int n_sets)
+{
+    cr_assert_eq(
+        rw_watch_init(&watch, ctx, params, hooks, (const struct rw_dataset *const *)sets, n_sets),
+        RW_OK, "%s", rw_last_error(ctx));
+}
+
+WATCH_TEST(values_and_their_order)
+{
+    set("metric", "ndcg@5,map");
+    set("train-metric", "on");
+    init(NULL, 3);
+    static const char *const names[] = {"valid1 ndcg@5", "valid1 map",   "valid2 ndcg@5",
+                                        "valid2 map",    "train ndcg@5", "train map"};
+    cr_assert_eq(watch.n_values, 6);
+    for (int v = 0; v < 6; v++)
+        cr_assert_str_eq(watch.name[v], names[v]);
+    cr_assert_eq(watch.stop_value, 0);
+    cr_assert_eq(watch.value[4].set, 0);
+    cr_assert_str_eq(watch.value[3].name, "map");
+    for (int round = 1; round <= 3; round++)
+        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
+    cr_assert_eq(watch.best_round, 1); /* scores stay equal: a tie keeps the earlier round */
+    struct rw_model *model;
+    cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
+    cr_assert_eq(rw_watch_report(&watch, model), RW_OK);
+    cr_assert_eq(model->n_metrics, 6);
+    cr_assert_eq(model->n_rounds_run, 3);
+    for (int v = 0; v < 6; v++) {
+        cr_assert(model->metric_value[v] > 0.0 && model->metric_value[v] <= 1.0);
+        cr_assert_eq(model->metric_value[12 + v], model->metric_value[v]);
+    }
+    rw_model_free(model);
+}
+
+WATCH_TEST(nothing_to_watch)
+{
+    init(NULL, 1);
+    cr_assert_eq(watch.n_values, 0);
+    cr_assert_eq(watch.stop_value, -1);
+    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK);
+    cr_assert(!rw_watch_is_over(&watch, 1000));
+    struct rw_model *model;
+    cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
+    cr_assert_eq(rw_watch_report(&watch, model), RW_OK);
+    cr_assert_eq(model->n_metrics, 0);
+    cr_assert_eq(model->n_rounds_run, 0);
+    rw_model_free(model);
+}
+
+struct script {
+    const double *value;
+    int at;
+};
+
+static int scripted(void *user, const struct rw_dataset *dataset, const double *scores,
+                    double *value)
+{
+    struct script *script = user;
+    cr_assert(dataset == sets[1] && scores[0] == 0.0);
+    *value = script->value[script->at++];
+    return 0;
+}
+
+WATCH_TEST(patience_counts_from_the_first_best)
+{
+    static const double values[] = {0.3, 0.5, 0.5, 0.4, 0.5};
+    struct script script = {values, 0};
+    const struct rw_train_hooks hooks = {.user = &script, .metric = scripted};
+    set("early-stop", "3");
+    init(&hooks, 2);
+    cr_assert_str_eq(watch.name[0], "valid1 custom");
+    static const int best[] = {1, 2, 2, 2, 2}, over[] = {0, 0, 0, 0, 1};
+    for (int round = 1; round <= 5; round++) {
+        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
+        cr_assert_eq(watch.best_round, best[round - 1]);
+        cr_assert_eq(rw_watch_is_over(&watch, round), over[round - 1], "round %d", round);
+    }
+    cr_assert_eq(watch.best_value, 0.5);
+}
+
+WATCH_TEST(lower_can_be_better)
+{
+    static const double values[] = {0.3, 0.5, 0.2, 0.2};
+    struct script script = {values, 0};
+    const struct rw_train_hooks hooks = {
+        .user = &script, .metric = scripted, .metric_lower_is_better = 1};
+    init(&hooks, 2);
+    for (int round = 1; round <= 4; round++)
+        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
+    cr_assert_eq(watch.best_round, 3);
+}
+
+WATCH_TEST(no_query_that_counts)
+{
+    for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+        sets[1]->label[i] = 0.0f;
+    set("early-stop", "1");
+    set("empty", "skip");
+    init(NULL, 2);
+    for (int round = 1; round <= 3; round++)
+        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
+    cr_assert(isnan(watch.value[0].value));
+    cr_assert_eq(n_warnings, 1);
+    cr_assert_eq(watch.best_round, 0);
+    cr_assert(!rw_watch_is_over(&watch, 3));
+}
+
+WATCH_TEST(no_memory)
+{
+    set("train-metric", "on");
+    rw_ctx_set_threads(ctx, 1);
+    int status = RW_ERR_MEMORY;
+    long n = 0;
+    while (status != RW_OK) {
+        rw_mem_fail_from(++n);
+        status =
+            rw_watch_init(&watch, ctx, params, NULL, (const struct rw_dataset *const *)sets, 3);
+        if (status == RW_OK)
+            status = rw_watch_round(&watch, engine, 1);
+        rw_mem_fail_from(0);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
+        if (status != RW_OK) {
+            rw_watch_release(&watch);
+            memset(&watch, 0, sizeof(watch));
+        }
+        cr_assert_lt(n, 1000);
+    }
+    cr_assert_gt(n, 10);
+}
