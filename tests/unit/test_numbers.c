@@ -80,8 +80,8 @@ Test(numbers, sums_are_exact)
         lambda += l;
         weight += w;
     }
-    cr_assert(((wide)sum.lambda_hi << 32) + sum.lambda_lo == lambda);
-    cr_assert(((wide)sum.weight_hi << 32) + sum.weight_lo == weight);
+    cr_assert((wide)sum.lambda_hi * 4294967296 + sum.lambda_lo == lambda);
+    cr_assert((wide)sum.weight_hi * 4294967296 + sum.weight_lo == weight);
     rw_sum_merge(&half[0], &half[1]);
     cr_assert_eq(half[0].n, 50000);
     cr_assert_eq(half[0].lambda_hi, sum.lambda_hi);
