@@ -74,6 +74,11 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
     ssize_t length;
     while ((length = getline(&line, &line_room, file)) >= 0) {
         number++;
+        if (strlen(line) != (size_t)length) {
+            status = rw_fail(ctx, RW_ERR_PARSE, "%s:%zu:%zu: expected text, found a zero byte",
+                             path, number, strlen(line) + 1);
+            goto out;
+        }
         while (length > 0 && isspace((unsigned char)line[length - 1]))
             line[--length] = 0;
         if (!line[0] || line[0] == '#')
@@ -82,7 +87,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
         RW_TRY_OUT(read_line(ctx, path, number, line, &names[*n]));
         ++*n;
     }
-    if (ferror(file)) {
+    if (!feof(file)) { /* getline failed, for want of memory perhaps */
         status = rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
         goto out;
     }

@@ -109,7 +109,8 @@ static void find_engines(struct rw_ctx *ctx, const struct options *o, int *open,
             continue;
         struct rw_engine *engine;
         if (rw_engine_open(ctx, engine_name[e], &rules, &engine) < 0) {
-            printf("skip %s: %s\n", engine_name[e], rw_last_error(ctx));
+            const char *why = rw_last_error(ctx); /* its first line; the rest is a hint */
+            printf("skip %s: %.*s\n", engine_name[e], (int)strcspn(why, "\n"), why);
             totals->skipped++;
             continue;
         }

@@ -65,6 +65,10 @@ FEATURES_TEST(bad_names)
     expect_bad("5 a b\n", ":1:4: expected a name without blanks or commas");
     expect_bad("5 a,b\n", ":1:4:");
     expect_bad("5 a\n6 b\n5 c\n", "feature 5 is named twice");
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fwrite("5 a\n6 b\0c\n", 1, 10, file) == 10 && fclose(file) == 0);
+    cr_assert_eq(rw_names_read(ctx, path, &names, &n_names), RW_ERR_PARSE);
+    cr_assert(strstr(rw_last_error(ctx), ":2:4: expected text, found a zero byte"));
     cr_assert_eq(rw_names_read(ctx, "/nowhere/names", &names, &n_names), RW_ERR_IO);
     cr_assert_eq(rw_names_read(ctx, "/tmp", &names, &n_names), RW_ERR_IO); /* a directory */
     cr_assert(strstr(rw_last_error(ctx), "'/tmp'"));
