@@ -43,6 +43,8 @@ enum check_gradients {
     GRADIENTS_TINY,
     GRADIENTS_ZERO,
     GRADIENTS_MIXED,
+    GRADIENTS_ONE_SIGN, /* sums grow as fast as they can */
+
     N_GRADIENTS
 };
 

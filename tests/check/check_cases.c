@@ -122,6 +122,9 @@ static const struct check_spec table[] = {
      .n_features = 3, .leaves = 6, .n_trees = 1}, /* 72,000 x 32,767 passes 2^31 */
     {BASE, .name = "bits/16/many/newton", .bits = 16, .n_queries = 1800, .query_min = 40,
      .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .newton = 1, .n_threads = 7},
+    {BASE, .name = "bits/16/one-sign", .bits = 16, .n_queries = 2000, .query_min = 40,
+     .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .gradient = RW_GRADIENT_CUSTOM,
+     .gradients = GRADIENTS_ONE_SIGN}, /* the sums pass 2^31 */
     {BASE, .name = "nearest", .nearest = 1},
     {BASE, .name = "nearest/newton", .nearest = 1, .newton = 1, .bits = 12},
     /* rules of splits */

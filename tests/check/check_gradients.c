@@ -16,6 +16,8 @@ static double gradient_of(struct check_random *random, enum check_gradients kind
         return 0.0;
     case GRADIENTS_MIXED:
         return unit * exp2((double)check_below(random, 180) - 90.0);
+    case GRADIENTS_ONE_SIGN:
+        return 0.95 + 0.05 * unit;
     default:
         return unit;
     }
