@@ -1,5 +1,5 @@
-/* Every CUDA call is checked here: its failure becomes an error of the context, and the sticky error
- * is cleared. */
+/* Every CUDA call is checked here: its failure becomes an error of the context, and the sticky
+ * error is cleared. */
 #ifndef RW_GPU_CU_CHECK_H
 #define RW_GPU_CU_CHECK_H
 
@@ -11,14 +11,15 @@
 extern "C" {
 #endif
 
-/* The error's text, with what was being done; returns RW_ERR_MEMORY if memory ran out, else RW_ERR_UNSUPPORTED. */
+/* The error's text, with what was being done; returns RW_ERR_MEMORY if memory ran out, else
+ * RW_ERR_UNSUPPORTED. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line);
 
-#define RW_CU(ctx, call)                                                        \
-    do {                                                                        \
-        const cudaError_t rw_cu_error = (call);                                 \
-        if (rw_cu_error != cudaSuccess)                                         \
-            return rw_cu_fail((ctx), rw_cu_error, #call, __FILE__, __LINE__);   \
+#define RW_CU(ctx, call)                                                      \
+    do {                                                                      \
+        const cudaError_t rw_cu_error = (call);                               \
+        if (rw_cu_error != cudaSuccess)                                       \
+            return rw_cu_fail((ctx), rw_cu_error, #call, __FILE__, __LINE__); \
     } while (0)
 
 /* After a launch: was it accepted? */

@@ -15,28 +15,29 @@ struct rw_device {
     int number;
     char name[128];
     int n_multiprocessors;
-    size_t shared_bytes;  /* that a block may ask for */
-    size_t memory_bytes;  /* of the device */
+    size_t shared_bytes; /* that a block may ask for */
+    size_t memory_bytes; /* of the device */
     int l2_bytes;
-    void *stream;         /* a cudaStream_t; owned */
+    void *stream; /* a cudaStream_t; owned */
 };
 
 /* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
-/* Device memory; the failure says what is needed and what is free. Freed with rw_device_free (NULL is
- * fine). */
+/* Device memory; the failure says what is needed and what is free. Freed with rw_device_free (NULL
+ * is fine). */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Copies through the stream, and waits for it. */
 int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                     const void *from, size_t bytes);
-int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to,
-                   const void *d_from, size_t bytes);
+int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
+                   size_t bytes);
 int rw_device_wait(struct rw_ctx *ctx, const struct rw_device *device);
 
-/* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up. */
+/* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
+ */
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
                    int (*run)(void *user), void *user, double *median_ms, double *least_ms,
                    double *most_ms);

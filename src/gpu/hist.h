@@ -2,14 +2,15 @@
  *
  * A method adds, for each node (a list of documents) and each feature of a matrix, every document's
  * count and quantised lambda (and weight) to the cell of the document's code: Algorithm 1 of Xu et
- * al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All methods give the
- * integers of `serial`.
+ * al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All methods give
+ * the integers of `serial`.
  *
  * To add a method: (1) write hist_<method>.cu with its two functions, (2) declare its entry below,
  * (3) give it a row in hist_engine.c's table. tests/check reads the table.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
- * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits. */
+ * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
+ */
 #ifndef RW_GPU_HIST_H
 #define RW_GPU_HIST_H
 
@@ -25,14 +26,16 @@ extern "C" {
 /* A word of codes: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
 enum { RW_HIST_WORD_BITS = 32 };
 
-/* Row-major words of the features of one tile. A document has `lanes` words (a power of 2, 1 to 32),
- * so a warp reads 32 / lanes documents at once and a lane keeps to its features. The code in bits
- * [j * bits, (j + 1) * bits) of word l is that of the tile's feature j * lanes + l: neighbouring
- * lanes own neighbouring features, whose cells lie in different banks of shared memory. */
+/* Row-major words of the features of one tile. A document has `lanes` words (a power of 2, 1 to
+ * 32), so a warp reads 32 / lanes documents at once and a lane keeps to its features. The code in
+ * bits [j * bits, (j + 1) * bits) of word l is that of the tile's feature j * lanes + l:
+ * neighbouring lanes own neighbouring features, whose cells lie in different banks of shared
+ * memory. */
 struct rw_hist_tile {
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes a word */
     uint32_t lanes;
-    const uint32_t *d_word; /* [n_docs][lanes]; rows padded with code 0 up to a multiple of 32 words */
+    const uint32_t
+        *d_word; /* [n_docs][lanes]; rows padded with code 0 up to a multiple of 32 words */
 };
 
 enum { RW_HIST_MAX_TILES = 128 };
@@ -40,16 +43,18 @@ enum { RW_HIST_MAX_TILES = 128 };
 /* A group of features whose codes have one width. Both layouts are optional: a method's table entry
  * says which it reads. */
 struct rw_hist_matrix {
-    int bits;            /* 4, 8 or 16 */
+    int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
-    uint32_t n_bins;     /* codes of a feature: 1 to 16, 256 or 1024 */
+    uint32_t n_bins; /* codes of a feature: 1 to 16, 256 or 1024 */
     uint32_t n_tiles;
     struct rw_hist_tile tile[RW_HIST_MAX_TILES];
     const uint32_t *d_column; /* [n_features][column_words]; NULL: not there */
-    uint64_t column_words;    /* of a feature: n_docs codes, padded with code 0 to a multiple of 32 words */
+    uint64_t
+        column_words; /* of a feature: n_docs codes, padded with code 0 to a multiple of 32 words */
 };
 
-/* A node's documents: places [first, first + n) of the list, or, without a list, those documents. */
+/* A node's documents: places [first, first + n) of the list, or, without a list, those documents.
+ */
 struct rw_hist_node {
     uint64_t first;
     uint64_t n;
@@ -67,7 +72,7 @@ enum { RW_HIST_MAX_NODES = 1024 };
 struct rw_hist_call {
     const struct rw_hist_matrix *matrix;
     enum rw_hist_sums sums;
-    const uint32_t *d_list;            /* documents of all nodes; NULL: nodes are ranges of documents */
+    const uint32_t *d_list; /* documents of all nodes; NULL: nodes are ranges of documents */
     const struct rw_hist_node *node;   /* [n_nodes] on the host */
     const struct rw_hist_node *d_node; /* [n_nodes] the same on the device */
     uint32_t n_nodes;
@@ -75,17 +80,17 @@ struct rw_hist_call {
     const int32_t *d_weight; /* [n_docs] newton; 0 <= weight <= largest */
     const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
     int32_t largest;         /* 1 to 32767 */
-    int zero_skip;           /* leave out each feature's frequent code and derive it from the totals */
+    int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
     const uint16_t *d_frequent; /* [n_features] the most frequent code; zero_skip only */
     /* The result, cleared by the method: cell (node, feature, bin) is
      * [(node * n_features + feature) * n_bins + bin]. */
-    uint32_t *d_count;       /* [n_nodes][n_features][n_bins] */
-    int64_t *d_lambda_sum;   /* the same shape; NULL for counts and floats */
-    int64_t *d_weight_sum;   /* newton */
-    float *d_float_sum;      /* RW_HIST_FLOAT */
-    void *d_scratch;         /* scratch_bytes(call) bytes, 256-byte aligned */
-    int n_multiprocessors;   /* of the device */
-    size_t shared_bytes;     /* that a block may take */
+    uint32_t *d_count;     /* [n_nodes][n_features][n_bins] */
+    int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
+    int64_t *d_weight_sum; /* newton */
+    float *d_float_sum;    /* RW_HIST_FLOAT */
+    void *d_scratch;       /* scratch_bytes(call) bytes, 256-byte aligned */
+    int n_multiprocessors; /* of the device */
+    size_t shared_bytes;   /* that a block may take */
 };
 
 struct rw_hist_method {
@@ -96,7 +101,7 @@ struct rw_hist_method {
     unsigned sums;         /* 1 << RW_HIST_MART | ... */
     int lists, many_nodes; /* gathered documents; more than one node a launch */
     int zero_skip;
-    int reads_tiles;       /* 1: tiles; 0: columns */
+    int reads_tiles; /* 1: tiles; 0: columns */
     /* Scratch that a call needs. */
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
@@ -114,8 +119,8 @@ extern const struct rw_hist_method rw_hist_packed_private;
 const struct rw_hist_method *rw_hist_method_at(int i);
 const struct rw_hist_method *rw_hist_method_find(const char *name);
 
-/* RW_OK, or RW_ERR_UNSUPPORTED with what the method does not declare, or RW_ERR_ARGUMENT for a call that
- * no method could take. */
+/* RW_OK, or RW_ERR_UNSUPPORTED with what the method does not declare, or RW_ERR_ARGUMENT for a call
+ * that no method could take. */
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call);
 /* Checks, then enqueues. */

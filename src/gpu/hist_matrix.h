@@ -11,9 +11,9 @@ extern "C" {
 
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
 
-/* codes: [n_features] of [n_docs], each code < n_bins; n_bins <= 2^bits. layouts: which to make. Tiles
- * are cut by powers of two, so that few lanes are wasted: 136 features of 8 bits are one tile of 32
- * lanes and one of 2. */
+/* codes: [n_features] of [n_docs], each code < n_bins; n_bins <= 2^bits. layouts: which to make.
+ * Tiles are cut by powers of two, so that few lanes are wasted: 136 features of 8 bits are one tile
+ * of 32 lanes and one of 2. */
 int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device, int bits,
                        uint32_t n_features, uint32_t n_docs, uint32_t n_bins,
                        const uint16_t *const *codes, int layouts, struct rw_hist_matrix **out);

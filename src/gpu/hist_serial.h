@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 /* All arrays are on the host. codes: [n_features] of [n_docs]; list: documents, NULL: ranges; node:
- * [n_nodes]. Results of the shapes in hist.h, cleared first; those that are NULL are left out. Floats are
- * summed in double, in the order of the documents, and rounded once. */
+ * [n_nodes]. Results of the shapes in hist.h, cleared first; those that are NULL are left out.
+ * Floats are summed in double, in the order of the documents, and rounded once. */
 struct rw_hist_serial {
     uint32_t n_features, n_bins;
     const uint16_t *const *codes;

@@ -1,0 +1,142 @@
+#include "gpu/hist_matrix.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { WORD_PADDING = 32 };
+
+static uint64_t padded(uint64_t words)
+{
+    return (words + WORD_PADDING - 1) / WORD_PADDING * WORD_PADDING;
+}
+
+uint32_t rw_hist_tile_lanes(uint32_t n_features, int codes_a_word, uint32_t *lanes)
+{
+    uint32_t n = 0;
+    uint32_t left = (n_features + (uint32_t)codes_a_word - 1) / (uint32_t)codes_a_word; /* lanes */
+    while (left > 0 && n < RW_HIST_MAX_TILES) {
+        uint32_t take = 32;
+        while (take > left)
+            take /= 2;
+        /* one tile half empty is better than two launches' worth of small ones: 31 lanes are one
+         * tile of 32, 24 are 16 + 8 */
+        if (take < 32 && left > take + take / 2)
+            take *= 2;
+        lanes[n++] = take;
+        left = left > take ? left - take : 0;
+    }
+    return left == 0 ? n : RW_HIST_MAX_TILES + 1;
+}
+
+/* One tile's words, on the host. */
+static void fill_tile(const struct rw_hist_tile *tile, int bits, uint32_t n_docs,
+                      const uint16_t *const *codes, uint32_t *word)
+{
+    const uint32_t lanes = tile->lanes, codes_a_word = 32 / (uint32_t)bits;
+#pragma omp parallel for
+    for (uint32_t doc = 0; doc < n_docs; doc++) {
+        for (uint32_t l = 0; l < lanes; l++) {
+            uint32_t packed = 0;
+            for (uint32_t j = 0; j < codes_a_word; j++) {
+                const uint32_t f = j * lanes + l;
+                if (f < tile->n_features)
+                    packed |= (uint32_t)codes[tile->first_feature + f][doc] << (j * (uint32_t)bits);
+            }
+            word[(uint64_t)doc * lanes + l] = packed;
+        }
+    }
+}
+
+static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
+                      struct rw_hist_matrix *matrix, const uint16_t *const *codes)
+{
+    uint32_t lanes[RW_HIST_MAX_TILES];
+    const int codes_a_word = 32 / matrix->bits;
+    int status = RW_OK;
+    uint32_t *word = NULL;
+    const uint32_t n_tiles = rw_hist_tile_lanes(matrix->n_features, codes_a_word, lanes);
+    if (n_tiles > RW_HIST_MAX_TILES)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%u features of %d bits; expected at most %d",
+                       matrix->n_features, matrix->bits, RW_HIST_MAX_TILES * 32 * codes_a_word);
+    uint32_t first = 0;
+    for (uint32_t t = 0; t < n_tiles; t++) {
+        struct rw_hist_tile *tile = &matrix->tile[t];
+        const uint32_t room = lanes[t] * (uint32_t)codes_a_word;
+        tile->lanes = lanes[t];
+        tile->first_feature = first;
+        tile->n_features = matrix->n_features - first < room ? matrix->n_features - first : room;
+        first += tile->n_features;
+        const uint64_t n_words = padded((uint64_t)matrix->n_docs * lanes[t]);
+        RW_TRY_OUT(RW_NEW(ctx, word, n_words));
+        fill_tile(tile, matrix->bits, matrix->n_docs, codes, word);
+        RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_words * sizeof(*word)));
+        matrix->n_tiles = t + 1;
+        RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word,
+                                   n_words * sizeof(*word)));
+        rw_mem_free(word);
+        word = NULL;
+    }
+out:
+    rw_mem_free(word);
+    return status;
+}
+
+static int make_columns(struct rw_ctx *ctx, const struct rw_device *device,
+                        struct rw_hist_matrix *matrix, const uint16_t *const *codes)
+{
+    const uint32_t bits = (uint32_t)matrix->bits, codes_a_word = 32 / bits;
+    int status = RW_OK;
+    uint32_t *word = NULL;
+    matrix->column_words = padded((matrix->n_docs + codes_a_word - 1) / codes_a_word);
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&matrix->d_column,
+                               matrix->column_words * matrix->n_features * sizeof(*word)));
+    RW_TRY_OUT(RW_NEW(ctx, word, matrix->column_words));
+    for (uint32_t f = 0; f < matrix->n_features; f++) {
+        memset(word, 0, matrix->column_words * sizeof(*word));
+        for (uint32_t doc = 0; doc < matrix->n_docs; doc++)
+            word[doc / codes_a_word] |= (uint32_t)codes[f][doc] << (doc % codes_a_word * bits);
+        RW_TRY_OUT(rw_device_write(
+            ctx, device, (uint32_t *)(uintptr_t)matrix->d_column + f * matrix->column_words, word,
+            matrix->column_words * sizeof(*word)));
+    }
+out:
+    rw_mem_free(word);
+    return status;
+}
+
+int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device, int bits,
+                       uint32_t n_features, uint32_t n_docs, uint32_t n_bins,
+                       const uint16_t *const *codes, int layouts, struct rw_hist_matrix **out)
+{
+    int status = RW_OK;
+    struct rw_hist_matrix *matrix;
+    *out = NULL;
+    if ((bits != 4 && bits != 8 && bits != 16) || n_bins < 1 || n_bins > 1u << bits ||
+        n_bins > 1024)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", n_bins, bits);
+    RW_TRY(RW_NEW(ctx, matrix, 1));
+    matrix->bits = bits;
+    matrix->n_features = n_features;
+    matrix->n_docs = n_docs;
+    matrix->n_bins = n_bins;
+    if (layouts & RW_HIST_TILES)
+        RW_TRY_OUT(make_tiles(ctx, device, matrix, codes));
+    if (layouts & RW_HIST_COLUMNS)
+        RW_TRY_OUT(make_columns(ctx, device, matrix, codes));
+    *out = matrix;
+    return RW_OK;
+out:
+    rw_hist_matrix_free(matrix);
+    return status;
+}
+
+void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
+{
+    if (!matrix)
+        return;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        rw_device_free((void *)(uintptr_t)matrix->tile[t].d_word);
+    rw_device_free((void *)(uintptr_t)matrix->d_column);
+    rw_mem_free(matrix);
+}
