@@ -125,6 +125,31 @@ GROWER_TEST(the_best_node_first)
     rw_tree_release(&larger);
 }
 
+/* Two halves that mirror each other: their best splits gain the same, and the one that was numbered
+ * first is split first. */
+GROWER_TEST(equal_gains_in_the_order_of_nodes)
+{
+    float values[80][2], labels[80];
+    const uint32_t offsets[] = {0, 80};
+    for (int i = 0; i < 80; i++) {
+        values[i][0] = (float)(i / 40);
+        values[i][1] = (float)(i % 4);
+        labels[i] = 8.0f + values[i][1];
+    }
+    rw_dataset_free(train);
+    cr_assert_eq(rw_dataset_from_memory(ctx, &values[0][0], labels, offsets, 80, 2, 1, 1, &train),
+                 RW_OK, "%s", rw_last_error(ctx));
+    for (int i = 0; i < 40; i++)
+        train->label[i] = -train->label[i];
+    const struct rw_grow_rules rules = {.leaves = 4, .min_docs = 1, .rate = 1.0};
+    cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK);
+    cr_assert_eq(tree.n_leaves, 4);
+    cr_assert_eq(tree.feature[0], 1);
+    cr_assert_eq(tree.gain[1], tree.gain[2]);
+    cr_assert_eq(tree.left[0], 1);
+    cr_assert_eq(tree.right[0], 2);
+}
+
 GROWER_TEST(levels)
 {
     const struct rw_grow_rules rules = {.levels = 1, .depth = 3, .min_docs = 5, .rate = 1.0};
