@@ -187,9 +187,9 @@ template <int SUMS>
 static int derive_launch(const struct rw_hist_call *call, cudaStream_t stream)
 {
     struct rw_hist_total *const d_total = (struct rw_hist_total *)call->d_scratch;
-    const uint64_t blocks = (uint64_t)call->n_multiprocessors * HIST_TOTALS_BLOCKS;
+    const uint64_t blocks = (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_TOTALS_BLOCKS;
     struct rw_hist_args args;
-    const int status = rw_hist_args_init(call, 1, blocks, HIST_LEAST_SEGMENT, HIST_MOST_SEGMENT, &args);
+    const int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
     if (status != cudaSuccess)
         return status;
     if ((uint64_t)call->n_nodes * args.n_features > INT32_MAX)

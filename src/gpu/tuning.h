@@ -15,4 +15,30 @@
  * much as about so many. To be measured with the nodes of real trees. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 
+/* ---- the documents' methods ---- Not measured yet: the documents' own figures (Tables 5 and 6 of
+ * weighted histogramming, the slides of privatized histograms) where they state one, else a first
+ * guess. To be measured on the H200. */
+/* Documents of a job: at least, so that clearing and draining a histogram is little beside it, and at
+ * most, so that a large node spreads over the device even with many features. Multiples of 32. */
+#define RW_TUNE_HIST_LEAST_SEGMENT 4096
+#define RW_TUNE_HIST_MOST_SEGMENT  4194304
+/* Blocks a multiprocessor that a launch is cut into. */
+#define RW_TUNE_HIST_BLOCKS           16
+#define RW_TUNE_HIST_TOTALS_BLOCKS    4
+/* global-atomic, collision: threads a block, words in flight a thread (Figure 8: 8 warps, 1). */
+#define RW_TUNE_GLOBAL_ATOMIC_THREADS 256
+#define RW_TUNE_COLLISION_THREADS     256
+#define RW_TUNE_COLLISION_UNROLL      2
+/* collision-free: threads a block with few and with more bins than FEW_BINS. (Unrolling: Table 5.) */
+#define RW_TUNE_FREE_FEW_BINS     32
+#define RW_TUNE_FREE_FEW_THREADS  128
+#define RW_TUNE_FREE_MANY_THREADS 64
+/* Words in flight a thread, to 2, to 8 and with more bins. */
+#define RW_TUNE_FREE_UNROLL_2    1
+#define RW_TUNE_FREE_UNROLL_8    4
+#define RW_TUNE_FREE_UNROLL_MORE 16
+/* packed-private: threads a block (64 on the slides) and words in flight a thread. */
+#define RW_TUNE_PACKED_THREADS 64
+#define RW_TUNE_PACKED_UNROLL  8
+
 #endif

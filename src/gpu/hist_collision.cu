@@ -1,0 +1,97 @@
+/* `collision`: one histogram a block in shared memory, filled by shared atomics.
+ *
+ * Why: weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast on
+ * even data; documents of one code in a warp queue. The document's own floats (RW_HIST_FLOAT) fall
+ * apart then, since the hardware has no float atomic on shared memory; integers suffer less.
+ *
+ * Shapes: columns [n_features][column_words]; shared [sums][n_bins] of 32 bits; result
+ * [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: a block a (job, feature); its threads over words of codes, or over places of the
+ * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit sum
+ * holds if all of them have one code and the largest lambda, and at the end. */
+#include "gpu/hist_block.cuh"
+#include "gpu/tuning.h"
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
+    hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t memory[];
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const struct hist_shared hist = hist_shared_at(memory, a.n_bins);
+    hist_shared_clear<SUMS>(hist, a.n_bins);
+    __syncthreads();
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        hist_visit<BITS, SUMS, RW_TUNE_COLLISION_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                hist_shared_add<SUMS>(hist, code, 1u, item);
+            });
+        __syncthreads();
+        hist_shared_drain<SUMS>(a, work, hist);
+        __syncthreads();
+    }
+}
+
+template <int SUMS>
+static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+{
+    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
+    const unsigned threads = RW_TUNE_COLLISION_THREADS;
+    const size_t bytes =
+        args->n_bins * sizeof(uint32_t) * rw_hist_cell_words((enum rw_hist_sums)SUMS);
+    if (args->bits == 4)
+        hist_collision_kernel<4, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    else if (args->bits == 8)
+        hist_collision_kernel<8, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    else
+        hist_collision_kernel<16, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    return cudaGetLastError();
+}
+
+static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
+{
+    switch (sums) {
+    case RW_HIST_COUNT: return launch<RW_HIST_COUNT>(args, stream);
+    case RW_HIST_MART: return launch<RW_HIST_MART>(args, stream);
+    case RW_HIST_NEWTON: return launch<RW_HIST_NEWTON>(args, stream);
+    case RW_HIST_FLOAT: return launch<RW_HIST_FLOAT>(args, stream);
+    }
+    return cudaErrorInvalidValue;
+}
+
+static size_t scratch_bytes(const struct rw_hist_call *call)
+{
+    return rw_hist_derive_bytes(call);
+}
+
+static int run(const struct rw_hist_call *call, void *stream_of_call)
+{
+    const cudaStream_t stream = (cudaStream_t)stream_of_call;
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    struct rw_hist_args args;
+    int status = rw_hist_args_init(call, call->matrix->n_features,
+                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (status == cudaSuccess)
+        status = rw_cuda_hist_clear(call, stream);
+    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
+        status = launch_sums(call->sums, &args, stream);
+    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+}
+
+const struct rw_hist_method rw_hist_collision = {
+    "collision",
+    "weighted histogramming 4.3",
+    4 | 8 | 16,
+    1024,
+    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
+    1,
+    1,
+    1,
+    0,
+    scratch_bytes,
+    run,
+};

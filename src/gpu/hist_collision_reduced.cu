@@ -1,0 +1,167 @@
+/* `collision-reduced`: a small hash buffer a thread in front of the block's shared histogram.
+ *
+ * Why: weighted histogramming, section 4.4 and Algorithm 2: documents of one code are first added up
+ * in the thread's own buffer, and neighbouring threads hold one code in different rows, so that a warp
+ * that empties its buffers seldom meets in one cell. For clustered data and the documents' floats.
+ * Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong amount (line 24) and
+ * cuts the count; here it is as meant.
+ *
+ * Shapes: buffers [N_BUFFER][threads] of (code << 16 | count) and of each other sum, then the
+ * histogram [sums][n_bins], all of 32 bits; result [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: a block a (job, feature), so that a job's histogram is a sub-histogram of its node's;
+ * these are added up in the result. A thread empties its buffers after N_BUFFER documents of its own:
+ * so many always find a free place. No barrier is needed for that, as a buffer is one thread's.
+ *
+ * N_buffer and N_warp by bins: Table 6. */
+#include "gpu/hist_block.cuh"
+#include "gpu/tuning.h"
+
+enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
+
+template <int N_BUFFER, int SUMS>
+__device__ __forceinline__ void buffer_empty(uint32_t *buffer, const struct hist_shared &hist)
+{
+    const uint32_t n_threads = blockDim.x;
+    const uint32_t plane = N_BUFFER * n_threads; /* of one kind of number */
+#pragma unroll
+    for (int i = 0; i < N_BUFFER; i++) {
+        uint32_t *const cell = buffer + i * n_threads + threadIdx.x;
+        const uint32_t key_count = *cell;
+        const uint32_t count = key_count & 0xffffu;
+        if (count == 0)
+            continue;
+        struct hist_item item = {0, 0, 0.0f};
+        if (hist_has_lambda(SUMS))
+            item.lambda = (int32_t)cell[plane];
+        if (SUMS == RW_HIST_NEWTON)
+            item.weight = (int32_t)cell[2 * plane];
+        if (SUMS == RW_HIST_FLOAT)
+            item.value = __uint_as_float(cell[plane]);
+        hist_shared_add<SUMS>(hist, key_count >> 16, count, item);
+        *cell = 0;
+    }
+}
+
+/* Adds one document to the thread's buffer, which holds fewer than N_BUFFER of them. */
+template <int N_BUFFER, int SUMS>
+__device__ __forceinline__ void buffer_add(uint32_t *buffer, uint32_t code,
+                                           const struct hist_item &item)
+{
+    const uint32_t n_threads = blockDim.x;
+    const uint32_t plane = N_BUFFER * n_threads;
+    uint32_t place = (code % N_BUFFER + threadIdx.x) % N_BUFFER;
+    uint32_t *cell = buffer + place * n_threads + threadIdx.x;
+    uint32_t key_count = *cell;
+    while ((key_count & 0xffffu) != 0 && key_count >> 16 != code) { /* linear probing */
+        place = place + 1 == N_BUFFER ? 0 : place + 1;
+        cell = buffer + place * n_threads + threadIdx.x;
+        key_count = *cell;
+    }
+    const bool is_new = (key_count & 0xffffu) == 0;
+    *cell = is_new ? (code << 16) + 1 : key_count + 1;
+    if (hist_has_lambda(SUMS))
+        cell[plane] = (is_new ? 0u : cell[plane]) + (uint32_t)item.lambda;
+    if (SUMS == RW_HIST_NEWTON)
+        cell[2 * plane] = (is_new ? 0u : cell[2 * plane]) + (uint32_t)item.weight;
+    if (SUMS == RW_HIST_FLOAT)
+        cell[plane] = __float_as_uint((is_new ? 0.0f : __uint_as_float(cell[plane])) + item.value);
+}
+
+template <int N_BUFFER, int SUMS>
+__global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
+    hist_reduced_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t memory[];
+    constexpr int WORDS = SUMS == RW_HIST_COUNT ? 1 : SUMS == RW_HIST_NEWTON ? 3 : 2;
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    uint32_t *const buffer = memory;
+    const struct hist_shared hist =
+        hist_shared_at(memory + WORDS * N_BUFFER * blockDim.x, a.n_bins);
+    for (int i = 0; i < N_BUFFER; i++)
+        buffer[i * blockDim.x + threadIdx.x] = 0;
+    hist_shared_clear<SUMS>(hist, a.n_bins);
+    __syncthreads();
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        int n_held = 0; /* documents in this thread's buffer */
+        hist_visit_any<SUMS, HIST_REDUCED_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                buffer_add<N_BUFFER, SUMS>(buffer, code, item);
+                if (++n_held == N_BUFFER) {
+                    buffer_empty<N_BUFFER, SUMS>(buffer, hist);
+                    n_held = 0;
+                }
+            });
+        buffer_empty<N_BUFFER, SUMS>(buffer, hist);
+        __syncthreads();
+        hist_shared_drain<SUMS>(a, work, hist);
+        __syncthreads();
+    }
+}
+
+template <int SUMS>
+static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+{
+    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
+    const uint32_t n_bins = args->n_bins;
+    const unsigned n_warps = n_bins <= 256 ? 2 : n_bins <= 512 ? 3 : 6;
+    const unsigned n_buffer = n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 10;
+    const unsigned threads = 32 * n_warps;
+    /* at most 3 * 4 * (10 * 192 + 1024) = 35,328 bytes */
+    const size_t bytes = ((size_t)n_buffer * threads + n_bins) * sizeof(uint32_t) *
+                         rw_hist_cell_words((enum rw_hist_sums)SUMS);
+    if (n_buffer == 5)
+        hist_reduced_kernel<5, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    else if (n_buffer == 8)
+        hist_reduced_kernel<8, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    else
+        hist_reduced_kernel<10, SUMS><<<grid, threads, bytes, stream>>>(*args);
+    return cudaGetLastError();
+}
+
+static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
+{
+    switch (sums) {
+    case RW_HIST_COUNT: return launch<RW_HIST_COUNT>(args, stream);
+    case RW_HIST_MART: return launch<RW_HIST_MART>(args, stream);
+    case RW_HIST_NEWTON: return launch<RW_HIST_NEWTON>(args, stream);
+    case RW_HIST_FLOAT: return launch<RW_HIST_FLOAT>(args, stream);
+    }
+    return cudaErrorInvalidValue;
+}
+
+static size_t scratch_bytes(const struct rw_hist_call *call)
+{
+    return rw_hist_derive_bytes(call);
+}
+
+static int run(const struct rw_hist_call *call, void *stream_of_call)
+{
+    const cudaStream_t stream = (cudaStream_t)stream_of_call;
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    struct rw_hist_args args;
+    int status = rw_hist_args_init(call, call->matrix->n_features,
+                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (status == cudaSuccess)
+        status = rw_cuda_hist_clear(call, stream);
+    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
+        status = launch_sums(call->sums, &args, stream);
+    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+}
+
+const struct rw_hist_method rw_hist_collision_reduced = {
+    "collision-reduced",
+    "weighted histogramming 4.4, Algorithm 2 corrected",
+    4 | 8 | 16,
+    1024,
+    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
+    1,
+    1,
+    1,
+    0,
+    scratch_bytes,
+    run,
+};
