@@ -71,7 +71,8 @@ def read_lines(path):
     """[(query id, label, line)] in file order."""
     opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
     with opened as file:
-        return [(words[1], float(words[0]), line) for line in file for words in [line.split(None, 2)]]
+        words = ((line.split(None, 2), line) for line in file)
+        return [(w[1], float(w[0]), line) for w, line in words]
 
 
 def labels_by_query(paths):
@@ -95,7 +96,7 @@ def fold_files(data, name, fold):
 
 
 def run(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    done = subprocess.run(command, capture_output=True, text=True, **more)
     if done.returncode:
         raise SystemExit(f"quality.py: {' '.join(command)}: exit {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -108,7 +109,8 @@ def rankwood_scores(args, params, task, seed, folder):
         model = os.path.join(own, "model")
         options = [f"--{p.split('=', 1)[0]}={p.split('=', 1)[1]}" for p in params.split()]
         run([args.rankwood, "train", *train, "--valid", ",".join(stop), "--metric", f"ndcg@{TOP}",
-             "--empty", "0", "--seed", str(seed), "--threads", "1", "--quiet", *options, "-o", model])
+             "--empty", "0", "--seed", str(seed), "--threads", "1", "--quiet", *options,
+             "-o", model])
         scores = run([args.rankwood, "predict", model, *measure])
         own_eval = run([args.rankwood, "eval", *measure, "--model", model, "--metric",
                         f"ndcg@{TOP}", "--empty", "0", "--json"])
@@ -324,7 +326,7 @@ def measure_one(args, trainer, params, task, seed, folder):
     values = ndcg_by_query(labels_by_query(task[2]), scores)
     mean = sum(values) / len(values)
     if own is not None and abs(own - mean) > 1e-9:
-        raise SystemExit(f"quality.py: evaluators differ on {task[2]}: {mean!r} here, {own!r} there")
+        raise SystemExit(f"quality.py: {task[2]}: NDCG {mean!r} here, {own!r} by rankwood eval")
     return rounds, values
 
 
@@ -381,7 +383,8 @@ def standard_error(values):
 def show(row):
     error = ["  -   " if row[e] is None else f"{row[e]:.4f}" for e in ("se_seeds", "se_queries")]
     print(f"{row['set']:<8} {row['trainer']:<9} {row['ndcg@10']:.4f}  {error[0]}    {error[1]}  "
-          f"{row['rounds']:7.1f} {row['seconds']:8.1f}  {row['params'] or '(defaults)'}", flush=True)
+          f"{row['rounds']:7.1f} {row['seconds']:8.1f}  {row['params'] or '(defaults)'}",
+          flush=True)
 
 
 def parse_seeds(text):
@@ -400,10 +403,12 @@ def parse_arguments():
                         os.path.join(ROOT, "..", "shared", "data"), help="folder of the sets")
     parser.add_argument("--sets", default=",".join(SETS), help="sets, with commas [all]")
     parser.add_argument("--seeds", default="1-5", type=parse_seeds, help="N or N-M [1-5]")
-    parser.add_argument("--part", default="test", choices=("test", "valid"), help="see above [test]")
+    parser.add_argument("--part", default="test", choices=("test", "valid"),
+                        help="see above [test]")
     parser.add_argument("--params", action="append", default=[], metavar="'NAME=VALUE ...'",
                         help="Rankwood's parameters; '' is its defaults (repeatable) ['']")
-    parser.add_argument("--variants", metavar="FILE", help="such parameters, a line each; # comments")
+    parser.add_argument("--variants", metavar="FILE",
+                        help="such parameters, a line each; # comments")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
     parser.add_argument("--only-peers", action="store_true", help="leave Rankwood out")
@@ -414,7 +419,13 @@ def parse_arguments():
     parser.add_argument("--bars", action="store_true",
                         help="exit 1 if Rankwood's defaults miss " + str(BARS))
     parser.add_argument("--peer-job", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    for path in ("rankwood", "library", "data", "venv"):
+        setattr(args, path, os.path.abspath(getattr(args, path)))
+    args.sets = args.sets.split(",")
+    if any(name not in SETS for name in args.sets):
+        parser.error(f"--sets takes {','.join(SETS)}")
+    return args
 
 
 def main():
@@ -443,7 +454,7 @@ def main():
               f"{len(args.seeds)} seeds\n"
               "set      trainer   ndcg@10 se(seeds) se(queries) rounds  seconds  parameters")
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.sets.split(","):
+        for name in args.sets:
             for trainer, params in trainers + [(p, "") for p in peers]:
                 if args.part == "valid":
                     row = measure_valid(args, params, name)
