@@ -1,0 +1,283 @@
+/* Codes come from a table of 65,536 slots, so that any distribution costs 16 random bits a code. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "hist_data.h"
+
+enum { SLOTS = 65536, RUN = 512, STREAM = RW_STREAM_SYNTH + 64 };
+enum {
+    STREAM_RUN = STREAM + 1,
+    STREAM_LAMBDA,
+    STREAM_WEIGHT,
+    STREAM_FLOAT,
+    STREAM_LIST,
+    STREAM_NODE
+};
+
+const char *hist_codes_name(enum hist_codes kind)
+{
+    static const char *const name[N_CODES] = {
+        "uniform",   "equal",     "two values", "sigma 0.5", "sigma 1",  "sigma 10", "sigma 100",
+        "80% zeros", "clustered", "sorted",     "one hot",   "distinct", "mixed"};
+    return name[kind];
+}
+
+const char *hist_lambdas_name(enum hist_lambdas kind)
+{
+    static const char *const name[N_LAMBDAS] = {"random", "all high", "all low", "alternating"};
+    return name[kind];
+}
+
+const char *hist_nodes_name(enum hist_nodes kind)
+{
+    static const char *const name[N_NODES] = {"one node",   "empty node",   "offset node",
+                                              "two nodes",  "uneven nodes", "edge nodes",
+                                              "small nodes"};
+    return name[kind];
+}
+
+void *hist_alloc(uint64_t n, size_t size)
+{
+    void *p = n < SIZE_MAX / 2 / size ? malloc((n ? n : 1) * size) : NULL;
+    if (!p) {
+        fprintf(stderr, "out of memory: %llu x %zu bytes\n", (unsigned long long)n, size);
+        exit(1);
+    }
+    return p;
+}
+
+/* ---- codes ---- */
+
+static double normal(double at, double mean, double sigma)
+{
+    const double z = (at - mean) / sigma;
+    return exp(-0.5 * z * z);
+}
+
+/* How likely code b is, up to a factor. */
+static double likely(enum hist_codes kind, uint32_t b, uint32_t n_bins, uint32_t distinct)
+{
+    const double mean = n_bins / 2;
+    switch (kind) {
+    case CODES_EQUAL:
+        return b == 0;
+    case CODES_TWO:
+        return b == 0 || b == n_bins / 2;
+    case CODES_NORMAL_HALF:
+        return normal(b, mean, 0.5);
+    case CODES_NORMAL_1:
+        return normal(b, mean, 1);
+    case CODES_NORMAL_10:
+        return normal(b, mean, 10);
+    case CODES_NORMAL_100:
+        return normal(b, mean, 100);
+    case CODES_ZEROS:
+        return b == 0 ? 0.8 : 0.2 / (n_bins - 1);
+    case CODES_HOT:
+        return b == 0 ? 0.99 : 0.01 / (n_bins - 1);
+    case CODES_DISTINCT:
+        return distinct >= n_bins || b % (n_bins / distinct) == 0;
+    default:
+        return 1;
+    }
+}
+
+static void fill_table(uint16_t *table, enum hist_codes kind, uint32_t n_bins, uint32_t distinct)
+{
+    double total = 0, so_far = 0;
+    uint32_t slot = 0, last = 0;
+    for (uint32_t b = 0; b < n_bins; b++)
+        total += likely(kind, b, n_bins, distinct);
+    for (uint32_t b = 0; b < n_bins; b++) {
+        const double share = likely(kind, b, n_bins, distinct);
+        so_far += share;
+        if (share > 0)
+            last = b;
+        for (const uint32_t end = (uint32_t)(so_far / total * SLOTS + 0.5); slot < end; slot++)
+            table[slot] = (uint16_t)b;
+    }
+    for (; slot < SLOTS; slot++)
+        table[slot] = (uint16_t)last;
+}
+
+/* Which bin is the hot one differs between features. */
+static uint32_t shift_of(enum hist_codes kind, uint32_t feature, uint32_t n_bins)
+{
+    const int shifted = kind == CODES_EQUAL || kind == CODES_TWO || kind == CODES_HOT;
+    return shifted ? (n_bins - 1 + feature * 7) % n_bins : 0;
+}
+
+static void fill_column(uint16_t *codes, const struct hist_columns *c, enum hist_codes kind,
+                        const uint16_t *table, uint64_t seed, uint32_t feature)
+{
+    const uint32_t shift = shift_of(kind, feature, c->n_bins);
+    uint32_t i = 0;
+    while (kind == CODES_SORTED && i < c->n_docs) {
+        codes[i] = (uint16_t)((uint64_t)i * c->n_bins / c->n_docs);
+        i++;
+    }
+    while (i < c->n_docs) {
+        const struct rw_philox random = rw_random4(seed, i / 8, feature, STREAM);
+        /* A run is all zeros, or none is. */
+        const int zero =
+            kind == CODES_CLUSTERED && rw_random(seed, i / RUN, feature, STREAM_RUN) % 10 < 8;
+        const uint32_t end = c->n_docs - i < 8 ? c->n_docs : i + 8;
+        for (uint32_t j = 0; i < end; i++, j++) {
+            const uint32_t bits = random.word[j / 2] >> (j % 2 * 16) & 0xFFFF;
+            uint32_t code = table[bits] + shift;
+            code -= code >= c->n_bins ? c->n_bins : 0;
+            codes[i] = (uint16_t)(zero ? 0 : code);
+        }
+    }
+}
+
+void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
+                       uint32_t n_bins, enum hist_codes kind, uint32_t distinct, uint64_t seed)
+{
+    const int mixed = kind == CODES_MIXED;
+    uint16_t *table = hist_alloc(mixed ? (uint64_t)N_DISTRIBUTIONS * SLOTS : SLOTS, sizeof(*table));
+    out->n_features = n_features;
+    out->n_docs = n_docs;
+    out->n_bins = n_bins;
+    out->code = hist_alloc((uint64_t)n_features * n_docs, sizeof(*out->code));
+    out->column = hist_alloc(n_features, sizeof(*out->column));
+    for (int k = 0; k < (mixed ? N_DISTRIBUTIONS : 1); k++)
+        fill_table(table + k * SLOTS, mixed ? (enum hist_codes)k : kind, n_bins, distinct);
+#pragma omp parallel for schedule(dynamic)
+    for (uint32_t f = 0; f < n_features; f++) {
+        uint16_t *codes = out->code + (uint64_t)f * n_docs;
+        const uint32_t k = mixed ? f % N_DISTRIBUTIONS : 0;
+        fill_column(codes, out, mixed ? (enum hist_codes)k : kind, table + (uint64_t)k * SLOTS,
+                    seed, f);
+        out->column[f] = codes;
+    }
+    free(table);
+}
+
+void hist_columns_release(struct hist_columns *columns)
+{
+    free(columns->code);
+    free(columns->column);
+    *columns = (struct hist_columns){0};
+}
+
+void hist_frequent(const struct hist_columns *columns, uint16_t *frequent)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (uint32_t f = 0; f < columns->n_features; f++) {
+        uint32_t *count = hist_alloc(columns->n_bins, sizeof(*count)), best = 0;
+        for (uint32_t b = 0; b < columns->n_bins; b++)
+            count[b] = 0;
+        for (uint32_t i = 0; i < columns->n_docs; i++)
+            count[columns->column[f][i]]++;
+        for (uint32_t b = 1; b < columns->n_bins; b++)
+            best = count[b] > count[best] ? b : best;
+        frequent[f] = (uint16_t)best;
+        free(count);
+    }
+}
+
+/* ---- weights ---- */
+
+void hist_lambdas(int32_t *lambda, uint64_t n, int32_t largest, enum hist_lambdas kind,
+                  uint64_t seed)
+{
+    const uint32_t range = (uint32_t)largest * 2 + 1;
+#pragma omp parallel for
+    for (uint64_t i = 0; i < n; i++) {
+        if (kind == LAMBDAS_RANDOM)
+            lambda[i] = (int32_t)(rw_random(seed, i, 0, STREAM_LAMBDA) % range) - largest;
+        else if (kind == LAMBDAS_ALTERNATING)
+            lambda[i] = i % 2 ? largest : -largest;
+        else
+            lambda[i] = kind == LAMBDAS_HIGH ? largest : -largest;
+    }
+}
+
+void hist_weights(int32_t *weight, uint64_t n, int32_t largest, enum hist_lambdas kind,
+                  uint64_t seed)
+{
+    const uint32_t range = (uint32_t)largest + 1;
+#pragma omp parallel for
+    for (uint64_t i = 0; i < n; i++)
+        weight[i] = kind == LAMBDAS_RANDOM ? (int32_t)(rw_random(seed, i, 0, STREAM_WEIGHT) % range)
+                                           : largest;
+}
+
+void hist_floats(float *value, uint64_t n, uint64_t seed)
+{
+#pragma omp parallel for
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t bits = rw_random(seed, i, 0, STREAM_FLOAT);
+        value[i] = ldexpf((float)(int32_t)(bits >> 8) - 8388608.0f, -23 - (int)(bits & 15));
+    }
+}
+
+/* ---- lists and nodes ---- */
+
+static uint32_t below(uint64_t seed, uint64_t item, uint32_t stream, uint64_t n)
+{
+    return (uint32_t)(rw_random(seed, item, 0, stream) * n >> 32);
+}
+
+uint32_t hist_list(uint32_t *list, uint32_t n_docs, double share, int shuffled, uint64_t seed)
+{
+    const double limit = share * 4294967296.0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_docs; i++)
+        if (rw_random(seed, i, 0, STREAM_LIST) < limit)
+            list[n++] = i;
+    for (uint32_t i = shuffled ? n : 0; i > 1; i--) {
+        const uint32_t j = below(seed, i, STREAM_LIST + 16, i);
+        const uint32_t kept = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = kept;
+    }
+    return n;
+}
+
+static uint64_t size_of(enum hist_nodes kind, uint32_t k, uint64_t left, uint64_t seed)
+{
+    static const uint32_t edge[] = {0,    1,    31,   32,    33,    63,    64,   127,
+                                    128,  255,  256,  257,   511,   512,   513,  1023,
+                                    1024, 1025, 4079, 4080,  4081,  4087,  4088, 4095,
+                                    4096, 4097, 8192, 16383, 16384, 16385, 0,    3};
+    switch (kind) {
+    case NODES_TWO:
+        return k == 0 ? left / 3 : left;
+    case NODES_UNEVEN:
+        return k % 9 == 4 ? 0 : left / 2;
+    case NODES_EDGES:
+        return edge[k % (sizeof(edge) / sizeof(edge[0]))];
+    default:
+        return below(seed, k, STREAM_NODE, 41);
+    }
+}
+
+uint32_t hist_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most, enum hist_nodes kind,
+                    uint64_t seed)
+{
+    const uint32_t n_nodes = most < 127 ? most : 127;
+    uint64_t at = 0;
+    node[0] = (struct rw_hist_node){0, n};
+    if (kind == NODES_EMPTY)
+        node[0].n = 0;
+    if (kind == NODES_OFFSET) {
+        node[0].first = n > 17 ? 17 : n;
+        node[0].n = (n - node[0].first) * 3 / 4;
+    }
+    if (kind <= NODES_OFFSET)
+        return 1;
+    for (uint32_t k = 0; k < n_nodes; k++) {
+        const uint64_t size = size_of(kind, k, n - at, seed);
+        if ((kind == NODES_TWO && k == 2) || size > n - at)
+            return k ? k : 1;
+        node[k] = (struct rw_hist_node){at, size};
+        at += size;
+        if (kind == NODES_UNEVEN && k % 3 == 1 && at < n)
+            at++;
+    }
+    return n_nodes ? n_nodes : 1;
+}

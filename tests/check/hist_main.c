@@ -1,0 +1,390 @@
+/* check_hist [--seed N] [--method NAME] [--stage NAME] [--quick] [--every N] [--big]
+ *
+ * Every histogram method over everything that it declares, against serial by ==; what it does not
+ * declare it must refuse. One GPU. The list is fixed but for the seed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "hist_run.h"
+
+enum { QUICK = 25 };   /* --quick: one call of so many */
+enum { SKIPPED = 77 }; /* exit status without a GPU, as Meson reads it */
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+struct width {
+    int bits;
+    uint32_t n_bins;
+};
+static const struct width all_widths[] = {{4, 2},    {4, 3},    {4, 15},   {4, 16},    {8, 2},
+                                          {8, 15},   {8, 16},   {8, 17},   {8, 64},    {8, 128},
+                                          {8, 255},  {8, 256},  {16, 2},   {16, 16},   {16, 255},
+                                          {16, 256}, {16, 257}, {16, 512}, {16, 1023}, {16, 1024}};
+static const struct width few_widths[] = {{4, 16}, {8, 64}, {8, 256}, {16, 512}, {16, 1024}};
+static const uint32_t feature_counts[] = {1, 2, 31, 32, 33, 46, 128, 136, 137, 200, 700};
+static const enum rw_hist_sums exact_sums[] = {RW_HIST_MART, RW_HIST_NEWTON, RW_HIST_COUNT};
+
+static int32_t largest_of(int bits)
+{
+    return (1 << (bits - 1)) - 1;
+}
+
+/* ---- stages ---- */
+
+/* Documents around every block's size, features, distributions and kinds of calls in rotation. */
+static void stage_shapes(struct hist_run *run)
+{
+    static const uint32_t sizes[] = {
+        0,    1,    2,     31,    32,    33,    63,    64,    65,    127,   128,   129,    255,
+        256,  257,  511,   512,   513,   1023,  1024,  1025,  2047,  2048,  2049,  4079,   4080,
+        4081, 4087, 4088,  4089,  4090,  4091,  4092,  4093,  4094,  4095,  4096,  4097,   8191,
+        8192, 8193, 16384, 16385, 32767, 32768, 32769, 65535, 65536, 65537, 99999, 100000, 100003};
+    static const enum rw_hist_sums sums[] = {RW_HIST_MART,   RW_HIST_NEWTON, RW_HIST_MART,
+                                             RW_HIST_COUNT,  RW_HIST_FLOAT,  RW_HIST_MART,
+                                             RW_HIST_NEWTON, RW_HIST_COUNT};
+    enum { CALLS = 6 };
+    uint32_t turn = 0;
+    for (int s = 0; s < LENGTH(sizes); s++) {
+        for (int w = 0; w < LENGTH(all_widths); w++, turn++) {
+            uint32_t features = feature_counts[turn * 7 % (uint32_t)LENGTH(feature_counts)];
+            if ((uint64_t)features * sizes[s] > 4000000)
+                features = 31 + turn % 3;
+            hist_run_matrix(run, &(struct hist_matrix_spec){
+                                     all_widths[w].bits, all_widths[w].n_bins, features, sizes[s],
+                                     turn % 2 ? CODES_MIXED : turn / 2 % N_DISTRIBUTIONS, 0});
+            for (uint32_t c = turn * CALLS; c < turn * CALLS + CALLS; c++) {
+                const struct hist_call_spec spec = {.sums = sums[c % 8],
+                                                    .list = c / 8 % N_LISTS,
+                                                    .nodes = c / 3 % N_NODES,
+                                                    .lambdas = c / 5 % N_LAMBDAS,
+                                                    .largest = largest_of(4 + (int)(c % 13)),
+                                                    .zero_skip = c / 2 % 3 == 0};
+                hist_run_call(run, &spec);
+            }
+        }
+    }
+}
+
+static void stage_distributions(struct hist_run *run)
+{
+    for (int codes = 0; codes < N_DISTRIBUTIONS; codes++) {
+        for (int w = 0; w < LENGTH(all_widths); w++) {
+            hist_run_matrix(run,
+                            &(struct hist_matrix_spec){all_widths[w].bits, all_widths[w].n_bins, 46,
+                                                       20011, (enum hist_codes)codes, 0});
+            for (int i = 0; i < 8; i++)
+                hist_run_call(run, &(struct hist_call_spec){
+                                       .sums = i < 6 ? exact_sums[i % 3] : RW_HIST_FLOAT,
+                                       .list = (codes + w + i) % 2 ? LIST_SHUFFLED : LIST_NONE,
+                                       .nodes = NODES_ONE,
+                                       .lambdas = LAMBDAS_RANDOM,
+                                       .largest = 127,
+                                       .zero_skip = i % 2});
+        }
+    }
+}
+
+static void stage_features(struct hist_run *run)
+{
+    for (int f = 0; f < LENGTH(feature_counts); f++) {
+        for (int w = 0; w < LENGTH(few_widths); w++) {
+            hist_run_matrix(run,
+                            &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins,
+                                                       feature_counts[f], 9001, CODES_MIXED, 0});
+            for (int i = 0; i < 12; i++)
+                hist_run_call(
+                    run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                                  .list = i / 3 % 2 ? LIST_ASCENDING : LIST_NONE,
+                                                  .nodes = i / 6 ? NODES_TWO : NODES_ONE,
+                                                  .lambdas = LAMBDAS_RANDOM,
+                                                  .largest = 127,
+                                                  .zero_skip = 0});
+        }
+    }
+}
+
+static void stage_nodes(struct hist_run *run)
+{
+    static const enum hist_codes kinds[] = {CODES_MIXED, CODES_EQUAL};
+    for (int w = 0; w < LENGTH(few_widths) * LENGTH(kinds); w++) {
+        hist_run_matrix(run,
+                        &(struct hist_matrix_spec){few_widths[w / 2].bits, few_widths[w / 2].n_bins,
+                                                   33, 100003, kinds[w % 2], 0});
+        for (int list = 0; list < N_LISTS; list++) {
+            for (int nodes = 0; nodes < N_NODES; nodes++) {
+                for (int i = 0; i < 6; i++)
+                    hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                                                .list = (enum hist_lists)list,
+                                                                .nodes = (enum hist_nodes)nodes,
+                                                                .lambdas = w % 2 ? LAMBDAS_LOW
+                                                                                 : LAMBDAS_RANDOM,
+                                                                .largest = i % 2 ? 32767 : 127,
+                                                                .zero_skip = i / 3});
+            }
+        }
+    }
+}
+
+/* Lambdas of 4 to 16 bits. */
+static void stage_bits(struct hist_run *run)
+{
+    static const enum hist_codes kinds[] = {CODES_UNIFORM, CODES_EQUAL, CODES_HOT};
+    for (int w = 0; w < LENGTH(few_widths) * LENGTH(kinds); w++) {
+        hist_run_matrix(run,
+                        &(struct hist_matrix_spec){few_widths[w / 3].bits, few_widths[w / 3].n_bins,
+                                                   33, 12289, kinds[w % 3], 0});
+        for (int bits = 4; bits <= 16; bits++) {
+            for (int i = 0; i < 2 * N_LAMBDAS; i++)
+                hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 2],
+                                                            .list = bits % 2 ? LIST_NONE : LIST_ALL,
+                                                            .nodes = NODES_ONE,
+                                                            .lambdas = (enum hist_lambdas)(i / 2),
+                                                            .largest = largest_of(bits),
+                                                            .zero_skip = 0});
+        }
+    }
+}
+
+/* Counters at the edges of 8, 12, 16 bits and more: all documents in one bin, all lambdas at the
+ * largest. */
+static void stage_overflow(struct hist_run *run)
+{
+    static const uint32_t sizes[] = {255,  256,  257,   510,   511,   512,   4095,  4096,   4097,
+                                     8190, 8191, 16384, 32768, 65535, 65536, 65537, 1048577};
+    for (int s = 0; s < LENGTH(sizes); s++) {
+        for (int w = 0; w < LENGTH(few_widths); w++) {
+            hist_run_matrix(run,
+                            &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins, 9,
+                                                       sizes[s], CODES_EQUAL, 0});
+            for (int bits = 4; bits <= 16; bits++) {
+                for (int i = 0; i < 4; i++)
+                    hist_run_call(
+                        run, &(struct hist_call_spec){.sums = exact_sums[i % 2],
+                                                      .list = LIST_NONE,
+                                                      .nodes = NODES_ONE,
+                                                      .lambdas = i / 2 ? LAMBDAS_LOW : LAMBDAS_HIGH,
+                                                      .largest = largest_of(bits),
+                                                      .zero_skip = 0});
+            }
+            hist_run_call(run, &(struct hist_call_spec){.sums = RW_HIST_COUNT,
+                                                        .list = LIST_NONE,
+                                                        .nodes = NODES_ONE,
+                                                        .largest = 127});
+        }
+    }
+}
+
+static const struct hist_call_spec large_calls[] = {
+    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_HIGH, 32767, 0},
+    {RW_HIST_NEWTON, LIST_NONE, NODES_ONE, LAMBDAS_LOW, 127, 0},
+    {RW_HIST_COUNT, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_FLOAT, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_MART, LIST_SHUFFLED, NODES_UNEVEN, LAMBDAS_LOW, 127, 0},
+    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 1}};
+
+static void stage_large(struct hist_run *run)
+{
+    static const enum hist_codes kinds[] = {CODES_UNIFORM, CODES_EQUAL};
+    static const struct width widths[] = {{4, 16}, {8, 256}, {16, 1024}};
+    for (int w = 0; w < LENGTH(widths) * 2; w++) {
+        hist_run_matrix(run, &(struct hist_matrix_spec){widths[w / 2].bits, widths[w / 2].n_bins,
+                                                        33, 4194304, kinds[w % 2], 0});
+        for (int c = 0; c < LENGTH(large_calls); c++)
+            hist_run_call(run, &large_calls[c]);
+    }
+}
+
+/* More than 2^32 codes: 136 features of 33.5 million documents. */
+static void stage_big(struct hist_run *run)
+{
+    run->every = 1;
+    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 136, 33554467, CODES_HOT, 0});
+    for (int c = 0; c < 3; c++)
+        hist_run_call(run, &large_calls[c]);
+    hist_run_call(run, &(struct hist_call_spec){RW_HIST_MART, LIST_ASCENDING, NODES_UNEVEN,
+                                                LAMBDAS_HIGH, 127, 0});
+}
+
+/* One thing wrong with a call that a method takes; 0 past the end. */
+static int spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
+                 struct rw_hist_node *node, int i)
+{
+    switch (i) {
+    case 0:
+        return call->matrix = NULL, 1;
+    case 1:
+        return matrix->bits = 7, 1;
+    case 2:
+        return matrix->n_bins = 0, 1;
+    case 3:
+        return matrix->n_bins = 257, 1;
+    case 4:
+        return call->sums = (enum rw_hist_sums)99, 1;
+    case 5:
+        return call->sums = (enum rw_hist_sums) - 1, 1;
+    case 6:
+        return call->n_nodes = RW_HIST_MAX_NODES + 1, 1;
+    case 7:
+        return call->node = NULL, 1;
+    case 8:
+        return call->d_node = NULL, 1;
+    case 9:
+        return call->largest = 0, 1;
+    case 10:
+        return call->largest = 32768, 1;
+    case 11:
+        return call->largest = -5, 1;
+    case 12:
+        return call->d_lambda = NULL, 1;
+    case 13:
+        return call->d_lambda_sum = NULL, 1;
+    case 14:
+        return call->d_count = NULL, 1;
+    case 15:
+        return call->zero_skip = 1, call->d_frequent = NULL, 1;
+    case 16:
+        return node->n = matrix->n_docs + 1u, 1;
+    case 17:
+        return node->first = UINT64_MAX, node->n = 2, 1;
+    case 18:
+        return node->first = (uint64_t)matrix->n_docs + 1, node->n = 0, 1;
+    case 19:
+        return call->sums = RW_HIST_NEWTON, call->d_weight = NULL, 1;
+    default:
+        return 0;
+    }
+}
+
+/* Wrong arguments give an error and touch nothing. */
+static void stage_arguments(struct hist_run *run)
+{
+    const struct hist_call_spec spec = {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0};
+    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 5, 1000, CODES_UNIFORM, 0});
+    if (run->dead || hist_run_prepare(run, &spec) < 0) {
+        for (int m = 0; m < run->n_methods; m++)
+            run->tally[m].skipped++;
+        return;
+    }
+    for (int m = 0; m < run->n_methods; m++) {
+        struct hist_tally *tally = &run->tally[m];
+        for (int i = 0;; i++) {
+            struct rw_hist_matrix matrix = *run->matrix;
+            struct rw_hist_node node = run->node[0];
+            struct rw_hist_call call = run->call;
+            call.matrix = &matrix;
+            call.node = &node;
+            if (!spoil(&call, &matrix, &node, i))
+                break;
+            const int status = rw_hist_run(run->ctx, tally->method, &call, run->device->stream);
+            if (status < 0 && rw_last_error(run->ctx)[0])
+                tally->refused++;
+            else
+                hist_run_failed(run, tally, &spec, "wrong argument %d was accepted", i);
+        }
+    }
+}
+
+/* ---- the program ---- */
+
+struct stage {
+    const char *name;
+    void (*run)(struct hist_run *run);
+    int only_big;
+};
+static const struct stage stages[] = {{"arguments", stage_arguments, 0},
+                                      {"shapes", stage_shapes, 0},
+                                      {"distributions", stage_distributions, 0},
+                                      {"features", stage_features, 0},
+                                      {"nodes", stage_nodes, 0},
+                                      {"bits", stage_bits, 0},
+                                      {"overflow", stage_overflow, 0},
+                                      {"large", stage_large, 0},
+                                      {"big", stage_big, 1}};
+
+struct options {
+    uint64_t seed, every;
+    const char *method, *stage;
+    int big;
+};
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--quick") == 0)
+            o->every = QUICK;
+        else if (strcmp(argv[i], "--big") == 0)
+            o->big = 1;
+        else if (strcmp(argv[i], "--seed") == 0 && value && ++i)
+            o->seed = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--every") == 0 && value && ++i)
+            o->every = strtoull(value, NULL, 0);
+        else if (strcmp(argv[i], "--method") == 0 && value && ++i)
+            o->method = value;
+        else if (strcmp(argv[i], "--stage") == 0 && value && ++i)
+            o->stage = value;
+        else
+            return -1;
+    }
+    return o->every > 0 ? 0 : -1;
+}
+
+static int report(const struct hist_run *run)
+{
+    uint64_t passed = 0, failed = 0, skipped = 0;
+    printf("%-20s %10s %10s %10s %10s\n", "method", "equal", "refused", "failed", "skipped");
+    for (int m = 0; m < run->n_methods; m++) {
+        const struct hist_tally *t = &run->tally[m];
+        printf("%-20s %10llu %10llu %10llu %10llu\n", t->method->name,
+               (unsigned long long)t->passed, (unsigned long long)t->refused,
+               (unsigned long long)t->failed, (unsigned long long)t->skipped);
+        passed += t->passed + t->refused;
+        failed += t->failed;
+        skipped += t->skipped;
+    }
+    if (run->dead)
+        printf("the device failed: what came after is skipped; try other methods with --method\n");
+    printf("%llu passed, %llu failed, %llu skipped\n", (unsigned long long)passed,
+           (unsigned long long)failed, (unsigned long long)skipped);
+    return failed > 0 || run->dead;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.seed = 1, .every = 1};
+    static struct hist_run run;
+    struct rw_ctx *ctx;
+    if (parse(argc, argv, &o) < 0) {
+        fprintf(
+            stderr,
+            "usage: %s [--seed N] [--method NAME] [--stage NAME] [--quick] [--every N] [--big]\n",
+            argv[0]);
+        return 2;
+    }
+    if (rw_ctx_new(&ctx) < 0)
+        return 1;
+    printf("seed %llu\n", (unsigned long long)o.seed);
+    if (hist_run_init(&run, ctx, o.method, o.seed) < 0) {
+        const int unknown = o.method && !rw_hist_method_find(o.method);
+        printf("skip: %s\n0 passed, 0 failed, 1 skipped\n", rw_last_error(ctx));
+        rw_ctx_free(ctx);
+        return unknown ? 2 : SKIPPED;
+    }
+    printf("%s\n", run.device->name);
+    for (int s = 0; s < LENGTH(stages); s++) {
+        if (o.stage ? strcmp(o.stage, stages[s].name) != 0 : stages[s].only_big && !o.big)
+            continue;
+        const double start = rw_clock_ms();
+        run.every = o.every;
+        run.stage = stages[s].name;
+        stages[s].run(&run);
+        printf("%-16s %8.1f s\n", stages[s].name, (rw_clock_ms() - start) / 1000);
+        fflush(stdout);
+    }
+    const int bad = report(&run);
+    hist_run_release(&run);
+    rw_ctx_free(ctx);
+    return bad;
+}

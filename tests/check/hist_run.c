@@ -1,0 +1,476 @@
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/hist_serial.h"
+#include "hist_run.h"
+
+enum { FENCE = 256, POISON = 0xA5 };
+/* Cells of a call: nodes are left out beyond. */
+static const uint64_t most_cells = (uint64_t)3 << 20;
+static const char *const sums_name[] = {"count", "mart", "newton", "float"};
+static const char *const list_name[N_LISTS] = {"no list", "ascending list", "shuffled list",
+                                               "list of all"};
+static const size_t result_size[HIST_RESULTS] = {sizeof(uint32_t), sizeof(int64_t), sizeof(int64_t),
+                                                 sizeof(float)};
+static const char *const result_name[HIST_RESULTS] = {"count", "lambda", "weight", "float"};
+
+/* ---- buffers ---- */
+
+void *hist_buffer_at(const struct hist_buffer *buffer)
+{
+    return buffer->d + FENCE;
+}
+
+int hist_buffer_make(struct hist_run *run, struct hist_buffer *buffer, size_t bytes)
+{
+    if (!buffer->d || bytes > buffer->room) {
+        rw_device_free(buffer->d);
+        buffer->d = NULL;
+        buffer->room = 0;
+        const size_t room = bytes + bytes / 4;
+        if (rw_device_alloc(run->ctx, (void **)&buffer->d, room + 2 * FENCE) < 0)
+            return -1;
+        buffer->room = room;
+    }
+    buffer->bytes = bytes;
+    /* The fence stands right behind the content, the room behind it is not looked at. */
+    return cudaMemsetAsync(buffer->d, POISON, bytes + 2 * FENCE, run->device->stream) == cudaSuccess
+               ? 0
+               : -1;
+}
+
+static int buffer_fill(struct hist_run *run, struct hist_buffer *buffer, const void *from,
+                       size_t bytes)
+{
+    if (hist_buffer_make(run, buffer, bytes) < 0)
+        return -1;
+    return rw_device_write(run->ctx, run->device, hist_buffer_at(buffer), from, bytes) < 0 ? -1 : 0;
+}
+
+static int poisoned(const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != POISON)
+            return 0;
+    return 1;
+}
+
+/* ---- a run ---- */
+
+int hist_run_init(struct hist_run *run, struct rw_ctx *ctx, const char *method, uint64_t seed)
+{
+    memset(run, 0, sizeof(*run));
+    run->ctx = ctx;
+    run->seed = seed;
+    run->every = 1;
+    run->stage = "";
+    for (int i = 0; rw_hist_method_at(i) && run->n_methods < HIST_MOST_METHODS; i++)
+        if (!method || strcmp(method, rw_hist_method_at(i)->name) == 0)
+            run->tally[run->n_methods++].method = rw_hist_method_at(i);
+    if (run->n_methods == 0) {
+        rw_fail(ctx, RW_ERR_ARGUMENT, "no method '%s'", method ? method : "");
+        return -1;
+    }
+    return rw_device_open(ctx, 0, &run->device) < 0 ? -1 : 0;
+}
+
+static void drop_call(struct hist_run *run)
+{
+    free(run->list);
+    free(run->lambda);
+    free(run->weight);
+    free(run->value);
+    free(run->magnitude);
+    free(run->got);
+    for (int r = 0; r < HIST_RESULTS; r++) {
+        free(run->expected[r]);
+        run->expected[r] = NULL;
+    }
+    run->list = NULL;
+    run->lambda = run->weight = NULL;
+    run->value = run->magnitude = NULL;
+    run->got = NULL;
+}
+
+static void drop_matrix(struct hist_run *run)
+{
+    if (!run->have_matrix)
+        return;
+    rw_hist_matrix_free(run->matrix);
+    run->matrix = NULL;
+    hist_columns_release(&run->columns);
+    free(run->frequent);
+    run->frequent = NULL;
+    run->have_matrix = 0;
+}
+
+void hist_run_release(struct hist_run *run)
+{
+    struct hist_buffer *const buffer[] = {&run->d_frequent, &run->d_list,   &run->d_node,
+                                          &run->d_lambda,   &run->d_weight, &run->d_float,
+                                          &run->d_scratch};
+    drop_call(run);
+    drop_matrix(run);
+    for (size_t i = 0; i < sizeof(buffer) / sizeof(buffer[0]); i++)
+        rw_device_free(buffer[i]->d);
+    for (int r = 0; r < HIST_RESULTS; r++)
+        rw_device_free(run->d_result[r].d);
+    rw_device_close(run->device);
+}
+
+void hist_run_failed(struct hist_run *run, struct hist_tally *tally,
+                     const struct hist_call_spec *spec, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    if (tally->failed++ >= HIST_MOST_LISTED)
+        return;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    const struct hist_matrix_spec *m = &run->spec;
+    printf("not ok %s/%s: %u documents x %u features, %d bits, %u bins, %s; %s, %s, %s, lambdas %s "
+           "up to %d%s: %s\n",
+           run->stage, tally->method->name, m->n_docs, m->n_features, m->bits, m->n_bins,
+           hist_codes_name(m->codes), sums_name[spec->sums], list_name[spec->list],
+           hist_nodes_name(spec->nodes), hist_lambdas_name(spec->lambdas), spec->largest,
+           spec->zero_skip ? ", zero-skip" : "", text);
+    if (tally->failed == HIST_MOST_LISTED)
+        printf("       %s: further failures are counted only\n", tally->method->name);
+    fflush(stdout);
+}
+
+void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec)
+{
+    drop_matrix(run);
+    run->spec = *spec;
+}
+
+static int make_matrix(struct hist_run *run)
+{
+    const struct hist_matrix_spec *m = &run->spec;
+    hist_columns_init(&run->columns, m->n_features, m->n_docs, m->n_bins, m->codes, m->distinct,
+                      run->seed);
+    run->frequent = hist_alloc(m->n_features, sizeof(*run->frequent));
+    hist_frequent(&run->columns, run->frequent);
+    run->have_matrix = 1;
+    if (rw_hist_matrix_new(run->ctx, run->device, m->bits, m->n_features, m->n_docs, m->n_bins,
+                           run->columns.column, RW_HIST_TILES | RW_HIST_COLUMNS, &run->matrix) < 0)
+        return -1;
+    return buffer_fill(run, &run->d_frequent, run->frequent,
+                       m->n_features * sizeof(*run->frequent));
+}
+
+static uint64_t make_list(struct hist_run *run, const struct hist_call_spec *spec)
+{
+    const uint32_t n = run->spec.n_docs;
+    run->list = NULL;
+    if (spec->list == LIST_NONE)
+        return n;
+    run->list = hist_alloc(n, sizeof(*run->list));
+    const double share = spec->list == LIST_ALL ? 1.0 : 0.6;
+    return hist_list(run->list, n, share, spec->list == LIST_SHUFFLED, run->seed + run->n_calls);
+}
+
+static int make_inputs(struct hist_run *run, const struct hist_call_spec *spec, uint64_t n_list)
+{
+    const uint64_t n = run->spec.n_docs;
+    run->lambda = hist_alloc(n, sizeof(*run->lambda));
+    run->weight = hist_alloc(n, sizeof(*run->weight));
+    run->value = hist_alloc(n, sizeof(*run->value));
+    hist_lambdas(run->lambda, n, spec->largest, spec->lambdas, run->seed);
+    hist_weights(run->weight, n, spec->largest, spec->lambdas, run->seed);
+    hist_floats(run->value, n, run->seed);
+    if (buffer_fill(run, &run->d_lambda, run->lambda, n * sizeof(*run->lambda)) < 0 ||
+        buffer_fill(run, &run->d_weight, run->weight, n * sizeof(*run->weight)) < 0 ||
+        buffer_fill(run, &run->d_float, run->value, n * sizeof(*run->value)) < 0)
+        return -1;
+    if (run->list && buffer_fill(run, &run->d_list, run->list, n_list * sizeof(*run->list)) < 0)
+        return -1;
+    return buffer_fill(run, &run->d_node, run->node, run->call.n_nodes * sizeof(run->node[0]));
+}
+
+static int has_result(enum rw_hist_sums sums, int r)
+{
+    return r == 0 || (r == 1 && (sums == RW_HIST_MART || sums == RW_HIST_NEWTON)) ||
+           (r == 2 && sums == RW_HIST_NEWTON) || (r == 3 && sums == RW_HIST_FLOAT);
+}
+
+static int make_results(struct hist_run *run, enum rw_hist_sums sums)
+{
+    void *d[HIST_RESULTS];
+    for (int r = 0; r < HIST_RESULTS; r++) {
+        d[r] = NULL;
+        if (!has_result(sums, r))
+            continue;
+        if (hist_buffer_make(run, &run->d_result[r], run->n_cells * result_size[r]) < 0)
+            return -1;
+        d[r] = hist_buffer_at(&run->d_result[r]);
+    }
+    run->call.d_count = d[0];
+    run->call.d_lambda_sum = d[1];
+    run->call.d_weight_sum = d[2];
+    run->call.d_float_sum = d[3];
+    return 0;
+}
+
+int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
+{
+    drop_call(run);
+    if (!run->have_matrix && make_matrix(run) < 0)
+        return -1;
+    const uint64_t n_list = make_list(run, spec);
+    const uint64_t cells = (uint64_t)run->spec.n_features * run->spec.n_bins;
+    uint64_t most = cells ? most_cells / cells : 127;
+    most = most < 1 ? 1 : most > 127 ? 127 : most;
+    struct rw_hist_call *call = &run->call;
+    memset(call, 0, sizeof(*call));
+    call->n_nodes = hist_nodes(run->node, n_list, (uint32_t)most, spec->nodes, run->seed);
+    run->n_cells = cells * call->n_nodes;
+    if (make_inputs(run, spec, n_list) < 0 || make_results(run, spec->sums) < 0)
+        return -1;
+    const int mart = spec->sums == RW_HIST_MART || spec->sums == RW_HIST_NEWTON;
+    call->matrix = run->matrix;
+    call->sums = spec->sums;
+    call->d_list = run->list ? hist_buffer_at(&run->d_list) : NULL;
+    call->node = run->node;
+    call->d_node = hist_buffer_at(&run->d_node);
+    call->d_lambda = mart ? hist_buffer_at(&run->d_lambda) : NULL;
+    call->d_weight = spec->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_weight) : NULL;
+    call->d_float = spec->sums == RW_HIST_FLOAT ? hist_buffer_at(&run->d_float) : NULL;
+    call->largest = spec->largest;
+    call->zero_skip = spec->zero_skip;
+    call->d_frequent = spec->zero_skip ? hist_buffer_at(&run->d_frequent) : NULL;
+    call->n_multiprocessors = run->device->n_multiprocessors;
+    call->shared_bytes = run->device->shared_bytes;
+    return 0;
+}
+
+/* ---- what is expected ---- */
+
+static int declared(const struct rw_hist_method *method, const struct hist_run *run)
+{
+    const struct rw_hist_call *call = &run->call;
+    return (method->bits & (unsigned)run->spec.bits) && run->spec.n_bins <= method->most_bins &&
+           (method->sums >> call->sums & 1u) && (!call->d_list || method->lists) &&
+           (call->n_nodes <= 1 || method->many_nodes) && (!call->zero_skip || method->zero_skip);
+}
+
+/* Algorithm 1 of each (node, feature) by itself, many at once. */
+static void expect(struct hist_run *run)
+{
+    const struct rw_hist_call *call = &run->call;
+    const uint64_t n_features = run->spec.n_features, n_bins = run->spec.n_bins;
+    float *absolute = NULL;
+    for (int r = 0; r < HIST_RESULTS; r++)
+        if (has_result(call->sums, r))
+            run->expected[r] = hist_alloc(run->n_cells, result_size[r]);
+    if (call->sums == RW_HIST_FLOAT) {
+        absolute = hist_alloc(run->spec.n_docs, sizeof(*absolute));
+        run->magnitude = hist_alloc(run->n_cells, sizeof(*run->magnitude));
+        for (uint32_t i = 0; i < run->spec.n_docs; i++)
+            absolute[i] = fabsf(run->value[i]);
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (uint64_t p = 0; p < call->n_nodes * n_features; p++) {
+        const uint64_t cell = p * n_bins;
+        struct rw_hist_serial job = {
+            .n_features = 1,
+            .n_bins = (uint32_t)n_bins,
+            .codes = &run->columns.column[p % n_features],
+            .list = run->list,
+            .node = &run->node[p / n_features],
+            .n_nodes = 1,
+            .lambda = run->lambda,
+            .weight = run->weight,
+            .value = run->value,
+            .count = (uint32_t *)run->expected[0] + cell,
+            .lambda_sum = run->expected[1] ? (int64_t *)run->expected[1] + cell : NULL,
+            .weight_sum = run->expected[2] ? (int64_t *)run->expected[2] + cell : NULL,
+            .float_sum = run->expected[3] ? (float *)run->expected[3] + cell : NULL};
+        rw_hist_serial_run(&job);
+        if (absolute) {
+            job.value = absolute;
+            job.count = NULL;
+            job.float_sum = run->magnitude + cell;
+            rw_hist_serial_run(&job);
+        }
+    }
+    free(absolute);
+}
+
+/* ---- comparing ---- */
+
+/* n documents' floats, added in any order, are off by n 2^-24 sum |x| at most; the skipped code is
+ * a total less the rest, so that it is off by twice as much of the whole feature. */
+static int64_t differs_float(const struct hist_run *run, const float *got)
+{
+    const float *want = run->expected[3];
+    const uint32_t *count = run->expected[0];
+    const uint64_t n_bins = run->spec.n_bins;
+    for (uint64_t p = 0; p < run->n_cells / n_bins; p++) {
+        double all = 0, n = 0;
+        for (uint64_t b = 0; b < n_bins; b++) {
+            all += (double)run->magnitude[p * n_bins + b];
+            n += count[p * n_bins + b];
+        }
+        const uint64_t skipped =
+            run->call.zero_skip ? run->frequent[p % run->spec.n_features] : n_bins;
+        for (uint64_t b = 0; b < n_bins; b++) {
+            const uint64_t i = p * n_bins + b;
+            const double bound = b == skipped ? 2 * n * ldexp(all, -24)
+                                              : count[i] * ldexp((double)run->magnitude[i], -24);
+            if (!(fabs((double)got[i] - (double)want[i]) <= bound))
+                return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
+static int64_t differs(const struct hist_run *run, int r, const void *got)
+{
+    if (r == 3)
+        return differs_float(run, got);
+    const size_t size = result_size[r];
+    const unsigned char *want = run->expected[r], *other = got;
+    if (memcmp(want, other, run->n_cells * size) == 0)
+        return -1;
+    uint64_t i = 0;
+    while (memcmp(want + i * size, other + i * size, size) == 0)
+        i++;
+    return (int64_t)i;
+}
+
+static double number(int r, const void *cells, int64_t i)
+{
+    if (r == 0)
+        return ((const uint32_t *)cells)[i];
+    return r == 3 ? (double)((const float *)cells)[i] : (double)((const int64_t *)cells)[i];
+}
+
+/* Returns 1 if result r is as serial's. */
+static int same_result(struct hist_run *run, struct hist_tally *tally,
+                       const struct hist_call_spec *spec, int r)
+{
+    const size_t bytes = run->n_cells * result_size[r];
+    const uint64_t n_bins = run->spec.n_bins, n_features = run->spec.n_features;
+    if (rw_device_read(run->ctx, run->device, run->got, run->d_result[r].d, bytes + 2 * FENCE) <
+        0) {
+        hist_run_failed(run, tally, spec, "reading: %s", rw_last_error(run->ctx));
+        run->dead = 1;
+        return 0;
+    }
+    if (!poisoned(run->got, FENCE) || !poisoned(run->got + FENCE + bytes, FENCE)) {
+        hist_run_failed(run, tally, spec, "wrote outside of %s", result_name[r]);
+        return 0;
+    }
+    const void *got = run->got + FENCE;
+    const int64_t i = differs(run, r, got);
+    if (i < 0)
+        return 1;
+    const uint64_t cell = (uint64_t)i;
+    hist_run_failed(
+        run, tally, spec, "%s of node %llu of %u, feature %llu, bin %llu is %.17g, not %.17g",
+        result_name[r], (unsigned long long)(cell / n_bins / n_features), run->call.n_nodes,
+        (unsigned long long)(cell / n_bins % n_features), (unsigned long long)(cell % n_bins),
+        number(r, got, i), number(r, run->expected[r], i));
+    return 0;
+}
+
+static int scratch_kept(struct hist_run *run)
+{
+    unsigned char fence[2][FENCE];
+    const struct hist_buffer *s = &run->d_scratch;
+    if (rw_device_read(run->ctx, run->device, fence[0], s->d, FENCE) < 0 ||
+        rw_device_read(run->ctx, run->device, fence[1], s->d + FENCE + s->bytes, FENCE) < 0)
+        return 0;
+    return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
+}
+
+static void run_method(struct hist_run *run, struct hist_tally *tally,
+                       const struct hist_call_spec *spec)
+{
+    struct rw_hist_call *call = &run->call;
+    if (make_results(run, spec->sums) < 0 ||
+        hist_buffer_make(run, &run->d_scratch, tally->method->scratch_bytes(call)) < 0) {
+        hist_run_failed(run, tally, spec, "no memory: %s", rw_last_error(run->ctx));
+        return;
+    }
+    call->d_scratch = hist_buffer_at(&run->d_scratch);
+    const struct rw_hist_call before = *call;
+    if (rw_hist_run(run->ctx, tally->method, call, run->device->stream) < 0) {
+        hist_run_failed(run, tally, spec, "run: %s", rw_last_error(run->ctx));
+        run->dead = rw_device_wait(run->ctx, run->device) < 0;
+        return;
+    }
+    if (rw_device_wait(run->ctx, run->device) < 0) {
+        hist_run_failed(run, tally, spec, "the device failed: %s", rw_last_error(run->ctx));
+        run->dead = 1;
+        return;
+    }
+    int same = 1;
+    for (int r = 0; r < HIST_RESULTS && same && !run->dead; r++)
+        if (has_result(spec->sums, r))
+            same = same_result(run, tally, spec, r);
+    if (same && !scratch_kept(run)) {
+        hist_run_failed(run, tally, spec, "wrote outside of its scratch of %zu bytes",
+                        run->d_scratch.bytes);
+        same = 0;
+    }
+    if (same && memcmp(&before, call, sizeof(before)) != 0) {
+        hist_run_failed(run, tally, spec, "changed its call");
+        same = 0;
+    }
+    tally->passed += (uint64_t)same;
+}
+
+static void see_refusal(struct hist_run *run, struct hist_tally *tally,
+                        const struct hist_call_spec *spec)
+{
+    const int status = rw_hist_run(run->ctx, tally->method, &run->call, run->device->stream);
+    if (status == RW_ERR_UNSUPPORTED && strchr(rw_last_error(run->ctx), '\n') == NULL)
+        tally->refused++;
+    else
+        hist_run_failed(run, tally, spec, "undeclared use gave status %d (%s)", status,
+                        status < 0 ? rw_last_error(run->ctx) : "accepted");
+}
+
+static int chosen(struct hist_run *run)
+{
+    const uint64_t hash = (run->seed + ++run->n_calls) * 0x9E3779B97F4A7C15u;
+    return (hash >> 20) % run->every == 0;
+}
+
+void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
+{
+    if (!chosen(run))
+        return;
+    if (run->dead) {
+        for (int m = 0; m < run->n_methods; m++)
+            run->tally[m].skipped++;
+        return;
+    }
+    if (hist_run_prepare(run, spec) < 0) {
+        hist_run_failed(run, &run->tally[0], spec, "inputs: %s", rw_last_error(run->ctx));
+        return;
+    }
+    int any = 0;
+    for (int m = 0; m < run->n_methods; m++)
+        any |= declared(run->tally[m].method, run);
+    if (any)
+        expect(run);
+    run->got = hist_alloc(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
+    for (int m = 0; m < run->n_methods; m++) {
+        run->call.d_scratch = NULL;
+        if (run->dead)
+            run->tally[m].skipped++;
+        else if (declared(run->tally[m].method, run))
+            run_method(run, &run->tally[m], spec);
+        else
+            see_refusal(run, &run->tally[m], spec);
+    }
+}
