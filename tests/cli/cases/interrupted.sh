@@ -1,5 +1,6 @@
 # SIGTERM ends after the round and writes the model; the log is whole.
 small_data
+: >talk # there before it is searched
 "$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 1000000 --early-stop 0 -o model.txt --log log.jsonl 2>talk &
 child=$!
 tries=0
