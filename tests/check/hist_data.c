@@ -20,7 +20,7 @@ const char *hist_codes_name(enum hist_codes kind)
 {
     static const char *const name[N_CODES] = {
         "uniform",   "equal",     "two values", "sigma 0.5", "sigma 1",  "sigma 10", "sigma 100",
-        "80% zeros", "clustered", "sorted",     "one hot",   "distinct", "mixed"};
+        "80% zeros", "clustered", "sorted",     "one hot",   "distinct", "mixed",    "mslr30k"};
     return name[kind];
 }
 
@@ -32,9 +32,9 @@ const char *hist_lambdas_name(enum hist_lambdas kind)
 
 const char *hist_nodes_name(enum hist_nodes kind)
 {
-    static const char *const name[N_NODES] = {"one node",   "empty node",   "offset node",
-                                              "two nodes",  "uneven nodes", "edge nodes",
-                                              "small nodes"};
+    static const char *const name[N_NODES] = {"one node",    "no node",    "empty node",
+                                              "offset node", "two nodes",  "uneven nodes",
+                                              "edge nodes",  "small nodes"};
     return name[kind];
 }
 
@@ -133,16 +133,24 @@ static void fill_column(uint16_t *codes, const struct hist_columns *c, enum hist
     }
 }
 
-void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
-                       uint32_t n_bins, enum hist_codes kind, uint32_t distinct, uint64_t seed)
+void hist_columns_alloc(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
+                        uint32_t n_bins)
 {
-    const int mixed = kind == CODES_MIXED;
-    uint16_t *table = hist_alloc(mixed ? (uint64_t)N_DISTRIBUTIONS * SLOTS : SLOTS, sizeof(*table));
     out->n_features = n_features;
     out->n_docs = n_docs;
     out->n_bins = n_bins;
     out->code = hist_alloc((uint64_t)n_features * n_docs, sizeof(*out->code));
     out->column = hist_alloc(n_features, sizeof(*out->column));
+    for (uint32_t f = 0; f < n_features; f++)
+        out->column[f] = out->code + (uint64_t)f * n_docs;
+}
+
+void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
+                       uint32_t n_bins, enum hist_codes kind, uint32_t distinct, uint64_t seed)
+{
+    const int mixed = kind == CODES_MIXED;
+    uint16_t *table = hist_alloc(mixed ? (uint64_t)N_DISTRIBUTIONS * SLOTS : SLOTS, sizeof(*table));
+    hist_columns_alloc(out, n_features, n_docs, n_bins);
     for (int k = 0; k < (mixed ? N_DISTRIBUTIONS : 1); k++)
         fill_table(table + k * SLOTS, mixed ? (enum hist_codes)k : kind, n_bins, distinct);
 #pragma omp parallel for schedule(dynamic)
@@ -151,7 +159,6 @@ void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n
         const uint32_t k = mixed ? f % N_DISTRIBUTIONS : 0;
         fill_column(codes, out, mixed ? (enum hist_codes)k : kind, table + (uint64_t)k * SLOTS,
                     seed, f);
-        out->column[f] = codes;
     }
     free(table);
 }
@@ -259,7 +266,8 @@ static uint64_t size_of(enum hist_nodes kind, uint32_t k, uint64_t left, uint64_
 uint32_t hist_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most, enum hist_nodes kind,
                     uint64_t seed)
 {
-    const uint32_t n_nodes = most < 127 ? most : 127;
+    const uint32_t limit = kind == NODES_SMALL ? RW_HIST_MAX_NODES : 127;
+    const uint32_t n_nodes = most < limit ? most : limit;
     uint64_t at = 0;
     node[0] = (struct rw_hist_node){0, n};
     if (kind == NODES_EMPTY)
@@ -269,7 +277,7 @@ uint32_t hist_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most, enum h
         node[0].n = (n - node[0].first) * 3 / 4;
     }
     if (kind <= NODES_OFFSET)
-        return 1;
+        return kind != NODES_NONE;
     for (uint32_t k = 0; k < n_nodes; k++) {
         const uint64_t size = size_of(kind, k, n - at, seed);
         if ((kind == NODES_TWO && k == 2) || size > n - at)

@@ -21,6 +21,7 @@ enum hist_codes {
     CODES_HOT,      /* 99 % in one bin, the rest everywhere */
     CODES_DISTINCT, /* `distinct` codes, evenly apart, equally likely */
     CODES_MIXED,    /* feature by feature, one of those above */
+    CODES_SYNTH,    /* columns of `synth --shape mslr30k` that have this width (hist_synth.c) */
     N_CODES
 };
 const char *hist_codes_name(enum hist_codes kind);
@@ -40,6 +41,12 @@ struct hist_columns {
 };
 void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
                        uint32_t n_bins, enum hist_codes kind, uint32_t distinct, uint64_t seed);
+/* The same with codes yet to be written. */
+void hist_columns_alloc(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
+                        uint32_t n_bins);
+/* Features of made MSLR data whose codes take `bits` bits; features and documents as they come. */
+int hist_synth_columns(struct rw_ctx *ctx, struct hist_columns *out, int bits, uint32_t n_bins,
+                       uint32_t n_queries, uint64_t seed);
 void hist_columns_release(struct hist_columns *columns);
 /* frequent: [n_features] the most frequent code, the lowest of equals. */
 void hist_frequent(const struct hist_columns *columns, uint16_t *frequent);
@@ -59,16 +66,17 @@ uint32_t hist_list(uint32_t *list, uint32_t n_docs, double share, int shuffled, 
 
 enum hist_nodes {
     NODES_ONE,
+    NODES_NONE, /* no node at all */
     NODES_EMPTY,
     NODES_OFFSET, /* one, not from the start nor to the end */
     NODES_TWO,
     NODES_UNEVEN, /* 127, from half of the documents down to none; gaps between */
     NODES_EDGES,  /* sizes 0 1 31 32 33 255 256 257 ... 4095 4096 4097 ... as long as they fit */
-    NODES_SMALL,  /* 127 of 0 to 40 documents */
+    NODES_SMALL,  /* RW_HIST_MAX_NODES of 0 to 40 documents */
     N_NODES
 };
 const char *hist_nodes_name(enum hist_nodes kind);
-/* node: room for 127. At most `most` of them over n places. Returns how many, at least 1. */
+/* node: room for RW_HIST_MAX_NODES. At most `most` of them over n places. Returns how many. */
 uint32_t hist_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most, enum hist_nodes kind,
                     uint64_t seed);
 

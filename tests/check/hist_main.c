@@ -17,10 +17,10 @@ struct width {
     int bits;
     uint32_t n_bins;
 };
-static const struct width all_widths[] = {{4, 2},    {4, 3},    {4, 15},   {4, 16},    {8, 2},
-                                          {8, 15},   {8, 16},   {8, 17},   {8, 64},    {8, 128},
-                                          {8, 255},  {8, 256},  {16, 2},   {16, 16},   {16, 255},
-                                          {16, 256}, {16, 257}, {16, 512}, {16, 1023}, {16, 1024}};
+static const struct width all_widths[] = {
+    {8, 1},   {4, 2},    {4, 3},    {4, 15},   {4, 16},   {8, 2},     {8, 15},
+    {8, 16},  {8, 17},   {8, 64},   {8, 128},  {8, 255},  {8, 256},   {16, 2},
+    {16, 16}, {16, 255}, {16, 256}, {16, 257}, {16, 512}, {16, 1023}, {16, 1024}};
 static const struct width few_widths[] = {{4, 16}, {8, 64}, {8, 256}, {16, 512}, {16, 1024}};
 static const uint32_t feature_counts[] = {1, 2, 31, 32, 33, 46, 128, 136, 137, 200, 700};
 static const enum rw_hist_sums exact_sums[] = {RW_HIST_MART, RW_HIST_NEWTON, RW_HIST_COUNT};
@@ -175,6 +175,24 @@ static void stage_overflow(struct hist_run *run)
     }
 }
 
+/* Columns of made MSLR data: many values and few, many zeros, correlated within a query. */
+static void stage_synth(struct hist_run *run)
+{
+    static const struct width widths[] = {{4, 16}, {8, 256}, {16, 1024}};
+    for (int w = 0; w < LENGTH(widths); w++) {
+        hist_run_matrix(run, &(struct hist_matrix_spec){widths[w].bits, widths[w].n_bins, 0, 0,
+                                                        CODES_SYNTH, 400});
+        for (int i = 0; i < 3 * 2 * N_LISTS; i++)
+            hist_run_call(run,
+                          &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                                   .list = (enum hist_lists)(i / 6),
+                                                   .nodes = i / 6 % 2 ? NODES_UNEVEN : NODES_ONE,
+                                                   .lambdas = LAMBDAS_RANDOM,
+                                                   .largest = 127,
+                                                   .zero_skip = i / 3 % 2});
+    }
+}
+
 static const struct hist_call_spec large_calls[] = {
     {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
     {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_HIGH, 32767, 0},
@@ -205,6 +223,24 @@ static void stage_big(struct hist_run *run)
         hist_run_call(run, &large_calls[c]);
     hist_run_call(run, &(struct hist_call_spec){RW_HIST_MART, LIST_ASCENDING, NODES_UNEVEN,
                                                 LAMBDAS_HIGH, 127, 0});
+}
+
+/* No documents, no features, no nodes. */
+static void stage_empty(struct hist_run *run)
+{
+    static const uint32_t n_features[] = {0, 0, 5}, n_docs[] = {0, 100, 0};
+    for (int w = 0; w < LENGTH(few_widths) * LENGTH(n_docs); w++) {
+        hist_run_matrix(run, &(struct hist_matrix_spec){few_widths[w / 3].bits,
+                                                        few_widths[w / 3].n_bins, n_features[w % 3],
+                                                        n_docs[w % 3], CODES_UNIFORM, 0});
+        for (int i = 0; i < N_NODES * 3; i++)
+            hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                                        .list = i % 2 ? LIST_ASCENDING : LIST_NONE,
+                                                        .nodes = (enum hist_nodes)(i / 3),
+                                                        .lambdas = LAMBDAS_RANDOM,
+                                                        .largest = 127,
+                                                        .zero_skip = i / 5 % 2});
+    }
 }
 
 /* One thing wrong with a call that a method takes; 0 past the end. */
@@ -294,12 +330,14 @@ struct stage {
     int only_big;
 };
 static const struct stage stages[] = {{"arguments", stage_arguments, 0},
+                                      {"empty", stage_empty, 0},
                                       {"shapes", stage_shapes, 0},
                                       {"distributions", stage_distributions, 0},
                                       {"features", stage_features, 0},
                                       {"nodes", stage_nodes, 0},
                                       {"bits", stage_bits, 0},
                                       {"overflow", stage_overflow, 0},
+                                      {"synth", stage_synth, 0},
                                       {"large", stage_large, 0},
                                       {"big", stage_big, 1}};
 

@@ -10,7 +10,7 @@
 
 enum { FENCE = 256, POISON = 0xA5 };
 /* Cells of a call: nodes are left out beyond. */
-static const uint64_t most_cells = (uint64_t)3 << 20;
+static const uint64_t most_cells = (uint64_t)1 << 20;
 static const char *const sums_name[] = {"count", "mart", "newton", "float"};
 static const char *const list_name[N_LISTS] = {"no list", "ascending list", "shuffled list",
                                                "list of all"};
@@ -152,9 +152,17 @@ void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec)
 
 static int make_matrix(struct hist_run *run)
 {
-    const struct hist_matrix_spec *m = &run->spec;
-    hist_columns_init(&run->columns, m->n_features, m->n_docs, m->n_bins, m->codes, m->distinct,
-                      run->seed);
+    struct hist_matrix_spec *m = &run->spec;
+    if (m->codes == CODES_SYNTH) {
+        if (hist_synth_columns(run->ctx, &run->columns, m->bits, m->n_bins, m->distinct,
+                               run->seed) < 0)
+            return -1;
+        m->n_features = run->columns.n_features;
+        m->n_docs = run->columns.n_docs;
+    } else {
+        hist_columns_init(&run->columns, m->n_features, m->n_docs, m->n_bins, m->codes, m->distinct,
+                          run->seed);
+    }
     run->frequent = hist_alloc(m->n_features, sizeof(*run->frequent));
     hist_frequent(&run->columns, run->frequent);
     run->have_matrix = 1;
@@ -225,8 +233,8 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
         return -1;
     const uint64_t n_list = make_list(run, spec);
     const uint64_t cells = (uint64_t)run->spec.n_features * run->spec.n_bins;
-    uint64_t most = cells ? most_cells / cells : 127;
-    most = most < 1 ? 1 : most > 127 ? 127 : most;
+    uint64_t most = cells ? most_cells / cells : RW_HIST_MAX_NODES;
+    most = most < 1 ? 1 : most > RW_HIST_MAX_NODES ? RW_HIST_MAX_NODES : most;
     struct rw_hist_call *call = &run->call;
     memset(call, 0, sizeof(*call));
     call->n_nodes = hist_nodes(run->node, n_list, (uint32_t)most, spec->nodes, run->seed);

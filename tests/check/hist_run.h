@@ -14,7 +14,7 @@ struct hist_matrix_spec {
     int bits;
     uint32_t n_bins, n_features, n_docs;
     enum hist_codes codes;
-    uint32_t distinct;
+    uint32_t distinct; /* codes; of CODES_SYNTH: queries, and features and documents come out */
 };
 
 enum hist_lists { LIST_NONE, LIST_ASCENDING, LIST_SHUFFLED, LIST_ALL, N_LISTS };
