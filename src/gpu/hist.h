@@ -23,19 +23,20 @@
 extern "C" {
 #endif
 
-/* A word of codes: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
+/* A word of codes in a column: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
 enum { RW_HIST_WORD_BITS = 32 };
 
-/* Row-major words of the features of one tile. A document has `lanes` words (a power of 2, 1 to
- * 32), so a warp reads 32 / lanes documents at once and a lane keeps to its features. The code in
- * bits [j * bits, (j + 1) * bits) of word l is that of the tile's feature j * lanes + l:
+/* Row-major codes of the features of one tile. A document has `lanes` elements (a power of 2, 1 to
+ * 32), so a warp reads 32 / lanes documents at once and a lane keeps to its features. An element is
+ * a word of 8 codes of 4 bits or 4 codes of 8 bits, or one code of 16 bits in 2 bytes. The code in
+ * bits [j * bits, (j + 1) * bits) of element l is that of the tile's feature j * lanes + l:
  * neighbouring lanes own neighbouring features, whose cells lie in different banks of shared
  * memory. */
 struct rw_hist_tile {
-    uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes a word */
+    uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes an element */
     uint32_t lanes;
-    const uint32_t
-        *d_word; /* [n_docs][lanes]; rows padded with code 0 up to a multiple of 32 words */
+    const void
+        *d_word; /* [n_docs][lanes] elements; padded with code 0 to a multiple of 128 bytes */
 };
 
 enum { RW_HIST_MAX_TILES = 128 };

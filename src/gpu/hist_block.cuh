@@ -45,9 +45,9 @@ struct rw_hist_total {
 
 /* ---- Host ---- */
 
-/* Fills `args` from the call, its jobs cut so that jobs x n_features is about n_blocks, no job under
- * `least` or over `most` documents (both multiples of 32). 0, or a cudaError_t if the grid would be
- * too large. */
+/* Fills `args` from the call, its jobs cut so that jobs x n_features is about n_blocks, no job
+ * under `least` or over `most` documents (both multiples of 32). 0, or a cudaError_t if the grid
+ * would be too large. */
 int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
                       uint64_t least, uint64_t most, struct rw_hist_args *args);
 static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
@@ -59,11 +59,6 @@ uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
 static inline size_t rw_hist_round_up(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
-}
-/* Numbers of 32 bits that the cell of one bin has. */
-static inline size_t rw_hist_cell_words(enum rw_hist_sums sums)
-{
-    return sums == RW_HIST_COUNT ? 1 : sums == RW_HIST_NEWTON ? 3 : 2;
 }
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
@@ -78,6 +73,13 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
 /* With zero-skip: the cells of the frequent codes, from the totals of the nodes. Last of a method's
  * launches. */
 int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
+
+/* The whole of a method whose blocks add to the result in place: clears it, launches one block a
+ * (job, feature) if there is any, and derives what zero-skip left out. */
+int rw_cuda_hist_in_place(const struct rw_hist_call *call,
+                          int (*launch)(enum rw_hist_sums sums, const struct rw_hist_args *args,
+                                        cudaStream_t stream),
+                          cudaStream_t stream);
 
 /* Histograms of jobs: [n_jobs][n_features][n_bins] of each sum; those a call has not are NULL. */
 struct rw_hist_parts {
@@ -141,7 +143,8 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
     return work;
 }
 
-__device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a, const struct hist_work &work)
+__device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a,
+                                           const struct hist_work &work)
 {
     return ((size_t)work.node * a.n_features + work.feature) * a.n_bins;
 }
@@ -149,6 +152,12 @@ __device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a, const s
 __host__ __device__ constexpr bool hist_has_lambda(int sums)
 {
     return sums == RW_HIST_MART || sums == RW_HIST_NEWTON;
+}
+
+/* Numbers of 32 bits that the cell of one bin has in shared memory. */
+__host__ __device__ constexpr uint32_t hist_words(int sums)
+{
+    return sums == RW_HIST_COUNT ? 1 : sums == RW_HIST_NEWTON ? 3 : 2;
 }
 
 template <int SUMS>
@@ -225,8 +234,9 @@ __device__ __forceinline__ uint32_t hist_code_at(const uint32_t *column, uint64_
 }
 
 template <int BITS, int SUMS, class Add>
-__device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a, const uint32_t *column,
-                                                uint32_t skip, uint64_t lo, uint64_t hi, Add add)
+__device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
+                                                const uint32_t *column, uint32_t skip, uint64_t lo,
+                                                uint64_t hi, Add add)
 {
     for (uint64_t doc = lo + threadIdx.x; doc < hi; doc += blockDim.x) {
         const uint32_t code = hist_code_at<BITS>(column, doc);
@@ -240,8 +250,8 @@ __device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a, co
  * word, as long as a block has K threads. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
-                                                 const uint32_t *column, uint32_t skip,
-                                                 uint64_t lo, uint64_t hi, Add add)
+                                                 const uint32_t *column, uint32_t skip, uint64_t lo,
+                                                 uint64_t hi, Add add)
 {
     constexpr int K = RW_HIST_WORD_BITS / BITS;
     const uint64_t word_lo = (lo + K - 1) / K, word_hi = hi / K;
@@ -270,8 +280,9 @@ __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
 enum { HIST_GATHER = 4 };
 
 template <int BITS, int SUMS, class Add>
-__device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a, const uint32_t *column,
-                                                uint32_t skip, uint64_t lo, uint64_t hi, Add add)
+__device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
+                                                const uint32_t *column, uint32_t skip, uint64_t lo,
+                                                uint64_t hi, Add add)
 {
     const uint32_t step = blockDim.x;
     uint64_t p = lo + threadIdx.x;
@@ -299,11 +310,12 @@ __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a, co
     }
 }
 
-/* add(code, item) for every document at places [lo, hi) whose code is not left out, by the threads of
- * a block. No barrier inside. */
+/* add(code, item) for every document at places [lo, hi) whose code is not left out, by the threads
+ * of a block. No barrier inside. */
 template <int BITS, int SUMS, int UNROLL, class Add>
-__device__ __forceinline__ void hist_visit(const struct rw_hist_args &a, const struct hist_work &work,
-                                           uint64_t lo, uint64_t hi, Add add)
+__device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
+                                           const struct hist_work &work, uint64_t lo, uint64_t hi,
+                                           Add add)
 {
     const uint32_t *const column = a.d_column + work.feature * a.column_words;
     if (a.d_list)

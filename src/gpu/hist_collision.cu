@@ -1,15 +1,15 @@
 /* `collision`: one histogram a block in shared memory, filled by shared atomics.
  *
- * Why: weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast on
- * even data; documents of one code in a warp queue. The document's own floats (RW_HIST_FLOAT) fall
- * apart then, since the hardware has no float atomic on shared memory; integers suffer less.
+ * Why: weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast
+ * on even data; documents of one code in a warp queue. The document's own floats (RW_HIST_FLOAT)
+ * fall apart then, since the hardware has no float atomic on shared memory; integers suffer less.
  *
  * Shapes: columns [n_features][column_words]; shared [sums][n_bins] of 32 bits; result
  * [n_nodes][n_features][n_bins].
  *
  * Decomposition: a block a (job, feature); its threads over words of codes, or over places of the
- * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit sum
- * holds if all of them have one code and the largest lambda, and at the end. */
+ * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit
+ * sum holds if all of them have one code and the largest lambda, and at the end. */
 #include "gpu/hist_block.cuh"
 #include "gpu/tuning.h"
 
@@ -34,13 +34,11 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
     }
 }
 
-template <int SUMS>
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 {
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     const unsigned threads = RW_TUNE_COLLISION_THREADS;
-    const size_t bytes =
-        args->n_bins * sizeof(uint32_t) * rw_hist_cell_words((enum rw_hist_sums)SUMS);
+    const size_t bytes = args->n_bins * sizeof(uint32_t) * hist_words(SUMS);
     if (args->bits == 4)
         hist_collision_kernel<4, SUMS><<<grid, threads, bytes, stream>>>(*args);
     else if (args->bits == 8)
@@ -53,33 +51,21 @@ static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
 {
     switch (sums) {
-    case RW_HIST_COUNT: return launch<RW_HIST_COUNT>(args, stream);
-    case RW_HIST_MART: return launch<RW_HIST_MART>(args, stream);
-    case RW_HIST_NEWTON: return launch<RW_HIST_NEWTON>(args, stream);
-    case RW_HIST_FLOAT: return launch<RW_HIST_FLOAT>(args, stream);
+    case RW_HIST_COUNT:
+        return launch<RW_HIST_COUNT>(args, stream);
+    case RW_HIST_MART:
+        return launch<RW_HIST_MART>(args, stream);
+    case RW_HIST_NEWTON:
+        return launch<RW_HIST_NEWTON>(args, stream);
+    case RW_HIST_FLOAT:
+        return launch<RW_HIST_FLOAT>(args, stream);
     }
     return cudaErrorInvalidValue;
 }
 
-static size_t scratch_bytes(const struct rw_hist_call *call)
+static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_hist_derive_bytes(call);
-}
-
-static int run(const struct rw_hist_call *call, void *stream_of_call)
-{
-    const cudaStream_t stream = (cudaStream_t)stream_of_call;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch_sums(call->sums, &args, stream);
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    return rw_cuda_hist_in_place(call, launch_sums, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_collision = {
@@ -92,6 +78,6 @@ const struct rw_hist_method rw_hist_collision = {
     1,
     1,
     0,
-    scratch_bytes,
+    rw_hist_derive_bytes,
     run,
 };

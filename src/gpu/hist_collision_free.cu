@@ -1,17 +1,17 @@
 /* `collision-free`: a private histogram a thread in shared memory, no atomics.
  *
- * Why: weighted histogramming, section 4.2: with few bins each thread can have a histogram of its own,
- * so the speed does not depend on the data. Few threads fit then, so each keeps several words of codes
- * in flight (4.2.3: columns are padded and the loop is unrolled by hand).
+ * Why: weighted histogramming, section 4.2: with few bins each thread can have a histogram of its
+ * own, so the speed does not depend on the data. Few threads fit then, so each keeps several words
+ * of codes in flight (4.2.3: columns are padded and the loop is unrolled by hand).
  *
  * Shapes: columns [n_features][column_words]; shared [sums][n_bins][threads] of 32 bits: a thread's
  * column is a bank of its own; parts [n_jobs][n_features][n_bins] in scratch; result
  * [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature): documents in segments (4.2.2); threads over words of codes,
- * or over places of the list. Then each thread takes charge of a bin and adds it up over the threads,
- * starting at its own number so that a warp touches 32 banks (Figure 1, step 2). A second kernel merges
- * the parts of a node's jobs.
+ * Decomposition: a block a (job, feature): documents in segments (4.2.2); threads over words of
+ * codes, or over places of the list. Then each thread takes charge of a bin and adds it up over the
+ * threads, starting at its own number so that a warp touches 32 banks (Figure 1, step 2). A second
+ * kernel merges the parts of a node's jobs.
  *
  * 32-bit sums of a thread hold rw_hist_most_documents() documents; a job is kept so short that no
  * thread sees more. */
@@ -20,18 +20,20 @@
 #include "gpu/tuning.h"
 
 enum { HIST_FREE_MOST_BINS = 128 };
+static_assert(RW_TUNE_FREE_MANY_THREADS <= RW_TUNE_FREE_FEW_THREADS, "the bound of the launch");
+static_assert(RW_TUNE_FREE_MANY_THREADS % 32 == 0 && RW_TUNE_FREE_FEW_THREADS % 32 == 0, "warps");
 
 template <int UNROLL, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_FREE_FEW_THREADS)
-    hist_free_kernel(const __grid_constant__ struct rw_hist_args a, const struct rw_hist_parts parts)
+    hist_free_kernel(const __grid_constant__ struct rw_hist_args a,
+                     const struct rw_hist_parts parts)
 {
     extern __shared__ uint32_t memory[];
-    constexpr uint32_t WORDS = SUMS == RW_HIST_COUNT ? 1 : SUMS == RW_HIST_NEWTON ? 3 : 2;
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const uint32_t n_threads = blockDim.x;
     const uint32_t plane = a.n_bins * n_threads; /* of one kind of number */
     uint32_t *const own = memory + threadIdx.x;
-    for (uint32_t i = 0; i < WORDS * a.n_bins; i++)
+    for (uint32_t i = 0; i < hist_words(SUMS) * a.n_bins; i++)
         own[i * n_threads] = 0;
     hist_visit_any<SUMS, UNROLL>(
         a, work, work.lo, work.hi, [&](uint32_t code, const struct hist_item &item) {
@@ -83,7 +85,7 @@ struct free_plan {
 static int plan_make(const struct rw_hist_call *call, struct free_plan *plan)
 {
     const uint32_t n_bins = call->matrix->n_bins;
-    const size_t thread_bytes = n_bins * sizeof(uint32_t) * rw_hist_cell_words(call->sums);
+    const size_t thread_bytes = n_bins * sizeof(uint32_t) * hist_words(call->sums);
     plan->threads =
         n_bins <= RW_TUNE_FREE_FEW_BINS ? RW_TUNE_FREE_FEW_THREADS : RW_TUNE_FREE_MANY_THREADS;
     while (plan->threads > 32 && plan->threads * thread_bytes > call->shared_bytes)
@@ -109,7 +111,8 @@ static int launch(const struct free_plan *plan, const struct rw_hist_parts *part
             return error;
     }
     const unsigned grid = rw_hist_n_jobs(&plan->args) * plan->args.n_features;
-    hist_free_kernel<UNROLL, SUMS><<<grid, plan->threads, plan->bytes, stream>>>(plan->args, *parts);
+    hist_free_kernel<UNROLL, SUMS>
+        <<<grid, plan->threads, plan->bytes, stream>>>(plan->args, *parts);
     return cudaGetLastError();
 }
 
@@ -118,10 +121,14 @@ static int launch_sums(enum rw_hist_sums sums, const struct free_plan *plan,
                        const struct rw_hist_parts *parts, cudaStream_t stream)
 {
     switch (sums) {
-    case RW_HIST_COUNT: return launch<UNROLL, RW_HIST_COUNT>(plan, parts, stream);
-    case RW_HIST_MART: return launch<UNROLL, RW_HIST_MART>(plan, parts, stream);
-    case RW_HIST_NEWTON: return launch<UNROLL, RW_HIST_NEWTON>(plan, parts, stream);
-    case RW_HIST_FLOAT: return launch<UNROLL, RW_HIST_FLOAT>(plan, parts, stream);
+    case RW_HIST_COUNT:
+        return launch<UNROLL, RW_HIST_COUNT>(plan, parts, stream);
+    case RW_HIST_MART:
+        return launch<UNROLL, RW_HIST_MART>(plan, parts, stream);
+    case RW_HIST_NEWTON:
+        return launch<UNROLL, RW_HIST_NEWTON>(plan, parts, stream);
+    case RW_HIST_FLOAT:
+        return launch<UNROLL, RW_HIST_FLOAT>(plan, parts, stream);
     }
     return cudaErrorInvalidValue;
 }
@@ -130,12 +137,18 @@ static int launch_unroll(int unroll, enum rw_hist_sums sums, const struct free_p
                          const struct rw_hist_parts *parts, cudaStream_t stream)
 {
     switch (unroll) {
-    case 1: return launch_sums<1>(sums, plan, parts, stream);
-    case 2: return launch_sums<2>(sums, plan, parts, stream);
-    case 4: return launch_sums<4>(sums, plan, parts, stream);
-    case 8: return launch_sums<8>(sums, plan, parts, stream);
-    case 16: return launch_sums<16>(sums, plan, parts, stream);
-    case 32: return launch_sums<32>(sums, plan, parts, stream);
+    case 1:
+        return launch_sums<1>(sums, plan, parts, stream);
+    case 2:
+        return launch_sums<2>(sums, plan, parts, stream);
+    case 4:
+        return launch_sums<4>(sums, plan, parts, stream);
+    case 8:
+        return launch_sums<8>(sums, plan, parts, stream);
+    case 16:
+        return launch_sums<16>(sums, plan, parts, stream);
+    case 32:
+        return launch_sums<32>(sums, plan, parts, stream);
     }
     return cudaErrorInvalidValue;
 }
@@ -151,9 +164,9 @@ static size_t scratch_bytes(const struct rw_hist_call *call)
 
 extern "C" int rw_hist_collision_free_unroll(uint32_t n_bins)
 {
-    return n_bins <= 2 ? RW_TUNE_FREE_UNROLL_2
-         : n_bins <= 8 ? RW_TUNE_FREE_UNROLL_8
-                       : RW_TUNE_FREE_UNROLL_MORE;
+    return n_bins <= 2   ? RW_TUNE_FREE_UNROLL_2
+           : n_bins <= 8 ? RW_TUNE_FREE_UNROLL_8
+                         : RW_TUNE_FREE_UNROLL_MORE;
 }
 
 extern "C" int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll,
@@ -177,8 +190,8 @@ extern "C" int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int 
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_cuda_hist_collision_free(
-        call, rw_hist_collision_free_unroll(call->matrix->n_bins), stream);
+    return rw_cuda_hist_collision_free(call, rw_hist_collision_free_unroll(call->matrix->n_bins),
+                                       stream);
 }
 
 const struct rw_hist_method rw_hist_collision_free = {

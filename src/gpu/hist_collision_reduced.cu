@@ -1,17 +1,18 @@
 /* `collision-reduced`: a small hash buffer a thread in front of the block's shared histogram.
  *
- * Why: weighted histogramming, section 4.4 and Algorithm 2: documents of one code are first added up
- * in the thread's own buffer, and neighbouring threads hold one code in different rows, so that a warp
- * that empties its buffers seldom meets in one cell. For clustered data and the documents' floats.
- * Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong amount (line 24) and
- * cuts the count; here it is as meant.
+ * Why: weighted histogramming, section 4.4 and Algorithm 2: documents of one code are first added
+ * up in the thread's own buffer, and neighbouring threads hold one code in different rows, so that
+ * a warp that empties its buffers seldom meets in one cell. For clustered data and the documents'
+ * floats. Algorithm 2 as printed loses lambdas (line 28 must add), shifts by the wrong amount (line
+ * 24) and cuts the count; here it is as meant.
  *
  * Shapes: buffers [N_BUFFER][threads] of (code << 16 | count) and of each other sum, then the
  * histogram [sums][n_bins], all of 32 bits; result [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature), so that a job's histogram is a sub-histogram of its node's;
- * these are added up in the result. A thread empties its buffers after N_BUFFER documents of its own:
- * so many always find a free place. No barrier is needed for that, as a buffer is one thread's.
+ * Decomposition: a block a (job, feature), so that a job's histogram is a sub-histogram of its
+ * node's; these are added up in the result. A thread empties its buffers after N_BUFFER documents
+ * of its own: so many always find a free place. No barrier is needed for that, as a buffer is one
+ * thread's.
  *
  * N_buffer and N_warp by bins: Table 6. */
 #include "gpu/hist_block.cuh"
@@ -19,11 +20,16 @@
 
 enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
 
-template <int N_BUFFER, int SUMS>
-__device__ __forceinline__ void buffer_empty(uint32_t *buffer, const struct hist_shared &hist)
+/* Adds the thread's buffer to the block's histogram and clears it. A call, not inlined: it stands
+ * behind each of the many places where a document is added. It finds the shared memory by itself,
+ * so that the compiler knows whose atomics these are. */
+template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint32_t n_bins)
 {
+    extern __shared__ uint32_t memory[];
+    uint32_t *const buffer = memory;
     const uint32_t n_threads = blockDim.x;
     const uint32_t plane = N_BUFFER * n_threads; /* of one kind of number */
+    const struct hist_shared hist = hist_shared_at(memory + hist_words(SUMS) * plane, n_bins);
 #pragma unroll
     for (int i = 0; i < N_BUFFER; i++) {
         uint32_t *const cell = buffer + i * n_threads + threadIdx.x;
@@ -73,11 +79,10 @@ __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
     hist_reduced_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];
-    constexpr int WORDS = SUMS == RW_HIST_COUNT ? 1 : SUMS == RW_HIST_NEWTON ? 3 : 2;
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     uint32_t *const buffer = memory;
     const struct hist_shared hist =
-        hist_shared_at(memory + WORDS * N_BUFFER * blockDim.x, a.n_bins);
+        hist_shared_at(memory + hist_words(SUMS) * N_BUFFER * blockDim.x, a.n_bins);
     for (int i = 0; i < N_BUFFER; i++)
         buffer[i * blockDim.x + threadIdx.x] = 0;
     hist_shared_clear<SUMS>(hist, a.n_bins);
@@ -89,19 +94,18 @@ __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
             a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
                 buffer_add<N_BUFFER, SUMS>(buffer, code, item);
                 if (++n_held == N_BUFFER) {
-                    buffer_empty<N_BUFFER, SUMS>(buffer, hist);
+                    buffer_empty<N_BUFFER, SUMS>(a.n_bins);
                     n_held = 0;
                 }
             });
-        buffer_empty<N_BUFFER, SUMS>(buffer, hist);
+        buffer_empty<N_BUFFER, SUMS>(a.n_bins);
         __syncthreads();
         hist_shared_drain<SUMS>(a, work, hist);
         __syncthreads();
     }
 }
 
-template <int SUMS>
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 {
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     const uint32_t n_bins = args->n_bins;
@@ -109,8 +113,8 @@ static int launch(const struct rw_hist_args *args, cudaStream_t stream)
     const unsigned n_buffer = n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 10;
     const unsigned threads = 32 * n_warps;
     /* at most 3 * 4 * (10 * 192 + 1024) = 35,328 bytes */
-    const size_t bytes = ((size_t)n_buffer * threads + n_bins) * sizeof(uint32_t) *
-                         rw_hist_cell_words((enum rw_hist_sums)SUMS);
+    const size_t bytes =
+        ((size_t)n_buffer * threads + n_bins) * sizeof(uint32_t) * hist_words(SUMS);
     if (n_buffer == 5)
         hist_reduced_kernel<5, SUMS><<<grid, threads, bytes, stream>>>(*args);
     else if (n_buffer == 8)
@@ -123,33 +127,21 @@ static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
 {
     switch (sums) {
-    case RW_HIST_COUNT: return launch<RW_HIST_COUNT>(args, stream);
-    case RW_HIST_MART: return launch<RW_HIST_MART>(args, stream);
-    case RW_HIST_NEWTON: return launch<RW_HIST_NEWTON>(args, stream);
-    case RW_HIST_FLOAT: return launch<RW_HIST_FLOAT>(args, stream);
+    case RW_HIST_COUNT:
+        return launch<RW_HIST_COUNT>(args, stream);
+    case RW_HIST_MART:
+        return launch<RW_HIST_MART>(args, stream);
+    case RW_HIST_NEWTON:
+        return launch<RW_HIST_NEWTON>(args, stream);
+    case RW_HIST_FLOAT:
+        return launch<RW_HIST_FLOAT>(args, stream);
     }
     return cudaErrorInvalidValue;
 }
 
-static size_t scratch_bytes(const struct rw_hist_call *call)
+static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_hist_derive_bytes(call);
-}
-
-static int run(const struct rw_hist_call *call, void *stream_of_call)
-{
-    const cudaStream_t stream = (cudaStream_t)stream_of_call;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch_sums(call->sums, &args, stream);
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    return rw_cuda_hist_in_place(call, launch_sums, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_collision_reduced = {
@@ -162,6 +154,6 @@ const struct rw_hist_method rw_hist_collision_reduced = {
     1,
     1,
     0,
-    scratch_bytes,
+    rw_hist_derive_bytes,
     run,
 };

@@ -183,13 +183,13 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call)
     return call->zero_skip ? rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_total)) : 0;
 }
 
-template <int SUMS>
-static int derive_launch(const struct rw_hist_call *call, cudaStream_t stream)
+template <int SUMS> static int derive_launch(const struct rw_hist_call *call, cudaStream_t stream)
 {
     struct rw_hist_total *const d_total = (struct rw_hist_total *)call->d_scratch;
     const uint64_t blocks = (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_TOTALS_BLOCKS;
     struct rw_hist_args args;
-    const int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    const int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
+                                         RW_TUNE_HIST_MOST_SEGMENT, &args);
     if (status != cudaSuccess)
         return status;
     if ((uint64_t)call->n_nodes * args.n_features > INT32_MAX)
@@ -207,8 +207,8 @@ static int derive_launch(const struct rw_hist_call *call, cudaStream_t stream)
                 return launched;
         }
     }
-    hist_derive_kernel<SUMS><<<call->n_nodes * args.n_features, HIST_DERIVE_THREADS, 0, stream>>>(
-        args, d_total);
+    hist_derive_kernel<SUMS>
+        <<<call->n_nodes * args.n_features, HIST_DERIVE_THREADS, 0, stream>>>(args, d_total);
     return cudaGetLastError();
 }
 
@@ -217,12 +217,34 @@ int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
     if (!call->zero_skip || rw_hist_n_cells(call) == 0)
         return cudaSuccess;
     switch (call->sums) {
-    case RW_HIST_COUNT: return derive_launch<RW_HIST_COUNT>(call, stream);
-    case RW_HIST_MART: return derive_launch<RW_HIST_MART>(call, stream);
-    case RW_HIST_NEWTON: return derive_launch<RW_HIST_NEWTON>(call, stream);
-    case RW_HIST_FLOAT: return derive_launch<RW_HIST_FLOAT>(call, stream);
+    case RW_HIST_COUNT:
+        return derive_launch<RW_HIST_COUNT>(call, stream);
+    case RW_HIST_MART:
+        return derive_launch<RW_HIST_MART>(call, stream);
+    case RW_HIST_NEWTON:
+        return derive_launch<RW_HIST_NEWTON>(call, stream);
+    case RW_HIST_FLOAT:
+        return derive_launch<RW_HIST_FLOAT>(call, stream);
     }
     return cudaErrorInvalidValue;
+}
+
+int rw_cuda_hist_in_place(const struct rw_hist_call *call,
+                          int (*launch)(enum rw_hist_sums sums, const struct rw_hist_args *args,
+                                        cudaStream_t stream),
+                          cudaStream_t stream)
+{
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    struct rw_hist_args args;
+    int status = rw_hist_args_init(call, call->matrix->n_features,
+                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (status == cudaSuccess)
+        status = rw_cuda_hist_clear(call, stream);
+    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
+        status = launch(call->sums, &args, stream);
+    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
 }
 
 /* ---- Merging the histograms of jobs ---- */

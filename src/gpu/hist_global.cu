@@ -1,8 +1,8 @@
 /* `global-atomic`: every document adds to the result in global memory.
  *
  * Why: the straightforward mapping that the documents start from (weighted histogramming, section
- * 4.1; the naive code of privatized histograms): the baseline of the contention table, never a choice.
- * Documents of one code queue at one address of the L2 cache.
+ * 4.1; the naive code of privatized histograms): the baseline of the contention table, never a
+ * choice. Documents of one code queue at one address of the L2 cache.
  *
  * Shapes: columns [n_features][column_words]; result [n_nodes][n_features][n_bins].
  *
@@ -28,8 +28,7 @@ __global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
     });
 }
 
-template <int SUMS>
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 {
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     const unsigned threads = RW_TUNE_GLOBAL_ATOMIC_THREADS;
@@ -45,33 +44,21 @@ static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
 {
     switch (sums) {
-    case RW_HIST_COUNT: return launch<RW_HIST_COUNT>(args, stream);
-    case RW_HIST_MART: return launch<RW_HIST_MART>(args, stream);
-    case RW_HIST_NEWTON: return launch<RW_HIST_NEWTON>(args, stream);
-    case RW_HIST_FLOAT: return launch<RW_HIST_FLOAT>(args, stream);
+    case RW_HIST_COUNT:
+        return launch<RW_HIST_COUNT>(args, stream);
+    case RW_HIST_MART:
+        return launch<RW_HIST_MART>(args, stream);
+    case RW_HIST_NEWTON:
+        return launch<RW_HIST_NEWTON>(args, stream);
+    case RW_HIST_FLOAT:
+        return launch<RW_HIST_FLOAT>(args, stream);
     }
     return cudaErrorInvalidValue;
 }
 
-static size_t scratch_bytes(const struct rw_hist_call *call)
+static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_hist_derive_bytes(call);
-}
-
-static int run(const struct rw_hist_call *call, void *stream_of_call)
-{
-    const cudaStream_t stream = (cudaStream_t)stream_of_call;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch_sums(call->sums, &args, stream);
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    return rw_cuda_hist_in_place(call, launch_sums, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_global_atomic = {
@@ -84,6 +71,6 @@ const struct rw_hist_method rw_hist_global_atomic = {
     1,
     1,
     0,
-    scratch_bytes,
+    rw_hist_derive_bytes,
     run,
 };

@@ -12,7 +12,7 @@
  *
  * A packed cell may overflow after `room` documents in one bin. A block never adds more than
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
- * half full are drained then. With even data that is a look every 4,000 documents and no drain
+ * a quarter full are drained then. With even data that is a look every 4,000 documents and no drain
  * before the end. */
 #include <cuda_runtime.h>
 
@@ -20,11 +20,11 @@
 #include "gpu/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
-enum { MOST_ROWS = 64 };
+enum { MOST_ROWS = 64, CHUNK_UNIT = 64 };
 
 /* One row of the plan. */
 struct plan_row {
-    const uint32_t *d_word;
+    const void *d_word;      /* of uint32_t, or of uint16_t for codes of 16 bits */
     uint64_t cells;          /* where its drained cells begin within a node's */
     uint32_t docs_a_chunk;
     uint16_t first_bin;
@@ -49,13 +49,17 @@ struct plan {
     int words;                /* of a drained cell: 1, or 2 if wide; one more for newton */
 };
 
-/* ---- packed words by place ---- */
+/* ---- packed words by place; and the drained cells cleared ---- */
 
-__global__ void pack_kernel(const uint32_t *d_list, const int32_t *d_lambda, const int32_t *d_weight,
+__global__ void pack_kernel(unsigned long long *d_cell, uint64_t n_cells, const uint32_t *d_list, const int32_t *d_lambda, const int32_t *d_weight,
                             const struct rw_hist_node *d_node, int shift, int largest,
                             uint32_t *d_packed, uint32_t *d_packed_weight)
 {
     const struct rw_hist_node node = d_node[blockIdx.y];
+    const uint64_t n_blocks = (uint64_t)gridDim.x * gridDim.y;
+    for (uint64_t i = (blockIdx.y * (uint64_t)gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+         i < n_cells; i += n_blocks * blockDim.x)
+        d_cell[i] = 0;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < node.n;
          i += (uint64_t)gridDim.x * blockDim.x) {
         const uint64_t at = node.first + i;
@@ -77,55 +81,96 @@ static __device__ long long sum_copies(long long v, uint32_t lanes)
     return v;
 }
 
-/* Empties the cells whose count is at least `from` into global memory; returns the largest count that
- * is left, the same for all threads. */
+/* One cell's sums into global memory. */
 template <int SUMS>
-static __device__ uint32_t drain(const struct plan &plan, const struct plan_row &row, uint32_t *cell,
-                                 uint32_t *weight, uint32_t n_cells, uint32_t from,
-                                 unsigned long long *d_out)
+static __device__ void drain_cell(const struct plan &plan, const struct plan_row &row, uint32_t i,
+                                  uint32_t packed, uint32_t heavy, unsigned long long *d_out)
+{
+    const uint32_t count = packed >> plan.shift;
+    const long long lambda = (long long)(packed & ((1u << plan.shift) - 1)) -
+                             (long long)plan.largest * (long long)count;
+    const uint64_t at =
+        ((uint64_t)(i / WARP) * row.lanes + i % WARP % row.lanes) * plan.words;
+    atomicAdd(d_out + at,
+              (unsigned long long)(plan.wide ? count : lambda * 4294967296ll + count));
+    if (plan.wide)
+        atomicAdd(d_out + at + 1, (unsigned long long)lambda);
+    if (SUMS == RW_HIST_NEWTON)
+        atomicAdd(d_out + at + plan.words - 1, (unsigned long long)heavy);
+}
+
+/* Drains the cells whose count is over `full`; returns the largest count that is left, the same for
+ * all threads. Few cells are full: one look at four cells at a time. */
+template <int SUMS>
+static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
+                                      uint32_t *cell, uint32_t *weight, uint32_t n_cells,
+                                      uint32_t full, unsigned long long *d_out)
 {
     __shared__ uint32_t fullest;
     if (threadIdx.x == 0)
         fullest = 0;
     __syncthreads();
-    const uint32_t mask = (1u << plan.shift) - 1;
     uint32_t most = 0;
-    for (uint32_t i = threadIdx.x; i < n_cells; i += THREADS) {
-        const uint32_t packed = cell[i];
-        const uint32_t count = packed >> plan.shift;
-        const int full = count >= from && count > 0;
-        if (__any_sync(0xffffffffu, full)) { /* the whole row of 32 lanes, so that copies add up */
-            const long long lambda =
-                (long long)(packed & mask) - (long long)plan.largest * (long long)count;
-            const uint32_t lane = i % WARP;
-            const uint64_t at = ((uint64_t)(i / WARP) * row.lanes + lane) * plan.words;
-            const long long sum =
-                sum_copies(plan.wide ? count : lambda * 4294967296ll + count, row.lanes);
-            if (lane < row.lanes && sum != 0)
-                atomicAdd(d_out + at, (unsigned long long)sum);
-            if (plan.wide) {
-                const long long all = sum_copies(lambda, row.lanes);
-                if (lane < row.lanes && all != 0)
-                    atomicAdd(d_out + at + 1, (unsigned long long)all);
+    for (uint32_t i = threadIdx.x; i < n_cells / 4; i += THREADS) {
+        const uint4 four = ((const uint4 *)cell)[i];
+        uint32_t top = max(max(four.x, four.y), max(four.z, four.w));
+        if (top >> plan.shift > full) {
+            top = 0;
+            for (uint32_t c = 4 * i; c < 4 * i + 4; c++) {
+                const uint32_t packed = cell[c];
+                if (packed >> plan.shift <= full) {
+                    top = max(top, packed);
+                    continue;
+                }
+                drain_cell<SUMS>(plan, row, c, packed, SUMS == RW_HIST_NEWTON ? weight[c] : 0,
+                                 d_out);
+                cell[c] = 0;
+                if (SUMS == RW_HIST_NEWTON)
+                    weight[c] = 0;
             }
-            cell[i] = 0;
-            if (SUMS == RW_HIST_NEWTON) {
-                const long long heavy = sum_copies((long long)weight[i], row.lanes);
-                if (lane < row.lanes && heavy != 0)
-                    atomicAdd(d_out + at + plan.words - 1, (unsigned long long)heavy);
-                weight[i] = 0;
-            }
-        } else {
-            most = count > most ? count : most;
         }
+        most = max(most, top);
     }
-    most = __reduce_max_sync(0xffffffffu, most);
+    most = __reduce_max_sync(0xffffffffu, most >> plan.shift);
     if (threadIdx.x % WARP == 0 && most)
         atomicMax(&fullest, most);
     __syncthreads();
     most = fullest;
     __syncthreads();
     return most;
+}
+
+/* Drains all cells, copies added up first. */
+template <int SUMS>
+static __device__ void drain_all(const struct plan &plan, const struct plan_row &row,
+                                 const uint32_t *cell, const uint32_t *weight, uint32_t n_cells,
+                                 unsigned long long *d_out)
+{
+    const uint32_t mask = (1u << plan.shift) - 1;
+    for (uint32_t i = threadIdx.x; i < n_cells; i += THREADS) {
+        const uint32_t packed = cell[i];
+        const uint32_t count = packed >> plan.shift;
+        if (!__any_sync(0xffffffffu, count > 0))
+            continue;
+        const long long lambda =
+            (long long)(packed & mask) - (long long)plan.largest * (long long)count;
+        const uint32_t lane = i % WARP;
+        const uint64_t at = ((uint64_t)(i / WARP) * row.lanes + lane) * plan.words;
+        const long long sum =
+            sum_copies(plan.wide ? count : lambda * 4294967296ll + count, row.lanes);
+        if (lane < row.lanes && sum != 0)
+            atomicAdd(d_out + at, (unsigned long long)sum);
+        if (plan.wide) {
+            const long long all = sum_copies(lambda, row.lanes);
+            if (lane < row.lanes && all != 0)
+                atomicAdd(d_out + at + 1, (unsigned long long)all);
+        }
+        if (SUMS == RW_HIST_NEWTON) {
+            const long long heavy = sum_copies((long long)weight[i], row.lanes);
+            if (lane < row.lanes && heavy != 0)
+                atomicAdd(d_out + at + plan.words - 1, (unsigned long long)heavy);
+        }
+    }
 }
 
 /* Adds one word's codes. `cells` is the lane's first cell, in bytes. */
@@ -149,6 +194,14 @@ static __device__ __forceinline__ void add_word(char *cells, char *weights, uint
     }
 }
 
+/* Chunks begin at places that are multiples of CHUNK_UNIT, but for a node's first. */
+static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
+                                                   uint64_t docs_a_chunk)
+{
+    const uint64_t head = node.first % CHUNK_UNIT;
+    return node.n ? (head + node.n + docs_a_chunk - 1) / docs_a_chunk : 0;
+}
+
 /* Which node and which part of it is this block's? Returns 0 if there is none. */
 static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk, uint32_t *node,
                                  uint64_t *begin, uint64_t *end)
@@ -162,8 +215,8 @@ static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk,
         uint32_t before = 0;
         for (uint32_t first = 0; first < plan.n_nodes; first += WARP) {
             const uint32_t mine = first + threadIdx.x;
-            const uint64_t n = mine < plan.n_nodes ? plan.d_node[mine].n : 0;
-            const uint32_t chunks = (uint32_t)((n + docs_a_chunk - 1) / docs_a_chunk);
+            const uint32_t chunks =
+                mine < plan.n_nodes ? (uint32_t)chunks_of_node(plan.d_node[mine], docs_a_chunk) : 0;
             uint32_t upto = chunks;
             for (int step = 1; step < WARP; step *= 2) {
                 const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
@@ -183,17 +236,112 @@ static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk,
         return 0;
     *node = found_node;
     const struct rw_hist_node whole = plan.d_node[found_node];
-    *begin = whole.first + (uint64_t)found_chunk * docs_a_chunk;
+    const uint64_t from = whole.first / CHUNK_UNIT * CHUNK_UNIT + (uint64_t)found_chunk * docs_a_chunk;
     const uint64_t last = whole.first + whole.n;
-    *end = last - *begin < docs_a_chunk ? last : *begin + docs_a_chunk;
+    *begin = from > whole.first ? from : whole.first;
+    *end = from + docs_a_chunk < last ? from + docs_a_chunk : last;
     return 1;
+}
+
+/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
+template <int BITS> struct lane_word {
+    using type = uint32_t;
+};
+template <> struct lane_word<16> {
+    using type = uint16_t;
+};
+
+/* Words, packed lambdas and weights of `N` groups of documents from `place` on, of which those in
+ * [begin, end) count; the others add nothing. */
+template <int BITS, int N, int SUMS>
+static __device__ __forceinline__ void load_some(const struct plan &plan, const struct plan_row &row,
+                                                 uint64_t place, uint32_t slot, uint32_t docs_a_warp,
+                                                 uint64_t begin, uint64_t end, uint32_t *word,
+                                                 uint32_t *packed, uint32_t *heavy)
+{
+    const auto *d_word = (const typename lane_word<BITS>::type *)row.d_word;
+#pragma unroll
+    for (int u = 0; u < N; u++, place += docs_a_warp) {
+        const bool ok = place >= begin && place < end;
+        const uint64_t doc = !ok ? 0 : plan.d_list ? plan.d_list[place] : place;
+        word[u] = ok ? d_word[doc * row.lanes + slot] : 0;
+        packed[u] = ok ? plan.d_packed[place] : 0;
+        heavy[u] = SUMS == RW_HIST_NEWTON && ok ? plan.d_weight[place] : 0;
+    }
+}
+
+/* The same when all count. ALL_LANES: a document fills the warp, so that what all lanes share is read
+ * four documents at a time. */
+template <int BITS, int N, int SUMS, bool ALL_LANES>
+static __device__ __forceinline__ void load_all(const struct plan &plan, const struct plan_row &row,
+                                                uint64_t place, uint32_t slot, uint32_t docs_a_warp,
+                                                uint32_t *word, uint32_t *packed, uint32_t *heavy)
+{
+    const auto *d_word = (const typename lane_word<BITS>::type *)row.d_word;
+    if constexpr (ALL_LANES) {
+#pragma unroll
+        for (int u = 0; u < N; u += 4) {
+            *(uint4 *)(packed + u) = *(const uint4 *)(plan.d_packed + place + u);
+            if (SUMS == RW_HIST_NEWTON)
+                *(uint4 *)(heavy + u) = *(const uint4 *)(plan.d_weight + place + u);
+        }
+        if (plan.d_list) {
+#pragma unroll
+            for (int u = 0; u < N; u += 4) {
+                const uint4 doc = *(const uint4 *)(plan.d_list + place + u);
+                word[u] = d_word[(uint64_t)doc.x * WARP + slot];
+                word[u + 1] = d_word[(uint64_t)doc.y * WARP + slot];
+                word[u + 2] = d_word[(uint64_t)doc.z * WARP + slot];
+                word[u + 3] = d_word[(uint64_t)doc.w * WARP + slot];
+            }
+        } else {
+            const auto *first = d_word + place * WARP + slot;
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                word[u] = __ldcs(first + u * WARP);
+        }
+    } else {
+#pragma unroll
+        for (int u = 0; u < N; u++, place += docs_a_warp) {
+            const uint64_t doc = plan.d_list ? plan.d_list[place] : place;
+            word[u] = d_word[doc * row.lanes + slot];
+            packed[u] = plan.d_packed[place];
+            heavy[u] = SUMS == RW_HIST_NEWTON ? plan.d_weight[place] : 0;
+        }
+    }
+}
+
+/* Adds the documents at places [begin, end). */
+template <int BITS, int CODES, int SUMS, bool ALL_LANES>
+static __device__ void add_places(const struct plan &plan, const struct plan_row &row, char *cells,
+                                  char *weights, uint64_t begin, uint64_t end)
+{
+    constexpr int N = SUMS == RW_HIST_NEWTON ? RW_TUNE_LANES_UNROLL / 2 : RW_TUNE_LANES_UNROLL;
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t lanes = ALL_LANES ? WARP : row.lanes;
+    const uint32_t slot = lane % lanes, docs_a_warp = WARP / lanes, mine = lane / lanes;
+    const uint32_t step = docs_a_warp * N;
+    const int code_shift = row.first_code * BITS;
+    for (uint64_t at = begin / N * N + warp * step; at < end; at += THREADS / WARP * step) {
+        uint32_t word[N], packed[N], heavy[N];
+        if (at >= begin && at + step <= end)
+            load_all<BITS, N, SUMS, ALL_LANES>(plan, row, at + mine, slot, docs_a_warp, word, packed,
+                                         heavy);
+        else
+            load_some<BITS, N, SUMS>(plan, row, at + mine, slot, docs_a_warp, begin, end, word, packed,
+                               heavy);
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            add_word<BITS, CODES, SUMS>(cells, weights, word[u] >> code_shift, packed[u],
+                                        SUMS == RW_HIST_NEWTON ? heavy[u] : 0, row.first_bin,
+                                        row.n_bins);
+    }
 }
 
 template <int BITS, int CODES, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
     extern __shared__ uint4 shared[];
-    constexpr int UNROLL = SUMS == RW_HIST_NEWTON ? RW_TUNE_LANES_UNROLL / 2 : RW_TUNE_LANES_UNROLL;
     const struct plan_row &row = plan.row[blockIdx.y];
     const uint32_t n_cells = (uint32_t)row.n_bins * CODES * WARP;
     uint32_t *cell = (uint32_t *)shared, *weight = cell + (SUMS == RW_HIST_NEWTON ? n_cells : 0);
@@ -206,49 +354,23 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         shared[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     unsigned long long *d_out = plan.d_cell + (node * plan.node_cells + row.cells);
-    const uint32_t lanes = row.lanes, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t slot = lane % lanes, docs_a_warp = WARP / lanes, mine = lane / lanes;
-    const int code_shift = row.first_code * BITS;
-    char *cells = (char *)(cell + lane), *weights = (char *)(weight + lane);
-    uint32_t fullest = 0;
-    while (begin < end) {
-        const uint64_t left = end - begin;
-        const uint32_t most = plan.room - fullest;
-        const uint32_t n = left < most ? (uint32_t)left : most;
-        const uint32_t step = docs_a_warp * UNROLL;
-        for (uint32_t i = warp * step; i < n; i += THREADS / WARP * step) {
-            uint32_t word[UNROLL], packed[UNROLL], heavy[UNROLL];
-            const uint64_t at = begin + i + mine;
-            if (i + step <= n) {
-#pragma unroll
-                for (int u = 0; u < UNROLL; u++) {
-                    const uint64_t place = at + u * docs_a_warp;
-                    const uint64_t doc = plan.d_list ? plan.d_list[place] : place;
-                    word[u] = __ldg(row.d_word + doc * lanes + slot) >> code_shift;
-                    packed[u] = __ldg(plan.d_packed + place);
-                    heavy[u] = SUMS == RW_HIST_NEWTON ? __ldg(plan.d_weight + place) : 0;
-                }
-            } else {
-#pragma unroll
-                for (int u = 0; u < UNROLL; u++) {
-                    const int ok = i + mine + u * docs_a_warp < n;
-                    const uint64_t place = ok ? at + u * docs_a_warp : begin;
-                    const uint64_t doc = plan.d_list ? plan.d_list[place] : place;
-                    word[u] = row.d_word[doc * lanes + slot] >> code_shift;
-                    packed[u] = ok ? plan.d_packed[place] : 0; /* adds nothing */
-                    heavy[u] = SUMS == RW_HIST_NEWTON && ok ? plan.d_weight[place] : 0;
-                }
-            }
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++)
-                add_word<BITS, CODES, SUMS>(cells, weights, word[u], packed[u], heavy[u],
-                                            row.first_bin, row.n_bins);
-        }
-        begin += n;
+    char *cells = (char *)(cell + threadIdx.x % WARP), *weights = (char *)(weight + threadIdx.x % WARP);
+    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
+    const uint32_t copies = WARP / row.lanes;
+    for (uint32_t fullest = 0; begin < end;) {
+        const uint64_t most = (uint64_t)(plan.room - fullest - 1) * copies;
+        const uint64_t until = end - begin < most ? end : begin + most;
+        if (row.lanes == WARP)
+            add_places<BITS, CODES, SUMS, true>(plan, row, cells, weights, begin, until);
+        else
+            add_places<BITS, CODES, SUMS, false>(plan, row, cells, weights, begin, until);
+        begin = until;
         __syncthreads();
-        fullest = drain<SUMS>(plan, row, cell, weight, n_cells,
-                              begin < end ? plan.room / 2 : 0, d_out);
+        if (begin == end)
+            break;
+        fullest = drain_full<SUMS>(plan, row, cell, weight, n_cells, plan.room / 4, d_out);
     }
+    drain_all<SUMS>(plan, row, cell, weight, n_cells, d_out);
 }
 
 /* ---- into the shape of hist.h ---- */
@@ -295,9 +417,10 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan, uint32_t
 
 /* ---- the plan, on the host ---- */
 
+/* Codes of a lane's word. */
 static int code_words(int bits)
 {
-    return WARP / bits; /* codes of a 32-bit word */
+    return bits == 16 ? 1 : WARP / bits;
 }
 
 /* Codes of a word, and bins, that a block's shared memory holds. */
@@ -393,7 +516,7 @@ static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_a_chunk
 {
     uint64_t chunks = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
-        chunks += (call->node[i].n + docs_a_chunk - 1) / docs_a_chunk;
+        chunks += chunks_of_node(call->node[i], docs_a_chunk);
     return (uint32_t)chunks;
 }
 
@@ -419,8 +542,9 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row
         for (uint32_t r = 0; r < n_rows; r++) {
             double chunk = size * WARP / row[r].lanes;
             chunk = chunk > 2e9 ? 2e9 : chunk;
-            row[r].docs_a_chunk = ((uint32_t)chunk + 63) / 64 * 64;
-            all_whole &= row[r].docs_a_chunk >= longest;
+            row[r].docs_a_chunk =
+                ((uint32_t)chunk + CHUNK_UNIT - 1) / CHUNK_UNIT * CHUNK_UNIT;
+            all_whole &= row[r].docs_a_chunk >= longest + CHUNK_UNIT;
             const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
             blocks += chunks;
             most = chunks > most ? chunks : most;
@@ -465,8 +589,6 @@ static cudaError_t launch_bits(const struct rw_hist_call *call, int n_codes, con
         return launch_sums<8, 2>(call->sums, plan, grid, shared, stream);
     case 8 * 16 + 1:
         return launch_sums<8, 1>(call->sums, plan, grid, shared, stream);
-    case 16 * 16 + 2:
-        return launch_sums<16, 2>(call->sums, plan, grid, shared, stream);
     case 16 * 16 + 1:
         return launch_sums<16, 1>(call->sums, plan, grid, shared, stream);
     default:
@@ -502,16 +624,15 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         b++;
     plan.shift = (WARP + b + 1) / 2;
     plan.room = (1u << (WARP - plan.shift)) - 1;
-    cudaError_t error = cudaMemsetAsync(plan.d_cell, 0, plan.node_cells * plan.n_nodes * 8, stream);
-    if (error != cudaSuccess || plan.n_nodes == 0 || n_rows == 0)
-        return error;
+    if (plan.n_nodes == 0 || n_rows == 0)
+        return cudaSuccess;
     const uint64_t blocks = (longest_node(call) + 1023) / 1024;
     const dim3 pack_grid((unsigned)(blocks < 1 ? 1 : blocks > 2048 ? 2048 : blocks), call->n_nodes);
     pack_kernel<<<pack_grid, 256, 0, stream>>>(
-        call->d_list, call->sums == RW_HIST_COUNT ? NULL : call->d_lambda,
+        plan.d_cell, plan.node_cells * plan.n_nodes, call->d_list, call->sums == RW_HIST_COUNT ? NULL : call->d_lambda,
         newton ? call->d_weight : NULL, call->d_node, plan.shift, plan.largest,
         (uint32_t *)plan.d_packed, (uint32_t *)plan.d_weight);
-    error = cudaGetLastError();
+    cudaError_t error = cudaGetLastError();
     const size_t shared = (size_t)n_bins * n_codes * WARP * (newton ? 8 : 4);
     for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
         const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;

@@ -11,10 +11,10 @@ static uint64_t padded(uint64_t words)
     return (words + WORD_PADDING - 1) / WORD_PADDING * WORD_PADDING;
 }
 
-uint32_t rw_hist_tile_lanes(uint32_t n_features, int codes_a_word, uint32_t *lanes)
+uint32_t rw_hist_tile_lanes(uint32_t n_features, int n_codes, uint32_t *lanes)
 {
     uint32_t n = 0;
-    uint32_t left = (n_features + (uint32_t)codes_a_word - 1) / (uint32_t)codes_a_word; /* lanes */
+    uint32_t left = (n_features + (uint32_t)n_codes - 1) / (uint32_t)n_codes; /* lanes */
     while (left > 0 && n < RW_HIST_MAX_TILES) {
         uint32_t take = 32;
         while (take > left)
@@ -29,21 +29,30 @@ uint32_t rw_hist_tile_lanes(uint32_t n_features, int codes_a_word, uint32_t *lan
     return left == 0 ? n : RW_HIST_MAX_TILES + 1;
 }
 
-/* One tile's words, on the host. */
-static void fill_tile(const struct rw_hist_tile *tile, int bits, uint32_t n_docs,
-                      const uint16_t *const *codes, uint32_t *word)
+/* Codes of a tile's element. */
+static uint32_t element_codes(int bits)
 {
-    const uint32_t lanes = tile->lanes, codes_a_word = 32 / (uint32_t)bits;
+    return bits == 16 ? 1 : 32 / (uint32_t)bits;
+}
+
+/* One tile's elements, on the host: uint16_t for codes of 16 bits, else uint32_t. */
+static void fill_tile(const struct rw_hist_tile *tile, int bits, uint32_t n_docs,
+                      const uint16_t *const *codes, void *elements)
+{
+    const uint32_t lanes = tile->lanes, n_codes = element_codes(bits);
 #pragma omp parallel for
     for (uint32_t doc = 0; doc < n_docs; doc++) {
         for (uint32_t l = 0; l < lanes; l++) {
             uint32_t packed = 0;
-            for (uint32_t j = 0; j < codes_a_word; j++) {
+            for (uint32_t j = 0; j < n_codes; j++) {
                 const uint32_t f = j * lanes + l;
                 if (f < tile->n_features)
                     packed |= (uint32_t)codes[tile->first_feature + f][doc] << (j * (uint32_t)bits);
             }
-            word[(uint64_t)doc * lanes + l] = packed;
+            if (bits == 16)
+                ((uint16_t *)elements)[(uint64_t)doc * lanes + l] = (uint16_t)packed;
+            else
+                ((uint32_t *)elements)[(uint64_t)doc * lanes + l] = packed;
         }
     }
 }
@@ -52,28 +61,28 @@ static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
                       struct rw_hist_matrix *matrix, const uint16_t *const *codes)
 {
     uint32_t lanes[RW_HIST_MAX_TILES];
-    const int codes_a_word = 32 / matrix->bits;
+    const int n_codes = (int)element_codes(matrix->bits);
+    const size_t bytes = matrix->bits == 16 ? 2 : 4; /* of an element */
     int status = RW_OK;
-    uint32_t *word = NULL;
-    const uint32_t n_tiles = rw_hist_tile_lanes(matrix->n_features, codes_a_word, lanes);
+    void *word = NULL;
+    const uint32_t n_tiles = rw_hist_tile_lanes(matrix->n_features, n_codes, lanes);
     if (n_tiles > RW_HIST_MAX_TILES)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%u features of %d bits; expected at most %d",
-                       matrix->n_features, matrix->bits, RW_HIST_MAX_TILES * 32 * codes_a_word);
+                       matrix->n_features, matrix->bits, RW_HIST_MAX_TILES * 32 * n_codes);
     uint32_t first = 0;
     for (uint32_t t = 0; t < n_tiles; t++) {
         struct rw_hist_tile *tile = &matrix->tile[t];
-        const uint32_t room = lanes[t] * (uint32_t)codes_a_word;
+        const uint32_t room = lanes[t] * (uint32_t)n_codes;
         tile->lanes = lanes[t];
         tile->first_feature = first;
         tile->n_features = matrix->n_features - first < room ? matrix->n_features - first : room;
         first += tile->n_features;
-        const uint64_t n_words = padded((uint64_t)matrix->n_docs * lanes[t]);
-        RW_TRY_OUT(RW_NEW(ctx, word, n_words));
+        const uint64_t n_bytes = padded(((uint64_t)matrix->n_docs * lanes[t] * bytes + 3) / 4) * 4;
+        RW_TRY_OUT(rw_mem_new(ctx, &word, n_bytes, 1));
         fill_tile(tile, matrix->bits, matrix->n_docs, codes, word);
-        RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_words * sizeof(*word)));
+        RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_bytes));
         matrix->n_tiles = t + 1;
-        RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word,
-                                   n_words * sizeof(*word)));
+        RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
         rw_mem_free(word);
         word = NULL;
     }

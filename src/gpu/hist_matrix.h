@@ -19,9 +19,9 @@ int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device, int b
                        const uint16_t *const *codes, int layouts, struct rw_hist_matrix **out);
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
 
-/* The tiles' lanes for so many features at so many codes a word: most first. Returns their number;
+/* The tiles' lanes for so many features at so many codes an element: most first. Returns their number;
  * lanes: [RW_HIST_MAX_TILES]. */
-uint32_t rw_hist_tile_lanes(uint32_t n_features, int codes_a_word, uint32_t *lanes);
+uint32_t rw_hist_tile_lanes(uint32_t n_features, int n_codes, uint32_t *lanes);
 
 #ifdef __cplusplus
 }

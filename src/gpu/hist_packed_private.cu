@@ -1,24 +1,25 @@
 /* `packed-private`: a private histogram a thread, of 8-bit counters, four in a word.
  *
- * Why: privatized histograms (N. Wilt): 256 counters of 8 bits are 64 words a thread, so that 256 bins
- * fit where 32-bit counters would not, and a thread's words lie in a bank of its own, so that the rate
- * is level whatever the data. Counts only.
+ * Why: privatized histograms (N. Wilt): 256 counters of 8 bits are 64 words a thread, so that 256
+ * bins fit where 32-bit counters would not, and a thread's words lie in a bank of its own, so that
+ * the rate is level whatever the data. Counts only.
  *
  * Shapes: columns [n_features][column_words] of 8-bit codes; shared [n_bins / 4][threads] words;
  * result [n_nodes][n_features][n_bins].
  *
  * Decomposition: a block a (job, feature); threads over words of codes, or over places of the list.
- * Before a counter can pass 255 the block gathers: thread r adds up row r, that is bins 4 r to 4 r + 3,
- * over the threads, two counters at a time in halves of a word, starting at its own number so that a
- * warp touches 32 banks; it keeps the four totals in registers and adds them to the result at the
- * end. */
+ * Before a counter can pass 255 the block gathers: thread r adds up row r, that is bins 4 r to 4 r
+ * + 3, over the threads, two counters at a time in halves of a word, starting at its own number so
+ * that a warp touches 32 banks; it keeps the four totals in registers and adds them to the result
+ * at the end. */
 #include "gpu/hist_block.cuh"
 #include "gpu/tuning.h"
 
 enum {
     HIST_PACKED_THREADS = RW_TUNE_PACKED_THREADS,
     HIST_PACKED_MOST_BINS = 256,
-    /* Documents of a thread between two gatherings: with the 2 at the ends of a range, under 255. */
+    /* Documents of a thread between two gatherings: with the 2 at the ends of a range, under 255.
+     */
     HIST_PACKED_ROUND = 248
 };
 static_assert((HIST_PACKED_THREADS & (HIST_PACKED_THREADS - 1)) == 0, "columns wrap by a mask");
@@ -48,8 +49,8 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
         if (tid < n_rows) {
             uint32_t sum02 = 0, sum13 = 0;
             for (uint32_t i = 0; i < HIST_PACKED_THREADS; i++) {
-                uint32_t *const cell = memory + tid * HIST_PACKED_THREADS +
-                                       ((i + tid) & (HIST_PACKED_THREADS - 1));
+                uint32_t *const cell =
+                    memory + tid * HIST_PACKED_THREADS + ((i + tid) & (HIST_PACKED_THREADS - 1));
                 const uint32_t four = *cell;
                 *cell = 0;
                 sum02 += four & 0x00ff00ffu;
@@ -70,29 +71,18 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     }
 }
 
-static size_t scratch_bytes(const struct rw_hist_call *call)
+static int launch(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
 {
-    return rw_hist_derive_bytes(call);
+    (void)sums; /* counts are all there is */
+    const size_t bytes = (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t);
+    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
+    hist_packed_kernel<<<grid, HIST_PACKED_THREADS, bytes, stream>>>(*args);
+    return cudaGetLastError();
 }
 
-static int run(const struct rw_hist_call *call, void *stream_of_call)
+static int run(const struct rw_hist_call *call, void *stream)
 {
-    const cudaStream_t stream = (cudaStream_t)stream_of_call;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0) {
-        const size_t bytes = (args.n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t);
-        const unsigned grid = rw_hist_n_jobs(&args) * args.n_features;
-        hist_packed_kernel<<<grid, HIST_PACKED_THREADS, bytes, stream>>>(args);
-        status = cudaGetLastError();
-    }
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
+    return rw_cuda_hist_in_place(call, launch, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_packed_private = {
@@ -105,6 +95,6 @@ const struct rw_hist_method rw_hist_packed_private = {
     1,
     1,
     0,
-    scratch_bytes,
+    rw_hist_derive_bytes,
     run,
 };
