@@ -169,7 +169,7 @@ static uint64_t bytes_of(const struct bench *b, const struct row *row)
     const enum rw_hist_sums sums = b->call.sums;
     uint64_t bytes_a_doc = 0;
     for (uint32_t t = 0; b->method->reads_tiles && t < m->n_tiles; t++)
-        bytes_a_doc += m->tile[t].lanes * sizeof(uint32_t);
+        bytes_a_doc += m->tile[t].lanes * (m->bits == 16 ? sizeof(uint16_t) : sizeof(uint32_t));
     if (!b->method->reads_tiles)
         bytes_a_doc = (uint64_t)m->n_features * (uint64_t)m->bits / 8;
     bytes_a_doc += (sums != RW_HIST_COUNT) * sizeof(int32_t);
@@ -191,10 +191,10 @@ static void print_row(struct bench *b, const struct row *row, double against)
     char relative[16] = "";
     if (against > 0)
         snprintf(relative, sizeof(relative), "%.3f", rate(row, row->median_ms) / against);
-    printf("%-18s %2d %5u %-11s %8s %-7s %9.4f %9.4f %9.4f %9.1f %8.0f %6.1f %8s\n", row->method,
-           row->bits, row->n_bins, row->codes, row->gathered ? "gathered" : "all", row->sums,
-           row->median_ms, row->least_ms, row->most_ms, rate(row, row->median_ms), gb_s,
-           100 * gb_s / b->read_gb_s, relative);
+    printf("%-18s %2d %5u %4u %-11s %8s %-7s %9.4f %9.4f %9.4f %9.1f %8.0f %6.1f %8s\n",
+           row->method, row->bits, row->n_bins, row->n_features, row->codes,
+           row->gathered ? "gathered" : "all", row->sums, row->median_ms, row->least_ms,
+           row->most_ms, rate(row, row->median_ms), gb_s, 100 * gb_s / b->read_gb_s, relative);
     fflush(stdout);
     if (!b->json)
         return;
@@ -214,9 +214,9 @@ static void print_row(struct bench *b, const struct row *row, double against)
 
 static void print_head(void)
 {
-    printf("%-18s %2s %5s %-11s %8s %-7s %9s %9s %9s %9s %8s %6s %8s\n", "method", "b", "bins",
-           "codes", "docs", "sums", "median ms", "least", "most", "G upd/s", "GB/s", "% read",
-           "relative");
+    printf("%-18s %2s %5s %4s %-11s %8s %-7s %9s %9s %9s %9s %8s %6s %8s\n", "method", "b", "bins",
+           "feat", "codes", "docs", "sums", "median ms", "least", "most", "G upd/s", "GB/s",
+           "% read", "relative");
 }
 
 /* Times one call; against: G updates/s of the row that this one is compared with, 0: none. Returns
@@ -286,14 +286,18 @@ static void suite_lanes(struct bench *b)
     print_head();
     for (int w = 0; w < LENGTH(width); w++) {
         double uniform[4] = {0};
+        /* Whole tiles: 32 lanes of 4 bits are 256 features, of 8 bits 128, of 16 bits 32. */
+        const uint32_t n_features = b->o->n_features     ? b->o->n_features
+                                    : width[w].bits == 4 ? 256
+                                                         : 128;
         if (b->o->n_bins && b->o->n_bins != width[w].n_bins)
             continue;
         for (int codes = 0; codes < N_DISTRIBUTIONS; codes++) {
             const char *name = hist_codes_name((enum hist_codes)codes);
             if (b->o->distribution && codes != CODES_UNIFORM && !strstr(name, b->o->distribution))
                 continue;
-            make_matrix(b, width[w].bits, width[w].n_bins, b->o->n_features, (enum hist_codes)codes,
-                        0, method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS);
+            make_matrix(b, width[w].bits, width[w].n_bins, n_features, (enum hist_codes)codes, 0,
+                        method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS);
             for (int i = 0; i < 4; i++) {
                 const double g =
                     time_row(b, "lanes", method, sums[i / 2], i % 2, name, 0, uniform[i]);
@@ -310,11 +314,13 @@ static void suite_contention(struct bench *b)
 {
     static const enum rw_hist_sums sums[] = {RW_HIST_COUNT, RW_HIST_MART};
     double full[32][2] = {{0}};
+    /* Few: the slowest method takes a while. */
+    const uint32_t n_features = b->o->n_features ? b->o->n_features : 32;
     print_head();
     for (uint32_t distinct = 256; distinct >= 1; distinct /= 2) {
         char name[16];
         snprintf(name, sizeof(name), "%u values", distinct);
-        make_matrix(b, 8, 256, b->o->n_features, CODES_DISTINCT, distinct,
+        make_matrix(b, 8, 256, n_features, CODES_DISTINCT, distinct,
                     RW_HIST_TILES | RW_HIST_COLUMNS);
         for (int m = 0; rw_hist_method_at(m) && m < LENGTH(full); m++) {
             const struct rw_hist_method *method = rw_hist_method_at(m);
@@ -365,8 +371,6 @@ static int parse(int argc, char **argv, struct options *o)
         return -1;
     if (o->method && !rw_hist_method_find(o->method))
         return -1;
-    if (o->n_features == 0) /* the slowest method of `contention` takes a while */
-        o->n_features = lanes ? 128 : 32;
     return 0;
 }
 
@@ -403,8 +407,7 @@ int main(int argc, char **argv)
     need(&b, rw_device_open(b.ctx, 0, &b.device));
     const double start = rw_clock_ms();
     measure_reading(&b);
-    printf("%u documents x %u features, seed %llu, %d runs\n", o.n_docs, o.n_features,
-           (unsigned long long)o.seed, o.n_runs);
+    printf("%u documents, seed %llu, %d runs\n", o.n_docs, (unsigned long long)o.seed, o.n_runs);
     open_json(&b);
     make_documents(&b);
     if (strcmp(o.suite, "lanes") == 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/rng.h"
 #include "hist_run.h"
 
 enum { QUICK = 25 };   /* --quick: one call of so many */
@@ -243,57 +244,98 @@ static void stage_empty(struct hist_run *run)
     }
 }
 
-/* One thing wrong with a call that a method takes; 0 past the end. */
-static int spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
-                 struct rw_hist_node *node, int i)
+/* One thing wrong with a call that a method takes. Several do not make it right. */
+enum { N_SPOILS = 20 };
+static void spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
+                  struct rw_hist_node *node, int i)
 {
     switch (i) {
     case 0:
-        return call->matrix = NULL, 1;
+        call->matrix = NULL;
+        break;
     case 1:
-        return matrix->bits = 7, 1;
+        matrix->bits = 7;
+        break;
     case 2:
-        return matrix->n_bins = 0, 1;
+        matrix->n_bins = 0;
+        break;
     case 3:
-        return matrix->n_bins = 257, 1;
+        matrix->n_bins = 257;
+        break;
     case 4:
-        return call->sums = (enum rw_hist_sums)99, 1;
+        call->sums = (enum rw_hist_sums)99;
+        break;
     case 5:
-        return call->sums = (enum rw_hist_sums) - 1, 1;
+        call->sums = (enum rw_hist_sums) - 1;
+        break;
     case 6:
-        return call->n_nodes = RW_HIST_MAX_NODES + 1, 1;
+        call->n_nodes = RW_HIST_MAX_NODES + 1;
+        break;
     case 7:
-        return call->node = NULL, 1;
+        call->node = NULL;
+        break;
     case 8:
-        return call->d_node = NULL, 1;
+        call->d_node = NULL;
+        break;
     case 9:
-        return call->largest = 0, 1;
+        call->largest = 0;
+        break;
     case 10:
-        return call->largest = 32768, 1;
+        call->largest = 32768;
+        break;
     case 11:
-        return call->largest = -5, 1;
+        call->largest = -5;
+        break;
     case 12:
-        return call->d_lambda = NULL, 1;
+        call->d_lambda = NULL;
+        break;
     case 13:
-        return call->d_lambda_sum = NULL, 1;
+        call->d_lambda_sum = NULL;
+        break;
     case 14:
-        return call->d_count = NULL, 1;
+        call->d_count = NULL;
+        break;
     case 15:
-        return call->zero_skip = 1, call->d_frequent = NULL, 1;
+        call->zero_skip = 1;
+        call->d_frequent = NULL;
+        break;
     case 16:
-        return node->n = matrix->n_docs + 1u, 1;
+        node->n = matrix->n_docs + 1u;
+        break;
     case 17:
-        return node->first = UINT64_MAX, node->n = 2, 1;
+        node->first = UINT64_MAX;
+        node->n = 2;
+        break;
     case 18:
-        return node->first = (uint64_t)matrix->n_docs + 1, node->n = 0, 1;
-    case 19:
-        return call->sums = RW_HIST_NEWTON, call->d_weight = NULL, 1;
+        node->first = (uint64_t)matrix->n_docs + 1;
+        node->n = 0;
+        break;
     default:
-        return 0;
+        call->d_weight = NULL;
+        call->sums = RW_HIST_NEWTON;
+        break;
     }
 }
 
-/* Wrong arguments give an error and touch nothing. */
+static void spoiled(struct hist_run *run, struct hist_tally *tally,
+                    const struct hist_call_spec *spec, const int *what, int n)
+{
+    struct rw_hist_matrix matrix = *run->matrix;
+    struct rw_hist_node node = run->node[0];
+    struct rw_hist_call call = run->call;
+    call.matrix = &matrix;
+    call.node = &node;
+    for (int i = 0; i < n; i++)
+        spoil(&call, &matrix, &node, what[i]);
+    const int status = rw_hist_run(run->ctx, tally->method, &call, run->device->stream);
+    if (status < 0 && rw_last_error(run->ctx)[0])
+        tally->refused++;
+    else
+        hist_run_failed(run, tally, spec, "wrong arguments were accepted: %d, %d of them", what[0],
+                        n);
+}
+
+/* Wrong arguments give an error: each alone, then several at random. */
 static void stage_arguments(struct hist_run *run)
 {
     const struct hist_call_spec spec = {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0};
@@ -304,22 +346,34 @@ static void stage_arguments(struct hist_run *run)
         return;
     }
     for (int m = 0; m < run->n_methods; m++) {
-        struct hist_tally *tally = &run->tally[m];
-        for (int i = 0;; i++) {
-            struct rw_hist_matrix matrix = *run->matrix;
-            struct rw_hist_node node = run->node[0];
-            struct rw_hist_call call = run->call;
-            call.matrix = &matrix;
-            call.node = &node;
-            if (!spoil(&call, &matrix, &node, i))
-                break;
-            const int status = rw_hist_run(run->ctx, tally->method, &call, run->device->stream);
-            if (status < 0 && rw_last_error(run->ctx)[0])
-                tally->refused++;
-            else
-                hist_run_failed(run, tally, &spec, "wrong argument %d was accepted", i);
+        for (int i = 0; i < N_SPOILS; i++)
+            spoiled(run, &run->tally[m], &spec, &i, 1);
+        for (uint32_t i = 0; i < 300; i++) {
+            const struct rw_philox random = rw_random4(run->seed, i, 0, RW_STREAM_SYNTH + 96);
+            const int what[3] = {(int)(random.word[0] % N_SPOILS), (int)(random.word[1] % N_SPOILS),
+                                 (int)(random.word[2] % N_SPOILS)};
+            spoiled(run, &run->tally[m], &spec, what, 2 + (int)(random.word[3] % 2));
         }
     }
+}
+
+/* Nothing inside allocates or waits, and a second run finds the results of the first. */
+static void stage_capture(struct hist_run *run)
+{
+    run->capture = 1;
+    for (int w = 0; w < LENGTH(few_widths); w++) {
+        hist_run_matrix(run, &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins,
+                                                        137, 10007, CODES_MIXED, 0});
+        for (int i = 0; i < 12; i++)
+            hist_run_call(run,
+                          &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                                   .list = i / 3 % 2 ? LIST_SHUFFLED : LIST_NONE,
+                                                   .nodes = i / 6 ? NODES_UNEVEN : NODES_ONE,
+                                                   .lambdas = LAMBDAS_RANDOM,
+                                                   .largest = 127,
+                                                   .zero_skip = i % 2});
+    }
+    run->capture = 0;
 }
 
 /* ---- the program ---- */
@@ -329,17 +383,13 @@ struct stage {
     void (*run)(struct hist_run *run);
     int only_big;
 };
-static const struct stage stages[] = {{"arguments", stage_arguments, 0},
-                                      {"empty", stage_empty, 0},
-                                      {"shapes", stage_shapes, 0},
-                                      {"distributions", stage_distributions, 0},
-                                      {"features", stage_features, 0},
-                                      {"nodes", stage_nodes, 0},
-                                      {"bits", stage_bits, 0},
-                                      {"overflow", stage_overflow, 0},
-                                      {"synth", stage_synth, 0},
-                                      {"large", stage_large, 0},
-                                      {"big", stage_big, 1}};
+static const struct stage stages[] = {
+    {"arguments", stage_arguments, 0}, {"empty", stage_empty, 0},
+    {"shapes", stage_shapes, 0},       {"distributions", stage_distributions, 0},
+    {"features", stage_features, 0},   {"nodes", stage_nodes, 0},
+    {"bits", stage_bits, 0},           {"overflow", stage_overflow, 0},
+    {"synth", stage_synth, 0},         {"capture", stage_capture, 0},
+    {"large", stage_large, 0},         {"big", stage_big, 1}};
 
 struct options {
     uint64_t seed, every;

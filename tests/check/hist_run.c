@@ -399,6 +399,34 @@ static int scratch_kept(struct hist_run *run)
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
 
+/* Captured calls may neither allocate nor wait; run again, they must clear what they left. */
+static int run_captured(struct hist_run *run, const struct rw_hist_method *method)
+{
+    cudaStream_t stream = run->device->stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    int status = RW_OK;
+    if (error == cudaSuccess) {
+        status = rw_hist_run(run->ctx, method, &run->call, stream);
+        error = cudaStreamEndCapture(stream, &graph);
+    }
+    if (status >= 0 && error == cudaSuccess)
+        error = cudaGraphInstantiate(&exec, graph, 0);
+    for (int i = 0; i < 2 && status >= 0 && error == cudaSuccess; i++)
+        error = cudaGraphLaunch(exec, stream);
+    if (status >= 0 && error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    if (exec)
+        (void)cudaGraphExecDestroy(exec);
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+    if (status >= 0 && error != cudaSuccess)
+        return rw_fail(run->ctx, RW_ERR_UNSUPPORTED, "captured: %s", cudaGetErrorString(error));
+    return status;
+}
+
 static void run_method(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec)
 {
@@ -410,7 +438,8 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
     }
     call->d_scratch = hist_buffer_at(&run->d_scratch);
     const struct rw_hist_call before = *call;
-    if (rw_hist_run(run->ctx, tally->method, call, run->device->stream) < 0) {
+    if ((run->capture ? run_captured(run, tally->method)
+                      : rw_hist_run(run->ctx, tally->method, call, run->device->stream)) < 0) {
         hist_run_failed(run, tally, spec, "run: %s", rw_last_error(run->ctx));
         run->dead = rw_device_wait(run->ctx, run->device) < 0;
         return;
