@@ -29,6 +29,8 @@ struct bench {
     FILE *json; /* NULL: none */
     int n_rows;
     double read_gb_s; /* of this device, now */
+    double lowest;    /* relative rate; 0: none yet */
+    char lowest_row[96];
 
     struct hist_columns columns;
     struct rw_hist_matrix *matrix;
@@ -189,8 +191,15 @@ static void print_row(struct bench *b, const struct row *row, double against)
 {
     const double gb_s = (double)row->bytes / row->median_ms / 1e6;
     char relative[16] = "";
-    if (against > 0)
-        snprintf(relative, sizeof(relative), "%.3f", rate(row, row->median_ms) / against);
+    if (against > 0) {
+        const double share = rate(row, row->median_ms) / against;
+        snprintf(relative, sizeof(relative), "%.3f", share);
+        if (b->lowest <= 0 || share < b->lowest) {
+            b->lowest = share;
+            snprintf(b->lowest_row, sizeof(b->lowest_row), "%s, %u bins, %s, %s, %s", row->method,
+                     row->n_bins, row->codes, row->gathered ? "gathered" : "all", row->sums);
+        }
+    }
     printf("%-18s %2d %5u %4u %-11s %8s %-7s %9.4f %9.4f %9.4f %9.1f %8.0f %6.1f %8s\n",
            row->method, row->bits, row->n_bins, row->n_features, row->codes,
            row->gathered ? "gathered" : "all", row->sums, row->median_ms, row->least_ms,
@@ -203,12 +212,12 @@ static void print_row(struct bench *b, const struct row *row, double against)
             "\"distribution\": \"%s\", \"distinct\": %u, \"documents\": %llu, \"features\": %u, "
             "\"gathered\": %s, \"sums\": \"%s\", \"median_ms\": %.6f, \"least_ms\": %.6f, "
             "\"most_ms\": %.6f, \"g_updates_s\": %.3f, \"bytes\": %llu, \"gb_s\": %.2f, "
-            "\"read_share\": %.5f}",
+            "\"read_share\": %.5f, \"relative\": %s}",
             b->n_rows ? ",\n" : "", row->suite, row->method, row->bits, row->n_bins, row->codes,
             row->distinct, (unsigned long long)row->n_docs, row->n_features,
             row->gathered ? "true" : "false", row->sums, row->median_ms, row->least_ms,
             row->most_ms, rate(row, row->median_ms), (unsigned long long)row->bytes, gb_s,
-            gb_s / b->read_gb_s);
+            gb_s / b->read_gb_s, relative[0] ? relative : "null");
     b->n_rows++;
 }
 
@@ -418,6 +427,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "cannot write '%s'\n", o.json);
         return 1;
     }
+    if (b.lowest > 0)
+        printf("lowest relative rate: %.3f (%s)\n", b.lowest, b.lowest_row);
     printf("%.1f s in all\n", (rw_clock_ms() - start) / 1000);
     void **const d[] = {&b.d_list, &b.d_node, &b.d_lambda, &b.d_weight, &b.d_scratch};
     for (int i = 0; i < LENGTH(d); i++)

@@ -399,14 +399,19 @@ static int scratch_kept(struct hist_run *run)
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
 
-/* Captured calls may neither allocate nor wait; run again, they must clear what they left. */
+/* Captured calls may neither allocate nor wait; run again, they must clear what they left. Once
+ * outside first: loading a kernel is no part of a call. */
 static int run_captured(struct hist_run *run, const struct rw_hist_method *method)
 {
     cudaStream_t stream = run->device->stream;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    int status = RW_OK;
+    int status = rw_hist_run(run->ctx, method, &run->call, stream);
+    if (status < 0)
+        return status;
+    cudaError_t error = cudaStreamSynchronize(stream);
+    if (error == cudaSuccess)
+        error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
         status = rw_hist_run(run->ctx, method, &run->call, stream);
         error = cudaStreamEndCapture(stream, &graph);
