@@ -15,6 +15,7 @@ enum { MOST_EMPTY_TREES = 50, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
+    char leaves_text[16];
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
@@ -74,6 +75,13 @@ static int effective_params(struct booster *b, const struct rw_params *params)
     }
     if (b->n_sets == 1)
         b->params.early_stop = 0;
+    if (b->params.grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0) {
+        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d",
+                 rw_params_leaves(params, b->set[0]->n_docs));
+        b->params.leaves = b->leaves_text;
+        rw_log(b->ctx, RW_LOG_NOTE, "%s leaves for %u documents (--leaves changes it)",
+               b->leaves_text, b->set[0]->n_docs);
+    }
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth == 0)
         b->params.depth = DEFAULT_LEVELS;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
@@ -137,12 +145,13 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(prepare_features(b));
     RW_TRY(rw_watch_init(&b->watch, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", &start);
-    b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                                           .leaves = b->params.leaves,
-                                           .depth = b->params.depth,
-                                           .min_docs = (uint32_t)b->params.min_docs,
-                                           .rate = b->params.rate,
-                                           .l2 = b->params.l2};
+    b->grow_rules =
+        (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
+                               .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
+                               .depth = b->params.depth,
+                               .min_docs = (uint32_t)b->params.min_docs,
+                               .rate = b->params.rate,
+                               .l2 = b->params.l2};
     RW_TRY(open_engine(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));

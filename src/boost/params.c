@@ -1,6 +1,7 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
 #include "boost/params_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -133,6 +134,17 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
 {
     const int i = rw_param_find(name);
     return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
+}
+
+/* Leaves by the size of the training set: docs/quality.md, "The rule". */
+enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
+
+int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
+{
+    if (strcmp(params->leaves, "auto") != 0)
+        return atoi(params->leaves);
+    const uint32_t leaves = n_docs / DOCS_A_LEAF;
+    return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
 }
 
 uint32_t rw_params_truncation(const struct rw_params *params)

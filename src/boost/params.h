@@ -16,23 +16,25 @@ enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 enum { RW_MAX_METRICS = 16 };
 
 struct rw_params {
-#define RW_P_INT(field, name, value, least, most, arg, model, help) int field;
+#define RW_P_INT(field, name, value, least, most, arg, model, help)  int field;
 #define RW_P_REAL(field, name, value, least, most, arg, model, help) double field;
-#define RW_P_WORD(field, name, value, words, model, help) int field;
-#define RW_P_TEXT(field, name, value, arg, model, help) char *field;
-#define RW_P_SEED(field, name, value, arg, model, help) uint64_t field;
+#define RW_P_WORD(field, name, value, words, model, help)            int field;
+#define RW_P_TEXT(field, name, value, arg, model, help)              char *field;
+#define RW_P_SEED(field, name, value, arg, model, help)              uint64_t field;
 #include "boost/params.def"
 #undef RW_P_INT
 #undef RW_P_REAL
 #undef RW_P_WORD
 #undef RW_P_TEXT
 #undef RW_P_SEED
-    uint64_t set;    /* bit i: parameter i was set by the user */
-    char text[512];  /* rw_params_get's answer */
+    uint64_t set;   /* bit i: parameter i was set by the user */
+    char text[512]; /* rw_params_get's answer */
 };
 
 /* The number of top positions whose pairs count; 0: none (all pairs). */
 uint32_t rw_params_truncation(const struct rw_params *params);
+/* Most leaves of a tree, for a training set of n_docs documents. */
+int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* Parses the metrics (comma-separated in `metric`). */
 int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
                       int *n);

@@ -64,7 +64,7 @@ Test(params, values_reach_their_fields)
     set("norm", "off");
     set("seed", "18446744073709551615");
     set("label-gain", "gains.txt");
-    cr_expect_eq(params->leaves, 63);
+    cr_expect_str_eq(params->leaves, "63");
     cr_expect_eq(params->rate, 0.05);
     cr_expect_eq(params->grow, RW_GROW_LEVELS);
     cr_expect_eq(params->norm, 0);

@@ -40,18 +40,20 @@ static void refused(const char *name, const char *value, const char *text)
 
 Test(params_set, bad_values)
 {
-    refused("leaves", "1", "parameter 'leaves': expected a whole number, 2 to 65536, found '1'");
+    refused("leaves", "1",
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '1'");
     refused("leaves", "65537",
-            "parameter 'leaves': expected a whole number, 2 to 65536, found '65537'");
-    refused("leaves", "", "parameter 'leaves': expected a whole number, 2 to 65536, found ''");
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '65537'");
+    refused("leaves", "",
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found ''");
     refused("leaves", " 31",
-            "parameter 'leaves': expected a whole number, 2 to 65536, found ' 31'");
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found ' 31'");
     refused("leaves", "31x",
-            "parameter 'leaves': expected a whole number, 2 to 65536, found '31x'");
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '31x'");
     refused("leaves", "-31",
-            "parameter 'leaves': expected a whole number, 2 to 65536, found '-31'");
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '-31'");
     refused("leaves", "4294967327",
-            "parameter 'leaves': expected a whole number, 2 to 65536, found '4294967327'");
+            "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '4294967327'");
     refused("rate", "0", "parameter 'rate': expected a number, 1e-6 to 1, found '0'");
     refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, found 'nan'");
     refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, found 'inf'");
@@ -174,7 +176,7 @@ Test(params_set, files)
                         "metric = ndcg@5\nmetric = map , \n";
     const char *error;
     cr_expect_eq(read_text(text, strlen(text) - 3, &error), RW_OK, "%s", error);
-    cr_expect_eq(params->leaves, 63);
+    cr_expect_str_eq(params->leaves, "63");
     cr_expect_eq(params->rate, 0.05);
     cr_expect_str_eq(params->label_gain, "a#b");
     cr_expect_str_eq(params->metric, "ndcg@5,map");
@@ -192,12 +194,13 @@ Test(params_set, bad_files)
         size_t n;
     } bad[] = {
         {"leaves 31\n", ":1: expected 'name = value', found 'leaves 31'", 0},
-        {"\nleaves = x\n", ":2: parameter 'leaves': expected a whole number, 2 to 65536, found 'x'",
-         0},
+        {"\nleaves = x\n",
+         ":2: parameter 'leaves': expected a whole number, 2 to 65536, or auto, found 'x'", 0},
         {"num_leaves = 31\n", ":1: unknown parameter 'num_leaves'; the nearest is 'leaves'", 0},
         {"leaves = 3\nleaves = 4\n", ":2: parameter 'leaves' is set a second time", 0},
         {" = 4\n", ":1: unknown parameter ''", 0},
-        {"leaves =\n", ":1: parameter 'leaves': expected a whole number, 2 to 65536, found ''", 0},
+        {"leaves =\n",
+         ":1: parameter 'leaves': expected a whole number, 2 to 65536, or auto, found ''", 0},
         {"leaves = 3\0 1\n", ":1: expected text, found a zero byte", 14},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
