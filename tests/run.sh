@@ -3,7 +3,7 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release sanitizers same_bytes fuzz cuda; all by default
+#   sh tests/run.sh [STAGE]...        stages: release quality sanitizers same_bytes fuzz cuda; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release sanitizers same_bytes fuzz cuda}
+stages=${*:-release quality sanitizers same_bytes fuzz cuda}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -134,6 +134,21 @@ stage_fuzz() {
         result "not ok fuzz: does not build"
     else
         script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-120}" "$builds/fuzz-found"
+    fi
+}
+
+# Ranking quality at the defaults, on real data: at least the bars that quality.py knows.
+stage_quality() {
+    if [ ! -d "$RANKWOOD_DATA/mq2008" ]; then
+        result "skip quality: no real data here"
+    elif [ ! -x "$builds/release/src/cli/rankwood" ]; then
+        result "not ok quality: there is no release build"
+    elif quietly "$builds/quality.log" python3 tests/peers/quality.py --seeds 1 --bars \
+        --rankwood "$builds/release/src/cli/rankwood"; then
+        sed 's/^/    /' "$builds/quality.log"
+        result "ok quality: at the bars or above"
+    else
+        result "not ok quality: under the bars"
     fi
 }
 
