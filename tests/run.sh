@@ -172,7 +172,7 @@ fi
 started=$(date +%s)
 for stage in $stages; do
     case $stage in
-    release | sanitizers | same_bytes | fuzz | cuda) ;;
+    release | quality | sanitizers | same_bytes | fuzz | cuda) ;;
     *)
         note "no stage '$stage'"
         exit 2
