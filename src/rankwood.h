@@ -72,7 +72,8 @@ RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const cha
 RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
-/* Trains on `train`. The first metric on the first of the `n_valid` sets stops training, if
+/* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` only says
+ * that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
  * early-stop is on, and the model kept ends at its best round. `hooks` may be NULL. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
@@ -93,7 +94,7 @@ enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
 /* One line without a newline. Called from the calling thread only. */
 typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
-/* 0: all processors. Never changes a result. */
+/* 0: all processors. Never changes a result. A training goes on with those it began with. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* --- datasets --- */
@@ -247,7 +248,7 @@ struct rw_train_hooks {
     const char *metric_name;
     int metric_lower_is_better;
 };
-/* The line that says what the training metric counts; valid until the next call with `params`. */
+/* The line that says what the training metric counts, into `buffer`, cut to `size`. */
 RW_API int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
                                  size_t size);
 

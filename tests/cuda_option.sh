@@ -1,6 +1,7 @@
 #!/bin/sh
 # -Dcuda=auto falls back where there is no nvcc, or one that does not work; enabled makes that an
-# error. Then the one CUDA build, where nvcc works.
+# error. Where nvcc works, auto takes it (the release build
+# of run.sh is the CUDA build).
 #
 #   sh tests/cuda_option.sh BUILDS
 set -u
@@ -31,7 +32,7 @@ fi
 if ! PATH="/usr/local/cuda/bin:/opt/cuda/bin:$PATH" command -v nvcc >/dev/null; then
     echo "skip cuda: no nvcc here: nothing of CUDA is built"
 elif meson setup "$dir/build" "$root" -Dcuda=auto >"$dir/log" 2>&1 && grep -q 'CUDA: nvcc works' "$dir/log"; then
-    echo "ok cuda: builds with the nvcc of this machine"
+    echo "ok cuda: auto takes the nvcc of this machine"
 elif grep -q 'going on without CUDA' "$dir/log"; then
     echo "skip cuda: the nvcc here does not work: $(grep -im1 error "$dir/log")"
 else

@@ -139,6 +139,12 @@ static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
     RW_TRY(rw_params_check(b->ctx, params));
+    if (params->weights[0] && !b->set[0]->weight)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "parameter 'weights' is set, but the training set has none: they are read "
+                       "with rw_dataset_read_weights");
+    if (rw_params_is_set(params, "threads"))
+        RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
     RW_TRY(effective_params(b, params));
     if (b->set[0]->n_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
@@ -219,8 +225,7 @@ static void explain_no_split(const struct booster *b)
                  b->params.min_gain, b->params.min_weight);
     else
         snprintf(cause, sizeof(cause),
-                 "no split of %d documents or more on each side has a gain (lower --min-docs or "
-                 "--rate)",
+                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
                  b->params.min_docs);
     rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, cause);
 }

@@ -116,10 +116,7 @@ static int score(struct rw_said *said, const struct request *request, struct rw_
     if (status >= 0 && model) {
         uint32_t n_missing, n_unknown;
         rw_model_unmatched(model, *dataset, &n_missing, &n_unknown);
-        if (n_missing > 0 || n_unknown > 0)
-            rw_talk_warn("features: %u of the model are not in the data, %u of the data were not "
-                         "in training; they count as absent",
-                         n_missing, n_unknown);
+        rw_load_warn_unmatched(n_missing, n_unknown);
     }
     rw_model_free(model);
     return status < 0 ? rw_talk_failed(ctx, status, "eval") : -1;

@@ -66,7 +66,10 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
 {
     const uint32_t n = rw_dataset_n_docs(piece), n_queries = rw_dataset_n_queries(piece);
     const uint32_t *offset = rw_dataset_query_offsets(piece);
-    int no_memory = grow((void **)&job->scores, &job->room, n, sizeof(*job->scores)) < 0;
+    const int wants_scores = !job->leaf_ids || job->run;
+    int no_memory = 0;
+    if (wants_scores)
+        no_memory = grow((void **)&job->scores, &job->room, n, sizeof(*job->scores)) < 0;
     if (job->leaf_ids)
         no_memory |= grow((void **)&job->leaves, &job->leaf_room, (size_t)n * (size_t)job->n_trees,
                           sizeof(*job->leaves)) < 0;
@@ -75,7 +78,9 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
             job->seen[f] = rw_dataset_has_feature(piece, f) != 0;
     }
     if (!no_memory) {
-        int status = rw_predict(job->said.ctx, job->model, piece, job->n_trees, job->scores);
+        int status = RW_OK;
+        if (wants_scores)
+            status = rw_predict(job->said.ctx, job->model, piece, job->n_trees, job->scores);
         if (status >= 0)
             status = write_lines(job, piece);
         if (status < 0)
@@ -93,7 +98,7 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
 static void warn_unmatched(const struct job *job)
 {
     static unsigned char used[N_FEATURE_IDS];
-    unsigned n_missing = 0, n_unknown = 0;
+    uint32_t n_missing = 0, n_unknown = 0;
     for (int t = 0; t < job->n_trees; t++) {
         for (int node = 0; node < rw_model_n_leaves(job->model, t) - 1; node++)
             used[rw_model_node(job->model, t, node).feature % N_FEATURE_IDS] = 1;
@@ -102,10 +107,7 @@ static void warn_unmatched(const struct job *job)
         n_missing += used[f] && !job->seen[f];
         n_unknown += job->seen[f] && !rw_model_had_feature(job->model, f);
     }
-    if (n_missing > 0 || n_unknown > 0)
-        rw_talk_warn("features: %u of the model are not in the data, %u of the data were not in "
-                     "training; they count as absent",
-                     n_missing, n_unknown);
+    rw_load_warn_unmatched(n_missing, n_unknown);
 }
 
 static int run(const struct rw_usage *usage, struct job *job)

@@ -82,3 +82,11 @@ void rw_load_warn_ties(const struct rw_eval *eval, const char *set)
                          set, *set ? "" : "scores", metric->name, metric->ties_moved);
     }
 }
+
+void rw_load_warn_unmatched(uint32_t n_missing, uint32_t n_unknown)
+{
+    if (n_missing > 0 || n_unknown > 0)
+        rw_talk_warn("features: %u of the model are not in the data, %u of the data were not in "
+                     "training; they count as absent",
+                     n_missing, n_unknown);
+}

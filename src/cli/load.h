@@ -22,6 +22,9 @@ json_t *rw_load_json_text(const char *text);
 /* Warns of each metric that the order of tied documents moves by more than 0.001. */
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set);
 
+/* Warns of features that only the model has, or only the data; nothing if there are none. */
+void rw_load_warn_unmatched(uint32_t n_missing, uint32_t n_unknown);
+
 /* A stage's line under --verbose. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
 size_t rw_load_peak_bytes(void);

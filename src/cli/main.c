@@ -1,4 +1,5 @@
 /* rankwood <command> [options]: the table of commands. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,6 +97,8 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
     const int code = run(argc, argv);
     /* A failure has been told already, and may be this one. */
     return code == RW_EXIT_OK && rw_output_flush() < 0 ? RW_EXIT_FAILURE : code;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,24 +14,60 @@
 
 /* ------------------------------------------------------------------ signals */
 
-enum { MOST_GUARDED = 8, PATH_ROOM = 4352 };
-/* Temporary files to remove when a signal ends the program; written before the handler is set. */
-static char guarded[MOST_GUARDED][PATH_ROOM];
+enum { MOST_GUARDED = 8, PATH_ROOM = 4352, N_NAMES = 100 };
+/* What a signal that ends the program removes: any of the names that a temporary file can get, here
+ * or in the library, but those that others had made before. Written before the handler is set. */
+static struct guarded {
+    char name[PATH_ROOM]; /* PATH.tmp-PID, and in the handler its suffix */
+    size_t length;        /* without the suffix */
+    unsigned char others[N_NAMES];
+} guarded[MOST_GUARDED];
 static volatile sig_atomic_t n_guarded;
+
+/* PATH.tmp-PID for i = 0, then PATH.tmp-PID-i, as the library names them (io/format.h). Writes at
+ * most 4 bytes, and calls nothing: for the handler. */
+static void put_suffix(char *end, int i)
+{
+    if (i > 0)
+        *end++ = '-';
+    if (i >= 10)
+        *end++ = (char)('0' + i / 10);
+    if (i > 0)
+        *end++ = (char)('0' + i % 10);
+    *end = '\0';
+}
 
 void rw_output_end_by(int number)
 {
-    for (int i = 0; i < n_guarded; i++)
-        unlink(guarded[i]);
+    for (int g = 0; g < n_guarded; g++) {
+        for (int i = 0; i < N_NAMES; i++) {
+            put_suffix(guarded[g].name + guarded[g].length, i);
+            if (!guarded[g].others[i])
+                unlink(guarded[g].name);
+        }
+    }
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void guard(const char *temporary)
+/* Before the first of the files is made; `base` is PATH.tmp-PID. */
+static void guard(const char *base)
 {
-    if (n_guarded == MOST_GUARDED || strlen(temporary) >= PATH_ROOM)
+    struct stat about;
+    const size_t length = strlen(base);
+    for (int g = 0; g < n_guarded; g++) {
+        if (guarded[g].length == length && memcmp(guarded[g].name, base, length) == 0)
+            return;
+    }
+    if (n_guarded == MOST_GUARDED || length + 4 > PATH_ROOM)
         return;
-    memcpy(guarded[n_guarded], temporary, strlen(temporary) + 1);
+    struct guarded *new = &guarded[n_guarded];
+    memcpy(new->name, base, length);
+    new->length = length;
+    for (int i = 0; i < N_NAMES; i++) {
+        put_suffix(new->name + length, i);
+        new->others[i] = lstat(new->name, &about) == 0;
+    }
     n_guarded++;
     const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
@@ -69,18 +106,41 @@ static int written_straight(const char *path)
     return !S_ISREG(about.st_mode);
 }
 
-/* The file that `path` leads to, through links: a rename would replace the link. NULL: no memory.
- */
+/* The file that a link leads to, as the library has it: a rename would replace the link. NULL: no
+ * memory. */
 static char *resolve(const char *path)
 {
-    char *real = realpath(path, NULL);
+    struct stat about;
+    char *real = NULL;
+    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode))
+        real = realpath(path, NULL);
     return real ? real : strdup(path);
 }
 
-static char *temporary_name(const char *path)
+/* Makes and guards a temporary file beside `path`, which is resolved. Its descriptor and its name,
+ * owned by the caller; -1 after saying why not, in the words of `said`. */
+static int make_temporary(const char *path, const char *said, char **name)
 {
-    char *name = NULL;
-    return asprintf(&name, "%s.tmp-%ld", path, (long)getpid()) < 0 ? NULL : name;
+    const size_t room = strlen(path) + 32;
+    int file = -1;
+    *name = malloc(room);
+    if (!*name) {
+        rw_talk_error("out of memory");
+        return -1;
+    }
+    const int length = snprintf(*name, room, "%s.tmp-%ld", path, (long)getpid());
+    guard(*name);
+    /* A name may be left over from a process of the same number. */
+    for (int i = 0; i < N_NAMES && (i == 0 || errno == EEXIST) && file < 0; i++) {
+        put_suffix(*name + length, i);
+        file = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    if (file < 0) {
+        failed("write", said);
+        free(*name);
+        *name = NULL;
+    }
+    return file;
 }
 
 int rw_output_open(struct rw_output *output, const char *path)
@@ -94,27 +154,31 @@ int rw_output_open(struct rw_output *output, const char *path)
     if (straight < 0)
         return -1;
     output->path = resolve(path);
-    if (!straight && output->path)
-        output->temporary = temporary_name(output->path);
-    if (!output->path || (!straight && !output->temporary)) {
+    if (!output->path) {
         rw_talk_error("out of memory");
-        rw_output_abandon(output);
         return -1;
     }
-    struct stat about;
-    const int replaces = !straight && stat(output->path, &about) == 0;
-    if (!straight)
-        guard(output->temporary);
-    output->file = fopen(straight ? output->path : output->temporary, "wb");
+    if (straight) {
+        output->file = fopen(output->path, "wbe");
+    } else {
+        struct stat about;
+        const int replaces = stat(output->path, &about) == 0;
+        const int file = make_temporary(output->path, path, &output->temporary);
+        if (file < 0) {
+            rw_output_abandon(output);
+            return -1;
+        }
+        if (replaces && fchmod(file, about.st_mode & 0777) != 0)
+            errno = 0; /* then it is as the umask says */
+        output->file = fdopen(file, "wb");
+        if (!output->file)
+            close(file);
+    }
     if (!output->file) {
         failed("write", path);
-        free(output->temporary);
-        output->temporary = NULL;
         rw_output_abandon(output);
         return -1;
     }
-    if (replaces && fchmod(fileno(output->file), about.st_mode & 0777) != 0)
-        errno = 0; /* then it is as the umask says */
     return 0;
 }
 
@@ -167,21 +231,19 @@ int rw_output_check(const char *path)
         return -1;
     if (straight)
         return 0;
-    char *temporary = temporary_name(path);
-    int result = -1;
-    if (!temporary) {
+    char *real = resolve(path), *temporary = NULL;
+    if (!real) {
         rw_talk_error("out of memory");
-    } else {
-        guard(temporary);
-        const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
-        result = file < 0 ? failed("write", path) : 0;
-        if (file >= 0) {
-            close(file);
-            unlink(temporary);
-        }
+        return -1;
+    }
+    const int file = make_temporary(real, path, &temporary);
+    if (file >= 0) {
+        close(file);
+        unlink(temporary);
     }
     free(temporary);
-    return result;
+    free(real);
+    return file < 0 ? -1 : 0;
 }
 
 int rw_output_same(const char *a, const char *b)

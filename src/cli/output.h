@@ -17,7 +17,7 @@ void rw_output_abandon(struct rw_output *output);
 
 /* Could a file be written there? Tried at once, so that long work does not end in a refusal. 0, or
  * -1 after saying why. From then on a signal that ends the program removes the library's temporary
- * file of that name. */
+ * files for that output. */
 int rw_output_check(const char *path);
 /* What the handler does: removes temporary files, ends the program by the signal. */
 void rw_output_end_by(int signal_number);

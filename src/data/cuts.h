@@ -1,4 +1,4 @@
-/* Cut points: where a feature's values may be separated. design.md calls this the cut rule.
+/* Cut points: where a feature's values may be separated.
  *
  * Over the sampled values of a feature (missing ones left out; what is absent counts as 0 unless it
  * is missing): if at most `bins` are distinct, one boundary between each two neighbours; else at

@@ -1,4 +1,4 @@
-/* Stands in for the CUDA engine in builds without it, so that nobody above needs an #if. */
+/* Stands in for the CUDA engine, so that nobody above needs an #if. */
 #include "base/status.h"
 #include "tree/engine.h"
 
@@ -7,6 +7,6 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     (void)device;
     *out = NULL;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                   "built without CUDA: device 'cuda' is not there\n"
-                   "use --device cpu: it gives the same model");
+                   "device 'cuda' is not there: the engine for GPUs is not written yet\n"
+                   "hint: device cpu gives the same model");
 }

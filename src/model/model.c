@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-enum { MAX_FEATURE = 65535 };
+#include "data/dataset.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
 {
@@ -61,16 +60,16 @@ static int check_params(struct rw_ctx *ctx, const struct rw_model *model)
 static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
 {
     for (uint32_t i = 0; i < model->n_features; i++)
-        if (model->feature[i] > MAX_FEATURE ||
+        if (model->feature[i] > RW_MAX_FEATURE ||
             (i > 0 && model->feature[i] <= model->feature[i - 1]))
             return rw_fail(ctx, RW_ERR_FORMAT, "feature %u: expected ids that ascend up to %d",
-                           model->feature[i], MAX_FEATURE);
+                           model->feature[i], RW_MAX_FEATURE);
     for (int32_t i = 0; i < model->n_names; i++) {
         const struct rw_feature_name *name = &model->name[i];
-        if (name->feature > MAX_FEATURE || (i > 0 && name->feature <= name[-1].feature))
+        if (name->feature > RW_MAX_FEATURE || (i > 0 && name->feature <= name[-1].feature))
             return rw_fail(ctx, RW_ERR_FORMAT,
                            "name of feature %u: expected ids that ascend up to %d", name->feature,
-                           MAX_FEATURE);
+                           RW_MAX_FEATURE);
         if (!name->name || !*name->name)
             return rw_fail(ctx, RW_ERR_FORMAT, "the name of feature %u is empty", name->feature);
     }

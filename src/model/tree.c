@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-enum { MAX_FEATURE = 65535 };
+#include "data/dataset.h"
 
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
 {
@@ -67,9 +66,9 @@ static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node, i
 
 static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t node)
 {
-    if (tree->feature[node] > MAX_FEATURE)
+    if (tree->feature[node] > RW_MAX_FEATURE)
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: feature %u; expected at most %d", node,
-                       tree->feature[node], MAX_FEATURE);
+                       tree->feature[node], RW_MAX_FEATURE);
     if (!isfinite(tree->cut[node]))
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its cut is not a finite number", node);
     if (!isfinite(tree->gain[node]))

@@ -1,3 +1,14 @@
+/* Words, as everywhere in the library:
+ *   query, doc     what is asked; what is ranked for it. A row is a doc of a whole set
+ *   feature, bin   a column of the data; an interval of its values. A cut is a bin's upper edge, a
+ *                  code the small number that stands for a bin
+ *   node, leaf     of a tree; a slot is an engine's place for a node of the tree being grown
+ *   label, gain    the judgement; what it is worth
+ *   score          what the model says; the order is by falling score, then place in the input
+ *   lambda, weight first and second derivatives of the loss, by document
+ *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
+ *   n_x counts, x_bytes sizes, x_ms times */
+
 /* Metrics of a ranked query. To add one: write its function in rank/<name>.c, declare it here, and
  * give it a row in metric.c's table; the command line, training, eval and the property tests read
  * the table.

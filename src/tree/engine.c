@@ -48,6 +48,7 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;
+        engine->n_threads = ctx->n_threads;
         engine->rules = *rules;
         *out = engine;
         return RW_OK;

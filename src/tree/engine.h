@@ -22,9 +22,6 @@
 extern "C" {
 #endif
 
-struct rw_metric;
-struct rw_metric_result;
-
 enum { RW_MAX_SETS = 64 };
 
 /* Everything that stays the same for a whole training. */
@@ -99,8 +96,6 @@ struct rw_engine_ops {
     /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
-    /* NULL: the host computes metrics from read_scores. */
-    int (*metric)(struct rw_engine *, int set, const struct rw_metric *, struct rw_metric_result *);
     /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
      * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
      * NULL: the engine does not tell. */
@@ -112,6 +107,7 @@ struct rw_engine_ops {
 struct rw_engine {
     const struct rw_engine_ops *ops;
     struct rw_ctx *ctx; /* borrowed */
+    int n_threads;      /* the context's when the engine was opened: scratch is made for so many */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
     int n_sets;
@@ -147,7 +143,7 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out);
 int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out);
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out);
 
-/* Shared by engines on the host (tree/engine_host.c): the rule of splits of a tree from its root.
+/* Shared by engines on the host (engine.c): the rule of splits of a tree from its root.
  */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               int64_t weight_q_sum);

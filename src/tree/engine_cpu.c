@@ -114,7 +114,7 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(RW_NEW(ctx, cpu->total, n_slots));
     RW_TRY(RW_NEW(ctx, cpu->buffer_of, n_slots));
     RW_TRY(RW_NEW(ctx, cpu->feature_best, engine->info.n_features));
-    RW_TRY(RW_NEW(ctx, cpu->chunk_left, (size_t)ctx->n_threads));
+    RW_TRY(RW_NEW(ctx, cpu->chunk_left, (size_t)engine->n_threads));
     /* Histograms live at no more nodes than there are leaves, and a node that may be searched has
      * 2 x min_docs documents. Memory that is never touched costs nothing. */
     uint64_t n_buffers = (n_slots + 1) / 2;
@@ -147,8 +147,8 @@ static void make_words(struct rw_cpu *cpu)
 {
     const struct rw_host *host = &cpu->ref.host;
     const struct rw_cpu_words words = cpu->words;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (host->base.n_docs[0] >= \
-                                                                    PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
+                                                               PARALLEL_DOCS)
     for (uint32_t doc = 0; doc < host->base.n_docs[0]; doc++) {
         if (!host->sampled[doc])
             continue;
@@ -208,7 +208,7 @@ static void split_node(struct rw_cpu *cpu, const struct rw_split *split, struct 
                                        .missing_left = split->missing_left};
     const uint32_t *doc = cpu->doc + first;
     uint32_t *to = cpu->doc_scratch + first;
-    const int n_threads = n >= PARALLEL_DOCS ? host->base.ctx->n_threads : 1;
+    const int n_threads = n >= PARALLEL_DOCS ? host->base.n_threads : 1;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
     {
         const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
@@ -272,7 +272,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
         return RW_OK;
     struct rw_coded_node *nodes = cpu->ref.node;
     RW_TRY(rw_host_code_tree(host, tree, nodes));
-#pragma omp parallel for num_threads(engine->ctx->n_threads) if (engine->n_docs[set] >= 4096)
+#pragma omp parallel for num_threads(engine->n_threads) if (engine->n_docs[set] >= 4096)
     for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++) {
         if (grown_here && host->sampled[doc])
             continue;

@@ -122,7 +122,7 @@ static void build(struct rw_cpu *cpu, int32_t slot)
     const int n_words = cpu->words.n_words;
     const uint64_t updates =
         (uint64_t)n * (cpu->group[0].n_active + cpu->group[1].n_active + (cpu->sparse.n > 0));
-    const int n_threads = updates >= PARALLEL_UPDATES ? engine->ctx->n_threads : 1;
+    const int n_threads = updates >= PARALLEL_UPDATES ? engine->n_threads : 1;
     const uint32_t n_parts = (uint32_t)n_threads;
     memset(cells, 0,
            cpu->ref.cell_offset[engine->info.n_features] * (size_t)n_words * sizeof(*cells));
@@ -181,7 +181,7 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
         cpu->buffer_of[s->parent] = -1;
         int64_t *larger = cells_of(cpu, s->larger);
         const int64_t *smaller = cells_of(cpu, s->smaller);
-#pragma omp parallel for num_threads(engine->ctx->n_threads) if (n_words > PARALLEL_UPDATES)
+#pragma omp parallel for num_threads(engine->n_threads) if (n_words > PARALLEL_UPDATES)
         for (uint64_t w = 0; w < n_words; w++)
             larger[w] -= smaller[w];
         const struct rw_cell *whole = &cpu->total[s->parent], *part = &cpu->total[s->smaller];
@@ -248,7 +248,7 @@ int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, st
         const struct rw_cell *all = &cpu->total[slots[i]];
         const double parent_gain = rw_side_gain(&engine->split_rule, all);
         struct rw_split *best = cpu->feature_best;
-#pragma omp parallel for num_threads(engine->ctx->n_threads) \
+#pragma omp parallel for num_threads(engine->n_threads) \
     schedule(dynamic, 4) if (engine->info.n_bins >= PARALLEL_CELLS)
         for (uint32_t f = 0; f < n_features; f++) {
             best[f] = (struct rw_split){.slot = slots[i], .column = -1, .gain = 0.0};

@@ -189,8 +189,8 @@ static int move_codes(struct rw_host *host, struct rw_bins *bins)
     for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
         struct rw_codes moved = {0};
         if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
-            status = copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f),
-                                &moved);
+            status =
+                copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved);
         rw_mem_free(bins->codes[f].row);
         rw_mem_free(bins->codes[f].code);
         bins->codes[f] = moved;
@@ -223,7 +223,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     const size_t n = dataset->n_docs;
-    const size_t n_threads = (size_t)host->base.ctx->n_threads;
+    const size_t n_threads = (size_t)host->base.n_threads;
     host->n_queries = dataset->n_queries;
     RW_TRY(copy(host, (void **)&host->query_offset, dataset->query_offset,
                 (size_t)dataset->n_queries + 1, sizeof(uint32_t)));
@@ -329,7 +329,7 @@ static int draw_samples(struct rw_host *host)
 static void lambda_gradients(struct rw_host *host)
 {
     const double *scores = host->set[0].score;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
+#pragma omp parallel for num_threads(host->base.n_threads) \
     schedule(dynamic, 4) if (host->base.n_docs[0] >= PARALLEL_PAIR_DOCS)
     for (uint32_t q = 0; q < host->n_queries; q++) {
         const uint32_t first = host->query_offset[q];
@@ -349,8 +349,8 @@ static void lambda_gradients(struct rw_host *host)
 static int exponent_of(const struct rw_host *host, const double *values)
 {
     double largest = 0.0;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
-    reduction(max                                               \
+#pragma omp parallel for num_threads(host->base.n_threads) \
+    reduction(max                                          \
               : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i] && fabs(values[i]) > largest)
@@ -367,7 +367,7 @@ static void real_gradients(struct rw_host *host)
 {
     const uint32_t n = host->base.n_docs[0];
     const uint32_t n_residuals = host->base.rules.gradient == RW_GRADIENT_RESIDUAL ? n : 0;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (n >= PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < n_residuals; i++) {
         const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
         host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
@@ -377,7 +377,7 @@ static void real_gradients(struct rw_host *host)
     host->root.weight_exponent = exponent_of(host, host->hessian);
     const double lambda_scale = rw_pow2(host->root.lambda_exponent);
     const double weight_scale = rw_pow2(host->root.weight_exponent);
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (n >= PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < n; i++) {
         if (host->sampled[i]) {
             host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
@@ -389,8 +389,8 @@ static void real_gradients(struct rw_host *host)
 static int shift_of(const struct rw_host *host, const int64_t *values)
 {
     int64_t largest = 0;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) \
-    reduction(max                                               \
+#pragma omp parallel for num_threads(host->base.n_threads) \
+    reduction(max                                          \
               : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (!host->sampled[i])
@@ -405,8 +405,8 @@ static void quantise(const struct rw_host *host, const int64_t *values, int shif
                      int32_t *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-#pragma omp parallel for num_threads(host->base.ctx->n_threads) if (host->base.n_docs[0] >= \
-                                                                    PARALLEL_DOCS)
+#pragma omp parallel for num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
+                                                               PARALLEL_DOCS)
     for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
         if (host->sampled[i])
             out[i] =
@@ -419,7 +419,7 @@ static void quantise(const struct rw_host *host, const int64_t *values, int shif
 static int64_t sum_root(struct rw_host *host)
 {
     int64_t weight_q_sum = 0;
-#pragma omp parallel num_threads(host->base.ctx->n_threads) reduction(+ : weight_q_sum) \
+#pragma omp parallel num_threads(host->base.n_threads) reduction(+ : weight_q_sum) \
     if (host->base.n_docs[0] >= PARALLEL_DOCS)
     {
         struct rw_sum sum = {0};

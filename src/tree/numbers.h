@@ -1,5 +1,5 @@
 /* The arithmetic of trees, once, for every engine and the grower: quantised lambdas, sums, gains
- * and leaf values (design.md, "The numbers contract"). */
+ * and leaf values (CONTRIBUTING.md, rule 1). */
 #ifndef RW_TREE_NUMBERS_H
 #define RW_TREE_NUMBERS_H
 

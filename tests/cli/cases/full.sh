@@ -14,4 +14,17 @@ done
 # A device that takes everything is written to, not replaced.
 try predict model.txt train.txt -o /dev/null
 say device test -c /dev/null
+# A limit on the size of files is an error like a full disk.
+limited() {
+    (ulimit -f 1 && try "$@")
+}
+limited synth --shape letor --queries 40 --seed 5 -o made.txt
+limited predict model.txt train.txt -o scores
+limited predict model.txt train.txt --trec run
+limited bin train.txt -o train.bin
+limited train train.txt --rounds 20 --leaves 31 --quiet -o limited.txt
+limited train train.txt --rounds 200 --leaves 2 --quiet -o limited.txt --log log.jsonl
+(ulimit -f 1 && "$RANKWOOD" predict model.txt train.txt >printed)
+echo "[$?]"
+rm printed
 ls
