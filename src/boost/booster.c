@@ -128,7 +128,7 @@ static int open_engine(struct booster *b)
     RW_TRY(rw_engine_open(b->ctx, p->device, &rules, &b->engine));
     if (rules.gradient == RW_GRADIENT_LAMBDA) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0]->label, b->set[0]->n_docs, b->gain));
+        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
     }
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_load(b->engine, set, b->set[set], set == 0 ? b->gain : NULL));

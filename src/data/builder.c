@@ -21,7 +21,21 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->query_id_text);
     rw_mem_free(builder->comment_offset);
     rw_mem_free(builder->comment_text);
+    rw_mem_free(builder->place);
+    rw_mem_free(builder->file);
     memset(builder, 0, sizeof(*builder));
+}
+
+int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t line)
+{
+    if (builder->n_places) {
+        const struct rw_place *last = &builder->place[builder->n_places - 1];
+        if (line == last->line + (builder->n_docs - last->doc))
+            return RW_OK;
+    }
+    RW_TRY(RW_GROW(ctx, builder->place, builder->place_room, (size_t)builder->n_places + 1));
+    builder->place[builder->n_places++] = (struct rw_place){.doc = builder->n_docs, .line = line};
+    return RW_OK;
 }
 
 int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
@@ -387,6 +401,40 @@ static void fill_columns(const struct finish *finish, const struct group *group)
     }
 }
 
+/* Places of all builders, if all have them; those that go on from one to the next are one. */
+static int join_places(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    size_t n = 0;
+    for (int b = 0; b < finish->n_builders; b++) {
+        if (finish->builders[b].n_docs && !finish->builders[b].file)
+            return RW_OK;
+        n += finish->builders[b].n_places;
+    }
+    RW_TRY(RW_NEW(ctx, dataset->place, n));
+    RW_TRY(RW_NEW(ctx, dataset->file, (size_t)finish->n_builders));
+    for (int b = 0; b < finish->n_builders; b++) {
+        struct rw_builder *builder = &finish->builders[b];
+        if (!builder->n_docs)
+            continue;
+        if (!dataset->n_files || strcmp(dataset->file[dataset->n_files - 1], builder->file) != 0) {
+            dataset->file[dataset->n_files++] = builder->file;
+            builder->file = NULL;
+        }
+        for (uint32_t i = 0; i < builder->n_places; i++) {
+            const struct rw_place place = {.doc = finish->first_doc[b] + builder->place[i].doc,
+                                           .file = dataset->n_files - 1,
+                                           .line = builder->place[i].line};
+            const struct rw_place *last =
+                dataset->n_places ? &dataset->place[dataset->n_places - 1] : NULL;
+            if (!last || last->file != place.file ||
+                place.line != last->line + (place.doc - last->doc))
+                dataset->place[dataset->n_places++] = place;
+        }
+    }
+    return RW_OK;
+}
+
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out)
 {
@@ -408,6 +456,7 @@ int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_bui
     finish.first_doc[n_builders] = (uint32_t)n_docs;
     RW_TRY_OUT(join_queries(ctx, &finish));
     RW_TRY_OUT(join_docs(ctx, &finish));
+    RW_TRY_OUT(join_places(ctx, &finish));
     RW_TRY_OUT(make_groups(ctx, &finish));
     RW_TRY_OUT(RW_NEW(ctx, finish.column_of, N_FEATURES));
 #pragma omp parallel for schedule(static, 1) num_threads(finish.n_groups)

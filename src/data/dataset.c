@@ -31,9 +31,32 @@ void rw_dataset_free(struct rw_dataset *dataset)
         rw_mem_free(dataset->comment_offset);
         rw_mem_free(dataset->comment_text);
     }
+    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
+        rw_mem_free(dataset->file[i]);
+    rw_mem_free(dataset->file);
+    rw_mem_free(dataset->place);
     rw_mem_free(dataset->column);
     rw_mem_free(dataset->weight);
     rw_mem_free(dataset);
+}
+
+void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
+{
+    uint32_t low = 0, high = dataset->n_places; /* the number of places at or before the document */
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (dataset->place[middle].doc <= doc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) {
+        snprintf(buffer, size, "document %u", doc + 1);
+        return;
+    }
+    const struct rw_place *place = &dataset->place[low - 1];
+    snprintf(buffer, size, "%s:%llu:1", dataset->file[place->file],
+             (unsigned long long)(place->line + (doc - place->doc)));
 }
 
 uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset)

@@ -17,7 +17,7 @@ enum { RW_MAX_FEATURE = 65535 };
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
  * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
-#define RW_ABSENT_BITS 0x7fc0ab5eu
+#define RW_ABSENT_BITS  0x7fc0ab5eu
 #define RW_MISSING_BITS 0x7fc00000u
 
 static inline float rw_float_of_bits(uint32_t bits)
@@ -48,6 +48,13 @@ struct rw_column {
 
 struct rw_bins;
 
+/* Documents from `doc` on, up to the next place, stand on the lines from `line` on of one file. */
+struct rw_place {
+    uint32_t doc;
+    uint32_t file;
+    uint64_t line; /* from 1 */
+};
+
 struct rw_dataset {
     uint32_t n_docs, n_queries, n_columns;
     struct rw_column *column;  /* [n_columns] by ascending feature id; owned */
@@ -62,11 +69,18 @@ struct rw_dataset {
     struct rw_bins *bins;      /* cuts and codes a cache brought; NULL: none; owned */
     void *map;                 /* the cache file's mapping when the arrays are views of it; owned */
     size_t map_bytes;          /* with a map, all arrays above but `weight`, `column` are views */
-    uint64_t n_clamped;        /* decimals beyond float's range, read as the largest float */
+    struct rw_place *place;    /* [n_places] by document; NULL: not read from text; owned */
+    uint32_t n_places;
+    char **file; /* [n_files] names as they were given; each owned */
+    uint32_t n_files;
+    uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
 };
 
 /* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
+
+/* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text. */
+void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size);
 
 /* The column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
@@ -79,16 +93,31 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
  * rw_dataset_from_memory all build through it. Zero-initialise, release in any state. */
 struct rw_builder {
     uint32_t n_docs, n_queries;
-    float *label;            size_t label_room;
-    uint64_t *entry_offset;  size_t entry_offset_room; /* [n_docs + 1] */
-    uint16_t *entry_feature; size_t entry_feature_room; /* [n_entries] ascending within a document */
-    float *entry_value;      size_t entry_value_room;   /* [n_entries] */
+    float *label;
+    size_t label_room;
+    uint64_t *entry_offset;
+    size_t entry_offset_room; /* [n_docs + 1] */
+    uint16_t *entry_feature;
+    size_t entry_feature_room; /* [n_entries] ascending within a document */
+    float *entry_value;
+    size_t entry_value_room; /* [n_entries] */
     uint64_t n_entries;
-    uint32_t *query_offset;  size_t query_offset_room;  /* [n_queries + 1] */
-    uint64_t *query_id_offset; size_t query_id_room;
-    char *query_id_text;     size_t query_id_text_room; uint64_t query_id_bytes;
-    uint64_t *comment_offset; size_t comment_room;
-    char *comment_text;      size_t comment_text_room;  uint64_t comment_bytes;
+    uint32_t *query_offset;
+    size_t query_offset_room; /* [n_queries + 1] */
+    uint64_t *query_id_offset;
+    size_t query_id_room;
+    char *query_id_text;
+    size_t query_id_text_room;
+    uint64_t query_id_bytes;
+    uint64_t *comment_offset;
+    size_t comment_room;
+    char *comment_text;
+    size_t comment_text_room;
+    uint64_t comment_bytes;
+    struct rw_place *place; /* [n_places]; their `file` means nothing here */
+    size_t place_room;
+    uint32_t n_places;
+    char *file; /* that all places are of; owned */
     int any_comment;
     uint64_t n_clamped;
 };
@@ -96,6 +125,8 @@ void rw_builder_release(struct rw_builder *builder);
 /* Begins a query (its id is copied, `id_bytes` long). */
 int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
                      size_t id_bytes);
+/* The line, of builder->file, on which the next document stands. */
+int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t line);
 /* Adds a document to the query begun last. feature ids ascend strictly; values are cleaned
  * already (no -0, no infinity, NaN only as RW_MISSING_BITS). comment may be NULL. */
 int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,

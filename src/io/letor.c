@@ -143,6 +143,9 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
         struct rw_builder *builder = &list->builder[list->n++];
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
+        RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
+        for (uint32_t i = 0; i < builder->n_places; i++)
+            builder->place[i].line += letor->n_lines + 1; /* in the chunk, from 0, until here */
         letor->n_docs += builder->n_docs;
         for (uint32_t q = 0; letor->seen && q < builder->n_queries; q++)
             RW_TRY(rw_seen_add(

@@ -225,6 +225,7 @@ static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char
     while (end > comment && is_blank(end[-1]))
         end--;
     if ((status = add_query(chunk, line, id, id_bytes)) < 0 ||
+        (status = rw_builder_line(NULL, &chunk->builder, chunk->n_lines)) < 0 ||
         (status = rw_builder_doc(NULL, &chunk->builder, label, chunk->feature, chunk->value, n,
                                  comment, (size_t)(end - comment))) < 0)
         return no_memory(chunk, status);

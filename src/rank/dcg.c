@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/dataset.h"
 
 enum {
     MAX_TABLE = 65536, /* gains in a file */
@@ -106,35 +107,45 @@ void rw_gain_rule_release(struct rw_gain_rule *rule)
     rule->n_table = 0;
 }
 
-int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const float *labels, uint32_t n,
+/* A label's gain; or 0 and, in `wrong`, what is wrong with it. */
+static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, char *wrong,
+                   size_t size)
+{
+    if (!(label >= 0.0 && label <= 2147483648.0))
+        return snprintf(wrong, size, "has no gain: expected 0 to 2147483648"), 0;
+    switch (rule->kind) {
+    case RW_GAIN_EXP:
+        if (label > 31.0)
+            return snprintf(wrong, size,
+                            "is above 31, the most that the gain 2^l - 1 takes\n"
+                            "hint: label-gain linear, or a file of gains"),
+                   0;
+        *gain = rw_exp2(label) - 1.0;
+        break;
+    case RW_GAIN_LINEAR:
+        *gain = label;
+        break;
+    case RW_GAIN_TABLE:
+        if (label >= (double)rule->n_table || label != (double)(uint32_t)label)
+            return snprintf(wrong, size,
+                            "has no gain: the gains %s are for the whole labels 0 to %u",
+                            rule->text, rule->n_table - 1),
+                   0;
+        *gain = rule->table[(uint32_t)label];
+        break;
+    }
+    return 1;
+}
+
+int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
              double *gains)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const double label = (double)labels[i];
-        if (!(label >= 0.0 && label <= 2147483648.0))
-            return rw_fail(ctx, RW_ERR_DATA,
-                           "label %g of document %u has no gain: expected 0 to 2147483648", label,
-                           i + 1);
-        switch (rule->kind) {
-        case RW_GAIN_EXP:
-            if (label > 31.0)
-                return rw_fail(ctx, RW_ERR_DATA,
-                               "label %g of document %u is above 31, the most that the gain "
-                               "2^l - 1 takes\nhint: label-gain linear, or a file of gains",
-                               label, i + 1);
-            gains[i] = rw_exp2(label) - 1.0;
-            break;
-        case RW_GAIN_LINEAR:
-            gains[i] = label;
-            break;
-        case RW_GAIN_TABLE:
-            if (label >= (double)rule->n_table || label != (double)(uint32_t)label)
-                return rw_fail(ctx, RW_ERR_DATA,
-                               "label %g of document %u has no gain: the gains %s are for the "
-                               "whole labels 0 to %u",
-                               label, i + 1, rule->text, rule->n_table - 1);
-            gains[i] = rule->table[(uint32_t)label];
-            break;
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        const double label = (double)dataset->label[i];
+        char wrong[256], where[1024];
+        if (!gain_of(rule, label, &gains[i], wrong, sizeof(wrong))) {
+            rw_dataset_where(dataset, i, where, sizeof(where));
+            return rw_fail(ctx, RW_ERR_DATA, "%s: label %g %s", where, label, wrong);
         }
     }
     return RW_OK;

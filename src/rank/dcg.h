@@ -18,9 +18,9 @@ RW_HD double rw_discount(uint32_t r)
 /* How a label becomes a gain. */
 struct rw_gain_rule {
     enum { RW_GAIN_EXP, RW_GAIN_LINEAR, RW_GAIN_TABLE } kind;
-    double *table;    /* [n_table] gain of label 0, 1, ..., for RW_GAIN_TABLE; owned */
+    double *table; /* [n_table] gain of label 0, 1, ..., for RW_GAIN_TABLE; owned */
     uint32_t n_table;
-    char text[64];    /* "2^l - 1", "l", "from FILE": for the conventions line */
+    char text[64]; /* "2^l - 1", "l", "from FILE": for the conventions line */
 };
 
 /* spec: "exp", "linear", or a file with one gain of 0 to 2^31 a line, for labels 0, 1, 2, ...
@@ -28,9 +28,10 @@ struct rw_gain_rule {
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
 void rw_gain_rule_release(struct rw_gain_rule *rule);
 
-/* gains: [n], written. A label that the rule cannot take (over 31 with exp; not whole or past the
- * table's end; negative; NaN) is RW_ERR_DATA and names the document (from 1) and the label. */
-int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const float *labels, uint32_t n,
+struct rw_dataset;
+/* Gains of a data set's labels: [n_docs], written. A label that the rule cannot take (over 31 with
+ * exp; not whole or past the table's end) is RW_ERR_DATA and names where it stands. */
+int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
              double *gains);
 
 /* values: [n], sorted in place by falling value; no NaN. */

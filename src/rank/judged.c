@@ -33,11 +33,11 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judged *judged,
 }
 
 static int prepare_gains(struct rw_ctx *ctx, struct rw_judged *judged,
-                         const struct rw_gain_rule *gains)
+                         const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
 {
     RW_TRY(RW_NEW_RAW(ctx, judged->gain, judged->n_docs));
     RW_TRY(RW_NEW_RAW(ctx, judged->ideal, judged->n_docs));
-    RW_TRY(rw_gains(ctx, gains, judged->label, judged->n_docs, judged->gain));
+    RW_TRY(rw_gains(ctx, gains, dataset, judged->gain));
     for (uint32_t i = 0; i < judged->n_docs; i++)
         if (judged->gain[i] > judged->max_gain)
             judged->max_gain = judged->gain[i];
@@ -68,7 +68,7 @@ int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw
         judged->discount[r] = rw_discount(r);
     RW_TRY_OUT(prepare_weights(ctx, judged, dataset));
     if (any_uses_gain)
-        RW_TRY_OUT(prepare_gains(ctx, judged, gains));
+        RW_TRY_OUT(prepare_gains(ctx, judged, dataset, gains));
 out:
     if (status < 0)
         rw_judged_release(judged);

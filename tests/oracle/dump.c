@@ -160,7 +160,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.scores, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
     if (job->rules.gradient == RW_GRADIENT_LAMBDA)
-        RW_TRY_OUT(rw_gains(ctx, &gain, data->label, n, gains));
+        RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
     RW_TRY_OUT(
         rw_engine_load(engine, 0, data, job->rules.gradient == RW_GRADIENT_LAMBDA ? gains : NULL));

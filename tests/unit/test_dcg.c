@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "data/dataset.h"
 #include "rank/dcg.h"
 
 static struct rw_ctx *ctx;
@@ -43,6 +44,12 @@ Test(dcg, discounts)
     }
 }
 
+static int gains_of(const struct rw_gain_rule *rule, const float *labels, uint32_t n, double *gains)
+{
+    const struct rw_dataset dataset = {.n_docs = n, .label = (float *)labels};
+    return rw_gains(ctx, rule, &dataset, gains);
+}
+
 Test(dcg, gains_of_the_rules, .init = setup, .fini = teardown)
 {
     const float labels[] = {0, 1, 2, 4, 31, 0.5f, -0.0f};
@@ -50,7 +57,7 @@ Test(dcg, gains_of_the_rules, .init = setup, .fini = teardown)
     struct rw_gain_rule rule;
     cr_assert_eq(rw_gain_rule_init(ctx, &rule, "exp"), RW_OK);
     cr_assert_str_eq(rule.text, "2^l - 1");
-    cr_assert_eq(rw_gains(ctx, &rule, labels, 7, gains), RW_OK);
+    cr_assert_eq(gains_of(&rule, labels, 7, gains), RW_OK);
     const double expected[] = {0, 1, 3, 15, 2147483647.0};
     for (int i = 0; i < 5; i++)
         cr_assert_eq(gains[i], expected[i]); /* whole labels: exactly */
@@ -59,7 +66,7 @@ Test(dcg, gains_of_the_rules, .init = setup, .fini = teardown)
     rw_gain_rule_release(&rule);
 
     cr_assert_eq(rw_gain_rule_init(ctx, &rule, "linear"), RW_OK);
-    cr_assert_eq(rw_gains(ctx, &rule, labels, 7, gains), RW_OK);
+    cr_assert_eq(gains_of(&rule, labels, 7, gains), RW_OK);
     for (int i = 0; i < 7; i++)
         cr_assert_eq(gains[i], (double)labels[i]);
     rw_gain_rule_release(&rule);
@@ -75,18 +82,17 @@ Test(dcg, labels_without_a_gain, .init = setup, .fini = teardown)
         const char *message;
     } cases[] = {
         {"exp", 32,
-         "label 32 of document 2 is above 31, the most that the gain 2^l - 1 takes\nhint: "
+         "document 2: label 32 is above 31, the most that the gain 2^l - 1 takes\nhint: "
          "label-gain linear, or a file of gains"},
-        {"exp", -1, "label -1 of document 2 has no gain: expected 0 to 2147483648"},
-        {"linear", -1, "label -1 of document 2 has no gain: expected 0 to 2147483648"},
-        {"linear", (float)NAN, "label nan of document 2 has no gain: expected 0 to 2147483648"},
-        {"linear", (float)INFINITY,
-         "label inf of document 2 has no gain: expected 0 to 2147483648"},
+        {"exp", -1, "document 2: label -1 has no gain: expected 0 to 2147483648"},
+        {"linear", -1, "document 2: label -1 has no gain: expected 0 to 2147483648"},
+        {"linear", (float)NAN, "document 2: label nan has no gain: expected 0 to 2147483648"},
+        {"linear", (float)INFINITY, "document 2: label inf has no gain: expected 0 to 2147483648"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const float labels[] = {0, cases[i].label};
         cr_assert_eq(rw_gain_rule_init(ctx, &rule, cases[i].spec), RW_OK);
-        cr_assert_eq(rw_gains(ctx, &rule, labels, 2, gain), RW_ERR_DATA);
+        cr_assert_eq(gains_of(&rule, labels, 2, gain), RW_ERR_DATA);
         cr_expect_str_eq(rw_last_error(ctx), cases[i].message);
         rw_gain_rule_release(&rule);
     }
@@ -102,15 +108,15 @@ Test(dcg, gains_of_a_file, .init = setup, .fini = teardown)
     const float labels[] = {4, 1, 2, 0, 3};
     const double expected[] = {2147483648.0, 0.5, 10, 0, 0};
     double gains[5];
-    cr_assert_eq(rw_gains(ctx, &rule, labels, 5, gains), RW_OK);
+    cr_assert_eq(gains_of(&rule, labels, 5, gains), RW_OK);
     for (int i = 0; i < 5; i++)
         cr_assert_eq(gains[i], expected[i]);
     cr_assert(!signbit(gains[4]));
     const float refused[] = {5, 0.5f};
     for (int i = 0; i < 2; i++) {
-        cr_assert_eq(rw_gains(ctx, &rule, &refused[i], 1, gains), RW_ERR_DATA);
-        cr_assert_not_null(strstr(rw_last_error(ctx), "of document 1 has no gain: the gains from"));
-        cr_assert_not_null(strstr(rw_last_error(ctx), "are for the whole labels 0 to 4"));
+        cr_assert_eq(gains_of(&rule, &refused[i], 1, gains), RW_ERR_DATA);
+        cr_assert_not_null(strstr(rw_last_error(ctx), "document 1: label "));
+        cr_assert_not_null(strstr(rw_last_error(ctx), "has no gain: the gains from"));
     }
     rw_gain_rule_release(&rule);
     rw_gain_rule_release(&rule);

@@ -127,7 +127,7 @@ Test(evaluate, gains_matter_only_where_used, .init = setup, .fini = teardown)
     for (int i = 0; i < 3; i++) {
         set("metric", users[i]);
         cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_ERR_DATA);
-        cr_expect_not_null(strstr(rw_last_error(ctx), "label 40 of document 1 is above 31"));
+        cr_expect_not_null(strstr(rw_last_error(ctx), "document 1: label 40 is above 31"));
     }
     set("label-gain", "linear");
     cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_OK);

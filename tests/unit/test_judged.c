@@ -342,7 +342,7 @@ Test(judged, gains_are_asked_for_only_where_used, .init = setup, .fini = teardow
     const struct rw_dataset dataset = dataset_of(wild, one, 1);
     struct rw_judged judged;
     cr_assert_eq(rw_judged_init(ctx, &judged, &dataset, &gains, 1), RW_ERR_DATA);
-    cr_assert_not_null(strstr(rw_last_error(ctx), "label 100 of document 1 is above 31"));
+    cr_assert_not_null(strstr(rw_last_error(ctx), "document 1: label 100 is above 31"));
     cr_assert_null(judged.discount);
     cr_assert_eq(eval("map", &dataset, scores, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).mean, 1.0);
     cr_assert_eq(eval("rmse", &dataset, scores, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).n_counted,

@@ -16,7 +16,7 @@ try predict model.txt train.txt -o /dev/null
 say device test -c /dev/null
 # A limit on the size of files is an error like a full disk.
 limited() {
-    (ulimit -f 1 && try "$@")
+    (ulimit -f 1 && try "$@") | cat # the limit holds for the shell, too
 }
 limited synth --shape letor --queries 40 --seed 5 -o made.txt
 limited predict model.txt train.txt -o scores
@@ -24,7 +24,6 @@ limited predict model.txt train.txt --trec run
 limited bin train.txt -o train.bin
 limited train train.txt --rounds 20 --leaves 31 --quiet -o limited.txt
 limited train train.txt --rounds 200 --leaves 2 --quiet -o limited.txt --log log.jsonl
-(ulimit -f 1 && "$RANKWOOD" predict model.txt train.txt >printed)
-echo "[$?]"
+(ulimit -f 1 && "$RANKWOOD" predict model.txt train.txt 2>&1 >printed; echo "[$?]") | cat
 rm printed
 ls
