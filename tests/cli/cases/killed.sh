@@ -18,19 +18,14 @@ killed() {
 }
 killed . "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o made.txt
 mkfifo pipe
-killed . "$RANKWOOD" predict model.txt pipe -o scores &
-exec 3>pipe
-wait $! 2>/dev/null
-exec 3>&-
+exec 3<>pipe # a reader of it waits, and opening it waits for nobody
+killed . "$RANKWOOD" predict model.txt pipe -o scores
 # The temporary file stands beside what a link leads to, whoever writes it.
 mkdir d
 echo old >d/target
 ln -s d/target link
 killed d "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
-killed d "$RANKWOOD" predict model.txt pipe -o link &
-exec 3>pipe
-wait $! 2>/dev/null
-exec 3>&-
+killed d "$RANKWOOD" predict model.txt pipe -o link
 # Names already taken: the next one is removed, what others left is not.
 cat >taken.sh <<'END'
 for name in "$1.tmp-$$" "$1.tmp-$$-1"; do echo another >"$name"; done
@@ -51,10 +46,7 @@ taken() {
     rm d/target.tmp-$child d/target.tmp-$child-1
 }
 taken d/target "$RANKWOOD" synth --shape mslr30k --queries 10000000 --seed 1 -o link
-taken d/target "$RANKWOOD" predict model.txt pipe -o link &
-exec 3>pipe
-wait $! 2>/dev/null
-exec 3>&-
+taken d/target "$RANKWOOD" predict model.txt pipe -o link
 cat d/target
 readlink link
 ls . d
