@@ -44,7 +44,8 @@ base=$program
 "$base" synth --shape letor --queries 150 --seed 7 -o train.txt &&
     "$base" synth --shape letor --queries 60 --seed 8 -o valid.txt &&
     "$base" synth --shape istella --queries 12 --seed 9 -o wide.txt &&
-    "$base" synth --shape mslr30k --queries 20 --seed 10 -o mid.txt || {
+    "$base" synth --shape mslr30k --queries 20 --seed 10 -o mid.txt &&
+    "$base" synth --shape letor --queries 2000 --seed 11 -o large.rwb || {
     no "synth fails"
     exit 1
 }
@@ -57,12 +58,15 @@ run_of() { # name -> arguments after the training data
         --rounding nearest --sample-queries 0.7 --sample-features 0.6 --absent missing --bins 1024
         --truncation none --norm off" ;;
     wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
+    large) echo "--rounds 3 --leaves 63 --min-docs 5" ;;
+    large_newton) echo "--rounds 2 --leaves 31 --split newton --bits 16 --bins 300 --sample-queries 0.9" ;;
     residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse --train-metric on" ;;
     esac
 }
 data_of() {
     case $1 in
     wide) echo wide.txt ;;
+    large*) echo large.rwb ;;
     residual) echo mid.txt ;;
     *) echo train.txt ;;
     esac
@@ -127,6 +131,18 @@ for run in mart newton wide residual; do
             no "$run: --device $1, $2 threads: fails"
         fi
     done
+done
+
+# --- enough documents that every loop is divided among the threads (the least is 16,384)
+for run in large large_newton; do
+    if train "$base" $run large.rwb $run.model --device cpu --threads 1; then
+        for threads in 2 7; do
+            train "$base" $run large.rwb other --threads $threads && same $run "$threads threads" other ||
+                no "$run: $threads threads: fails"
+        done
+    else
+        no "$run does not train"
+    fi
 done
 
 # --- forms of input. The files are cut between queries.

@@ -371,3 +371,32 @@ BOOSTER_TEST(too_many_validation_sets)
     cr_assert_eq(run(NULL, 64, &model), RW_ERR_ARGUMENT);
     cr_assert_null(model);
 }
+
+static int set_more_threads(void *user, const struct rw_round *round)
+{
+    (void)round;
+    return rw_ctx_set_threads(user, 64) < 0;
+}
+
+/* An engine's scratch is made for the threads it was opened with. */
+Test(booster, threads_may_be_set_while_training)
+{
+    struct rw_ctx *own = NULL;
+    struct rw_params *own_params;
+    struct rw_model *model;
+    cr_assert_eq(rw_ctx_new(&own), RW_OK);
+    cr_assert_eq(rw_ctx_set_threads(own, 2), RW_OK);
+    struct rw_dataset *data = fixture_data(own, 5, 200, 40, 6);
+    cr_assert_eq(rw_params_new(own, &own_params), RW_OK);
+    cr_assert_eq(rw_params_set(own, own_params, "rounds", "4"), RW_OK);
+    const struct rw_train_hooks hooks = {.user = own, .on_round = set_more_threads};
+    cr_assert_eq(rw_train(own, own_params, data, NULL, 0, &hooks, &model), RW_OK, "%s",
+                 rw_last_error(own));
+    cr_assert_eq(rw_model_n_trees(model), 4);
+    rw_model_free(model);
+    cr_assert_eq(rw_params_set(own, own_params, "weights", "w.txt"), RW_OK);
+    cr_assert_eq(rw_train(own, own_params, data, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
+    rw_params_free(own_params);
+    rw_dataset_free(data);
+    rw_ctx_free(own);
+}

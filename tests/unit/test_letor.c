@@ -38,6 +38,25 @@ static struct rw_dataset *read_good(const char *text)
     return dataset;
 }
 
+/* Whatever the chunks, a document is found on its line. */
+Test(letor, where)
+{
+    static const char text[] =
+        "# a comment\n0 qid:1 1:1\n1 qid:1 1:2\n\n\n0 qid:2 1:3\n0 qid:2\n  # c\n1 qid:3";
+    static const int line[] = {2, 3, 6, 7, 9};
+    for (size_t chunk_bytes = 1; chunk_bytes < sizeof(text) + 8; chunk_bytes++) {
+        struct rw_dataset *dataset;
+        cr_assert_eq(read_text(text, strlen(text), chunk_bytes, &dataset), RW_OK);
+        for (uint32_t doc = 0; doc < 5; doc++) {
+            char where[64], expected[64];
+            snprintf(expected, sizeof(expected), "a.txt:%d:1", line[doc]);
+            rw_dataset_where(dataset, doc, where, sizeof(where));
+            cr_assert_str_eq(where, expected, "chunks of %zu", chunk_bytes);
+        }
+        rw_dataset_free(dataset);
+    }
+}
+
 Test(letor, lines)
 {
     struct rw_dataset *dataset = read_good("# a comment line\n"
