@@ -74,7 +74,7 @@ RW_API void rw_params_free(struct rw_params *params);
 struct rw_train_hooks;
 /* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` only says
  * that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
- * early-stop is on, and the model kept ends at its best round. `hooks` may be NULL. */
+ * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept. `hooks` may be NULL. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);

@@ -97,7 +97,13 @@ static int prepare_features(struct booster *b)
     if (!b->params.ignore[0])
         return RW_OK;
     RW_TRY(RW_NEW(b->ctx, b->ignore, RW_MAX_FEATURE + 1));
-    return rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore);
+    RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
+    for (uint32_t c = 0; c < b->set[0]->n_columns; c++) {
+        if (b->ignore[b->set[0]->column[c].feature])
+            return RW_OK;
+    }
+    rw_log(b->ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");
+    return RW_OK;
 }
 
 static int open_engine(struct booster *b)
@@ -198,12 +204,24 @@ static int any_label_pair(const struct booster *b)
     return 0;
 }
 
+static int any_weight(const struct booster *b)
+{
+    const struct rw_dataset *train = b->set[0];
+    for (uint32_t i = 0; train->weight && i < train->n_docs; i++) {
+        if (train->weight[i] > 0.0)
+            return 1;
+    }
+    return train->weight == NULL;
+}
+
 /* Why the tree could not be split, and what to change; one warning. */
 static void explain_no_split(const struct booster *b)
 {
     const struct rw_engine_info *info = &b->engine->info;
     char cause[256];
-    if (b->gain && !any_label_pair(b))
+    if (!any_weight(b))
+        snprintf(cause, sizeof(cause), "all weights are 0 (change --weights)");
+    else if (b->gain && !any_label_pair(b))
         snprintf(
             cause, sizeof(cause),
             "no query has two documents of different gain (check the labels, or --label-gain)");

@@ -43,15 +43,35 @@ static int read_line(struct rw_ctx *ctx, const char *path, size_t number, char *
                            "%s:%zu:%zu: expected a name without blanks or commas", path, number,
                            (size_t)(c - line) + 1);
     }
+    if (*name && strspn(name, "0123456789-") == strlen(name))
+        return rw_fail(ctx, RW_ERR_PARSE,
+                       "%s:%zu: expected a name that is no id or range, found '%.64s'", path,
+                       number, name);
     if (!*name)
         return rw_fail(ctx, RW_ERR_PARSE, "%s:%zu: expected a name after the id", path, number);
     out->feature = (uint32_t)id;
     return rw_mem_copy_text(ctx, &out->name, name);
 }
 
-static int same_name(struct rw_ctx *ctx, const char *path, const struct rw_feature_name *names,
-                     int32_t n)
+static int by_name(const void *a, const void *b)
 {
+    return strcmp(((const struct rw_feature_name *)a)->name,
+                  ((const struct rw_feature_name *)b)->name);
+}
+
+/* Sorts the names by id; a feature named twice, or two with one name, is an error. */
+static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_name *names,
+                       int32_t n)
+{
+    if (n)
+        qsort(names, (size_t)n, sizeof(*names), by_name);
+    for (int32_t i = 0; i + 1 < n; i++) {
+        if (strcmp(names[i].name, names[i + 1].name) == 0)
+            return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have one name, '%.64s'", path,
+                           names[i].feature, names[i + 1].feature, names[i].name);
+    }
+    if (n)
+        qsort(names, (size_t)n, sizeof(*names), by_id);
     for (int32_t i = 0; i + 1 < n; i++) {
         if (names[i].feature == names[i + 1].feature)
             return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
@@ -91,9 +111,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
         status = rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
         goto out;
     }
-    if (*n)
-        qsort(names, (size_t)*n, sizeof(*names), by_id);
-    RW_TRY_OUT(same_name(ctx, path, names, *n));
+    RW_TRY_OUT(order_names(ctx, path, names, *n));
 out:
     fclose(file);
     free(line);

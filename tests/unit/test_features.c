@@ -65,6 +65,10 @@ FEATURES_TEST(bad_names)
     expect_bad("5 a b\n", ":1:4: expected a name without blanks or commas");
     expect_bad("5 a,b\n", ":1:4:");
     expect_bad("5 a\n6 b\n5 c\n", "feature 5 is named twice");
+    expect_bad("5 a\n6 b\n7 a\n", "have one name, 'a'");
+    /* --ignore could not tell these from ids */
+    expect_bad("5 6\n", ":1: expected a name that is no id or range, found '6'");
+    expect_bad("5 3-7\n", ":1: expected a name that is no id or range, found '3-7'");
     FILE *file = fopen(path, "wb");
     cr_assert(file && fwrite("5 a\n6 b\0c\n", 1, 10, file) == 10 && fclose(file) == 0);
     cr_assert_eq(rw_names_read(ctx, path, &names, &n_names), RW_ERR_PARSE);
@@ -76,13 +80,12 @@ FEATURES_TEST(bad_names)
 
 FEATURES_TEST(ignore_lists)
 {
-    cr_assert_eq(read_names("1 one\n2 two\n9 5\n"), RW_OK);
-    cr_assert_eq(rw_ignore_parse(ctx, "two,5,10-12,65535", names, n_names, ignore), RW_OK);
+    cr_assert_eq(read_names("1 one\n2 two\n9 f5\n"), RW_OK);
+    cr_assert_eq(rw_ignore_parse(ctx, "two,f5,10-12,65535", names, n_names, ignore), RW_OK);
     int n = 0;
     for (int f = 0; f <= RW_MAX_FEATURE; f++)
         n += ignore[f];
     cr_assert_eq(n, 6);
-    /* "5" is the name of feature 9 */
     cr_assert(ignore[2] && ignore[9] && !ignore[5] && ignore[10] && ignore[12] && ignore[65535]);
     char *text;
     cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
