@@ -74,11 +74,16 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
  * launches. */
 int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
+/* A method's launch for each of enum rw_hist_sums, in its order. */
+typedef int (*rw_hist_launch_fn)(const struct rw_hist_args *args, cudaStream_t stream);
+#define RW_HIST_ALL_SUMS(launch)                                          \
+    {                                                                     \
+        launch<RW_HIST_COUNT>, launch<RW_HIST_MART>, launch<RW_HIST_NEWTON>, launch<RW_HIST_FLOAT> \
+    }
+
 /* The whole of a method whose blocks add to the result in place: clears it, launches one block a
  * (job, feature) if there is any, and derives what zero-skip left out. */
-int rw_cuda_hist_in_place(const struct rw_hist_call *call,
-                          int (*launch)(enum rw_hist_sums sums, const struct rw_hist_args *args,
-                                        cudaStream_t stream),
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
                           cudaStream_t stream);
 
 /* Histograms of jobs: [n_jobs][n_features][n_bins] of each sum; those a call has not are NULL. */

@@ -229,9 +229,7 @@ int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
     return cudaErrorInvalidValue;
 }
 
-int rw_cuda_hist_in_place(const struct rw_hist_call *call,
-                          int (*launch)(enum rw_hist_sums sums, const struct rw_hist_args *args,
-                                        cudaStream_t stream),
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
                           cudaStream_t stream)
 {
     if (rw_hist_n_cells(call) == 0)
@@ -243,7 +241,7 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call,
     if (status == cudaSuccess)
         status = rw_cuda_hist_clear(call, stream);
     if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch(call->sums, &args, stream);
+        status = launch[call->sums](&args, stream);
     return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
 }
 

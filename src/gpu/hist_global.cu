@@ -41,24 +41,10 @@ template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStrea
     return cudaGetLastError();
 }
 
-static int launch_sums(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
-{
-    switch (sums) {
-    case RW_HIST_COUNT:
-        return launch<RW_HIST_COUNT>(args, stream);
-    case RW_HIST_MART:
-        return launch<RW_HIST_MART>(args, stream);
-    case RW_HIST_NEWTON:
-        return launch<RW_HIST_NEWTON>(args, stream);
-    case RW_HIST_FLOAT:
-        return launch<RW_HIST_FLOAT>(args, stream);
-    }
-    return cudaErrorInvalidValue;
-}
-
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_cuda_hist_in_place(call, launch_sums, (cudaStream_t)stream);
+    static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch);
+    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_global_atomic = {

@@ -71,9 +71,8 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     }
 }
 
-static int launch(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaStream_t stream)
+static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 {
-    (void)sums; /* counts are all there is */
     const size_t bytes = (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t);
     const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
     hist_packed_kernel<<<grid, HIST_PACKED_THREADS, bytes, stream>>>(*args);
@@ -82,7 +81,8 @@ static int launch(enum rw_hist_sums sums, const struct rw_hist_args *args, cudaS
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    return rw_cuda_hist_in_place(call, launch, (cudaStream_t)stream);
+    static const rw_hist_launch_fn launches[] = {launch}; /* counts are all there is */
+    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_packed_private = {
