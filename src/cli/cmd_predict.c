@@ -176,6 +176,9 @@ static int check(const struct rw_usage *usage, struct job *job)
     }
     if (job->output && job->run && rw_output_clash(job->output, job->run))
         return rw_options_wrong(usage, "'-o' and '--trec' name the same file");
+    if (job->leaf_ids && !job->output && job->run && strcmp(job->run, "-") == 0)
+        return rw_options_wrong(usage,
+                                "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
     if ((job->output && rw_output_check(job->output) < 0) ||
         (job->run && rw_output_check(job->run) < 0))
         return RW_EXIT_FAILURE;

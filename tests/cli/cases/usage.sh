@@ -53,3 +53,4 @@ try show a
 try show a --tree 0
 try show a --tree one
 ls
+try predict m a.txt --leaf-ids --trec -
