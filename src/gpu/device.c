@@ -1,11 +1,13 @@
 #include "gpu/device.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "gpu/cu_check.h"
+#include "gpu/transfer.h"
 
 /* The kernels use native integer atomics, 32-bit warp reductions and large shared memory. */
 enum { LEAST_MAJOR = 8 };
@@ -40,6 +42,11 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     RW_CU(ctx, cudaSetDevice(number));
     struct rw_device *device;
     RW_TRY(RW_NEW(ctx, device, 1));
+    status = RW_NEW(ctx, device->counts, 1);
+    if (status < 0) {
+        rw_device_close(device);
+        return status;
+    }
     device->number = number;
     snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
              properties.name);
@@ -68,12 +75,21 @@ void rw_device_close(struct rw_device *device)
         return;
     if (device->stream)
         (void)cudaStreamDestroy((cudaStream_t)device->stream);
+    rw_mem_free(device->counts);
     rw_mem_free(device);
+}
+
+static atomic_ullong n_allocations;
+
+uint64_t rw_device_n_allocations(void)
+{
+    return atomic_load(&n_allocations);
 }
 
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
     *out = NULL;
+    atomic_fetch_add(&n_allocations, 1);
     if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
         return RW_OK;
     (void)cudaGetLastError();
@@ -90,32 +106,6 @@ void rw_device_free(void *p)
 {
     if (p && cudaFree(p) != cudaSuccess)
         (void)cudaGetLastError();
-}
-
-int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
-                    const void *from, size_t bytes)
-{
-    if (bytes == 0)
-        return RW_OK;
-    RW_CU(ctx,
-          cudaMemcpyAsync(d_to, from, bytes, cudaMemcpyHostToDevice, (cudaStream_t)device->stream));
-    return rw_device_wait(ctx, device);
-}
-
-int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
-                   size_t bytes)
-{
-    if (bytes == 0)
-        return RW_OK;
-    RW_CU(ctx,
-          cudaMemcpyAsync(to, d_from, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)device->stream));
-    return rw_device_wait(ctx, device);
-}
-
-int rw_device_wait(struct rw_ctx *ctx, const struct rw_device *device)
-{
-    RW_CU(ctx, cudaStreamSynchronize((cudaStream_t)device->stream));
-    return RW_OK;
 }
 
 static int by_size(const void *a, const void *b)

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+struct rw_transfer_counts;
+
 struct rw_device {
     int number;
     char name[128];
@@ -18,7 +20,8 @@ struct rw_device {
     size_t shared_bytes; /* that a block may ask for */
     size_t memory_bytes; /* of the device */
     int l2_bytes;
-    void *stream; /* a cudaStream_t; owned */
+    void *stream;                      /* a cudaStream_t; owned */
+    struct rw_transfer_counts *counts; /* owned; see transfer.h */
 };
 
 /* RW_ERR_UNSUPPORTED if there is no such device, or one too old for the kernels. */
@@ -29,7 +32,10 @@ void rw_device_close(struct rw_device *device);
  * is fine). */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
-/* Copies through the stream, and waits for it. */
+/* Allocations of device memory in this process so far: a loop that makes none does not change it.
+ */
+uint64_t rw_device_n_allocations(void);
+/* rw_transfer_write, _read and _wait (transfer.h) under their older names. */
 int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                     const void *from, size_t bytes);
 int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
