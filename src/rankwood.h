@@ -297,6 +297,46 @@ RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dat
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
+/* --- measuring the device --- */
+enum rw_bench_kind {
+    RW_BENCH_TEXT,
+    RW_BENCH_INTEGER,
+    RW_BENCH_REAL,
+    RW_BENCH_NONE /* does not apply here: null */
+};
+struct rw_bench_field {
+    const char *name; /* "median_ms" */
+    enum rw_bench_kind kind;
+    const char *text; /* RW_BENCH_TEXT */
+    double number;    /* RW_BENCH_INTEGER, RW_BENCH_REAL */
+    int decimals;     /* RW_BENCH_REAL: as many as are worth showing */
+};
+/* The rows of one table have the same fields. The first row is the only one of the table "device";
+ * the last ones, of "bars", say which figures had to be reached, and were. */
+struct rw_bench_row {
+    const char *suite, *table;
+    int n_fields;
+    const struct rw_bench_field *field; /* [n_fields] */
+};
+/* Texts are valid during the call. 0: go on; else stop. */
+typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
+struct rw_bench_options {
+    const char *suite;  /* see rw_bench_suite_at */
+    const char *method; /* this method only; NULL: all that the suite has */
+    uint64_t seed;      /* of the made inputs */
+    uint32_t n_docs, n_features, n_bins; /* 0: the suite's; a suite uses those that it varies not */
+    int n_runs;         /* timings of each row, 1 to 1000; 0: the suite's */
+    int quick;          /* 1: small inputs and few runs, to see that it works */
+};
+/* Runs one suite of histogram benches on the first GPU. RW_ERR_ARGUMENT: no such suite or method,
+ * the nearest is named; RW_ERR_UNSUPPORTED: no GPU, or one too old; RW_ERR_INTERRUPTED: `row` asked
+ * to stop. */
+RW_API int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options,
+                         rw_bench_row_fn row, void *user);
+/* The i-th suite's name and what it measures; returns 0 past the end, and where CUDA is not built
+ * in, else 1. */
+RW_API int rw_bench_suite_at(int i, const char **name, const char **about);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,7 +18,8 @@ tree_files() {
     done
 }
 
-# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- cli.
+# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- cli; gpu and bench
+# stand beside.
 allowed() { # folder of src -> folders it may include from
     case $1 in
     base) echo base ;;
@@ -29,6 +30,7 @@ allowed() { # folder of src -> folders it may include from
     tree) echo base data model rank tree ;;
     boost) echo base data model rank io tree boost ;;
     gpu) echo base data model rank tree gpu ;;
+    bench) echo base data model rank io tree boost gpu bench ;;
     cli) echo cli ;;
     *) echo ;;
     esac

@@ -53,12 +53,12 @@ static void stage_shapes(struct hist_run *run)
                 features = 31 + turn % 3;
             hist_run_matrix(run, &(struct hist_matrix_spec){
                                      all_widths[w].bits, all_widths[w].n_bins, features, sizes[s],
-                                     turn % 2 ? CODES_MIXED : turn / 2 % N_DISTRIBUTIONS, 0});
+                                     turn % 2 ? RW_CODES_MIXED : turn / 2 % RW_N_DISTRIBUTIONS, 0});
             for (uint32_t c = turn * CALLS; c < turn * CALLS + CALLS; c++) {
                 const struct hist_call_spec spec = {.sums = sums[c % 8],
                                                     .list = c / 8 % N_LISTS,
-                                                    .nodes = c / 3 % N_NODES,
-                                                    .lambdas = c / 5 % N_LAMBDAS,
+                                                    .nodes = c / 3 % RW_N_NODES,
+                                                    .lambdas = c / 5 % RW_N_LAMBDAS,
                                                     .largest = largest_of(4 + (int)(c % 13)),
                                                     .zero_skip = c / 2 % 3 == 0};
                 hist_run_call(run, &spec);
@@ -69,17 +69,17 @@ static void stage_shapes(struct hist_run *run)
 
 static void stage_distributions(struct hist_run *run)
 {
-    for (int codes = 0; codes < N_DISTRIBUTIONS; codes++) {
+    for (int codes = 0; codes < RW_N_DISTRIBUTIONS; codes++) {
         for (int w = 0; w < LENGTH(all_widths); w++) {
             hist_run_matrix(run,
                             &(struct hist_matrix_spec){all_widths[w].bits, all_widths[w].n_bins, 46,
-                                                       20011, (enum hist_codes)codes, 0});
+                                                       20011, (enum rw_made_codes)codes, 0});
             for (int i = 0; i < 8; i++)
                 hist_run_call(run, &(struct hist_call_spec){
                                        .sums = i < 6 ? exact_sums[i % 3] : RW_HIST_FLOAT,
                                        .list = (codes + w + i) % 2 ? LIST_SHUFFLED : LIST_NONE,
-                                       .nodes = NODES_ONE,
-                                       .lambdas = LAMBDAS_RANDOM,
+                                       .nodes = RW_NODES_ONE,
+                                       .lambdas = RW_LAMBDAS_RANDOM,
                                        .largest = 127,
                                        .zero_skip = i % 2});
         }
@@ -92,13 +92,13 @@ static void stage_features(struct hist_run *run)
         for (int w = 0; w < LENGTH(few_widths); w++) {
             hist_run_matrix(run,
                             &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins,
-                                                       feature_counts[f], 9001, CODES_MIXED, 0});
+                                                       feature_counts[f], 9001, RW_CODES_MIXED, 0});
             for (int i = 0; i < 12; i++)
                 hist_run_call(
                     run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
                                                   .list = i / 3 % 2 ? LIST_ASCENDING : LIST_NONE,
-                                                  .nodes = i / 6 ? NODES_TWO : NODES_ONE,
-                                                  .lambdas = LAMBDAS_RANDOM,
+                                                  .nodes = i / 6 ? RW_NODES_TWO : RW_NODES_ONE,
+                                                  .lambdas = RW_LAMBDAS_RANDOM,
                                                   .largest = 127,
                                                   .zero_skip = 0});
         }
@@ -107,21 +107,21 @@ static void stage_features(struct hist_run *run)
 
 static void stage_nodes(struct hist_run *run)
 {
-    static const enum hist_codes kinds[] = {CODES_MIXED, CODES_EQUAL};
+    static const enum rw_made_codes kinds[] = {RW_CODES_MIXED, RW_CODES_EQUAL};
     for (int w = 0; w < LENGTH(few_widths) * LENGTH(kinds); w++) {
         hist_run_matrix(run,
                         &(struct hist_matrix_spec){few_widths[w / 2].bits, few_widths[w / 2].n_bins,
                                                    33, 100003, kinds[w % 2], 0});
         for (int list = 0; list < N_LISTS; list++) {
-            for (int nodes = 0; nodes < N_NODES; nodes++) {
+            for (int nodes = 0; nodes < RW_N_NODES; nodes++) {
                 for (int i = 0; i < 6; i++)
-                    hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
-                                                                .list = (enum hist_lists)list,
-                                                                .nodes = (enum hist_nodes)nodes,
-                                                                .lambdas = w % 2 ? LAMBDAS_LOW
-                                                                                 : LAMBDAS_RANDOM,
-                                                                .largest = i % 2 ? 32767 : 127,
-                                                                .zero_skip = i / 3});
+                    hist_run_call(run, &(struct hist_call_spec){
+                                           .sums = exact_sums[i % 3],
+                                           .list = (enum hist_lists)list,
+                                           .nodes = (enum rw_made_nodes)nodes,
+                                           .lambdas = w % 2 ? RW_LAMBDAS_LOW : RW_LAMBDAS_RANDOM,
+                                           .largest = i % 2 ? 32767 : 127,
+                                           .zero_skip = i / 3});
             }
         }
     }
@@ -130,19 +130,20 @@ static void stage_nodes(struct hist_run *run)
 /* Lambdas of 4 to 16 bits. */
 static void stage_bits(struct hist_run *run)
 {
-    static const enum hist_codes kinds[] = {CODES_UNIFORM, CODES_EQUAL, CODES_HOT};
+    static const enum rw_made_codes kinds[] = {RW_CODES_UNIFORM, RW_CODES_EQUAL, RW_CODES_HOT};
     for (int w = 0; w < LENGTH(few_widths) * LENGTH(kinds); w++) {
         hist_run_matrix(run,
                         &(struct hist_matrix_spec){few_widths[w / 3].bits, few_widths[w / 3].n_bins,
                                                    33, 12289, kinds[w % 3], 0});
         for (int bits = 4; bits <= 16; bits++) {
-            for (int i = 0; i < 2 * N_LAMBDAS; i++)
-                hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 2],
-                                                            .list = bits % 2 ? LIST_NONE : LIST_ALL,
-                                                            .nodes = NODES_ONE,
-                                                            .lambdas = (enum hist_lambdas)(i / 2),
-                                                            .largest = largest_of(bits),
-                                                            .zero_skip = 0});
+            for (int i = 0; i < 2 * RW_N_LAMBDAS; i++)
+                hist_run_call(run,
+                              &(struct hist_call_spec){.sums = exact_sums[i % 2],
+                                                       .list = bits % 2 ? LIST_NONE : LIST_ALL,
+                                                       .nodes = RW_NODES_ONE,
+                                                       .lambdas = (enum rw_made_lambdas)(i / 2),
+                                                       .largest = largest_of(bits),
+                                                       .zero_skip = 0});
         }
     }
 }
@@ -157,20 +158,20 @@ static void stage_overflow(struct hist_run *run)
         for (int w = 0; w < LENGTH(few_widths); w++) {
             hist_run_matrix(run,
                             &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins, 9,
-                                                       sizes[s], CODES_EQUAL, 0});
+                                                       sizes[s], RW_CODES_EQUAL, 0});
             for (int bits = 4; bits <= 16; bits++) {
                 for (int i = 0; i < 4; i++)
-                    hist_run_call(
-                        run, &(struct hist_call_spec){.sums = exact_sums[i % 2],
-                                                      .list = LIST_NONE,
-                                                      .nodes = NODES_ONE,
-                                                      .lambdas = i / 2 ? LAMBDAS_LOW : LAMBDAS_HIGH,
-                                                      .largest = largest_of(bits),
-                                                      .zero_skip = 0});
+                    hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 2],
+                                                                .list = LIST_NONE,
+                                                                .nodes = RW_NODES_ONE,
+                                                                .lambdas = i / 2 ? RW_LAMBDAS_LOW
+                                                                                 : RW_LAMBDAS_HIGH,
+                                                                .largest = largest_of(bits),
+                                                                .zero_skip = 0});
             }
             hist_run_call(run, &(struct hist_call_spec){.sums = RW_HIST_COUNT,
                                                         .list = LIST_NONE,
-                                                        .nodes = NODES_ONE,
+                                                        .nodes = RW_NODES_ONE,
                                                         .largest = 127});
         }
     }
@@ -182,30 +183,30 @@ static void stage_synth(struct hist_run *run)
     static const struct width widths[] = {{4, 16}, {8, 256}, {16, 1024}};
     for (int w = 0; w < LENGTH(widths); w++) {
         hist_run_matrix(run, &(struct hist_matrix_spec){widths[w].bits, widths[w].n_bins, 0, 0,
-                                                        CODES_SYNTH, 400});
+                                                        RW_CODES_SYNTH, 400});
         for (int i = 0; i < 3 * 2 * N_LISTS; i++)
-            hist_run_call(run,
-                          &(struct hist_call_spec){.sums = exact_sums[i % 3],
-                                                   .list = (enum hist_lists)(i / 6),
-                                                   .nodes = i / 6 % 2 ? NODES_UNEVEN : NODES_ONE,
-                                                   .lambdas = LAMBDAS_RANDOM,
-                                                   .largest = 127,
-                                                   .zero_skip = i / 3 % 2});
+            hist_run_call(
+                run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
+                                              .list = (enum hist_lists)(i / 6),
+                                              .nodes = i / 6 % 2 ? RW_NODES_UNEVEN : RW_NODES_ONE,
+                                              .lambdas = RW_LAMBDAS_RANDOM,
+                                              .largest = 127,
+                                              .zero_skip = i / 3 % 2});
     }
 }
 
 static const struct hist_call_spec large_calls[] = {
-    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
-    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_HIGH, 32767, 0},
-    {RW_HIST_NEWTON, LIST_NONE, NODES_ONE, LAMBDAS_LOW, 127, 0},
-    {RW_HIST_COUNT, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
-    {RW_HIST_FLOAT, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0},
-    {RW_HIST_MART, LIST_SHUFFLED, NODES_UNEVEN, LAMBDAS_LOW, 127, 0},
-    {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 1}};
+    {RW_HIST_MART, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_MART, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_HIGH, 32767, 0},
+    {RW_HIST_NEWTON, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_LOW, 127, 0},
+    {RW_HIST_COUNT, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_FLOAT, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_RANDOM, 127, 0},
+    {RW_HIST_MART, LIST_SHUFFLED, RW_NODES_UNEVEN, RW_LAMBDAS_LOW, 127, 0},
+    {RW_HIST_MART, LIST_NONE, RW_NODES_ONE, RW_LAMBDAS_RANDOM, 127, 1}};
 
 static void stage_large(struct hist_run *run)
 {
-    static const enum hist_codes kinds[] = {CODES_UNIFORM, CODES_EQUAL};
+    static const enum rw_made_codes kinds[] = {RW_CODES_UNIFORM, RW_CODES_EQUAL};
     static const struct width widths[] = {{4, 16}, {8, 256}, {16, 1024}};
     for (int w = 0; w < LENGTH(widths) * 2; w++) {
         hist_run_matrix(run, &(struct hist_matrix_spec){widths[w / 2].bits, widths[w / 2].n_bins,
@@ -219,11 +220,11 @@ static void stage_large(struct hist_run *run)
 static void stage_big(struct hist_run *run)
 {
     run->every = 1;
-    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 136, 33554467, CODES_HOT, 0});
+    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 136, 33554467, RW_CODES_HOT, 0});
     for (int c = 0; c < 3; c++)
         hist_run_call(run, &large_calls[c]);
-    hist_run_call(run, &(struct hist_call_spec){RW_HIST_MART, LIST_ASCENDING, NODES_UNEVEN,
-                                                LAMBDAS_HIGH, 127, 0});
+    hist_run_call(run, &(struct hist_call_spec){RW_HIST_MART, LIST_ASCENDING, RW_NODES_UNEVEN,
+                                                RW_LAMBDAS_HIGH, 127, 0});
 }
 
 /* No documents, no features, no nodes. */
@@ -233,12 +234,12 @@ static void stage_empty(struct hist_run *run)
     for (int w = 0; w < LENGTH(few_widths) * LENGTH(n_docs); w++) {
         hist_run_matrix(run, &(struct hist_matrix_spec){few_widths[w / 3].bits,
                                                         few_widths[w / 3].n_bins, n_features[w % 3],
-                                                        n_docs[w % 3], CODES_UNIFORM, 0});
-        for (int i = 0; i < N_NODES * 3; i++)
+                                                        n_docs[w % 3], RW_CODES_UNIFORM, 0});
+        for (int i = 0; i < RW_N_NODES * 3; i++)
             hist_run_call(run, &(struct hist_call_spec){.sums = exact_sums[i % 3],
                                                         .list = i % 2 ? LIST_ASCENDING : LIST_NONE,
-                                                        .nodes = (enum hist_nodes)(i / 3),
-                                                        .lambdas = LAMBDAS_RANDOM,
+                                                        .nodes = (enum rw_made_nodes)(i / 3),
+                                                        .lambdas = RW_LAMBDAS_RANDOM,
                                                         .largest = 127,
                                                         .zero_skip = i / 5 % 2});
     }
@@ -338,8 +339,9 @@ static void spoiled(struct hist_run *run, struct hist_tally *tally,
 /* Wrong arguments give an error: each alone, then several at random. */
 static void stage_arguments(struct hist_run *run)
 {
-    const struct hist_call_spec spec = {RW_HIST_MART, LIST_NONE, NODES_ONE, LAMBDAS_RANDOM, 127, 0};
-    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 5, 1000, CODES_UNIFORM, 0});
+    const struct hist_call_spec spec = {RW_HIST_MART,      LIST_NONE, RW_NODES_ONE,
+                                        RW_LAMBDAS_RANDOM, 127,       0};
+    hist_run_matrix(run, &(struct hist_matrix_spec){8, 256, 5, 1000, RW_CODES_UNIFORM, 0});
     if (run->dead || hist_run_prepare(run, &spec) < 0) {
         for (int m = 0; m < run->n_methods; m++)
             run->tally[m].skipped++;
@@ -363,13 +365,13 @@ static void stage_capture(struct hist_run *run)
     run->capture = 1;
     for (int w = 0; w < LENGTH(few_widths); w++) {
         hist_run_matrix(run, &(struct hist_matrix_spec){few_widths[w].bits, few_widths[w].n_bins,
-                                                        137, 10007, CODES_MIXED, 0});
+                                                        137, 10007, RW_CODES_MIXED, 0});
         for (int i = 0; i < 12; i++)
             hist_run_call(run,
                           &(struct hist_call_spec){.sums = exact_sums[i % 3],
                                                    .list = i / 3 % 2 ? LIST_SHUFFLED : LIST_NONE,
-                                                   .nodes = i / 6 ? NODES_UNEVEN : NODES_ONE,
-                                                   .lambdas = LAMBDAS_RANDOM,
+                                                   .nodes = i / 6 ? RW_NODES_UNEVEN : RW_NODES_ONE,
+                                                   .lambdas = RW_LAMBDAS_RANDOM,
                                                    .largest = 127,
                                                    .zero_skip = i % 2});
     }

@@ -18,6 +18,17 @@ static const size_t result_size[HIST_RESULTS] = {sizeof(uint32_t), sizeof(int64_
                                                  sizeof(float)};
 static const char *const result_name[HIST_RESULTS] = {"count", "lambda", "weight", "float"};
 
+/* Memory of the checks: exits when there is none. n = 0 gives a valid pointer. */
+static void *need_memory(uint64_t n, size_t size)
+{
+    void *p = n < SIZE_MAX / 2 / size ? malloc((n ? n : 1) * size) : NULL;
+    if (!p) {
+        fprintf(stderr, "out of memory: %llu x %zu bytes\n", (unsigned long long)n, size);
+        exit(1);
+    }
+    return p;
+}
+
 /* ---- buffers ---- */
 
 void *hist_buffer_at(const struct hist_buffer *buffer)
@@ -102,7 +113,7 @@ static void drop_matrix(struct hist_run *run)
         return;
     rw_hist_matrix_free(run->matrix);
     run->matrix = NULL;
-    hist_columns_release(&run->columns);
+    rw_made_columns_release(&run->columns);
     free(run->frequent);
     run->frequent = NULL;
     run->have_matrix = 0;
@@ -136,8 +147,8 @@ void hist_run_failed(struct hist_run *run, struct hist_tally *tally,
     printf("not ok %s/%s: %u documents x %u features, %d bits, %u bins, %s; %s, %s, %s, lambdas %s "
            "up to %d%s: %s\n",
            run->stage, tally->method->name, m->n_docs, m->n_features, m->bits, m->n_bins,
-           hist_codes_name(m->codes), sums_name[spec->sums], list_name[spec->list],
-           hist_nodes_name(spec->nodes), hist_lambdas_name(spec->lambdas), spec->largest,
+           rw_made_codes_name(m->codes), sums_name[spec->sums], list_name[spec->list],
+           rw_made_nodes_name(spec->nodes), rw_made_lambdas_name(spec->lambdas), spec->largest,
            spec->zero_skip ? ", zero-skip" : "", text);
     if (tally->failed == HIST_MOST_LISTED)
         printf("       %s: further failures are counted only\n", tally->method->name);
@@ -153,18 +164,23 @@ void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec)
 static int make_matrix(struct hist_run *run)
 {
     struct hist_matrix_spec *m = &run->spec;
-    if (m->codes == CODES_SYNTH) {
-        if (hist_synth_columns(run->ctx, &run->columns, m->bits, m->n_bins, m->distinct,
-                               run->seed) < 0)
+    if (m->codes == RW_CODES_SYNTH) {
+        if (rw_made_columns_synth(run->ctx, &run->columns, m->bits, m->n_bins, m->distinct,
+                                  run->seed) < 0)
             return -1;
         m->n_features = run->columns.n_features;
         m->n_docs = run->columns.n_docs;
     } else {
-        hist_columns_init(&run->columns, m->n_features, m->n_docs, m->n_bins, m->codes, m->distinct,
-                          run->seed);
+        const struct rw_made_spec made = {.n_features = m->n_features,
+                                          .n_docs = m->n_docs,
+                                          .n_bins = m->n_bins,
+                                          .codes = m->codes,
+                                          .distinct = m->distinct};
+        if (rw_made_columns_init(run->ctx, &run->columns, &made, run->seed) < 0)
+            return -1;
     }
-    run->frequent = hist_alloc(m->n_features, sizeof(*run->frequent));
-    hist_frequent(&run->columns, run->frequent);
+    run->frequent = need_memory(m->n_features, sizeof(*run->frequent));
+    rw_made_frequent(&run->columns, run->frequent);
     run->have_matrix = 1;
     if (rw_hist_matrix_new(run->ctx, run->device, m->bits, m->n_features, m->n_docs, m->n_bins,
                            run->columns.column, RW_HIST_TILES | RW_HIST_COLUMNS, &run->matrix) < 0)
@@ -179,20 +195,20 @@ static uint64_t make_list(struct hist_run *run, const struct hist_call_spec *spe
     run->list = NULL;
     if (spec->list == LIST_NONE)
         return n;
-    run->list = hist_alloc(n, sizeof(*run->list));
+    run->list = need_memory(n, sizeof(*run->list));
     const double share = spec->list == LIST_ALL ? 1.0 : 0.6;
-    return hist_list(run->list, n, share, spec->list == LIST_SHUFFLED, run->seed + run->n_calls);
+    return rw_make_list(run->list, n, share, spec->list == LIST_SHUFFLED, run->seed + run->n_calls);
 }
 
 static int make_inputs(struct hist_run *run, const struct hist_call_spec *spec, uint64_t n_list)
 {
     const uint64_t n = run->spec.n_docs;
-    run->lambda = hist_alloc(n, sizeof(*run->lambda));
-    run->weight = hist_alloc(n, sizeof(*run->weight));
-    run->value = hist_alloc(n, sizeof(*run->value));
-    hist_lambdas(run->lambda, n, spec->largest, spec->lambdas, run->seed);
-    hist_weights(run->weight, n, spec->largest, spec->lambdas, run->seed);
-    hist_floats(run->value, n, run->seed);
+    run->lambda = need_memory(n, sizeof(*run->lambda));
+    run->weight = need_memory(n, sizeof(*run->weight));
+    run->value = need_memory(n, sizeof(*run->value));
+    rw_make_lambdas(run->lambda, n, spec->largest, spec->lambdas, run->seed);
+    rw_make_weights(run->weight, n, spec->largest, spec->lambdas, run->seed);
+    rw_make_floats(run->value, n, run->seed);
     if (buffer_fill(run, &run->d_lambda, run->lambda, n * sizeof(*run->lambda)) < 0 ||
         buffer_fill(run, &run->d_weight, run->weight, n * sizeof(*run->weight)) < 0 ||
         buffer_fill(run, &run->d_float, run->value, n * sizeof(*run->value)) < 0)
@@ -237,7 +253,7 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
     most = most < 1 ? 1 : most > RW_HIST_MAX_NODES ? RW_HIST_MAX_NODES : most;
     struct rw_hist_call *call = &run->call;
     memset(call, 0, sizeof(*call));
-    call->n_nodes = hist_nodes(run->node, n_list, (uint32_t)most, spec->nodes, run->seed);
+    call->n_nodes = rw_make_nodes(run->node, n_list, (uint32_t)most, spec->nodes, run->seed);
     run->n_cells = cells * call->n_nodes;
     if (make_inputs(run, spec, n_list) < 0 || make_results(run, spec->sums) < 0)
         return -1;
@@ -276,10 +292,10 @@ static void expect(struct hist_run *run)
     float *absolute = NULL;
     for (int r = 0; r < HIST_RESULTS; r++)
         if (has_result(call->sums, r))
-            run->expected[r] = hist_alloc(run->n_cells, result_size[r]);
+            run->expected[r] = need_memory(run->n_cells, result_size[r]);
     if (call->sums == RW_HIST_FLOAT) {
-        absolute = hist_alloc(run->spec.n_docs, sizeof(*absolute));
-        run->magnitude = hist_alloc(run->n_cells, sizeof(*run->magnitude));
+        absolute = need_memory(run->spec.n_docs, sizeof(*absolute));
+        run->magnitude = need_memory(run->n_cells, sizeof(*run->magnitude));
         for (uint32_t i = 0; i < run->spec.n_docs; i++)
             absolute[i] = fabsf(run->value[i]);
     }
@@ -505,7 +521,7 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
         any |= declared(run->tally[m].method, run);
     if (any)
         expect(run);
-    run->got = hist_alloc(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
+    run->got = need_memory(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
     for (int m = 0; m < run->n_methods; m++) {
         run->call.d_scratch = NULL;
         if (run->dead)

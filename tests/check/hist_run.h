@@ -5,7 +5,7 @@
 #include "gpu/device.h"
 #include "gpu/hist.h"
 #include "gpu/hist_matrix.h"
-#include "hist_data.h"
+#include "bench/made_codes.h"
 
 enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4 };
 
@@ -13,8 +13,8 @@ enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4 };
 struct hist_matrix_spec {
     int bits;
     uint32_t n_bins, n_features, n_docs;
-    enum hist_codes codes;
-    uint32_t distinct; /* codes; of CODES_SYNTH: queries, and features and documents come out */
+    enum rw_made_codes codes;
+    uint32_t distinct; /* codes; of RW_CODES_SYNTH: queries, and features and documents come out */
 };
 
 enum hist_lists { LIST_NONE, LIST_ASCENDING, LIST_SHUFFLED, LIST_ALL, N_LISTS };
@@ -22,8 +22,8 @@ enum hist_lists { LIST_NONE, LIST_ASCENDING, LIST_SHUFFLED, LIST_ALL, N_LISTS };
 struct hist_call_spec {
     enum rw_hist_sums sums;
     enum hist_lists list;
-    enum hist_nodes nodes;
-    enum hist_lambdas lambdas;
+    enum rw_made_nodes nodes;
+    enum rw_made_lambdas lambdas;
     int32_t largest;
     int zero_skip;
 };
@@ -53,7 +53,7 @@ struct hist_run {
 
     struct hist_matrix_spec spec;
     int have_matrix;
-    struct hist_columns columns;
+    struct rw_made_columns columns;
     struct rw_hist_matrix *matrix;
     uint16_t *frequent;
     struct hist_buffer d_frequent, d_list, d_node, d_lambda, d_weight, d_float, d_scratch;

@@ -1,10 +1,10 @@
 /* Codes come from a table of 65,536 slots, so that any distribution costs 16 random bits a code. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "bench/made_codes.h"
 
+#include <math.h>
+
+#include "base/mem.h"
 #include "base/rng.h"
-#include "hist_data.h"
 
 enum { SLOTS = 65536, RUN = 512, STREAM = RW_STREAM_SYNTH + 64 };
 enum {
@@ -16,36 +16,27 @@ enum {
     STREAM_NODE
 };
 
-const char *hist_codes_name(enum hist_codes kind)
+const char *rw_made_codes_name(enum rw_made_codes kind)
 {
-    static const char *const name[N_CODES] = {
-        "uniform",   "equal",     "two values", "sigma 0.5", "sigma 1",  "sigma 10", "sigma 100",
-        "80% zeros", "clustered", "sorted",     "one hot",   "distinct", "mixed",    "mslr30k"};
+    static const char *const name[RW_N_CODES] = {"uniform",   "equal",    "two values", "sigma 0.5",
+                                                 "sigma 1",   "sigma 10", "sigma 100",  "80% zeros",
+                                                 "clustered", "sorted",   "one hot",    "distinct",
+                                                 "normal",    "mixed",    "mslr30k"};
     return name[kind];
 }
 
-const char *hist_lambdas_name(enum hist_lambdas kind)
+const char *rw_made_lambdas_name(enum rw_made_lambdas kind)
 {
-    static const char *const name[N_LAMBDAS] = {"random", "all high", "all low", "alternating"};
+    static const char *const name[RW_N_LAMBDAS] = {"random", "all high", "all low", "alternating"};
     return name[kind];
 }
 
-const char *hist_nodes_name(enum hist_nodes kind)
+const char *rw_made_nodes_name(enum rw_made_nodes kind)
 {
-    static const char *const name[N_NODES] = {"one node",    "no node",    "empty node",
-                                              "offset node", "two nodes",  "uneven nodes",
-                                              "edge nodes",  "small nodes"};
+    static const char *const name[RW_N_NODES] = {"one node",    "no node",    "empty node",
+                                                 "offset node", "two nodes",  "uneven nodes",
+                                                 "edge nodes",  "small nodes"};
     return name[kind];
-}
-
-void *hist_alloc(uint64_t n, size_t size)
-{
-    void *p = n < SIZE_MAX / 2 / size ? malloc((n ? n : 1) * size) : NULL;
-    if (!p) {
-        fprintf(stderr, "out of memory: %llu x %zu bytes\n", (unsigned long long)n, size);
-        exit(1);
-    }
-    return p;
 }
 
 /* ---- codes ---- */
@@ -57,41 +48,45 @@ static double normal(double at, double mean, double sigma)
 }
 
 /* How likely code b is, up to a factor. */
-static double likely(enum hist_codes kind, uint32_t b, uint32_t n_bins, uint32_t distinct)
+static double likely(enum rw_made_codes kind, uint32_t b, const struct rw_made_spec *spec)
 {
+    const uint32_t n_bins = spec->n_bins, distinct = spec->distinct;
     const double mean = n_bins / 2;
     switch (kind) {
-    case CODES_EQUAL:
+    case RW_CODES_EQUAL:
         return b == 0;
-    case CODES_TWO:
+    case RW_CODES_TWO:
         return b == 0 || b == n_bins / 2;
-    case CODES_NORMAL_HALF:
+    case RW_CODES_NORMAL_HALF:
         return normal(b, mean, 0.5);
-    case CODES_NORMAL_1:
+    case RW_CODES_NORMAL_1:
         return normal(b, mean, 1);
-    case CODES_NORMAL_10:
+    case RW_CODES_NORMAL_10:
         return normal(b, mean, 10);
-    case CODES_NORMAL_100:
+    case RW_CODES_NORMAL_100:
         return normal(b, mean, 100);
-    case CODES_ZEROS:
+    case RW_CODES_NORMAL:
+        return normal(b, mean, spec->sigma);
+    case RW_CODES_ZEROS:
         return b == 0 ? 0.8 : 0.2 / (n_bins - 1);
-    case CODES_HOT:
+    case RW_CODES_HOT:
         return b == 0 ? 0.99 : 0.01 / (n_bins - 1);
-    case CODES_DISTINCT:
+    case RW_CODES_DISTINCT:
         return distinct >= n_bins || b % (n_bins / distinct) == 0;
     default:
         return 1;
     }
 }
 
-static void fill_table(uint16_t *table, enum hist_codes kind, uint32_t n_bins, uint32_t distinct)
+static void fill_table(uint16_t *table, enum rw_made_codes kind, const struct rw_made_spec *spec)
 {
+    const uint32_t n_bins = spec->n_bins;
     double total = 0, so_far = 0;
     uint32_t slot = 0, last = 0;
     for (uint32_t b = 0; b < n_bins; b++)
-        total += likely(kind, b, n_bins, distinct);
+        total += likely(kind, b, spec);
     for (uint32_t b = 0; b < n_bins; b++) {
-        const double share = likely(kind, b, n_bins, distinct);
+        const double share = likely(kind, b, spec);
         so_far += share;
         if (share > 0)
             last = b;
@@ -103,18 +98,18 @@ static void fill_table(uint16_t *table, enum hist_codes kind, uint32_t n_bins, u
 }
 
 /* Which bin is the hot one differs between features. */
-static uint32_t shift_of(enum hist_codes kind, uint32_t feature, uint32_t n_bins)
+static uint32_t shift_of(enum rw_made_codes kind, uint32_t feature, uint32_t n_bins)
 {
-    const int shifted = kind == CODES_EQUAL || kind == CODES_TWO || kind == CODES_HOT;
+    const int shifted = kind == RW_CODES_EQUAL || kind == RW_CODES_TWO || kind == RW_CODES_HOT;
     return shifted ? (n_bins - 1 + feature * 7) % n_bins : 0;
 }
 
-static void fill_column(uint16_t *codes, const struct hist_columns *c, enum hist_codes kind,
+static void fill_column(uint16_t *codes, const struct rw_made_columns *c, enum rw_made_codes kind,
                         const uint16_t *table, uint64_t seed, uint32_t feature)
 {
     const uint32_t shift = shift_of(kind, feature, c->n_bins);
     uint32_t i = 0;
-    while (kind == CODES_SORTED && i < c->n_docs) {
+    while (kind == RW_CODES_SORTED && i < c->n_docs) {
         codes[i] = (uint16_t)((uint64_t)i * c->n_bins / c->n_docs);
         i++;
     }
@@ -122,7 +117,7 @@ static void fill_column(uint16_t *codes, const struct hist_columns *c, enum hist
         const struct rw_philox random = rw_random4(seed, i / 8, feature, STREAM);
         /* A run is all zeros, or none is. */
         const int zero =
-            kind == CODES_CLUSTERED && rw_random(seed, i / RUN, feature, STREAM_RUN) % 10 < 8;
+            kind == RW_CODES_CLUSTERED && rw_random(seed, i / RUN, feature, STREAM_RUN) % 10 < 8;
         const uint32_t end = c->n_docs - i < 8 ? c->n_docs : i + 8;
         for (uint32_t j = 0; i < end; i++, j++) {
             const uint32_t bits = random.word[j / 2] >> (j % 2 * 16) & 0xFFFF;
@@ -133,87 +128,94 @@ static void fill_column(uint16_t *codes, const struct hist_columns *c, enum hist
     }
 }
 
-void hist_columns_alloc(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
-                        uint32_t n_bins)
+int rw_made_columns_alloc(struct rw_ctx *ctx, struct rw_made_columns *out, uint32_t n_features,
+                          uint32_t n_docs, uint32_t n_bins)
 {
-    out->n_features = n_features;
-    out->n_docs = n_docs;
-    out->n_bins = n_bins;
-    out->code = hist_alloc((uint64_t)n_features * n_docs, sizeof(*out->code));
-    out->column = hist_alloc(n_features, sizeof(*out->column));
+    int status = RW_OK;
+    *out = (struct rw_made_columns){.n_features = n_features, .n_docs = n_docs, .n_bins = n_bins};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, out->code, (uint64_t)n_features * n_docs));
+    RW_TRY_OUT(RW_NEW(ctx, out->column, n_features));
     for (uint32_t f = 0; f < n_features; f++)
         out->column[f] = out->code + (uint64_t)f * n_docs;
+    return RW_OK;
+out:
+    rw_made_columns_release(out);
+    return status;
 }
 
-void hist_columns_init(struct hist_columns *out, uint32_t n_features, uint32_t n_docs,
-                       uint32_t n_bins, enum hist_codes kind, uint32_t distinct, uint64_t seed)
+int rw_made_columns_init(struct rw_ctx *ctx, struct rw_made_columns *out,
+                         const struct rw_made_spec *spec, uint64_t seed)
 {
-    const int mixed = kind == CODES_MIXED;
-    uint16_t *table = hist_alloc(mixed ? (uint64_t)N_DISTRIBUTIONS * SLOTS : SLOTS, sizeof(*table));
-    hist_columns_alloc(out, n_features, n_docs, n_bins);
-    for (int k = 0; k < (mixed ? N_DISTRIBUTIONS : 1); k++)
-        fill_table(table + k * SLOTS, mixed ? (enum hist_codes)k : kind, n_bins, distinct);
+    const int mixed = spec->codes == RW_CODES_MIXED;
+    const int n_tables = mixed ? RW_N_DISTRIBUTIONS : 1;
+    uint16_t *table = NULL;
+    int status = RW_OK;
+    *out = (struct rw_made_columns){0};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, table, (size_t)n_tables * SLOTS));
+    RW_TRY_OUT(rw_made_columns_alloc(ctx, out, spec->n_features, spec->n_docs, spec->n_bins));
+    for (int k = 0; k < n_tables; k++)
+        fill_table(table + (size_t)k * SLOTS, mixed ? (enum rw_made_codes)k : spec->codes, spec);
 #pragma omp parallel for schedule(dynamic)
-    for (uint32_t f = 0; f < n_features; f++) {
-        uint16_t *codes = out->code + (uint64_t)f * n_docs;
-        const uint32_t k = mixed ? f % N_DISTRIBUTIONS : 0;
-        fill_column(codes, out, mixed ? (enum hist_codes)k : kind, table + (uint64_t)k * SLOTS,
-                    seed, f);
+    for (uint32_t f = 0; f < spec->n_features; f++) {
+        uint16_t *codes = out->code + (uint64_t)f * spec->n_docs;
+        const uint32_t k = mixed ? f % RW_N_DISTRIBUTIONS : 0;
+        fill_column(codes, out, mixed ? (enum rw_made_codes)k : spec->codes,
+                    table + (uint64_t)k * SLOTS, seed, f);
     }
-    free(table);
+out:
+    rw_mem_free(table);
+    return status;
 }
 
-void hist_columns_release(struct hist_columns *columns)
+void rw_made_columns_release(struct rw_made_columns *columns)
 {
-    free(columns->code);
-    free(columns->column);
-    *columns = (struct hist_columns){0};
+    rw_mem_free(columns->code);
+    rw_mem_free(columns->column);
+    *columns = (struct rw_made_columns){0};
 }
 
-void hist_frequent(const struct hist_columns *columns, uint16_t *frequent)
+void rw_made_frequent(const struct rw_made_columns *columns, uint16_t *frequent)
 {
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t f = 0; f < columns->n_features; f++) {
-        uint32_t *count = hist_alloc(columns->n_bins, sizeof(*count)), best = 0;
-        for (uint32_t b = 0; b < columns->n_bins; b++)
-            count[b] = 0;
+        uint32_t count[RW_MADE_MOST_BINS] = {0}, best = 0;
         for (uint32_t i = 0; i < columns->n_docs; i++)
             count[columns->column[f][i]]++;
         for (uint32_t b = 1; b < columns->n_bins; b++)
             best = count[b] > count[best] ? b : best;
         frequent[f] = (uint16_t)best;
-        free(count);
     }
 }
 
 /* ---- weights ---- */
 
-void hist_lambdas(int32_t *lambda, uint64_t n, int32_t largest, enum hist_lambdas kind,
-                  uint64_t seed)
+void rw_make_lambdas(int32_t *lambda, uint64_t n, int32_t largest, enum rw_made_lambdas kind,
+                     uint64_t seed)
 {
     const uint32_t range = (uint32_t)largest * 2 + 1;
 #pragma omp parallel for
     for (uint64_t i = 0; i < n; i++) {
-        if (kind == LAMBDAS_RANDOM)
+        if (kind == RW_LAMBDAS_RANDOM)
             lambda[i] = (int32_t)(rw_random(seed, i, 0, STREAM_LAMBDA) % range) - largest;
-        else if (kind == LAMBDAS_ALTERNATING)
+        else if (kind == RW_LAMBDAS_ALTERNATING)
             lambda[i] = i % 2 ? largest : -largest;
         else
-            lambda[i] = kind == LAMBDAS_HIGH ? largest : -largest;
+            lambda[i] = kind == RW_LAMBDAS_HIGH ? largest : -largest;
     }
 }
 
-void hist_weights(int32_t *weight, uint64_t n, int32_t largest, enum hist_lambdas kind,
-                  uint64_t seed)
+void rw_make_weights(int32_t *weight, uint64_t n, int32_t largest, enum rw_made_lambdas kind,
+                     uint64_t seed)
 {
     const uint32_t range = (uint32_t)largest + 1;
 #pragma omp parallel for
     for (uint64_t i = 0; i < n; i++)
-        weight[i] = kind == LAMBDAS_RANDOM ? (int32_t)(rw_random(seed, i, 0, STREAM_WEIGHT) % range)
-                                           : largest;
+        weight[i] = kind == RW_LAMBDAS_RANDOM
+                        ? (int32_t)(rw_random(seed, i, 0, STREAM_WEIGHT) % range)
+                        : largest;
 }
 
-void hist_floats(float *value, uint64_t n, uint64_t seed)
+void rw_make_floats(float *value, uint64_t n, uint64_t seed)
 {
 #pragma omp parallel for
     for (uint64_t i = 0; i < n; i++) {
@@ -229,7 +231,7 @@ static uint32_t below(uint64_t seed, uint64_t item, uint32_t stream, uint64_t n)
     return (uint32_t)(rw_random(seed, item, 0, stream) * n >> 32);
 }
 
-uint32_t hist_list(uint32_t *list, uint32_t n_docs, double share, int shuffled, uint64_t seed)
+uint32_t rw_make_list(uint32_t *list, uint32_t n_docs, double share, int shuffled, uint64_t seed)
 {
     const double limit = share * 4294967296.0;
     uint32_t n = 0;
@@ -245,46 +247,46 @@ uint32_t hist_list(uint32_t *list, uint32_t n_docs, double share, int shuffled, 
     return n;
 }
 
-static uint64_t size_of(enum hist_nodes kind, uint32_t k, uint64_t left, uint64_t seed)
+static uint64_t size_of(enum rw_made_nodes kind, uint32_t k, uint64_t left, uint64_t seed)
 {
     static const uint32_t edge[] = {0,    1,    31,   32,    33,    63,    64,   127,
                                     128,  255,  256,  257,   511,   512,   513,  1023,
                                     1024, 1025, 4079, 4080,  4081,  4087,  4088, 4095,
                                     4096, 4097, 8192, 16383, 16384, 16385, 0,    3};
     switch (kind) {
-    case NODES_TWO:
+    case RW_NODES_TWO:
         return k == 0 ? left / 3 : left;
-    case NODES_UNEVEN:
+    case RW_NODES_UNEVEN:
         return k % 9 == 4 ? 0 : left / 2;
-    case NODES_EDGES:
+    case RW_NODES_EDGES:
         return edge[k % (sizeof(edge) / sizeof(edge[0]))];
     default:
         return below(seed, k, STREAM_NODE, 41);
     }
 }
 
-uint32_t hist_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most, enum hist_nodes kind,
-                    uint64_t seed)
+uint32_t rw_make_nodes(struct rw_hist_node *node, uint64_t n, uint32_t most,
+                       enum rw_made_nodes kind, uint64_t seed)
 {
-    const uint32_t limit = kind == NODES_SMALL ? RW_HIST_MAX_NODES : 127;
+    const uint32_t limit = kind == RW_NODES_SMALL ? RW_HIST_MAX_NODES : 127;
     const uint32_t n_nodes = most < limit ? most : limit;
     uint64_t at = 0;
     node[0] = (struct rw_hist_node){0, n};
-    if (kind == NODES_EMPTY)
+    if (kind == RW_NODES_EMPTY)
         node[0].n = 0;
-    if (kind == NODES_OFFSET) {
+    if (kind == RW_NODES_OFFSET) {
         node[0].first = n > 17 ? 17 : n;
         node[0].n = (n - node[0].first) * 3 / 4;
     }
-    if (kind <= NODES_OFFSET)
-        return kind != NODES_NONE;
+    if (kind <= RW_NODES_OFFSET)
+        return kind != RW_NODES_NONE;
     for (uint32_t k = 0; k < n_nodes; k++) {
         const uint64_t size = size_of(kind, k, n - at, seed);
-        if ((kind == NODES_TWO && k == 2) || size > n - at)
+        if ((kind == RW_NODES_TWO && k == 2) || size > n - at)
             return k ? k : 1;
         node[k] = (struct rw_hist_node){at, size};
         at += size;
-        if (kind == NODES_UNEVEN && k % 3 == 1 && at < n)
+        if (kind == RW_NODES_UNEVEN && k % 3 == 1 && at < n)
             at++;
     }
     return n_nodes ? n_nodes : 1;

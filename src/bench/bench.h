@@ -1,0 +1,96 @@
+/* `rankwood bench hist`: suites of measurements on one device.
+ *
+ * A suite is a file, suite_<name>.c. To add one: (1) write it, with one `const struct
+ * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in bench.c's table and the
+ * file in meson.build. A suite makes its inputs, times with rw_bench_time, sends rows, and ends
+ * with a row of the table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints:
+ * rows go to the caller of rw_bench_hist.
+ */
+#ifndef RW_BENCH_BENCH_H
+#define RW_BENCH_BENCH_H
+
+#include "gpu/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_bench_suite;
+
+/* One run. All borrowed. */
+struct rw_bench {
+    struct rw_ctx *ctx;
+    struct rw_device *device;
+    const struct rw_bench_options *options;
+    const struct rw_bench_suite *suite;
+    double read_gb_s; /* at which the device read its memory in this run */
+    int n_runs;       /* of each timing: the options', else the suite's */
+    rw_bench_row_fn row;
+    void *user;
+};
+
+struct rw_bench_suite {
+    const char *name, *about; /* "lanes"; one line of help */
+    int (*run)(struct rw_bench *bench);
+    /* The words that the option `method` may have, NULL at the end; NULL: the names of gpu/hist.h's
+     * table. */
+    const char *const *methods;
+    int n_runs; /* of each timing; 0: RW_BENCH_RUNS */
+};
+enum { RW_BENCH_RUNS = 15, RW_BENCH_QUICK_RUNS = 3 };
+
+extern const struct rw_bench_suite rw_bench_lanes;
+extern const struct rw_bench_suite rw_bench_contention;
+
+/* 1 if the options leave this method in. */
+int rw_bench_wants(const struct rw_bench *bench, const char *method);
+/* The option's number, or the suite's own, or, with `quick`, its small one. */
+uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t own,
+                         uint32_t quick);
+
+struct rw_bench_times {
+    double median_ms, least_ms, most_ms;
+};
+/* Times what `run` enqueues on the device's stream: bench->n_runs times after a warm-up. `run`
+ * returns 0, or a status after rw_fail. */
+int rw_bench_time(struct rw_bench *bench, int (*run)(void *user), void *user,
+                  struct rw_bench_times *out);
+
+/* ---- rows ---- */
+
+/* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. Texts are borrowed for the call. */
+int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
+                  int n_fields);
+
+/* A row under construction. Names and texts are borrowed until it is sent. A table's rows have the
+ * same names in the same order. */
+enum { RW_BENCH_MOST_FIELDS = 32 };
+struct rw_bench_line {
+    struct rw_bench_field field[RW_BENCH_MOST_FIELDS];
+    int n;
+};
+void rw_bench_add_text(struct rw_bench_line *line, const char *name, const char *text);
+/* number: exact up to 2^53. */
+void rw_bench_add_integer(struct rw_bench_line *line, const char *name, double number);
+/* NaN: as rw_bench_add_none. */
+void rw_bench_add_real(struct rw_bench_line *line, const char *name, double number, int decimals);
+void rw_bench_add_none(struct rw_bench_line *line, const char *name);
+/* median_ms, least_ms, most_ms, bytes, gb_s, read_share (of the rate at which memory is read).
+ * bytes: what has to be moved at least. */
+void rw_bench_add_times(const struct rw_bench *bench, struct rw_bench_line *line,
+                        const struct rw_bench_times *times, double bytes);
+int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
+
+/* A row of "bars": what, must, aim, figure, met ("yes", "no"). */
+struct rw_bench_bar {
+    const char *what;
+    double figure;    /* NaN: not measured in this run; no row is sent */
+    double must, aim; /* aim: NaN for none */
+    int at_most;      /* 1: the figure must not be above; 0: not below */
+};
+int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

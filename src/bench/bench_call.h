@@ -1,0 +1,81 @@
+/* Inputs and calls of histogram methods, for the suites. */
+#ifndef RW_BENCH_BENCH_CALL_H
+#define RW_BENCH_BENCH_CALL_H
+
+#include "bench/bench.h"
+#include "bench/made_codes.h"
+#include "gpu/hist.h"
+#include "gpu/hist_matrix.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Documents of the shape of MSLR-WEB30K, which is what suites take unless told otherwise. */
+enum { RW_BENCH_DOCS = 3770000, RW_BENCH_QUICK_DOCS = 100000 };
+
+/* What is known of documents but their codes: weights, and a gathered quarter of them. Zeroed to
+ * begin with; released in any state. */
+struct rw_bench_docs {
+    uint32_t n_docs, n_gathered;
+    int32_t *lambda;                     /* [n_docs] within 127; owned */
+    float *value;                        /* [n_docs] owned */
+    void *d_lambda, *d_weight, *d_float; /* [n_docs] owned */
+    void *d_list;                        /* [n_gathered] ascending; owned */
+};
+int rw_bench_docs_init(struct rw_bench *bench, struct rw_bench_docs *docs, uint32_t n_docs);
+void rw_bench_docs_release(struct rw_bench_docs *docs);
+
+/* Codes on the device, with room for the results of one node. As above. */
+struct rw_bench_matrix {
+    struct rw_hist_matrix *matrix;                             /* owned */
+    void *d_frequent;                                          /* [n_features] owned */
+    void *d_count, *d_lambda_sum, *d_weight_sum, *d_float_sum; /* owned */
+};
+/* layouts: RW_HIST_TILES | RW_HIST_COLUMNS. */
+int rw_bench_matrix_init(struct rw_bench *bench, struct rw_bench_matrix *m, int bits, int layouts,
+                         const struct rw_made_columns *columns);
+void rw_bench_matrix_release(struct rw_bench_matrix *m);
+
+struct rw_bench_ask {
+    const struct rw_hist_method *method;
+    enum rw_hist_sums sums;
+    int gathered, zero_skip;
+    int unroll; /* of collision-free, for its table; 0: the method's own */
+};
+const char *rw_bench_sums_name(enum rw_hist_sums sums);
+
+/* A call that can be timed. Zeroed but for `bench` to begin with; may be set again. */
+struct rw_bench_call {
+    struct rw_bench *bench;
+    struct rw_bench_ask ask;
+    struct rw_hist_call call;
+    struct rw_hist_node node;
+    void *d_node, *d_scratch; /* owned */
+    size_t scratch_room;
+};
+/* 0 if it can be run now; 1 if the method does not declare such a call. All that is given is
+ * borrowed until it is set again or released. _feature: over one feature alone; `view` is written.
+ */
+int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
+                      const struct rw_bench_matrix *m, const struct rw_bench_ask *ask);
+int rw_bench_call_set_feature(struct rw_bench_call *c, const struct rw_bench_docs *docs,
+                              const struct rw_bench_matrix *m, const struct rw_bench_ask *ask,
+                              uint32_t feature, struct rw_hist_matrix *view);
+/* Enqueues it; `user` is a struct rw_bench_call. */
+int rw_bench_call_run(void *user);
+int rw_bench_call_time(struct rw_bench_call *c, struct rw_bench_times *times);
+void rw_bench_call_release(struct rw_bench_call *c);
+
+uint64_t rw_bench_call_docs(const struct rw_bench_call *c);
+/* What it has to read and write at least: codes of its documents, weights, list, results. */
+double rw_bench_call_bytes(const struct rw_bench_call *c);
+/* Codes alone, as the first document counts its data throughput: lambdas are not in it. */
+double rw_bench_call_code_bytes(const struct rw_bench_call *c);
+/* 10^9 (document, feature) pairs a second. */
+double rw_bench_call_rate(const struct rw_bench_call *c, double ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

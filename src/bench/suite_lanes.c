@@ -1,0 +1,140 @@
+/* `lanes`, or another exact method, over bins, distributions, sums, all documents and a gathered
+ * quarter. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench_call.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* What the rate of (count, lambda) pairs must be, and should: G updates/s on uniform codes. */
+struct width {
+    int bits;
+    uint32_t n_bins, n_features; /* whole tiles, but for the last row */
+    double must[2], aim[2];      /* all documents, gathered; NaN: nothing asked */
+};
+static const struct width widths[] = {
+    {4, 16, 256, {3000, NAN}, {3600, NAN}}, {8, 64, 128, {2600, NAN}, {3200, NAN}},
+    {8, 128, 128, {NAN, NAN}, {NAN, NAN}},  {8, 256, 128, {2000, 1700}, {2800, 2200}},
+    {16, 512, 128, {NAN, NAN}, {NAN, NAN}}, {16, 1024, 128, {1000, NAN}, {1500, NAN}},
+    {8, 256, 136, {NAN, NAN}, {NAN, NAN}}, /* not a multiple of a tile: MSLR's */
+};
+static const enum rw_hist_sums sums[] = {RW_HIST_MART, RW_HIST_NEWTON};
+enum { N_CALLS = 4 }; /* sums x (all, gathered) */
+
+struct lanes {
+    struct rw_bench *bench;
+    const struct rw_hist_method *method;
+    struct rw_bench_docs docs;
+    double rate[LENGTH(widths)][N_CALLS]; /* on uniform codes; NaN: not measured */
+    double lowest;                        /* relative to uniform; NaN: none yet */
+};
+
+static int time_call(struct lanes *s, struct rw_bench_call *c, int w, int i, const char *codes)
+{
+    const struct rw_bench *bench = s->bench;
+    const struct rw_hist_matrix *m = c->call.matrix;
+    struct rw_bench_times times;
+    struct rw_bench_line line = {.n = 0};
+    RW_TRY(rw_bench_call_time(c, &times));
+    const double rate = rw_bench_call_rate(c, times.median_ms);
+    if (strcmp(codes, rw_made_codes_name(RW_CODES_UNIFORM)) == 0)
+        s->rate[w][i] = rate;
+    const double relative = rate / s->rate[w][i];
+    if (!(relative >= s->lowest))
+        s->lowest = relative;
+    rw_bench_add_text(&line, "method", s->method->name);
+    rw_bench_add_integer(&line, "bits", m->bits);
+    rw_bench_add_integer(&line, "bins", m->n_bins);
+    rw_bench_add_integer(&line, "features", m->n_features);
+    rw_bench_add_text(&line, "codes", codes);
+    rw_bench_add_text(&line, "of", c->ask.gathered ? "quarter" : "all");
+    rw_bench_add_integer(&line, "docs", (double)rw_bench_call_docs(c));
+    rw_bench_add_text(&line, "sums", rw_bench_sums_name(c->ask.sums));
+    rw_bench_add_times(bench, &line, &times, rw_bench_call_bytes(c));
+    rw_bench_add_real(&line, "g_updates_s", rate, 1);
+    rw_bench_add_real(&line, "relative", relative, 3);
+    return rw_bench_send(s->bench, "lanes", &line);
+}
+
+static int time_codes(struct lanes *s, int w, enum rw_made_codes codes)
+{
+    const struct rw_bench_options *o = s->bench->options;
+    const struct rw_made_spec spec = {.n_features =
+                                          o->n_features ? o->n_features : widths[w].n_features,
+                                      .n_docs = s->docs.n_docs,
+                                      .n_bins = widths[w].n_bins,
+                                      .codes = codes};
+    struct rw_made_columns columns = {0};
+    struct rw_bench_matrix m = {0};
+    struct rw_bench_call c = {.bench = s->bench};
+    int status;
+    RW_TRY_OUT(rw_made_columns_init(s->bench->ctx, &columns, &spec, o->seed));
+    RW_TRY_OUT(rw_bench_matrix_init(s->bench, &m, widths[w].bits,
+                                    s->method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS,
+                                    &columns));
+    for (int i = 0; i < N_CALLS; i++) {
+        const struct rw_bench_ask ask = {
+            .method = s->method, .sums = sums[i / 2], .gathered = i % 2};
+        RW_TRY_OUT(rw_bench_call_set(&c, &s->docs, &m, &ask));
+        if (status == 0)
+            RW_TRY_OUT(time_call(s, &c, w, i, rw_made_codes_name(codes)));
+    }
+    status = RW_OK;
+out:
+    rw_bench_call_release(&c);
+    rw_bench_matrix_release(&m);
+    rw_made_columns_release(&columns);
+    return status;
+}
+
+static int send_bars(struct lanes *s)
+{
+    for (int w = 0; w < LENGTH(widths); w++) {
+        for (int gathered = 0; gathered < 2; gathered++) {
+            char what[96];
+            if (isnan(widths[w].must[gathered]))
+                continue;
+            snprintf(what, sizeof(what), "(count, lambda), %u bins, %s: G updates/s",
+                     widths[w].n_bins, gathered ? "a gathered quarter" : "all documents");
+            RW_TRY(rw_bench_bar(s->bench, &(struct rw_bench_bar){.what = what,
+                                                                 .figure = s->rate[w][gathered],
+                                                                 .must = widths[w].must[gathered],
+                                                                 .aim = widths[w].aim[gathered]}));
+        }
+    }
+    return rw_bench_bar(s->bench,
+                        &(struct rw_bench_bar){.what = "lowest distribution beside uniform",
+                                               .figure = s->lowest,
+                                               .must = 0.95,
+                                               .aim = NAN});
+}
+
+static int run(struct rw_bench *bench)
+{
+    const struct rw_bench_options *o = bench->options;
+    struct lanes s = {.bench = bench, .lowest = NAN};
+    int status;
+    s.method = rw_hist_method_find(o->method ? o->method : "lanes");
+    for (int i = 0; i < LENGTH(widths) * N_CALLS; i++)
+        s.rate[i / N_CALLS][i % N_CALLS] = NAN;
+    RW_TRY_OUT(rw_bench_docs_init(
+        bench, &s.docs, rw_bench_number(bench, o->n_docs, RW_BENCH_DOCS, RW_BENCH_QUICK_DOCS)));
+    for (int w = 0; w < LENGTH(widths); w++) {
+        if (o->n_bins && o->n_bins != widths[w].n_bins)
+            continue;
+        for (int codes = 0; codes < RW_N_DISTRIBUTIONS; codes++)
+            RW_TRY_OUT(time_codes(&s, w, (enum rw_made_codes)codes)); /* uniform comes first */
+    }
+    RW_TRY_OUT(send_bars(&s));
+out:
+    rw_bench_docs_release(&s.docs);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_lanes = {
+    .name = "lanes",
+    .about = "exact packed integers: bins, distributions, gathered documents, one and two sums",
+    .run = run,
+};
