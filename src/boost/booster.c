@@ -130,7 +130,8 @@ static int open_engine(struct booster *b)
         .seed = p->seed,
         .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
         .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
-        .max_slots = rw_grow_max_slots(&b->grow_rules)};
+        .max_slots = rw_grow_max_slots(&b->grow_rules),
+        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
     RW_TRY(rw_engine_open(b->ctx, p->device, &rules, &b->engine));
     if (rules.gradient == RW_GRADIENT_LAMBDA) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
@@ -271,6 +272,18 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
     return b->hooks->on_round(b->hooks->user, &round);
 }
 
+/* What the engine chose by itself in the first round. */
+static void tell_choices(struct booster *b)
+{
+    char text[1024];
+    double ms;
+    for (int item = 0; b->engine->ops->tell && b->hooks && b->hooks->on_stage; item++) {
+        if (!b->engine->ops->tell(b->engine, item, text, sizeof(text), &ms))
+            return;
+        b->hooks->on_stage(b->hooks->user, text, ms, rw_mem_peak_bytes());
+    }
+}
+
 /* One round; *go_on is 0 when training is over. */
 static int run_round(struct booster *b, int *go_on)
 {
@@ -283,6 +296,8 @@ static int run_round(struct booster *b, int *go_on)
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
+    if (b->round == 0)
+        tell_choices(b);
     const int sampling = b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
     if (b->n_empty_trees >= (sampling && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {

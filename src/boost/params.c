@@ -242,6 +242,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
         {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
+        {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i].idle && is_set(params, rules[i].at))

@@ -48,4 +48,41 @@
 #define RW_TUNE_PACKED_THREADS 64
 #define RW_TUNE_PACKED_UNROLL  8
 
+/* ---- hybrid ---- First guesses, to be measured. */
+/* The rule: codes of a feature up to which `lanes` is taken without timing (4-bit groups), and
+ * `collision-free` where `lanes` is no candidate (Table 7 of weighted histogramming). */
+#define RW_TUNE_HYBRID_FEW_LANES 16
+#define RW_TUNE_HYBRID_FEW_FREE  128
+/* Runs of a candidate, after a first one which must be within so many times the best so far. */
+#define RW_TUNE_HYBRID_RUNS     3
+#define RW_TUNE_HYBRID_HOPELESS 1.5
+
+/* ---- multi, generalized ---- First guess, to be measured.
+ * Shared memory: threads a block and blocks a multiprocessor: one block has all the shared memory;
+ * 1024 threads with 4 loads of 16 bytes in flight each are 64 KB a multiprocessor, twice what the
+ * memory's latency asks for. Words in flight: without and with an array of values. */
+#define RW_TUNE_MULTI_THREADS       1024
+#define RW_TUNE_MULTI_BLOCKS        1
+#define RW_TUNE_MULTI_UNROLL        4
+#define RW_TUNE_MULTI_VALUES_UNROLL 2
+/* Global memory (the document: 256 threads). */
+#define RW_TUNE_MULTI_GLOBAL_THREADS 256
+#define RW_TUNE_MULTI_GLOBAL_UNROLL  2
+/* Sub-histograms that atomics of the hardware make use of. */
+#define RW_TUNE_MULTI_MOST_COPIES 32
+/* Passes up to which shared memory is chosen (the document's section V-A). */
+#define RW_TUNE_MULTI_PASSES_HARDWARE 3
+#define RW_TUNE_MULTI_PASSES_CAS      4
+#define RW_TUNE_MULTI_PASSES_LOCK     6
+/* The race factor's sample: elements, and groups at most. */
+#define RW_TUNE_MULTI_SAMPLE        262144
+#define RW_TUNE_MULTI_SAMPLE_GROUPS 256
+/* The histogram method `multi`: threads a block, words of codes in flight. */
+#define RW_TUNE_MULTI_HIST_THREADS 1024
+#define RW_TUNE_MULTI_HIST_UNROLL  2
+/* Sums by key: threads a block, documents in a row of a thread, blocks a multiprocessor. */
+#define RW_TUNE_MULTI_SUMS_THREADS 512
+#define RW_TUNE_MULTI_SUMS_ROW     4
+#define RW_TUNE_MULTI_SUMS_BLOCKS  2
+
 #endif

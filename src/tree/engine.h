@@ -38,6 +38,7 @@ struct rw_engine_rules {
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
     uint32_t max_slots;         /* nodes of a tree, at most */
+    const char *hist; /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load */
 };
 
 /* What the engine made of the training set, for messages. */
@@ -101,6 +102,9 @@ struct rw_engine_ops {
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
                          int32_t *weight_q, uint8_t *sampled);
+    /* What the engine decided for itself, item by item from 0, and what deciding cost: for --verbose
+     * and the log. Known after the first tree. Returns 0 past the last item. NULL: nothing. */
+    int (*tell)(struct rw_engine *, int item, char *text, size_t size, double *ms);
 };
 
 /* What all engines share; each extends it by embedding it first. */

@@ -183,6 +183,9 @@ Test(params, what_can_have_no_effect)
     check("seed=3 rounding=nearest sample-features=0.5", NULL);
     check("seed=3 rounding=nearest sample-queries=0.5", NULL);
     check("rounding=nearest", NULL);
+    check("hist=lanes", "hist");
+    check("hist=auto device=cpu", "hist");
+    check("hist=lanes device=cuda:1", NULL);
 }
 
 Test(params, conventions_name_what_is_counted)

@@ -15,6 +15,8 @@ t --valid a.txt --relevant 2
 t --valid a.txt --metric rmse --empty 0
 t --valid a.txt --metric rmse --ties mean
 t --rounding nearest --seed 2
+t --hist lanes
+t --hist auto --device cpu
 t --early-stop 5
 t --metric map
 t --empty 1

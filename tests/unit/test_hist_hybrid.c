@@ -1,0 +1,111 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/ctx.h"
+#include "gpu/hist_hybrid.h"
+
+static struct rw_hist_candidates candidates_of(const struct rw_hist_method *a,
+                                               const struct rw_hist_method *b)
+{
+    return (struct rw_hist_candidates){.n = 2, .method = {a, b}};
+}
+
+Test(hist_hybrid, names)
+{
+    struct rw_ctx *ctx;
+    const struct rw_hist_method *method;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_hist_method_named(ctx, "collision-reduced", &method), RW_OK);
+    cr_expect_eq(method, &rw_hist_collision_reduced);
+    static const char *const nearest[][2] = {{"lane", "lanes"},
+                                             {"colision", "collision"},
+                                             {"collision-fre", "collision-free"},
+                                             {"packed_private", "packed-private"}};
+    for (size_t i = 0; i < sizeof(nearest) / sizeof(nearest[0]); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "the nearest is '%s'", nearest[i][1]);
+        cr_expect_eq(rw_hist_method_named(ctx, nearest[i][0], &method), RW_ERR_ARGUMENT);
+        cr_expect_null(method);
+        cr_expect(strstr(rw_last_error(ctx), text), "%s", rw_last_error(ctx));
+    }
+    rw_ctx_free(ctx);
+}
+
+Test(hist_hybrid, training_never_tries_the_baseline)
+{
+    struct rw_hist_candidates all;
+    rw_hist_candidates_of_training(&all);
+    cr_assert_gt(all.n, 2);
+    int lanes = 0;
+    for (int i = 0; i < all.n; i++) {
+        cr_expect_neq(all.method[i], &rw_hist_global_atomic);
+        cr_expect_neq(all.method[i], &rw_hist_packed_private, "it only counts");
+        lanes += all.method[i] == &rw_hist_lanes;
+    }
+    cr_expect_eq(lanes, 1);
+}
+
+Test(hist_hybrid, rule)
+{
+    const struct rw_hist_candidates ours = candidates_of(&rw_hist_collision_free, &rw_hist_lanes);
+    const struct rw_hist_candidates theirs =
+        candidates_of(&rw_hist_collision, &rw_hist_collision_free);
+    const struct rw_hist_candidates neither =
+        candidates_of(&rw_hist_collision, &rw_hist_collision_reduced);
+    cr_expect_eq(rw_hist_rule(&ours, 2), &rw_hist_lanes);
+    cr_expect_eq(rw_hist_rule(&ours, 16), &rw_hist_lanes);
+    cr_expect_null(rw_hist_rule(&ours, 17));
+    cr_expect_eq(rw_hist_rule(&theirs, 17), &rw_hist_collision_free);
+    cr_expect_eq(rw_hist_rule(&theirs, 128), &rw_hist_collision_free);
+    cr_expect_null(rw_hist_rule(&theirs, 129));
+    cr_expect_null(rw_hist_rule(&neither, 2));
+}
+
+Test(hist_hybrid, force)
+{
+    struct rw_ctx *ctx;
+    struct rw_hist_choice choice;
+    struct rw_hist_matrix matrix = {.bits = 16, .n_features = 3, .n_docs = 0, .n_bins = 1024};
+    struct rw_hist_call call = {.matrix = &matrix,
+                                .sums = RW_HIST_MART,
+                                .d_lambda = (const int32_t *)&matrix,
+                                .d_lambda_sum = (int64_t *)&matrix,
+                                .d_count = (uint32_t *)&matrix,
+                                .d_scratch = &matrix,
+                                .largest = 127,
+                                .n_multiprocessors = 132,
+                                .shared_bytes = 232448};
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_hist_force(ctx, &call, &rw_hist_lanes, &choice), RW_OK, "%s",
+                 rw_last_error(ctx));
+    cr_expect_eq(choice.method, &rw_hist_lanes);
+    cr_expect_eq(choice.how, RW_HIST_FORCED);
+    cr_expect_eq(rw_hist_force(ctx, &call, &rw_hist_packed_private, &choice), RW_ERR_UNSUPPORTED);
+    cr_expect_str_eq(rw_last_error(ctx),
+                     "histogram method 'packed-private' takes no codes of 16 bits");
+    rw_ctx_free(ctx);
+}
+
+Test(hist_hybrid, text)
+{
+    const struct rw_hist_matrix matrix = {.bits = 8, .n_features = 136};
+    struct rw_hist_choice choice = {
+        .method = &rw_hist_collision,
+        .zero_skip = 1,
+        .how = RW_HIST_BY_TIMING,
+        .choosing_ms = 12.125,
+        .n_timings = 2,
+        .timing = {{&rw_hist_collision, 0, 3.25}, {&rw_hist_collision, 1, 2.5}}};
+    char text[200];
+    rw_hist_choice_text(&choice, &matrix, text, sizeof(text));
+    cr_expect_str_eq(text, "136 features of 8-bit codes: collision zero-skip (timed in 12.1 ms; "
+                           "ms: collision 3.250, collision zero-skip 2.500)");
+    for (size_t size = 1; size < sizeof(text); size++) {
+        memset(text, 'x', sizeof(text));
+        rw_hist_choice_text(&choice, &matrix, text, size);
+        cr_assert_lt(strlen(text), size);
+    }
+    choice = (struct rw_hist_choice){.method = &rw_hist_lanes, .how = RW_HIST_BY_RULE};
+    rw_hist_choice_text(&choice, &matrix, text, sizeof(text));
+    cr_expect_str_eq(text, "136 features of 8-bit codes: lanes (by rule)");
+}
