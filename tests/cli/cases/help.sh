@@ -5,7 +5,7 @@
 "$RANKWOOD" --version
 # In the middle of a line that is wrong otherwise, too.
 "$RANKWOOD" show --tree 1 --help
-for command in synth bin train predict eval info show; do
+for command in synth bin train predict eval info show bench; do
     "$RANKWOOD" $command --help >/dev/null || echo "$command: $?"
 done
 "$RANKWOOD"

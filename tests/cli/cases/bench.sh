@@ -1,0 +1,41 @@
+# Measuring needs a GPU; here there is none to be seen. What is wrong with the line is said first.
+export CUDA_VISIBLE_DEVICES=-1
+
+# Without CUDA there are no suites and no methods whose names could be mistaken.
+built=yes
+"$RANKWOOD" bench hist --suite lanes 2>&1 | grep -q 'built without CUDA' && built=no
+
+# wrong EXIT PATTERN ARGUMENTS...: one line on standard error, nothing on standard output. After wrong
+# usage comes the hint that points to the help.
+wrong() {
+    expected=$1 pattern=$2
+    shift 2
+    "$RANKWOOD" "$@" >out 2>err
+    code=$?
+    if [ "$expected" = name ]; then
+        expected=2
+        [ $built = yes ] || expected=1 pattern='built without CUDA'
+    fi
+    lines=1
+    [ "$expected" = 1 ] || lines=2
+    if [ $code = "$expected" ] && [ ! -s out ] && [ "$(wc -l <err)" = $lines ] && grep -q "$pattern" err; then
+        echo "ok: $*"
+    else
+        echo "not ok: $*: exit $code"
+        cat out err
+    fi
+}
+
+no_gpu='error: no GPU can be used: '
+[ $built = yes ] || no_gpu='built without CUDA'
+wrong 1 "$no_gpu" bench hist --suite lanes
+wrong 1 "$no_gpu" bench hist --suite contention --quick --json
+wrong name "unknown suite 'lanse'; the nearest is 'lanes'" bench hist --suite lanse
+wrong name "unknown suite 'everything'; expected one of: " bench hist --suite everything
+wrong name "unknown method 'colision'; the nearest is 'collision'" bench hist --suite contention --method colision
+wrong 2 "needs --suite" bench hist
+wrong 2 "'bench train' is not there yet; there is 'bench hist'" bench train
+wrong 2 "unknown bench 'hits'; the nearest is 'hist'" bench hits --suite lanes
+wrong 2 "'bench' needs hist" bench
+wrong 2 "'--runs': expected a whole number, 1 to 1000, found '0'" bench hist --suite lanes --runs 0
+wrong 2 "'--docs': expected a whole number, 1 to 2147483647, found '1e6'" bench hist --suite lanes --docs 1e6
