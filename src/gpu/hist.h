@@ -115,6 +115,8 @@ extern const struct rw_hist_method rw_hist_collision;
 extern const struct rw_hist_method rw_hist_collision_free;
 extern const struct rw_hist_method rw_hist_collision_reduced;
 extern const struct rw_hist_method rw_hist_packed_private;
+extern const struct rw_hist_method rw_hist_privatized;
+extern const struct rw_hist_method rw_hist_sort_search;
 
 /* The table, by index; NULL past the end. */
 const struct rw_hist_method *rw_hist_method_at(int i);

@@ -57,12 +57,23 @@
 #define RW_TUNE_HYBRID_RUNS     3
 #define RW_TUNE_HYBRID_HOPELESS 1.5
 
+/* ---- engine ---- First guesses, to be measured. */
+#define RW_TUNE_QUANTISE_THREADS  256
+#define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
+#define RW_TUNE_SPLIT_WARPS       4
+#define RW_TUNE_PARTITION_THREADS 256
+#define RW_TUNE_SCORES_THREADS    256
+/* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
+#define RW_TUNE_ENGINE_NODES 64
+/* Bytes that the best split of each (node, feature) of one launch may take. */
+#define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
+
 /* ---- multi, generalized ---- First guess, to be measured.
- * Shared memory: threads a block and blocks a multiprocessor: one block has all the shared memory;
- * 1024 threads with 4 loads of 16 bytes in flight each are 64 KB a multiprocessor, twice what the
- * memory's latency asks for. Words in flight: without and with an array of values. */
+ * Shared memory: threads a block, blocks a multiprocessor at most (one where its cells take more
+ * than half of the shared memory), loads of 16 bytes in flight without and with an array of values:
+ * 1024 threads with 4 each are 64 KB a multiprocessor, twice what the memory's latency asks for. */
 #define RW_TUNE_MULTI_THREADS       1024
-#define RW_TUNE_MULTI_BLOCKS        1
+#define RW_TUNE_MULTI_BLOCKS        2
 #define RW_TUNE_MULTI_UNROLL        4
 #define RW_TUNE_MULTI_VALUES_UNROLL 2
 /* Global memory (the document: 256 threads). */
@@ -84,5 +95,16 @@
 #define RW_TUNE_MULTI_SUMS_THREADS 512
 #define RW_TUNE_MULTI_SUMS_ROW     4
 #define RW_TUNE_MULTI_SUMS_BLOCKS  2
+
+/* ---- raw values, sort-search ---- First guesses, to be measured. */
+/* privatized: 16-byte words of values in flight a thread; values that a block takes at least, so
+ * that clearing and draining its histogram is little beside them. */
+#define RW_TUNE_VALUES_UNROLL 2
+#define RW_TUNE_VALUES_LEAST  8192
+/* sort-search: blocks a multiprocessor of the kernels around the sort; documents x features that
+ * are sorted at a time; documents of a job that makes keys, at least. */
+#define RW_TUNE_SORT_SEARCH_BLOCKS  16
+#define RW_TUNE_SORT_SEARCH_DOCS    67108864
+#define RW_TUNE_SORT_SEARCH_SEGMENT 256
 
 #endif
