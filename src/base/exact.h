@@ -16,6 +16,13 @@ RW_HD float rw_float_from_bits(uint32_t bits)
     return value;
 }
 
+RW_HD uint32_t rw_bits_from_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
 RW_HD double rw_double_from_bits(uint64_t bits)
 {
     double value;
@@ -48,6 +55,17 @@ RW_HD int64_t rw_round_int64(double v)
     return down;
 }
 
+/* The nearest integer of a float, halves to even; |v| < 2^63. The device has it as one instruction.
+ */
+RW_HD int64_t rw_round_float(float v)
+{
+#ifdef __CUDA_ARCH__
+    return __float2ll_rn(v);
+#else
+    return rw_round_int64((double)v);
+#endif
+}
+
 /* exp in float for x in [-87, 88]; beyond, the value at the end. Error under 2 units in the last
  * place. Cody-Waite reduction, then the Taylor polynomial of degree 7 on [-ln2/2, ln2/2]. */
 RW_HD float rw_expf(float x)
@@ -56,7 +74,8 @@ RW_HD float rw_expf(float x)
         x = -87.0f;
     if (x > 88.0f)
         x = 88.0f;
-    const float n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;
+    const float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 x 2^23 + n: n in the low bits */
+    const float n = shifted - 12582912.0f;
     const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
     float p = 1.98412698e-4f;
     p = p * r + 1.38888889e-3f;
@@ -66,7 +85,7 @@ RW_HD float rw_expf(float x)
     p = p * r + 0.5f;
     p = p * r * r + r;
     p = p + 1.0f;
-    return p * rw_float_from_bits((uint32_t)((int32_t)n + 127) << 23);
+    return p * rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
 }
 
 /* log2 of a positive normal number; error under 1e-15 relative to the result, exact at powers of 2.

@@ -94,10 +94,15 @@ void rw_watch_release(struct rw_watch *watch)
     rw_mem_free(watch->history);
 }
 
+/* Scores come to the host only for what the engine does not measure. */
 static int measure_set(struct rw_watch *watch, struct rw_engine *engine, int set, int *v)
 {
     const struct rw_params *params = watch->params;
-    RW_TRY(rw_engine_read_scores(engine, set, watch->scores));
+    struct rw_metric_result result[RW_MAX_METRICS];
+    const int measured = watch->n_metrics > 0 ? rw_engine_metrics(engine, set, result) : 1;
+    RW_TRY(measured);
+    if (has_custom(watch) || !measured)
+        RW_TRY(rw_engine_read_scores(engine, set, watch->scores));
     if (has_custom(watch)) {
         double value;
         if (watch->hooks->metric(watch->hooks->user, watch->set[set], watch->scores, &value))
@@ -105,18 +110,35 @@ static int measure_set(struct rw_watch *watch, struct rw_engine *engine, int set
         watch->value[(*v)++].value = value;
     }
     for (int m = 0; m < watch->n_metrics; m++) {
-        struct rw_metric_result result;
-        RW_TRY(rw_metric_eval(watch->ctx, &watch->metric[m], &watch->judged[set], watch->scores,
-                              (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
-                              &result));
-        watch->value[(*v)++].value = result.mean;
+        if (!measured)
+            RW_TRY(rw_metric_eval(watch->ctx, &watch->metric[m], &watch->judged[set], watch->scores,
+                                  (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
+                                  &result[m]));
+        watch->value[(*v)++].value = result[m].mean;
     }
+    return RW_OK;
+}
+
+static int tell_engine(struct rw_watch *watch, struct rw_engine *engine)
+{
+    for (int set = 0; set < watch->n_sets; set++) {
+        const struct rw_metric_plan plan = {.judged = &watch->judged[set],
+                                            .metric = watch->metric,
+                                            .n_metrics = watch->n_metrics,
+                                            .empty = (enum rw_empty)watch->params->empty,
+                                            .ties = (enum rw_ties)watch->params->ties};
+        if (watches(watch, set) && watch->n_metrics > 0)
+            RW_TRY(rw_engine_watch(engine, set, &plan));
+    }
+    watch->told = 1;
     return RW_OK;
 }
 
 int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round)
 {
     int v = 0;
+    if (!watch->told)
+        RW_TRY(tell_engine(watch, engine));
     for (int k = 1; k <= watch->n_sets; k++) {
         if (watches(watch, k % watch->n_sets))
             RW_TRY(measure_set(watch, engine, k % watch->n_sets, &v));

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "data/dataset.h"
-#include "rank/metric.h"
+#include "rank/metric_query.h"
 
 __extension__ typedef __int128 int128;
 
@@ -151,16 +151,6 @@ static double measure_query(const struct rw_metric *metric, const struct rw_judg
 
 /* ------------------------------------------------------------------ the mean */
 
-static const double unit = 1099511627776.0; /* 2^40: values are whole numbers of 1 / unit */
-
-/* The nearest whole number, ties to even: adding 1.5 x 2^52 leaves no room for a fraction. */
-static double to_whole(double x)
-{
-    if (x < -2251799813685248.0 || x > 2251799813685248.0)
-        return x; /* from 2^51 on the sum would not fit; rounding to halves is harmless there */
-    return (x + 6755399441055744.0) - 6755399441055744.0;
-}
-
 /* What a query's value counts for, before scaling. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
                            uint32_t q)
@@ -189,6 +179,34 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
     return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
 }
 
+/* A query's weight as the whole number that multiplies its value: under 2^40, or its documents. */
+static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                           double scale, uint32_t q)
+{
+    return rw_to_whole(query_weight(kind, judged, q) * scale);
+}
+
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                       int64_t *weights)
+{
+    const double scale = weight_scale(kind, judged);
+    for (uint32_t q = 0; q < judged->n_queries; q++)
+        weights[q] = (int64_t)whole_weight(kind, judged, scale, q);
+}
+
+static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
+{
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
+}
+
+double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
+{
+    const int128 sum = (int128)sums->value_hi << 64 | sums->value_lo;
+    const int128 weights = (int128)sums->weight_hi << 64 | sums->weight_lo;
+    return mean_of(kind, sum, weights);
+}
+
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
 {
     return rw_fail(ctx, RW_ERR_DATA, "%s of query %u is too large to be averaged: %g", metric->name,
@@ -211,20 +229,19 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
                 continue;
             value = empty == RW_EMPTY_ONE ? 1.0 : 0.0;
         }
-        if (!(value < 1208925819614629174706176.0)) /* 2^80, so 2^120 units */
+        if (!(value < RW_METRIC_MOST))
             return too_large(ctx, metric, q, value);
-        const double whole = to_whole(value * unit);
-        const int128 weight = (int128)to_whole(query_weight(kind, judged, q) * scale);
+        const double whole = rw_to_whole(value * RW_METRIC_UNIT);
+        const int128 weight = (int128)whole_weight(kind, judged, scale, q);
         int128 product;
         if (__builtin_mul_overflow((int128)whole, weight, &product) ||
             __builtin_add_overflow(sum, product, &sum))
             return too_large(ctx, metric, q, value);
         weights += weight;
-        values[q] = kind->root ? sqrt(whole / unit) : whole / unit;
+        values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
         out->n_counted++;
     }
-    const double mean = weights > 0 ? (double)sum / (double)weights / unit : (double)NAN;
-    out->mean = kind->root ? sqrt(mean) : mean;
+    out->mean = mean_of(kind, sum, weights);
     return RW_OK;
 }
 

@@ -49,10 +49,10 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
         sum_hi += sum_lo >> 32; /* 2^31 low words would overflow */
         sum_lo &= 0xffffffff;
     }
-    const double factor = (rule->norm ? rw_lambda_norm(sum_hi, sum_lo, e) : 1.0) * rw_pow2(e);
+    const double factor = rw_lambda_factor(rule, sum_hi, sum_lo, e);
     for (uint32_t i = 0; i < n; i++) {
-        const double by = weights ? factor * weights[i] : factor;
-        lambda[i] = rw_round_int64((double)lambda[i] * by);
-        weight[i] = rw_round_int64((double)weight[i] * by);
+        const double *own = weights ? weights + i : NULL;
+        lambda[i] = rw_lambda_final(lambda[i], factor, own);
+        weight[i] = rw_lambda_final(weight[i], factor, own);
     }
 }

@@ -29,22 +29,38 @@ struct rw_lambda_pair {
     int64_t lambda, weight;
 };
 
+/* Before rounding; both 0 or more. */
+struct rw_lambda_real {
+    float lambda, weight;
+};
+
 /* The pair of a document with the larger gain ("hi") and one with the smaller ("lo").
- * gain_diff > 0; discount_diff >= 0; score_diff = s_hi - s_lo; ideal > 0; scale = 2^(40-e). */
-RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_diff,
-                                              float score_diff, float ideal, float sigma, int norm,
-                                              float scale)
+ * gain_diff > 0; discount_diff >= 0; score_diff = s_hi - s_lo; ideal > 0. */
+RW_HD struct rw_lambda_real rw_lambda_real_of_pair(float gain_diff, float discount_diff,
+                                                   float score_diff, float ideal, float sigma,
+                                                   int norm)
 {
     float delta = gain_diff * discount_diff / ideal;
     if (norm)
         delta = delta / (0.01f + (score_diff < 0.0f ? -score_diff : score_diff));
     const float e = rw_expf(sigma * score_diff);
     const float rho = 1.0f / (1.0f + e);
-    const float lambda = sigma * rho * delta;
-    const float weight = sigma * (e * rho) * lambda;
+    struct rw_lambda_real real;
+    real.lambda = sigma * rho * delta;
+    real.weight = sigma * (e * rho) * real.lambda;
+    return real;
+}
+
+/* The same in units; scale = 2^(40-e). */
+RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_diff,
+                                              float score_diff, float ideal, float sigma, int norm,
+                                              float scale)
+{
+    const struct rw_lambda_real real =
+        rw_lambda_real_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm);
     struct rw_lambda_pair pair;
-    pair.lambda = rw_round_int64((double)(lambda * scale));
-    pair.weight = rw_round_int64((double)(weight * scale));
+    pair.lambda = rw_round_float(real.lambda * scale);
+    pair.weight = rw_round_float(real.weight * scale);
     return pair;
 }
 
@@ -63,8 +79,8 @@ RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
     return e;
 }
 
-/* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. The words are
- * made canonical first, so that the rounding depends on the total only. */
+/* log2(1 + S) / S, S = 2 x the sum of the pairs' lambdas, given as hi * 2^32 + lo units. The words
+ * are made canonical first, so that the rounding depends on the total only. */
 RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
 {
     hi += lo >> 32;
@@ -72,6 +88,20 @@ RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
     const double sum =
         ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
     return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+}
+
+/* What a document's sums are multiplied by at the end, before its weight: the query's norm, and the
+ * unit. */
+RW_HD double rw_lambda_factor(const struct rw_lambda_rule *rule, int64_t hi, int64_t lo, int e)
+{
+    return (rule->norm ? rw_lambda_norm(hi, lo, e) : 1.0) * rw_pow2(e);
+}
+
+/* A document's final integer. weight: the document's, or NULL: 1. */
+RW_HD int64_t rw_lambda_final(int64_t sum, double factor, const double *weight)
+{
+    const double by = weight ? factor * *weight : factor;
+    return rw_round_int64((double)sum * by);
 }
 
 /* Is a document's final sum under 2^22 for queries up to n_longest documents and weights up to

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/dataset.h"
+#include "rank/order.h"
 
 static const struct rw_metric_kind kinds[] = {
     /* name, uses_gain, uses_relevance, lower_is_better, by_document, root, at, query, help */
@@ -164,14 +165,6 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
 
 /* ------------------------------------------------------------------ ranking */
 
-/* Unsigned integers that rise where scores fall: -0 as +0, and an order even for NaN, so that no
- * input can run the sort out of its array. */
-static uint64_t falling_key(double score)
-{
-    const uint64_t bits = rw_bits_from_double(score + 0.0);
-    return bits >> 63 ? bits : ~(bits | 0x8000000000000000ull);
-}
-
 struct ranking {
     const double *score;
     uint32_t flip; /* all ones: ties by falling place */
@@ -179,8 +172,8 @@ struct ranking {
 
 static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)
 {
-    const uint64_t key_a = falling_key(ranking->score[a]);
-    const uint64_t key_b = falling_key(ranking->score[b]);
+    const uint64_t key_a = rw_falling_key(ranking->score[a]);
+    const uint64_t key_b = rw_falling_key(ranking->score[b]);
     return key_a != key_b ? key_a < key_b : (a ^ ranking->flip) < (b ^ ranking->flip);
 }
 
@@ -268,10 +261,4 @@ void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *ord
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
     sort_order(&ranking, order, n, depth);
-}
-
-void rw_tie_ends(const double *score, uint32_t n, uint32_t *end)
-{
-    for (uint32_t r = n; r-- > 0;)
-        end[r] = r + 1 < n && score[r] == score[r + 1] ? end[r + 1] : r + 1;
 }

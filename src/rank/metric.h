@@ -26,12 +26,13 @@
  *   labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
  * - Weights one a query weigh queries (and all their documents in the losses). Weights one a
  *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
- * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form, for
- *   every metric; err takes n x min(n, k) steps for a group of n. */
+ * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
+ * for every metric; err takes n x min(n, k) steps for a group of n. */
 #ifndef RW_RANK_METRIC_H
 #define RW_RANK_METRIC_H
 
 #include "rank/dcg.h"
+#include "rank/order.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,17 +44,17 @@ enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN };
 /* One query, ranked. All arrays: [n], in rank order. */
 struct rw_ranked_query {
     uint32_t n;
-    const double *gain;   /* NULL if the metric does not use gains */
+    const double *gain; /* NULL if the metric does not use gains */
     const float *label;
     const double *score;
     const double *discount; /* D(r), by position */
     const double *ideal;    /* gains by falling order, for ndcg; NULL as gain */
     const double *weight;   /* documents' weights, for means over documents; NULL: all 1 */
-    /* Position after the last document with the score of this one: the value wanted is the mean over
-     * all orders within such groups. NULL: the order given is the one that counts. */
+    /* Position after the last document with the score of this one: the value wanted is the mean
+     * over all orders within such groups. NULL: the order given is the one that counts. */
     const uint32_t *tie_end;
-    double *scratch;        /* [n + 1] for the function's own use */
-    double max_gain;        /* largest gain of the data set, for err */
+    double *scratch; /* [n + 1] for the function's own use */
+    double max_gain; /* largest gain of the data set, for err */
 };
 
 struct rw_metric; /* one asked for: kind + cut-off */
@@ -64,8 +65,8 @@ struct rw_metric_kind {
     int by_document; /* the mean is over documents, not queries, and the order does not matter */
     int root;        /* what is averaged is the metric's square */
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
-    /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant: no
-     * ideal). */
+    /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant:
+     * no ideal). */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *help;
 };
@@ -78,8 +79,8 @@ struct rw_metric {
 };
 /* Table, by index; NULL past the end. */
 const struct rw_metric_kind *rw_metric_kind_at(int i);
-/* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names the
- * nearest metric. `out->name` is the canonical spelling. */
+/* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
+ * the nearest metric. `out->name` is the canonical spelling. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
 
 /* What every evaluation needs of a data set, made once. */
@@ -88,11 +89,11 @@ struct rw_judged {
     const uint32_t *query_offset; /* [n_queries + 1] borrowed */
     const float *label;           /* [n_docs] borrowed */
     double *gain;                 /* [n_docs]; NULL if no metric uses gains; owned */
-    double *ideal;                /* [n_docs] each query's gains in falling order; NULL likewise; owned */
-    double *discount;             /* [longest] D(r); owned */
-    double *weight;               /* [n_queries]; NULL: all 1; owned. With a weight a document: the
-                                     mean of the query's documents' */
-    const double *doc_weight;     /* [n_docs]; NULL: all 1; borrowed; for means over documents */
+    double *ideal;    /* [n_docs] each query's gains in falling order; NULL likewise; owned */
+    double *discount; /* [longest] D(r); owned */
+    double *weight;   /* [n_queries]; NULL: all 1; owned. With a weight a document: the
+                         mean of the query's documents' */
+    const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
     uint32_t longest;
 };
@@ -105,14 +106,12 @@ void rw_judged_release(struct rw_judged *judged);
  * then rising place, or falling place if `reversed`. order: [n]. */
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
 
-/* Position after the last score equal to the one at a position; end: [n]; score: [n], falling. */
-void rw_tie_ends(const double *score, uint32_t n, uint32_t *end);
-
 /* One metric over a set. scores: [n_docs], finite; per_query: [n_queries] or NULL: the values that
  * were averaged (roots of them where the metric is a root), NaN where a query does not count. A
- * weighted mean, NaN if no query counts; empty queries are left out (skip) or count 0 or 1 by `empty`,
- * whatever the metric. A value too large to average (rmse of huge scores) is RW_ERR_DATA. Parallel, exact. `reversed`
- * breaks ties by the reversed order of input (to measure how much ties matter). */
+ * weighted mean, NaN if no query counts; empty queries are left out (skip) or count 0 or 1 by
+ * `empty`, whatever the metric. A value too large to average (rmse of huge scores) is RW_ERR_DATA.
+ * Parallel, exact. `reversed` breaks ties by the reversed order of input (to measure how much ties
+ * matter). */
 struct rw_metric_result {
     double mean;
     uint32_t n_counted, n_empty;
@@ -122,10 +121,31 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
 
-/* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries without
- * a relevant document left out, ties in input order". */
-void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty,
-                           enum rw_ties ties, char *buffer, size_t size);
+/* What is to be measured of a set, for engines that measure by themselves. */
+struct rw_metric_plan {
+    const struct rw_judged *judged;
+    const struct rw_metric *metric; /* [n_metrics] */
+    int n_metrics;
+    enum rw_empty empty;
+    enum rw_ties ties;
+};
+/* Sums over the queries that count, 128 bits each: of value x weight in 2^-40 and of weights. */
+struct rw_metric_sums {
+    uint64_t value_lo;
+    int64_t value_hi;
+    uint64_t weight_lo;
+    int64_t weight_hi;
+};
+/* The queries' weights as whole numbers. weights: [n_queries], written. */
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                       int64_t *weights);
+/* The mean that rw_metric_eval gives for these sums. */
+double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
+
+/* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
+ * without a relevant document left out, ties in input order". */
+void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
+                           char *buffer, size_t size);
 /* The same for these metrics: says only what touches one of them, and which labels are relevant.
  * gains may be NULL if none uses them. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
@@ -145,12 +165,12 @@ double rw_query_rmse(const struct rw_metric *metric, const struct rw_ranked_quer
 double rw_query_logloss(const struct rw_metric *metric, const struct rw_ranked_query *query);
 
 /* Positions that count: the cut-off, or the whole list. */
-static inline uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
+RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
 {
     return metric->at && metric->at < n ? metric->at : n;
 }
 /* The end of the group of positions, from `begin`, over whose orders the mean is taken. */
-static inline uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
+RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 {
     return query->tie_end ? query->tie_end[begin] : begin + 1;
 }

@@ -179,6 +179,26 @@ int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores)
     return engine->ops->read_scores(engine, set, scores);
 }
 
+int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
+{
+    if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||
+        plan->judged->n_docs != engine->n_docs[set])
+        return misuse(engine, "no such set to be watched");
+    engine->watched[set] = 0;
+    if (!engine->ops->watch)
+        return RW_OK;
+    RW_TRY(engine->ops->watch(engine, set, plan));
+    engine->watched[set] = 1;
+    return RW_OK;
+}
+
+int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
+{
+    if (set < 0 || set >= engine->n_sets)
+        return misuse(engine, "no such set");
+    return engine->watched[set] ? engine->ops->metrics(engine, set, out) : 0;
+}
+
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
                               int64_t weight_q_sum)
 {

@@ -16,6 +16,7 @@
 #include "data/bins.h"
 #include "model/tree.h"
 #include "rank/lambda.h"
+#include "rank/metric.h"
 #include "tree/numbers.h"
 
 #ifdef __cplusplus
@@ -38,7 +39,8 @@ struct rw_engine_rules {
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
     uint32_t max_slots;         /* nodes of a tree, at most */
-    const char *hist; /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load */
+    const char
+        *hist; /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load */
 };
 
 /* What the engine made of the training set, for messages. */
@@ -97,13 +99,21 @@ struct rw_engine_ops {
     /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
+    /* A pair. NULL: the host computes metrics from read_scores. `watch` says what will be measured
+     * of a loaded set; nothing of the plan is kept. */
+    int (*watch)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
+    /* The plan's metrics of the set's scores as they are: rw_metric_eval's, to the bit. out:
+     * [n_metrics]. Returns 1; or 0: the host has to (a value is too large to be averaged, and the
+     * message is its own). */
+    int (*metrics)(struct rw_engine *, int set, struct rw_metric_result *out);
     /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
      * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
                          int32_t *weight_q, uint8_t *sampled);
-    /* What the engine decided for itself, item by item from 0, and what deciding cost: for --verbose
-     * and the log. Known after the first tree. Returns 0 past the last item. NULL: nothing. */
+    /* What the engine decided for itself, item by item from 0, and what deciding cost: for
+     * --verbose and the log. Known after the first tree. Returns 0 past the last item. NULL:
+     * nothing. */
     int (*tell)(struct rw_engine *, int item, char *text, size_t size, double *ms);
 };
 
@@ -118,6 +128,7 @@ struct rw_engine {
     uint32_t n_docs[RW_MAX_SETS];
     int in_tree;                     /* begin_tree succeeded */
     int has_gradients;               /* set_gradients succeeded */
+    uint8_t watched[RW_MAX_SETS];    /* watch succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
 
@@ -140,6 +151,10 @@ int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits,
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
+/* Does nothing where the engine does not measure. */
+int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
+/* 1: out is written; 0: the host has to measure. */
+int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
 /* One for each engine; `device` counts GPUs. */
 int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out);

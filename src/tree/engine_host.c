@@ -356,10 +356,7 @@ static int exponent_of(const struct rw_host *host, const double *values)
         if (host->sampled[i] && fabs(values[i]) > largest)
             largest = fabs(values[i]);
     }
-    if (largest == 0.0)
-        return RW_LAMBDA_EXPONENT;
-    const int e = (int)(rw_bits_from_double(largest) >> 52) - 1023;
-    return 60 - e > 400 ? 400 : 60 - e;
+    return rw_fixed_exponent(largest, RW_LAMBDA_EXPONENT);
 }
 
 /* Real gradients and weights to fixed point, at a scale of the tree's own. */

@@ -41,6 +41,15 @@ RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
     return ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(-exponent);
 }
 
+/* The exponent that brings a largest magnitude into [2^60, 2^61), 400 at most; `none` for 0. */
+RW_HD int rw_fixed_exponent(double largest, int none)
+{
+    if (largest == 0.0)
+        return none;
+    const int e = (int)(rw_bits_from_double(largest) >> 52) - 1023;
+    return 60 - e > 400 ? 400 : 60 - e;
+}
+
 /* Smallest s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
 RW_HD int rw_quantise_shift(int64_t largest, int bits)
 {

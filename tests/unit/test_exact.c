@@ -123,6 +123,16 @@ Test(exact, expf)
     cr_assert(isfinite(rw_expf(88.0f)) && rw_expf(-87.0f) >= FLT_MIN);
 }
 
+Test(exact, round_float_is_the_nearest_integer)
+{
+    for (float v = 0.0f; v < 40.0f; v += 0.25f) {
+        cr_assert_eq(rw_round_float(v), llrintf(v), "%.9g", (double)v);
+        cr_assert_eq(rw_round_float(-v), llrintf(-v), "%.9g", (double)-v);
+    }
+    for (int e = 20; e < 63; e++)
+        cr_assert_eq(rw_round_float(ldexpf(1.9999999f, e - 1)), (int64_t)ldexpf(1.9999999f, e - 1));
+}
+
 Test(exact, round_int64)
 {
     const struct {
