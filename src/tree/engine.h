@@ -39,8 +39,8 @@ struct rw_engine_rules {
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
     uint32_t max_slots;         /* nodes of a tree, at most */
-    const char
-        *hist; /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load */
+    /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load. */
+    const char *hist;
 };
 
 /* What the engine made of the training set, for messages. */
