@@ -53,10 +53,16 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     device->n_multiprocessors = properties.multiProcessorCount;
     device->memory_bytes = properties.totalGlobalMem;
     device->l2_bytes = properties.l2CacheSize;
+    device->n_threads = properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor;
+    device->block_threads = properties.maxThreadsPerBlock;
     cudaStream_t stream = NULL;
     cudaError_t failed =
         cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, number);
     device->shared_bytes = (size_t)value;
+    size_t line_bytes = 0;
+    if (failed == cudaSuccess)
+        failed = cudaDeviceGetLimit(&line_bytes, cudaLimitMaxL2FetchGranularity);
+    device->l2_line_bytes = line_bytes > 0 ? (int)line_bytes : 64; /* 0: not told */
     if (failed == cudaSuccess)
         failed = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     device->stream = stream;

@@ -20,6 +20,9 @@ struct rw_device {
     size_t shared_bytes; /* that a block may ask for */
     size_t memory_bytes; /* of the device */
     int l2_bytes;
+    int l2_line_bytes; /* that L2 fetches at once, at most */
+    int n_threads;     /* that run at once on the whole device */
+    int block_threads; /* of the largest block */
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned; see transfer.h */
 };

@@ -1,0 +1,115 @@
+/* Why: a histogram too large for shared memory is updated in global memory, where L2 has it:
+ * Henriksen et al., section III-D. M copies spread the updates of a bin; S passes, one launch after
+ * another, keep the bins of one within L2.
+ *
+ * Shapes: index [n_out][n]; cells [n_out * n_bins][M], the copies of a bin side by side, so that
+ * few active bins fill their lines; they are the result itself if M is 1. A lock a cell, apart.
+ *
+ * Decomposition: grid (histogram, group of its K); thread t of the grid adds to copy t % M. Kernels
+ * before and after clear the cells and merge the copies. */
+#include "gpu/generalized_block.cuh"
+
+enum { GEN_CLEAR_THREADS = 256 };
+
+template <class OP>
+__global__ void __launch_bounds__(GEN_CLEAR_THREADS)
+    gen_clear_kernel(typename OP::value *d_cell, uint32_t *d_lock, uint64_t n)
+{
+    const uint64_t step = (uint64_t)gridDim.x * GEN_CLEAR_THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * GEN_CLEAR_THREADS + threadIdx.x; i < n; i += step) {
+        d_cell[i] = OP::neutral();
+        if (OP::LOCKED)
+            d_lock[i] = 0;
+    }
+}
+
+template <class OP, int SOURCE>
+__global__ void __launch_bounds__(RW_TUNE_MULTI_GLOBAL_THREADS)
+    gen_global_kernel(const __grid_constant__ struct gen_args a)
+{
+    const uint32_t group = blockIdx.x % a.groups, hist = blockIdx.x / a.groups;
+    const uint32_t left = a.n_cells - a.first_cell;
+    const uint32_t n_here = left < a.pass_cells ? left : a.pass_cells;
+    const uint64_t row = (uint64_t)hist * a.n_cells;
+    const uint64_t worker = (uint64_t)group * blockDim.x + threadIdx.x;
+    const uint64_t n_workers = (uint64_t)a.groups * blockDim.x;
+    const uint32_t copy = (uint32_t)(((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) % a.m);
+    typename OP::value *const d_cell = (typename OP::value *)a.d_cell;
+    gen_visit<OP, SOURCE, RW_TUNE_MULTI_GLOBAL_UNROLL, false>(
+        a, hist, worker, n_workers, [&](uint32_t at, typename OP::value v) {
+            if (at - a.first_cell < n_here) { /* wraps below the pass */
+                const uint64_t cell = (row + at) * a.m + copy;
+                OP::global_update(d_cell + cell, OP::LOCKED ? a.d_lock + cell : NULL, v);
+            }
+        });
+}
+
+template <class OP, int SOURCE>
+static int launch(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    typedef typename OP::value value;
+    struct gen_args a = gen_args_of(call);
+    const uint64_t n_cells = (uint64_t)call->n_out * a.n_cells, n = n_cells * a.m;
+    const uint64_t blocks = (uint64_t)call->n_out * a.groups;
+    if (blocks > INT32_MAX)
+        return cudaErrorInvalidConfiguration;
+    size_t used = 0;
+    a.d_cell = call->d_out;
+    if (a.m > 1) {
+        a.d_cell = call->d_scratch;
+        used = (n * sizeof(value) + 255) / 256 * 256;
+    }
+    if (OP::LOCKED)
+        a.d_lock = (uint32_t *)((char *)call->d_scratch + used);
+    const uint64_t clear = (n + GEN_CLEAR_THREADS - 1) / GEN_CLEAR_THREADS;
+    gen_clear_kernel<OP>
+        <<<(unsigned)(clear < 65536 ? clear : 65536), GEN_CLEAR_THREADS, 0, stream>>>(
+            (value *)a.d_cell, a.d_lock, n);
+    cudaError_t error = cudaGetLastError();
+    for (uint32_t pass = 0; pass < a.passes && error == cudaSuccess; pass++) {
+        a.first_cell = pass * a.pass_cells;
+        gen_global_kernel<OP, SOURCE>
+            <<<(unsigned)blocks, (unsigned)call->plan.threads, 0, stream>>>(a);
+        error = cudaGetLastError();
+    }
+    if (error != cudaSuccess || a.m == 1)
+        return error;
+    return gen_merge<OP, true>(a.d_cell, call->d_out, n_cells, 1, a.m, stream);
+}
+
+template <class OP> static int run(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    if (call->width > 1)
+        return launch<OP, GEN_VECTORS>(call, stream);
+    return launch<OP, GEN_VALUES>(call, stream);
+}
+
+/* Sums may be of ones. */
+template <class OP> static int run_sum(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    if (call->width == 1 && !call->d_value)
+        return launch<OP, GEN_ONES>(call, stream);
+    return run<OP>(call, stream);
+}
+
+extern "C" int rw_cuda_gen_global(const struct rw_gen_call *call, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    switch (call->op) {
+    case RW_GEN_ADD32:
+        return run_sum<gen_add32>(call, on);
+    case RW_GEN_ADD64:
+        return run_sum<gen_add64>(call, on);
+    case RW_GEN_SAT24:
+        return run_sum<gen_sat24>(call, on);
+    case RW_GEN_MIN:
+        return run<gen_min>(call, on);
+    case RW_GEN_MAX:
+        return run<gen_max>(call, on);
+    case RW_GEN_ARGMAX:
+        return call->way == RW_MULTI_LOCK ? launch<gen_argmax_lock, GEN_VALUES>(call, on)
+                                          : launch<gen_argmax_cas, GEN_VALUES>(call, on);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}

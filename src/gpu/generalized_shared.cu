@@ -1,0 +1,135 @@
+/* Why: a histogram that fits shared memory, M times over if it can, is updated there: Henriksen et
+ * al., Figure 4 and section III-C. More bins than fit take S passes over the elements.
+ *
+ * Shapes: index [n_out][n]; shared [bins of a pass][M] cells: the copies of a bin lie side by side,
+ * so that with M a multiple of 32 every lane of a warp keeps to its own bank, and with a smaller
+ * power of two to its own 32 / M ... ones; the document's order, [M][bins], leaves that to chance.
+ * Parts in scratch [n_out][K][n_bins], or the result itself if K is 1.
+ *
+ * Decomposition: grid (histogram, group of its K, pass), the pass running fastest: the S blocks of
+ * a group read the same elements at about the same time, so that S - 1 of them find these in L2.
+ * Thread t adds to copy t % M. A second kernel merges the parts of the K groups. */
+#include "gpu/generalized_block.cuh"
+
+template <class OP>
+__device__ __forceinline__ void gen_fold(const void *memory, uint32_t n, uint32_t m,
+                                         uint32_t n_here, typename OP::value *d_to)
+{
+    enum { LANES = 32 };
+    typedef typename OP::value value;
+    if (m >= LANES) { /* a warp a bin */
+        const uint32_t lane = threadIdx.x % LANES;
+        for (uint32_t b = threadIdx.x / LANES; b < n_here; b += blockDim.x / LANES) {
+            value sum = OP::neutral();
+            for (uint32_t c = lane; c < m; c += LANES)
+                sum = OP::combine(sum, OP::shared_read(memory, n, b * m + c));
+#pragma unroll
+            for (int step = LANES / 2; step > 0; step /= 2)
+                sum = OP::combine(sum, __shfl_xor_sync(0xffffffffu, sum, step));
+            if (lane == 0)
+                d_to[b] = sum;
+        }
+        return;
+    }
+    for (uint32_t b = threadIdx.x; b < n_here; b += blockDim.x) { /* a thread a bin */
+        value sum = OP::neutral();
+        uint32_t c = b % m; /* threads begin apart, in different banks */
+        for (uint32_t j = 0; j < m; j++) {
+            sum = OP::combine(sum, OP::shared_read(memory, n, b * m + c));
+            c = c + 1 < m ? c + 1 : 0;
+        }
+        d_to[b] = sum;
+    }
+}
+
+template <class OP, int SOURCE>
+__global__ void __launch_bounds__(RW_TUNE_MULTI_THREADS)
+    gen_shared_kernel(const __grid_constant__ struct gen_args a)
+{
+    extern __shared__ uint4 memory[];
+    const uint32_t pass = blockIdx.x % a.passes;
+    const uint32_t group = blockIdx.x / a.passes % a.groups;
+    const uint32_t hist = blockIdx.x / a.passes / a.groups;
+    const uint32_t first = pass * a.pass_cells;
+    const uint32_t left = a.n_cells - first;
+    const uint32_t n_here = left < a.pass_cells ? left : a.pass_cells;
+    const uint32_t n = a.pass_cells * a.m; /* cells of shared memory */
+    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+        OP::shared_clear(memory, n, i);
+    __syncthreads();
+    const uint32_t copy = threadIdx.x % a.m, m = a.m;
+    const uint64_t worker = (uint64_t)group * blockDim.x + threadIdx.x;
+    const uint64_t n_workers = (uint64_t)a.groups * blockDim.x;
+    constexpr int UNROLL = SOURCE == GEN_ONES                ? RW_TUNE_MULTI_UNROLL
+                           : sizeof(typename OP::input) == 4 ? RW_TUNE_MULTI_VALUES_UNROLL
+                                                             : RW_TUNE_MULTI_VALUES_UNROLL / 2;
+    gen_visit<OP, SOURCE, UNROLL, true>(a, hist, worker, n_workers,
+                                        [&](uint32_t at, typename OP::value v) {
+                                            const uint32_t b = at - first; /* wraps below `first` */
+                                            if (b < n_here)
+                                                OP::shared_update(memory, n, b * m + copy, v);
+                                        });
+    __syncthreads();
+    typename OP::value *const d_to =
+        (typename OP::value *)a.d_cell + ((uint64_t)hist * a.groups + group) * a.n_cells + first;
+    gen_fold<OP>(memory, n, m, n_here, d_to);
+}
+
+template <class OP, int SOURCE>
+static int launch(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    struct gen_args a = gen_args_of(call);
+    const size_t bytes = (size_t)a.pass_cells * a.m * OP::SHARED_BYTES;
+    const uint64_t blocks = (uint64_t)call->n_out * a.groups * a.passes;
+    if (blocks > INT32_MAX)
+        return cudaErrorInvalidConfiguration;
+    a.d_cell = a.groups > 1 ? call->d_scratch : call->d_out;
+    cudaError_t error = cudaFuncSetAttribute(
+        gen_shared_kernel<OP, SOURCE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return error;
+    gen_shared_kernel<OP, SOURCE>
+        <<<(unsigned)blocks, (unsigned)call->plan.threads, bytes, stream>>>(a);
+    error = cudaGetLastError();
+    if (error != cudaSuccess || a.groups == 1)
+        return error;
+    return gen_merge<OP, false>(call->d_scratch, call->d_out, (uint64_t)call->n_out * a.n_cells,
+                                a.n_cells, a.groups, stream);
+}
+
+template <class OP> static int run(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    if (call->width > 1)
+        return launch<OP, GEN_VECTORS>(call, stream);
+    return launch<OP, GEN_VALUES>(call, stream);
+}
+
+/* Sums may be of ones. */
+template <class OP> static int run_sum(const struct rw_gen_call *call, cudaStream_t stream)
+{
+    if (call->width == 1 && !call->d_value)
+        return launch<OP, GEN_ONES>(call, stream);
+    return run<OP>(call, stream);
+}
+
+extern "C" int rw_cuda_gen_shared(const struct rw_gen_call *call, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    switch (call->op) {
+    case RW_GEN_ADD32:
+        return run_sum<gen_add32>(call, on);
+    case RW_GEN_ADD64:
+        return run_sum<gen_add64>(call, on);
+    case RW_GEN_SAT24:
+        return run_sum<gen_sat24>(call, on);
+    case RW_GEN_MIN:
+        return run<gen_min>(call, on);
+    case RW_GEN_MAX:
+        return run<gen_max>(call, on);
+    case RW_GEN_ARGMAX:
+        return call->way == RW_MULTI_LOCK ? launch<gen_argmax_lock, GEN_VALUES>(call, on)
+                                          : launch<gen_argmax_cas, GEN_VALUES>(call, on);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}

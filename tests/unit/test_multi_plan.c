@@ -1,0 +1,245 @@
+/* The analytic model of Henriksen et al.: Table I from its device's figures, equation by equation.
+ */
+#include <criterion/criterion.h>
+
+#include "gpu/generalized_serial.h"
+#include "gpu/multi_plan.h"
+#include "gpu/tuning.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+enum { KI = 1024 };
+
+/* Section V: RTX 2080 Ti, L = 48 KiB, L2 = 5.5 MiB, T_hw = 69632; B = 1024 (III-C); 64-byte lines
+ * (the notes on equation 4). 50 million elements. */
+static const struct rw_multi_figures turing = {.shared_bytes = 48 * KI,
+                                               .l2_bytes = 5632 * KI,
+                                               .l2_line = 64,
+                                               .n_threads = 69632,
+                                               .block_threads = 1024,
+                                               .n_multiprocessors = 68};
+
+static struct rw_multi_work work_of(enum rw_multi_way way, uint64_t n_bins, double race)
+{
+    /* 32-bit sums; or a pair of ints and its lock, in two arrays */
+    const int lock = way == RW_MULTI_LOCK;
+    const struct rw_multi_work work = {.way = way,
+                                       .cell_bytes = lock ? 12 : 4,
+                                       .mean_bytes = lock ? 6 : 4,
+                                       .n = 50000000,
+                                       .n_bins = n_bins,
+                                       .race = race};
+    return work;
+}
+
+struct pair {
+    uint64_t m, s;
+};
+
+/* Every entry of Table I is here. "2K" may be 2047 or 2048, which gives the same. */
+Test(multi_plan, table_1_shared)
+{
+    static const uint64_t bins[] = {31, 127, 505, 2 * KI, 6 * KI, 12 * KI, 24 * KI, 48 * KI};
+    static const struct pair printed[2][LENGTH(bins)] = {
+        {{396, 1}, {96, 1}, {24, 1}, {6, 1}, {2, 1}, {1, 1}, {1, 2}, {1, 4}},
+        {{132, 1}, {32, 1}, {8, 1}, {2, 1}, {1, 2}, {1, 3}, {1, 6}, {1, 12}}};
+    static const enum rw_multi_way ways[] = {RW_MULTI_HARDWARE, RW_MULTI_CAS, RW_MULTI_LOCK};
+    for (int w = 0; w < LENGTH(ways); w++) {
+        for (int i = 0; i < LENGTH(bins); i++) {
+            const struct pair *want = &printed[w == 2][i];
+            const struct rw_multi_work work = work_of(ways[w], bins[i], 1);
+            const struct rw_multi_choice got = rw_multi_shared(&turing, &work);
+            cr_expect(got.m == want->m && got.s == want->s, "way %d, %lu bins: %lu, %lu", w,
+                      bins[i], got.m, got.s);
+            cr_expect_eq(got.c, (1024 + got.m - 1) / got.m);
+            cr_expect_eq(got.n_bins, (bins[i] + got.s - 1) / got.s);
+        }
+    }
+    const struct rw_multi_work odd = work_of(RW_MULTI_HARDWARE, 2047, 1);
+    cr_expect_eq(rw_multi_shared(&turing, &odd).m, 6);
+}
+
+Test(multi_plan, table_1_global)
+{
+    static const uint64_t bins[] = {12 * KI,  24 * KI,  48 * KI,  192 * KI,
+                                    384 * KI, 768 * KI, 1536 * KI};
+    static const struct pair printed[RW_MULTI_WAYS][2][LENGTH(bins)] = {
+        {{{23, 1}, {11, 1}, {5, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}},
+         {{69, 1}, {34, 1}, {17, 1}, {4, 1}, {2, 1}, {1, 1}, {1, 1}}},
+        {{{46, 1}, {23, 1}, {11, 1}, {2, 1}, {1, 1}, {1, 2}, {1, 3}},
+         {{138, 1}, {69, 1}, {34, 1}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}},
+        {{{15, 1}, {7, 1}, {3, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 5}},
+         {{69, 1}, {34, 1}, {17, 1}, {4, 1}, {2, 1}, {1, 1}, {1, 1}}}};
+    for (int w = 0; w < RW_MULTI_WAYS; w++) {
+        for (int r = 0; r < 2; r++) {
+            for (int i = 0; i < LENGTH(bins); i++) {
+                const struct rw_multi_work work =
+                    work_of((enum rw_multi_way)w, bins[i], r ? 63 : 1);
+                const struct rw_multi_choice got = rw_multi_global(&turing, &work);
+                const struct pair *want = &printed[w][r][i];
+                cr_expect(got.m == want->m && got.s == want->s, "way %d, RF %d, %lu bins: %lu, %lu",
+                          w, r ? 63 : 1, bins[i], got.m, got.s);
+            }
+        }
+    }
+}
+
+/* Section V-A, and where it sends Table I's sizes. */
+Test(multi_plan, switch_rule)
+{
+    static const uint64_t most[RW_MULTI_WAYS] = {3, 4, 6};
+    for (int w = 0; w < RW_MULTI_WAYS; w++) {
+        cr_expect(rw_multi_prefers_shared((enum rw_multi_way)w, 1));
+        cr_expect(rw_multi_prefers_shared((enum rw_multi_way)w, most[w]));
+        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_way)w, most[w] + 1));
+        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_way)w, 0));
+    }
+    struct rw_multi_plan plan;
+    const struct rw_multi_work cas = work_of(RW_MULTI_CAS, 48 * KI, 1);
+    const struct rw_multi_work hardware = work_of(RW_MULTI_HARDWARE, 48 * KI, 1);
+    cr_assert_eq(rw_multi_plan_make(&turing, &cas, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
+    cr_expect_eq(plan.memory, RW_MULTI_SHARED); /* the document's example: 4 passes */
+    cr_assert_eq(rw_multi_plan_make(&turing, &hardware, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
+    cr_expect_eq(plan.memory, RW_MULTI_GLOBAL);
+}
+
+/* Section IV-C; tpacf's K of section V-D is of 100 batched pairs of histograms. */
+Test(multi_plan, blocks_of_batches)
+{
+    const uint64_t n = 1000000;
+    cr_expect_eq(rw_multi_blocks(68, 1024, n, 1), 68);
+    cr_expect_eq(rw_multi_blocks(68, 1024, n, 2), 34);
+    cr_expect_eq(rw_multi_blocks(68, 1024, n, 3), 23);
+    cr_expect_eq(rw_multi_blocks(68, 1024, n, 68), 1);
+    cr_expect_eq(rw_multi_blocks(68, 1024, n, 1000), 1);
+    cr_expect_eq(rw_multi_blocks(68, 1024, 0, 5), 1);
+    cr_expect_eq(rw_multi_blocks(68, 1024, 1025, 1), 2); /* T = min(T_hw, N) */
+    cr_expect_eq(rw_multi_blocks(68, 1024, UINT64_MAX / 2, 1u << 20), 1);
+}
+
+Test(multi_plan, copies_suit_banks)
+{
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 1), 1);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 3), 2);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 31), 16);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 33), 32);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_LOCK, 1024), 1024);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_HARDWARE, 1024), RW_TUNE_MULTI_MOST_COPIES);
+}
+
+/* Whatever is asked: cells fit, passes cover the bins, none is without. */
+Test(multi_plan, plans_hold)
+{
+    static const uint64_t bins[] = {0, 1, 2, 31, 505, 12287, 12288, 12289, 58112, 196608, 1572864};
+    static const uint64_t elements[] = {0, 1, 1023, 1025, 100003, 50000000};
+    static const uint64_t forced[] = {0, 1, 2, 3, 33, 297, 1024};
+    const struct rw_multi_figures hopper = {.shared_bytes = 227 * KI,
+                                            .l2_bytes = 50 * KI * KI,
+                                            .l2_line = 64,
+                                            .n_threads = 132 * 2048,
+                                            .block_threads = 1024,
+                                            .n_multiprocessors = 132};
+    uint64_t refused = 0, shared = 0, global = 0;
+    for (int i = 0; i < RW_MULTI_WAYS * LENGTH(bins) * LENGTH(elements) * LENGTH(forced) * 3; i++) {
+        const int w = i % RW_MULTI_WAYS, b = i / RW_MULTI_WAYS % LENGTH(bins);
+        const int e = i / RW_MULTI_WAYS / LENGTH(bins) % LENGTH(elements);
+        const int rest = i / RW_MULTI_WAYS / LENGTH(bins) / LENGTH(elements);
+        const uint64_t m = forced[rest % LENGTH(forced)], n_out = e % 2 ? 1 : 7;
+        const enum rw_multi_memory memory = (enum rw_multi_memory)(rest / LENGTH(forced));
+        struct rw_multi_work work = work_of((enum rw_multi_way)w, bins[b], i % 2 ? 63 : 1);
+        struct rw_multi_plan plan;
+        work.n = elements[e];
+        if (rw_multi_plan_make(i % 4 < 2 ? &turing : &hopper, &work, n_out, memory, m,
+                               i % 5 / 4 * 3, &plan) != 0) {
+            refused++;
+            continue;
+        }
+        const uint64_t room = (i % 4 < 2 ? turing : hopper).shared_bytes;
+        cr_assert(plan.m >= 1 && plan.s >= 1 && plan.blocks >= 1);
+        cr_assert(plan.n_bins * plan.s >= bins[b]);
+        cr_assert(bins[b] == 0 || plan.n_bins * (plan.s - 1) < bins[b]);
+        cr_assert(plan.memory == RW_MULTI_GLOBAL || plan.m * plan.n_bins * work.cell_bytes <= room);
+        cr_assert(m == 0 || plan.m == m);
+        cr_assert(memory == RW_MULTI_AUTO || plan.memory == memory);
+        shared += plan.memory == RW_MULTI_SHARED;
+        global += plan.memory == RW_MULTI_GLOBAL;
+    }
+    cr_expect_eq(refused, 0); /* 1024 cells of 12 bytes fit */
+    cr_expect(shared > 1000 && global > 1000);
+    struct rw_multi_plan plan;
+    const struct rw_multi_work work = work_of(RW_MULTI_LOCK, 31, 1);
+    cr_expect_eq(rw_multi_plan_make(&turing, &work, 1, RW_MULTI_SHARED, 5000, 0, &plan), -1);
+}
+
+Test(multi_plan, race_of_samples)
+{
+    enum { N = 4000, BINS = 126 };
+    static uint32_t index[N];
+    static unsigned char mark[BINS];
+    struct rw_multi_sample sample = rw_multi_sample_of(N, BINS);
+    cr_expect_eq(sample.length, BINS);
+    cr_expect_eq(sample.n_groups, N / BINS);
+    cr_expect_leq((sample.n_groups - 1) * sample.step + sample.length, N);
+    for (int i = 0; i < N; i++)
+        index[i] = (uint32_t)(i % 2 * 63); /* two bins of 126 */
+    uint64_t touched = rw_gen_serial_touched(index, BINS, &sample, mark);
+    cr_expect_eq(touched, 2 * sample.n_groups);
+    cr_expect_eq(rw_multi_race(&sample, touched), 63.0);
+    for (int i = 0; i < N; i++)
+        index[i] = (uint32_t)(i % BINS);
+    touched = rw_gen_serial_touched(index, BINS, &sample, mark);
+    cr_expect_eq(rw_multi_race(&sample, touched), 1.0);
+    for (int i = 0; i < N; i++)
+        index[i] = BINS; /* out of range */
+    cr_expect_eq(rw_gen_serial_touched(index, BINS, &sample, mark), 0);
+    cr_expect_eq(rw_multi_race(&sample, 0), 1.0);
+    sample = rw_multi_sample_of(0, BINS);
+    cr_expect_eq(sample.n_groups, 0);
+    sample = rw_multi_sample_of(N, 0);
+    cr_expect_eq(sample.n_groups, 0);
+    sample = rw_multi_sample_of(50000000, 1572864);
+    cr_expect(sample.n_groups >= 1 && sample.n_groups * sample.length <= 2 * 1572864);
+}
+
+/* The reference by hand. */
+Test(multi_plan, serial_operators)
+{
+    static const uint32_t index[] = {0, 2, 0, 3, 2, UINT32_MAX, 0};
+    static const int32_t value[] = {5, -7, 9, 100, -7, 50, 9};
+    static const uint32_t large[] = {1u << 23, 1, 1u << 23, 7, 1, 9, 1};
+    struct rw_gen_serial job = {.op = RW_GEN_ARGMAX,
+                                .n = 7,
+                                .n_bins = 3,
+                                .n_out = 1,
+                                .width = 1,
+                                .index = index,
+                                .value = value};
+    uint64_t best[3];
+    job.out = best;
+    rw_gen_serial_run(&job);
+    cr_expect(rw_gen_pair_value(best[0]) == 9 && rw_gen_pair_place(best[0]) == 2);
+    cr_expect_eq(best[1], 0);
+    cr_expect(rw_gen_pair_value(best[2]) == -7 && rw_gen_pair_place(best[2]) == 1);
+    int32_t number[3];
+    job.out = number;
+    job.op = RW_GEN_MIN;
+    rw_gen_serial_run(&job);
+    cr_expect(number[0] == 5 && number[1] == INT32_MAX && number[2] == -7);
+    job.op = RW_GEN_MAX;
+    rw_gen_serial_run(&job);
+    cr_expect(number[0] == 9 && number[1] == INT32_MIN && number[2] == -7);
+    uint32_t sum[6];
+    job.out = sum;
+    job.op = RW_GEN_SAT24;
+    job.value = large;
+    rw_gen_serial_run(&job);
+    cr_expect(sum[0] == RW_GEN_SAT24_MOST && sum[1] == 0 && sum[2] == 2);
+    job.op = RW_GEN_ADD32;
+    job.value = NULL;
+    rw_gen_serial_run(&job);
+    cr_expect(sum[0] == 3 && sum[1] == 0 && sum[2] == 2);
+    job.n = 3; /* vectors of two */
+    job.width = 2;
+    job.value = large;
+    rw_gen_serial_run(&job);
+    cr_expect(sum[0] == (1u << 23) + 1 && sum[1] == 1 + 9 && sum[4] == 1u << 23 && sum[5] == 7);
+}
