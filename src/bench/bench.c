@@ -78,6 +78,25 @@ static int check_method(struct rw_ctx *ctx, const struct rw_bench_suite *suite, 
     return find_word(ctx, "method", method, words, n, &at);
 }
 
+static int check_unused(struct rw_ctx *ctx, const struct rw_bench_suite *suite,
+                        const struct rw_bench_options *o)
+{
+    const struct {
+        const char *name;
+        unsigned bit;
+        int given;
+    } option[] = {{"method", RW_BENCH_NO_METHOD, o->method != NULL},
+                  {"docs", RW_BENCH_NO_DOCS, o->n_docs != 0},
+                  {"features", RW_BENCH_NO_FEATURES, o->n_features != 0},
+                  {"bins", RW_BENCH_NO_BINS, o->n_bins != 0}};
+    for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++) {
+        if (option[i].given && (suite->unused & option[i].bit))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "option '--%s' has no effect in suite '%s'",
+                           option[i].name, suite->name);
+    }
+    return RW_OK;
+}
+
 int rw_bench_wants(const struct rw_bench *bench, const char *method)
 {
     return !bench->options->method || strcmp(bench->options->method, method) == 0;
@@ -225,6 +244,7 @@ int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options, rw
     int status;
     RW_TRY(find_suite(ctx, options->suite, &bench.suite));
     RW_TRY(check_method(ctx, bench.suite, options->method));
+    RW_TRY(check_unused(ctx, bench.suite, options));
     const int own = bench.suite->n_runs ? bench.suite->n_runs : RW_BENCH_RUNS;
     bench.n_runs = options->n_runs ? options->n_runs : options->quick ? RW_BENCH_QUICK_RUNS : own;
     RW_TRY(rw_device_open(ctx, 0, &bench.device));

@@ -35,7 +35,14 @@ struct rw_bench_suite {
     /* The words that the option `method` may have, NULL at the end; NULL: the names of gpu/hist.h's
      * table. */
     const char *const *methods;
-    int n_runs; /* of each timing; 0: RW_BENCH_RUNS */
+    int n_runs;      /* of each timing; 0: RW_BENCH_RUNS */
+    unsigned unused; /* options that change nothing here: giving one is an error */
+};
+enum {
+    RW_BENCH_NO_METHOD = 1,
+    RW_BENCH_NO_DOCS = 2,
+    RW_BENCH_NO_FEATURES = 4,
+    RW_BENCH_NO_BINS = 8
 };
 enum { RW_BENCH_RUNS = 15, RW_BENCH_QUICK_RUNS = 3 };
 

@@ -114,17 +114,29 @@ static int make_room(struct rw_bench_call *c)
     return RW_OK;
 }
 
-static int set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
-               const struct rw_bench_matrix *m, const struct rw_bench_ask *ask,
-               const struct rw_hist_matrix *matrix, uint32_t feature)
+static const struct rw_hist_matrix *part_of(struct rw_bench_call *c,
+                                            const struct rw_hist_matrix *matrix)
+{
+    if (!c->ask.n_features)
+        return matrix;
+    c->part = *matrix;
+    c->part.n_features = c->ask.n_features;
+    c->part.n_tiles = 0;
+    c->part.d_column += c->ask.first_feature * matrix->column_words;
+    return &c->part;
+}
+
+int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
+                      const struct rw_bench_matrix *m, const struct rw_bench_ask *ask)
 {
     const struct rw_device *device = c->bench->device;
     const int newton = ask->sums == RW_HIST_NEWTON;
     const int weighted = ask->sums == RW_HIST_MART || newton;
+    const uint32_t n_docs = ask->n_docs ? ask->n_docs : docs->n_docs;
     c->ask = *ask;
-    c->node = (struct rw_hist_node){0, ask->gathered ? docs->n_gathered : docs->n_docs};
+    c->node = (struct rw_hist_node){0, ask->gathered ? docs->n_gathered : n_docs};
     c->call = (struct rw_hist_call){
-        .matrix = matrix,
+        .matrix = part_of(c, m->matrix),
         .sums = ask->sums,
         .d_list = ask->gathered ? docs->d_list : NULL,
         .node = &c->node,
@@ -134,7 +146,7 @@ static int set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
         .d_float = ask->sums == RW_HIST_FLOAT ? docs->d_float : NULL,
         .largest = LARGEST,
         .zero_skip = ask->zero_skip,
-        .d_frequent = (const uint16_t *)m->d_frequent + feature,
+        .d_frequent = (const uint16_t *)m->d_frequent + (ask->n_features ? ask->first_feature : 0),
         .d_count = m->d_count,
         .d_lambda_sum = weighted ? m->d_lambda_sum : NULL,
         .d_weight_sum = newton ? m->d_weight_sum : NULL,
@@ -146,23 +158,6 @@ static int set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
     RW_TRY(rw_device_write(c->bench->ctx, device, c->d_node, &c->node, sizeof(c->node)));
     const int status = rw_hist_check(c->bench->ctx, ask->method, &c->call);
     return status == RW_ERR_UNSUPPORTED ? 1 : status;
-}
-
-int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
-                      const struct rw_bench_matrix *m, const struct rw_bench_ask *ask)
-{
-    return set(c, docs, m, ask, m->matrix, 0);
-}
-
-int rw_bench_call_set_feature(struct rw_bench_call *c, const struct rw_bench_docs *docs,
-                              const struct rw_bench_matrix *m, const struct rw_bench_ask *ask,
-                              uint32_t feature, struct rw_hist_matrix *view)
-{
-    *view = *m->matrix;
-    view->n_features = 1;
-    view->n_tiles = 0;
-    view->d_column += feature * view->column_words;
-    return set(c, docs, m, ask, view, feature);
 }
 
 int rw_bench_call_run(void *user)

@@ -41,27 +41,27 @@ struct rw_bench_ask {
     const struct rw_hist_method *method;
     enum rw_hist_sums sums;
     int gathered, zero_skip;
-    int unroll; /* of collision-free, for its table; 0: the method's own */
+    int unroll;                         /* of collision-free, for its table; 0: the method's own */
+    uint32_t n_docs;                    /* the first so many, not gathered; 0: all */
+    uint32_t first_feature, n_features; /* of the matrix's columns; n_features 0: all, tiles too */
 };
 const char *rw_bench_sums_name(enum rw_hist_sums sums);
 
-/* A call that can be timed. Zeroed but for `bench` to begin with; may be set again. */
+/* A call that can be timed. Zeroed but for `bench` to begin with; may be set again; stays where it
+ * is while it is set. */
 struct rw_bench_call {
     struct rw_bench *bench;
     struct rw_bench_ask ask;
     struct rw_hist_call call;
     struct rw_hist_node node;
-    void *d_node, *d_scratch; /* owned */
+    struct rw_hist_matrix part; /* of the matrix, if it is not all */
+    void *d_node, *d_scratch;   /* owned */
     size_t scratch_room;
 };
-/* 0 if it can be run now; 1 if the method does not declare such a call. All that is given is
- * borrowed until it is set again or released. _feature: over one feature alone; `view` is written.
- */
+/* 0 if it can be run now; 1 if the method does not declare such a call. `docs` and `m` are borrowed
+ * until it is set again or released. */
 int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
                       const struct rw_bench_matrix *m, const struct rw_bench_ask *ask);
-int rw_bench_call_set_feature(struct rw_bench_call *c, const struct rw_bench_docs *docs,
-                              const struct rw_bench_matrix *m, const struct rw_bench_ask *ask,
-                              uint32_t feature, struct rw_hist_matrix *view);
 /* Enqueues it; `user` is a struct rw_bench_call. */
 int rw_bench_call_run(void *user);
 int rw_bench_call_time(struct rw_bench_call *c, struct rw_bench_times *times);

@@ -128,4 +128,5 @@ const struct rw_bench_suite rw_bench_contention = {
     .name = "contention",
     .about = "256 distinct values down to 1: which methods collapse, and which do not care",
     .run = run,
+    .unused = RW_BENCH_NO_BINS,
 };

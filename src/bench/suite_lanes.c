@@ -111,12 +111,23 @@ static int send_bars(struct lanes *s)
                                                .aim = NAN});
 }
 
+static int has_bins(struct rw_ctx *ctx, uint32_t n_bins)
+{
+    for (int w = 0; w < LENGTH(widths); w++) {
+        if (n_bins == 0 || widths[w].n_bins == n_bins)
+            return RW_OK;
+    }
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "suite 'lanes' has no %u bins; expected 16, 64, 128, 256, 512 or 1024", n_bins);
+}
+
 static int run(struct rw_bench *bench)
 {
     const struct rw_bench_options *o = bench->options;
     struct lanes s = {.bench = bench, .lowest = NAN};
     int status;
     s.method = rw_hist_method_find(o->method ? o->method : "lanes");
+    RW_TRY(has_bins(bench->ctx, o->n_bins));
     for (int i = 0; i < LENGTH(widths) * N_CALLS; i++)
         s.rate[i / N_CALLS][i % N_CALLS] = NAN;
     RW_TRY_OUT(rw_bench_docs_init(
