@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "hist_run.h"
+#include "hist_values_check.h"
 
 enum { QUICK = 25 };   /* --quick: one call of so many */
 enum { SKIPPED = 77 }; /* exit status without a GPU, as Meson reads it */
@@ -391,7 +392,8 @@ static const struct stage stages[] = {
     {"features", stage_features, 0},   {"nodes", stage_nodes, 0},
     {"bits", stage_bits, 0},           {"overflow", stage_overflow, 0},
     {"synth", stage_synth, 0},         {"capture", stage_capture, 0},
-    {"large", stage_large, 0},         {"big", stage_big, 1}};
+    {"large", stage_large, 0},         {"big", stage_big, 1},
+    {"values", stage_values, 0},       {"values-big", stage_values_big, 1}};
 
 struct options {
     uint64_t seed, every;
