@@ -48,6 +48,7 @@ enum { RW_BENCH_RUNS = 15, RW_BENCH_QUICK_RUNS = 3 };
 
 extern const struct rw_bench_suite rw_bench_lanes;
 extern const struct rw_bench_suite rw_bench_contention;
+extern const struct rw_bench_suite rw_bench_general;
 
 /* 1 if the options leave this method in. */
 int rw_bench_wants(const struct rw_bench *bench, const char *method);

@@ -1,0 +1,360 @@
+#include "bench/general_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "gpu/values_serial.h"
+
+enum { CHUNK_BYTES = 16 << 20, SORTED_CHUNK = 1 << 16, LONG_MS = 20, SHORT_RUNS = 51 };
+/* Values that the host is timed over at most, on one core and on all: beyond, time is in
+ * proportion. */
+static const uint64_t most_timed[2] = {1 << 21, 1 << 24};
+/* Values are in [0, RANGE) before they become their type. */
+#define RANGE    0x1p31
+#define SHORT_MS 0.5
+
+const char *const rw_general_methods[RW_GENERAL_METHODS + 1] = {"serial", "cpu", "privatized",
+                                                                "sort-search", NULL};
+
+struct rw_general {
+    struct rw_bench *bench;
+    size_t most_bytes;
+    uint32_t most_bins;
+    void *value;     /* [most_bytes] pinned; owned */
+    void *edge;      /* [most_bins + 1] of 8 bytes, pinned; owned */
+    uint64_t *count; /* [most_bins] pinned; owned */
+    void *d_value, *d_edge, *d_count;
+    void *d_scratch[RW_TRANSFER_MOST_STREAMS];
+    size_t scratch_room[RW_TRANSFER_MOST_STREAMS];
+    struct rw_transfer_pipe *pipe; /* of n_streams */
+    uint32_t n_streams;
+    /* What `value` holds. */
+    int made;
+    enum rw_values_type type;
+    enum rw_general_distribution distribution;
+    uint64_t n_made;
+    /* Of the point at hand. */
+    const struct rw_values_method *method;
+    struct rw_values_call call;
+    size_t value_bytes, edge_bytes;
+};
+
+const char *rw_general_distribution_name(enum rw_general_distribution distribution)
+{
+    static const char *const names[] = {"uniform", "narrow normal", "sorted chunks"};
+    return names[distribution];
+}
+
+/* ---- inputs ---- */
+
+/* A number in [0, 1): the sum of 8 of 16 bits is close to normal, of variance 8 / 12. */
+static double fraction(const struct rw_general *g, enum rw_general_distribution distribution,
+                       uint64_t i)
+{
+    const struct rw_philox r = rw_random4(g->bench->options->seed, i, 0, RW_STREAM_SYNTH + 110);
+    if (distribution == RW_GENERAL_UNIFORM)
+        return r.word[0] * 0x1p-32;
+    if (distribution == RW_GENERAL_SORTED)
+        return ((double)(i % SORTED_CHUNK) + r.word[0] * 0x1p-32) / SORTED_CHUNK;
+    double sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += (r.word[k] >> 16) * 0x1p-16 + (r.word[k] & 65535) * 0x1p-16;
+    return 0.5 + (sum - 4) * 0x1p-6;
+}
+
+static void make_values(struct rw_general *g, const struct rw_general_point *point)
+{
+    if (g->made && g->type == point->type && g->distribution == point->distribution &&
+        g->n_made >= point->n)
+        return;
+    g->made = 1;
+    g->type = point->type;
+    g->distribution = point->distribution;
+    g->n_made = point->n;
+#pragma omp parallel for num_threads(g->bench->ctx->n_threads) schedule(static)
+    for (uint64_t i = 0; i < g->n_made; i++) {
+        const double x = fraction(g, point->distribution, i);
+        if (point->type == RW_VALUES_F64)
+            ((double *)g->value)[i] = x * RANGE;
+        else if (point->type == RW_VALUES_U8)
+            ((uint8_t *)g->value)[i] = (uint8_t)(x * 256);
+        else
+            ((int32_t *)g->value)[i] = (int32_t)(x * RANGE);
+    }
+}
+
+static void make_edges(struct rw_general *g, const struct rw_general_point *point)
+{
+    const double range = point->type == RW_VALUES_U8 ? 256 : RANGE;
+    for (uint32_t i = 0; i <= point->n_bins; i++) {
+        const double edge = range * i / point->n_bins;
+        if (point->type == RW_VALUES_F64)
+            ((double *)g->edge)[i] = edge;
+        else
+            ((int32_t *)g->edge)[i] = (int32_t)(edge < RANGE ? edge : RANGE - 1);
+    }
+}
+
+/* ---- what is timed ---- */
+
+static int run_kernel(void *user)
+{
+    struct rw_general *g = user;
+    return rw_values_run(g->bench->ctx, g->method, &g->call, g->bench->device->stream);
+}
+
+static int send_values(struct rw_general *g)
+{
+    return rw_transfer_write_pinned(g->bench->ctx, g->bench->device, g->d_value, g->value,
+                                    g->value_bytes);
+}
+
+static int send_edges(struct rw_general *g)
+{
+    return rw_transfer_write_pinned(g->bench->ctx, g->bench->device, g->d_edge, g->edge,
+                                    g->edge_bytes);
+}
+
+static int fetch_counts(struct rw_general *g)
+{
+    return rw_transfer_read_pinned(g->bench->ctx, g->bench->device, g->count, g->d_count,
+                                   g->call.n_bins * sizeof(*g->count));
+}
+
+static int run_transfer(void *user)
+{
+    struct rw_general *g = user;
+    RW_TRY(send_edges(g));
+    RW_TRY(send_values(g));
+    return fetch_counts(g);
+}
+
+static int run_whole(void *user)
+{
+    struct rw_general *g = user;
+    RW_TRY(send_edges(g));
+    RW_TRY(send_values(g));
+    RW_TRY(run_kernel(g));
+    return fetch_counts(g);
+}
+
+static int use_chunk(void *user, const struct rw_transfer_chunk *chunk)
+{
+    struct rw_general *g = user;
+    struct rw_values_call call = g->call;
+    call.d_value = chunk->d_data;
+    call.n = chunk->bytes / rw_values_bytes(call.type);
+    call.d_scratch = g->d_scratch[chunk->place];
+    call.add = 1;
+    return rw_values_run(g->bench->ctx, g->method, &call, chunk->stream);
+}
+
+static int run_piped(void *user)
+{
+    struct rw_general *g = user;
+    struct rw_values_call none = g->call;
+    none.n = 0; /* clears the result */
+    RW_TRY(send_edges(g));
+    RW_TRY(rw_values_run(g->bench->ctx, g->method, &none, g->bench->device->stream));
+    RW_TRY(rw_transfer_pipe_begin(g->pipe));
+    RW_TRY(rw_transfer_pipe_push(g->pipe, g->value, g->value_bytes, 1, use_chunk, g));
+    RW_TRY(rw_transfer_pipe_end(g->pipe));
+    return fetch_counts(g);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* By the host's clock, from the call to the result; long runs are repeated less, short ones more.
+ */
+static int time_host(struct rw_general *g, int (*run)(void *user), void *user, int on_device,
+                     struct rw_bench_times *out)
+{
+    enum { MOST = 100 };
+    double ms[MOST];
+    int n = g->bench->n_runs < MOST ? g->bench->n_runs : MOST, done = 0;
+    for (int i = on_device ? -1 : 0; i < n; i++) { /* -1: the warm-up */
+        const double start = rw_clock_ms();
+        RW_TRY(run(user));
+        if (on_device)
+            RW_TRY(rw_transfer_wait(g->bench->ctx, g->bench->device));
+        const double took = rw_clock_ms() - start;
+        if (i >= 0)
+            ms[done++] = took;
+        if (i == 0 && took < SHORT_MS && !g->bench->options->n_runs)
+            n = SHORT_RUNS;
+        if (took > LONG_MS && n > 3)
+            n = 3;
+        if (took > 10 * LONG_MS)
+            n = 1;
+    }
+    qsort(ms, (size_t)done, sizeof(ms[0]), by_size);
+    *out = (struct rw_bench_times){ms[done / 2], ms[0], ms[done - 1]};
+    return RW_OK;
+}
+
+struct on_cpu {
+    struct rw_general *g;
+    struct rw_values_job job;
+    int all_cores;
+};
+
+static int run_cpu(void *user)
+{
+    struct on_cpu *c = user;
+    if (c->all_cores)
+        return rw_values_cpu_run(c->g->bench->ctx, &c->job, c->g->bench->ctx->n_threads);
+    rw_values_serial_run(&c->job);
+    return RW_OK;
+}
+
+static int time_cpu(struct rw_general *g, const struct rw_general_point *point,
+                    struct rw_general_times *out)
+{
+    const int all_cores = point->method == RW_GENERAL_CPU;
+    struct on_cpu c = {.g = g, .all_cores = all_cores};
+    c.job = (struct rw_values_job){.type = point->type,
+                                   .value = g->value,
+                                   .n = point->n < most_timed[all_cores] ? point->n
+                                                                         : most_timed[all_cores],
+                                   .edge = g->edge,
+                                   .n_bins = point->n_bins,
+                                   .last_closed = 1,
+                                   .count = g->count};
+    out->n_timed = c.job.n;
+    RW_TRY(time_host(g, run_cpu, &c, 0, &out->total));
+    const double scale = (double)point->n / (double)c.job.n;
+    out->total.median_ms *= scale;
+    out->total.least_ms *= scale;
+    out->total.most_ms *= scale;
+    return RW_OK;
+}
+
+/* ---- a point ---- */
+
+static int need_scratch(struct rw_general *g, uint32_t place, size_t bytes)
+{
+    if (bytes <= g->scratch_room[place] && g->d_scratch[place])
+        return RW_OK;
+    rw_device_free(g->d_scratch[place]);
+    g->d_scratch[place] = NULL;
+    g->scratch_room[place] = 0;
+    RW_TRY(rw_device_alloc(g->bench->ctx, &g->d_scratch[place], bytes));
+    g->scratch_room[place] = bytes;
+    return RW_OK;
+}
+
+static int need_pipe(struct rw_general *g, uint32_t n_streams)
+{
+    struct rw_values_call call = g->call;
+    call.n = CHUNK_BYTES / rw_values_bytes(call.type);
+    for (uint32_t i = 0; i < n_streams; i++)
+        RW_TRY(need_scratch(g, i, g->method->scratch_bytes(&call)));
+    if (g->pipe && g->n_streams == n_streams)
+        return RW_OK;
+    rw_transfer_pipe_free(g->pipe);
+    g->pipe = NULL;
+    g->n_streams = n_streams;
+    return rw_transfer_pipe_new(g->bench->ctx, g->bench->device, CHUNK_BYTES, n_streams, &g->pipe);
+}
+
+static int set_point(struct rw_general *g, const struct rw_general_point *point)
+{
+    const struct rw_device *const device = g->bench->device;
+    if (point->n * rw_values_bytes(point->type) > g->most_bytes || point->n_bins > g->most_bins)
+        return rw_fail(g->bench->ctx, RW_ERR_ARGUMENT, "a point beyond the suite's room");
+    make_values(g, point);
+    make_edges(g, point);
+    g->value_bytes = point->n * rw_values_bytes(point->type);
+    g->edge_bytes = (point->n_bins + (size_t)1) * rw_values_edge_bytes(point->type);
+    g->method = rw_values_method_find(rw_general_methods[point->method]); /* NULL on the host */
+    g->call = (struct rw_values_call){.type = point->type,
+                                      .partition = point->partition,
+                                      .d_value = g->d_value,
+                                      .n = point->n,
+                                      .d_edge = g->d_edge,
+                                      .n_bins = point->n_bins,
+                                      .last_closed = 1,
+                                      .d_count = g->d_count,
+                                      .n_multiprocessors = device->n_multiprocessors,
+                                      .shared_bytes = device->shared_bytes};
+    return RW_OK;
+}
+
+int rw_general_transfer(struct rw_general *g, const struct rw_general_point *point, double *ms)
+{
+    struct rw_bench_times times;
+    RW_TRY(set_point(g, point));
+    RW_TRY(rw_bench_time(g->bench, run_transfer, g, &times));
+    *ms = times.median_ms;
+    return RW_OK;
+}
+
+int rw_general_time(struct rw_general *g, const struct rw_general_point *point,
+                    struct rw_general_times *out)
+{
+    *out = (struct rw_general_times){.kernel_ms = NAN, .n_timed = point->n};
+    RW_TRY(set_point(g, point));
+    if (!g->method)
+        return time_cpu(g, point, out);
+    struct rw_bench_times kernel;
+    RW_TRY(need_scratch(g, 0, g->method->scratch_bytes(&g->call)));
+    g->call.d_scratch = g->d_scratch[0];
+    RW_TRY(send_edges(g));
+    RW_TRY(send_values(g));
+    RW_TRY(rw_bench_time(g->bench, run_kernel, g, &kernel));
+    out->kernel_ms = kernel.median_ms;
+    if (point->n_streams == 0)
+        return time_host(g, run_whole, g, 1, &out->total);
+    RW_TRY(need_pipe(g, point->n_streams));
+    g->call.d_scratch = g->d_scratch[0]; /* it may have grown */
+    return time_host(g, run_piped, g, 1, &out->total);
+}
+
+int rw_general_new(struct rw_bench *bench, size_t most_bytes, uint32_t most_bins,
+                   struct rw_general **out)
+{
+    int status = RW_OK;
+    struct rw_general *g = NULL;
+    struct rw_ctx *const ctx = bench->ctx;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, g, 1));
+    g->bench = bench;
+    g->most_bytes = most_bytes;
+    g->most_bins = most_bins;
+    RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &g->value, most_bytes));
+    RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, &g->edge, (most_bins + (size_t)1) * 8));
+    RW_TRY_OUT(rw_transfer_pinned_alloc(ctx, (void **)&g->count, most_bins * sizeof(*g->count)));
+    RW_TRY_OUT(rw_device_alloc(ctx, &g->d_value, most_bytes));
+    RW_TRY_OUT(rw_device_alloc(ctx, &g->d_edge, (most_bins + (size_t)1) * 8));
+    RW_TRY_OUT(rw_device_alloc(ctx, &g->d_count, most_bins * sizeof(*g->count)));
+    *out = g;
+    return RW_OK;
+out:
+    rw_general_free(g);
+    return status;
+}
+
+void rw_general_free(struct rw_general *g)
+{
+    if (!g)
+        return;
+    rw_transfer_pipe_free(g->pipe);
+    rw_transfer_pinned_free(g->value);
+    rw_transfer_pinned_free(g->edge);
+    rw_transfer_pinned_free(g->count);
+    rw_device_free(g->d_value);
+    rw_device_free(g->d_edge);
+    rw_device_free(g->d_count);
+    for (int i = 0; i < RW_TRANSFER_MOST_STREAMS; i++)
+        rw_device_free(g->d_scratch[i]);
+    rw_mem_free(g);
+}

@@ -1,0 +1,352 @@
+/* The fifth document's figures (Milic et al., "Parallelizing general histogram application for CUDA
+ * architectures") on this machine: input size (3), bins (4), types (5, 6), distributions (8, 9),
+ * overlap (10), the optimal map (11); and the partitions of "Parallel computation patterns
+ * (histogram)". Times on the device hold the transfers there and back, as the document's do. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "bench/general_case.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+enum { MAP_SIZES = 9, MAP_BINS = 10, MAP_METHODS = 3, FRESH = 24, MOST_LOG2 = 28 };
+
+static const uint32_t map_bins[MAP_BINS] = {16,    64,    256,   1024,   4096,
+                                            16384, 32768, 65536, 262144, 1048576};
+/* The map's "cpu" is the better of one core and all. */
+static const int map_method[MAP_METHODS] = {RW_GENERAL_CPU, RW_GENERAL_PRIVATIZED, RW_GENERAL_SORT};
+static const char map_letter[MAP_METHODS] = {'c', 'p', 's'};
+
+struct general {
+    struct rw_bench *bench;
+    struct rw_general *room;
+    uint32_t log2_n, most_log2; /* of the figures with one size; of Figure 3's last */
+    double overlap;             /* at the point nearest to balance */
+    double balance;             /* its |log(kernel / transfer)| */
+    double map_ms[MAP_SIZES][MAP_BINS][MAP_METHODS];
+    uint32_t map_log2[MAP_SIZES];
+};
+
+/* ---- rows ---- */
+
+static void add_point(struct rw_bench_line *line, const struct rw_general_point *p)
+{
+    rw_bench_add_text(line, "type", rw_values_type_name(p->type));
+    rw_bench_add_text(line, "distribution", rw_general_distribution_name(p->distribution));
+    rw_bench_add_integer(line, "values", (double)p->n);
+    rw_bench_add_integer(line, "bins", p->n_bins);
+    rw_bench_add_text(line, "method", rw_general_methods[p->method]);
+}
+
+static double bytes_of(const struct rw_general_point *p)
+{
+    return (double)p->n * (double)rw_values_bytes(p->type) + (double)p->n_bins * 8;
+}
+
+/* All methods of one point; speedups are over serial. */
+static int time_methods(struct general *s, const char *table, struct rw_general_point p)
+{
+    double serial_ms = NAN;
+    for (int m = 0; m < RW_GENERAL_METHODS; m++) {
+        struct rw_general_times times;
+        struct rw_bench_line line = {.n = 0};
+        p.method = m;
+        if (!rw_bench_wants(s->bench, rw_general_methods[m]))
+            continue;
+        RW_TRY(rw_general_time(s->room, &p, &times));
+        if (m == RW_GENERAL_SERIAL)
+            serial_ms = times.total.median_ms;
+        add_point(&line, &p);
+        rw_bench_add_times(s->bench, &line, &times.total, bytes_of(&p));
+        rw_bench_add_real(&line, "kernel_ms", times.kernel_ms, 4);
+        rw_bench_add_real(&line, "speedup", serial_ms / times.total.median_ms, 2);
+        rw_bench_add_real(&line, "kernel_speedup", serial_ms / times.kernel_ms, 2);
+        rw_bench_add_integer(&line, "values_timed", (double)times.n_timed);
+        RW_TRY(rw_bench_send(s->bench, table, &line));
+    }
+    return RW_OK;
+}
+
+/* ---- Figures 3 to 9 ---- */
+
+static int time_sizes(struct general *s)
+{
+    for (uint32_t log2_n = 10; log2_n <= s->most_log2; log2_n += 2)
+        RW_TRY(time_methods(s, "size",
+                            (struct rw_general_point){
+                                .type = RW_VALUES_I32, .n = (uint64_t)1 << log2_n, .n_bins = 256}));
+    return RW_OK;
+}
+
+static int time_types(struct general *s)
+{
+    static const enum rw_values_type types[] = {RW_VALUES_U8, RW_VALUES_I32, RW_VALUES_F64};
+    static const uint32_t bins[] = {16,   64,   200,   255,   512,   1024,   2048,
+                                    5120, 8192, 16384, 32768, 65536, 262144, 1048576};
+    for (int t = 0; t < LENGTH(types); t++)
+        for (int b = 0; b < LENGTH(bins); b++)
+            if (types[t] != RW_VALUES_U8 || bins[b] < 256)
+                RW_TRY(time_methods(s, "bins",
+                                    (struct rw_general_point){.type = types[t],
+                                                              .n = (uint64_t)1 << s->log2_n,
+                                                              .n_bins = bins[b]}));
+    return RW_OK;
+}
+
+static int time_distributions(struct general *s)
+{
+    static const uint32_t bins[] = {64, 256, 1024, 5120, 16384, 32768};
+    for (int d = 0; d < RW_GENERAL_DISTRIBUTIONS; d++)
+        for (int b = 0; b < LENGTH(bins); b++)
+            RW_TRY(time_methods(
+                s, "distribution",
+                (struct rw_general_point){.type = RW_VALUES_I32,
+                                          .distribution = (enum rw_general_distribution)d,
+                                          .n = (uint64_t)1 << s->log2_n,
+                                          .n_bins = bins[b]}));
+    return RW_OK;
+}
+
+static int time_partitions(struct general *s)
+{
+    static const enum rw_values_type types[] = {RW_VALUES_U8, RW_VALUES_I32, RW_VALUES_F64};
+    if (!rw_bench_wants(s->bench, "privatized"))
+        return RW_OK;
+    for (int i = 0; i < LENGTH(types) * RW_GENERAL_DISTRIBUTIONS * 2; i++) {
+        struct rw_general_times times;
+        struct rw_bench_line line = {.n = 0};
+        const struct rw_general_point p = {
+            .type = types[i / 2 % LENGTH(types)],
+            .distribution = (enum rw_general_distribution)(i / 2 / LENGTH(types)),
+            .n = (uint64_t)1 << s->log2_n,
+            .n_bins = 255,
+            .method = RW_GENERAL_PRIVATIZED,
+            .partition = i % 2 ? RW_VALUES_SECTIONED : RW_VALUES_INTERLEAVED};
+        RW_TRY(rw_general_time(s->room, &p, &times));
+        add_point(&line, &p);
+        rw_bench_add_text(&line, "partition", i % 2 ? "sectioned" : "interleaved");
+        rw_bench_add_real(&line, "kernel_ms", times.kernel_ms, 4);
+        rw_bench_add_real(&line, "g_values_s", (double)p.n / times.kernel_ms * 1e-6, 1);
+        RW_TRY(rw_bench_send(s->bench, "partition", &line));
+    }
+    return RW_OK;
+}
+
+/* ---- Figure 10 ---- */
+
+/* One method with and without overlap. balance: kernel time over transfer time. */
+static int time_overlap(struct general *s, struct rw_general_point p, double *balance)
+{
+    struct rw_general_times plain, piped;
+    struct rw_bench_line line = {.n = 0};
+    double transfer_ms;
+    RW_TRY(rw_general_transfer(s->room, &p, &transfer_ms));
+    p.n_streams = 0;
+    RW_TRY(rw_general_time(s->room, &p, &plain));
+    p.n_streams = 3;
+    RW_TRY(rw_general_time(s->room, &p, &piped));
+    *balance = plain.kernel_ms / transfer_ms;
+    const double gain = plain.total.median_ms / piped.total.median_ms;
+    const double off = fabs(log(*balance));
+    if (!(off >= s->balance)) {
+        s->balance = off;
+        s->overlap = gain;
+    }
+    add_point(&line, &p);
+    rw_bench_add_times(s->bench, &line, &piped.total, bytes_of(&p));
+    rw_bench_add_real(&line, "not_overlapped_ms", plain.total.median_ms, 4);
+    rw_bench_add_real(&line, "kernel_ms", plain.kernel_ms, 4);
+    rw_bench_add_real(&line, "transfer_ms", transfer_ms, 4);
+    rw_bench_add_real(&line, "kernel_by_transfer", *balance, 3);
+    rw_bench_add_real(&line, "overlap_gain", gain, 3);
+    return rw_bench_send(s->bench, "overlap", &line);
+}
+
+/* The document's numbers of bins; then those at which the kernel takes as long as the transfer. */
+static int time_overlaps(struct general *s)
+{
+    static const uint32_t bins[] = {64, 256, 1024, 5120, 16384, 65536, 262144, 1048576};
+    static const int methods[] = {RW_GENERAL_PRIVATIZED, RW_GENERAL_SORT};
+    for (int m = 0; m < LENGTH(methods); m++) {
+        struct rw_general_point p = {
+            .type = RW_VALUES_I32, .n = (uint64_t)1 << s->log2_n, .method = methods[m]};
+        uint32_t below = 0, above = 0;
+        double balance = 0;
+        if (!rw_bench_wants(s->bench, rw_general_methods[methods[m]]))
+            continue;
+        for (int b = 0; b < LENGTH(bins); b++) {
+            p.n_bins = bins[b];
+            RW_TRY(time_overlap(s, p, &balance));
+            if (balance < 1)
+                below = bins[b];
+            else if (!above)
+                above = bins[b];
+        }
+        for (int i = 0; i < 4 && below > 0 && above > below + 1; i++) {
+            p.n_bins = below + (above - below) / 2;
+            RW_TRY(time_overlap(s, p, &balance));
+            *(balance < 1 ? &below : &above) = p.n_bins;
+        }
+    }
+    return RW_OK;
+}
+
+/* ---- Figure 11 ---- */
+
+static int time_cell(struct general *s, uint64_t n, uint32_t n_bins, double ms[MAP_METHODS])
+{
+    struct rw_general_point p = {.type = RW_VALUES_I32, .n = n, .n_bins = n_bins};
+    struct rw_general_times times;
+    for (int m = 0; m < MAP_METHODS; m++) {
+        p.method = map_method[m];
+        RW_TRY(rw_general_time(s->room, &p, &times));
+        ms[m] = times.total.median_ms;
+    }
+    if (n <= (uint64_t)1 << 18) { /* beyond, one core is not the better one */
+        p.method = RW_GENERAL_SERIAL;
+        RW_TRY(rw_general_time(s->room, &p, &times));
+        ms[0] = times.total.median_ms < ms[0] ? times.total.median_ms : ms[0];
+    }
+    return RW_OK;
+}
+
+static int best_of(const double ms[MAP_METHODS])
+{
+    int best = 0;
+    for (int m = 1; m < MAP_METHODS; m++)
+        if (ms[m] < ms[best])
+            best = m;
+    return best;
+}
+
+static void add_map(struct rw_bench_line *line, uint64_t n, uint32_t n_bins,
+                    const double ms[MAP_METHODS])
+{
+    rw_bench_add_integer(line, "values", (double)n);
+    rw_bench_add_integer(line, "bins", n_bins);
+    for (int m = 0; m < MAP_METHODS; m++)
+        rw_bench_add_real(line, rw_general_methods[map_method[m]], ms[m], 4);
+    rw_bench_add_text(line, "best", rw_general_methods[map_method[best_of(ms)]]);
+}
+
+static int time_map(struct general *s)
+{
+    for (int i = 0; i < MAP_SIZES; i++) {
+        struct rw_bench_line text = {.n = 0};
+        char letters[MAP_BINS + 1] = "";
+        s->map_log2[i] = 10 + (uint32_t)i * (s->log2_n - 10) / (MAP_SIZES - 1);
+        const uint64_t n = (uint64_t)1 << s->map_log2[i];
+        for (int b = 0; b < MAP_BINS; b++) {
+            struct rw_bench_line line = {.n = 0};
+            double *const ms = s->map_ms[i][b];
+            RW_TRY(time_cell(s, n, map_bins[b], ms));
+            letters[b] = map_letter[best_of(ms)];
+            add_map(&line, n, map_bins[b], ms);
+            RW_TRY(rw_bench_send(s->bench, "map", &line));
+        }
+        letters[MAP_BINS] = 0;
+        rw_bench_add_integer(&text, "values", (double)n);
+        rw_bench_add_text(&text,
+                          "bins 16 64 256 1K 4K 16K 32K 64K 256K 1M (c cpu, p privatized, "
+                          "s sort-search)",
+                          letters);
+        RW_TRY(rw_bench_send(s->bench, "map_text", &text));
+    }
+    return RW_OK;
+}
+
+/* The map's time of a method between its points: linear in the logarithms. */
+static double map_time(const struct general *s, double log2_n, double log2_bins, int method)
+{
+    int i = 0, b = 0;
+    while (i < MAP_SIZES - 2 && s->map_log2[i + 1] <= log2_n)
+        i++;
+    while (b < MAP_BINS - 2 && log2((double)map_bins[b + 1]) <= log2_bins)
+        b++;
+    const double n0 = s->map_log2[i], n1 = s->map_log2[i + 1];
+    const double b0 = log2((double)map_bins[b]), b1 = log2((double)map_bins[b + 1]);
+    const double x = n1 > n0 ? (log2_n - n0) / (n1 - n0) : 0, y = (log2_bins - b0) / (b1 - b0);
+    double sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += (k & 1 ? x : 1 - x) * (k & 2 ? y : 1 - y) *
+               log(s->map_ms[i + (k & 1)][b + (k >> 1)][method]);
+    return exp(sum);
+}
+
+/* Points that the map does not have: is its choice as good as the best? */
+static int check_map(struct general *s, double *worst)
+{
+    *worst = 0;
+    for (uint32_t k = 0; k < FRESH; k++) {
+        const struct rw_philox r = rw_random4(s->bench->options->seed, k, 1, RW_STREAM_SYNTH + 110);
+        const double log2_n = 10 + r.word[0] * 0x1p-32 * (s->log2_n - 10);
+        const double log2_bins = 4 + r.word[1] * 0x1p-32 * 16;
+        const uint64_t n = (uint64_t)exp2(log2_n);
+        const uint32_t n_bins = (uint32_t)exp2(log2_bins);
+        double guess[MAP_METHODS], ms[MAP_METHODS];
+        struct rw_bench_line line = {.n = 0};
+        for (int m = 0; m < MAP_METHODS; m++)
+            guess[m] = map_time(s, log2((double)n), log2((double)n_bins), m);
+        const int chosen = best_of(guess);
+        RW_TRY(time_cell(s, n, n_bins, ms));
+        const double ratio = ms[chosen] / ms[best_of(ms)];
+        *worst = ratio > *worst ? ratio : *worst;
+        add_map(&line, n, n_bins, ms);
+        rw_bench_add_text(&line, "chosen", rw_general_methods[map_method[chosen]]);
+        rw_bench_add_real(&line, "chosen_by_best", ratio, 3);
+        RW_TRY(rw_bench_send(s->bench, "map_fresh", &line));
+    }
+    return RW_OK;
+}
+
+static int send_bars(struct general *s, double worst)
+{
+    const struct rw_bench_bar overlap = {.what =
+                                             "gain by overlap where kernel and transfer balance",
+                                         .figure = s->overlap,
+                                         .must = 1.6,
+                                         .aim = NAN};
+    const struct rw_bench_bar map = {.what =
+                                         "the map's choice on fresh points over the best, worst",
+                                     .figure = worst,
+                                     .must = 1.1,
+                                     .aim = NAN,
+                                     .at_most = 1};
+    RW_TRY(rw_bench_bar(s->bench, &overlap));
+    return rw_bench_bar(s->bench, &map);
+}
+
+static int run(struct rw_bench *bench)
+{
+    int status = RW_OK;
+    double worst = NAN;
+    struct general s = {.bench = bench, .overlap = NAN, .balance = NAN};
+    const int quick = bench->options->quick;
+    s.log2_n = quick ? 18 : 26;
+    s.most_log2 = quick ? 18 : MOST_LOG2;
+    const size_t f64_bytes = sizeof(double) << s.log2_n, i32_bytes = sizeof(int32_t) << s.most_log2;
+    RW_TRY_OUT(
+        rw_general_new(bench, f64_bytes > i32_bytes ? f64_bytes : i32_bytes, 1 << 20, &s.room));
+    RW_TRY_OUT(time_sizes(&s));
+    RW_TRY_OUT(time_types(&s));
+    RW_TRY_OUT(time_distributions(&s));
+    RW_TRY_OUT(time_partitions(&s));
+    RW_TRY_OUT(time_overlaps(&s));
+    if (!bench->options->method) { /* a map of one method says nothing */
+        RW_TRY_OUT(time_map(&s));
+        RW_TRY_OUT(check_map(&s, &worst));
+    }
+    RW_TRY_OUT(send_bars(&s, worst));
+out:
+    rw_general_free(s.room);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_general = {
+    .name = "general",
+    .about = "raw values: size, bins, types, distributions, overlap, the optimal map",
+    .run = run,
+    .methods = rw_general_methods,
+    .n_runs = 7,
+};
