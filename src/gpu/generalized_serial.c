@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gpu/multi_sums.h"
+
 static void clear(enum rw_gen_op op, void *out, uint64_t cell)
 {
     if (op == RW_GEN_MIN)
@@ -85,4 +87,15 @@ uint64_t rw_gen_serial_touched(const uint32_t *index, uint32_t n_bins,
             touched += mark[b];
     }
     return touched;
+}
+
+void rw_sums_by_key_serial(const struct rw_sums_call *call)
+{
+    memset(call->d_sum, 0, call->n_keys * sizeof *call->d_sum);
+    for (uint64_t p = 0; p < call->n; p++) {
+        const uint64_t doc = call->d_list ? call->d_list[p] : p;
+        if (call->d_key[p] < call->n_keys)
+            rw_sum_add(&call->d_sum[call->d_key[p]], call->d_lambda[doc],
+                       call->d_weight ? call->d_weight[doc] : 0);
+    }
 }

@@ -115,6 +115,7 @@ extern const struct rw_hist_method rw_hist_collision;
 extern const struct rw_hist_method rw_hist_collision_free;
 extern const struct rw_hist_method rw_hist_collision_reduced;
 extern const struct rw_hist_method rw_hist_packed_private;
+extern const struct rw_hist_method rw_hist_multi;
 extern const struct rw_hist_method rw_hist_privatized;
 extern const struct rw_hist_method rw_hist_sort_search;
 

@@ -9,6 +9,7 @@ static const struct rw_hist_method *const methods[] = {
     &rw_hist_lanes,          &rw_hist_global_atomic,     &rw_hist_collision,
     &rw_hist_collision_free, &rw_hist_collision_reduced, &rw_hist_packed_private,
     &rw_hist_privatized,     &rw_hist_sort_search,
+    &rw_hist_multi,
 };
 
 const struct rw_hist_method *rw_hist_method_at(int i)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "hist_multi_check.h"
 #include "hist_run.h"
 #include "hist_values_check.h"
 
@@ -393,7 +394,8 @@ static const struct stage stages[] = {
     {"bits", stage_bits, 0},           {"overflow", stage_overflow, 0},
     {"synth", stage_synth, 0},         {"capture", stage_capture, 0},
     {"large", stage_large, 0},         {"big", stage_big, 1},
-    {"values", stage_values, 0},       {"values-big", stage_values_big, 1}};
+    {"values", stage_values, 0},       {"values-big", stage_values_big, 1},
+    {"multi", stage_multi, 0}};
 
 struct options {
     uint64_t seed, every;
