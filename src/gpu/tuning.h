@@ -107,4 +107,19 @@
 #define RW_TUNE_SORT_SEARCH_DOCS    67108864
 #define RW_TUNE_SORT_SEARCH_SEGMENT 256
 
+/* ---- lambdas and ranks ---- First guesses, to be measured (check_lambda --bench). */
+/* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each. */
+#define RW_TUNE_RANK_THREADS 256
+/* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
+#define RW_TUNE_LAMBDA_WARPS 4
+/* Lower documents that a thread takes past each upper one, whose sums are added over the warp once
+ * for all of them. */
+#define RW_TUNE_LAMBDA_SLOTS 4
+/* Blocks a multiprocessor that registers must leave room for. */
+#define RW_TUNE_LAMBDA_BLOCKS 5
+/* A query with more visits (documents x upper documents) is spread over blocks: about 0.1 ms of one. */
+#define RW_TUNE_LAMBDA_MOST_VISITS 262144
+/* Most blocks that such queries are cut into, together. */
+#define RW_TUNE_LAMBDA_SPREAD_JOBS 65536
+
 #endif
