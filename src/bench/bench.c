@@ -7,6 +7,7 @@
 #include "gpu/hist.h"
 
 static const struct rw_bench_suite *const suites[] = {
+    &rw_bench_weighted,
     &rw_bench_lanes,
     &rw_bench_contention,
     &rw_bench_general,

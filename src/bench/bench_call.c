@@ -97,21 +97,24 @@ const char *rw_bench_sums_name(enum rw_hist_sums sums)
     return name[sums];
 }
 
-static int make_room(struct rw_bench_call *c)
+int rw_bench_call_room(struct rw_bench_call *c, size_t bytes)
 {
-    struct rw_ctx *ctx = c->bench->ctx;
-    const size_t scratch = c->ask.method->scratch_bytes(&c->call);
-    if (!c->d_node)
-        RW_TRY(rw_device_alloc(ctx, &c->d_node, sizeof(c->node)));
-    if (scratch > c->scratch_room || !c->d_scratch) {
+    if (bytes > c->scratch_room || !c->d_scratch) {
         drop(&c->d_scratch);
         c->scratch_room = 0;
-        RW_TRY(rw_device_alloc(ctx, &c->d_scratch, scratch));
-        c->scratch_room = scratch;
+        RW_TRY(rw_device_alloc(c->bench->ctx, &c->d_scratch, bytes));
+        c->scratch_room = bytes;
     }
-    c->call.d_node = c->d_node;
     c->call.d_scratch = c->d_scratch;
     return RW_OK;
+}
+
+static int make_room(struct rw_bench_call *c)
+{
+    if (!c->d_node)
+        RW_TRY(rw_device_alloc(c->bench->ctx, &c->d_node, sizeof(c->node)));
+    c->call.d_node = c->d_node;
+    return rw_bench_call_room(c, c->ask.method->scratch_bytes(&c->call));
 }
 
 static const struct rw_hist_matrix *part_of(struct rw_bench_call *c,

@@ -62,6 +62,8 @@ struct rw_bench_call {
  * until it is set again or released. */
 int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
                       const struct rw_bench_matrix *m, const struct rw_bench_ask *ask);
+/* Makes its scratch at least so large. */
+int rw_bench_call_room(struct rw_bench_call *c, size_t bytes);
 /* Enqueues it; `user` is a struct rw_bench_call. */
 int rw_bench_call_run(void *user);
 int rw_bench_call_time(struct rw_bench_call *c, struct rw_bench_times *times);

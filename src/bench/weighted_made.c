@@ -1,0 +1,236 @@
+/* Figures 4 to 9, Tables 5 and 7: made codes. The document's sizes: 1000 features of 100,000
+ * documents. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/weighted.h"
+#include "gpu/hist_collision_free.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+enum { N_FEATURES = 1000, N_DOCS = 100000, QUICK_FEATURES = 50, QUICK_DOCS = 10000 };
+enum { TUNED_BINS = 64, TUNED_UNROLL = 16, MOST_BINS = 1024, FREE_MOST_BINS = 128 };
+
+/* One made matrix with its documents and a call. */
+struct made {
+    struct rw_bench_docs docs;
+    struct rw_bench_matrix m;
+    struct rw_bench_call call;
+};
+
+static int bits_of(uint32_t n_bins)
+{
+    return n_bins <= 16 ? 4 : n_bins <= 256 ? 8 : 16;
+}
+
+static void made_release(struct made *made)
+{
+    rw_bench_call_release(&made->call);
+    rw_bench_matrix_release(&made->m);
+    rw_bench_docs_release(&made->docs);
+}
+
+static int made_init(struct rw_bench *bench, struct made *made, const struct rw_made_spec *spec,
+                     int layouts)
+{
+    struct rw_made_columns columns = {0};
+    int status;
+    *made = (struct made){.call = {.bench = bench}};
+    RW_TRY_OUT(rw_bench_docs_init(bench, &made->docs, spec->n_docs));
+    RW_TRY_OUT(rw_made_columns_init(bench->ctx, &columns, spec, bench->options->seed));
+    RW_TRY_OUT(rw_bench_matrix_init(bench, &made->m, bits_of(spec->n_bins), layouts, &columns));
+out:
+    rw_made_columns_release(&columns);
+    if (status < 0)
+        made_release(made);
+    return status;
+}
+
+static struct rw_made_spec spec_of(const struct rw_bench *bench, uint32_t n_bins,
+                                   enum rw_made_codes codes)
+{
+    return (struct rw_made_spec){.n_features = bench->options->quick ? QUICK_FEATURES : N_FEATURES,
+                                 .n_docs = bench->options->quick ? QUICK_DOCS : N_DOCS,
+                                 .n_bins = n_bins,
+                                 .codes = codes};
+}
+
+/* Sets, times and sends a call of collision-free with its unrolling stated. */
+static int free_row(struct rw_bench *bench, struct made *made, const char *table,
+                    const struct rw_bench_ask *ask)
+{
+    struct rw_bench_times times;
+    struct rw_bench_line line = {.n = 0};
+    const int status = rw_bench_call_set(&made->call, &made->docs, &made->m, ask);
+    RW_TRY(status);
+    if (status > 0)
+        return RW_OK;
+    RW_TRY(rw_bench_call_time(&made->call, &times));
+    const int own = rw_hist_collision_free_unroll(made->call.call.matrix->n_bins);
+    rw_weighted_add_call(&line, &made->call);
+    rw_bench_add_integer(&line, "unroll", ask->unroll);
+    rw_bench_add_text(&line, "own", ask->unroll == own ? "yes" : "no");
+    rw_weighted_add_rates(bench, &line, &made->call, &times);
+    return rw_bench_send(bench, table, &line);
+}
+
+/* Figure 4 and Table 5: the unrolling of each number of bins. */
+static int unrolling(struct rw_bench *bench)
+{
+    for (uint32_t n_bins = 2; n_bins <= FREE_MOST_BINS; n_bins *= 2) {
+        const struct rw_made_spec spec = spec_of(bench, n_bins, RW_CODES_UNIFORM);
+        struct made made;
+        int status = RW_OK;
+        RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
+        for (int i = 0; i < RW_WEIGHTED_SUMS * 6 && status >= 0; i++) {
+            const struct rw_bench_ask ask = {.method = &rw_hist_collision_free,
+                                             .sums = rw_weighted_sums[i / 6],
+                                             .unroll = 1 << i % 6};
+            status = free_row(bench, &made, "unrolling", &ask);
+        }
+        made_release(&made);
+        RW_TRY(status);
+    }
+    return RW_OK;
+}
+
+/* Figure 5: documents, 1000 features. */
+static int documents(struct rw_bench *bench)
+{
+    enum { FIRST = 1000, LAST = 1024000, QUICK_LAST = 16000 };
+    const uint32_t last = bench->options->quick ? QUICK_LAST : LAST;
+    struct rw_made_spec spec = spec_of(bench, TUNED_BINS, RW_CODES_UNIFORM);
+    struct made made;
+    int status = RW_OK;
+    spec.n_docs = last;
+    RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
+    for (int s = 0; s < RW_WEIGHTED_SUMS; s++) {
+        for (uint32_t n = FIRST; n <= last && status >= 0; n *= 2) {
+            const struct rw_bench_ask ask = {.method = &rw_hist_collision_free,
+                                             .sums = rw_weighted_sums[s],
+                                             .unroll = TUNED_UNROLL,
+                                             .n_docs = n};
+            status = free_row(bench, &made, "documents", &ask);
+        }
+    }
+    made_release(&made);
+    return status;
+}
+
+/* Figure 6: features, 100,000 documents. */
+static int features(struct rw_bench *bench)
+{
+    enum { LAST = 4096, QUICK_LAST = 64 };
+    struct rw_made_spec spec = spec_of(bench, TUNED_BINS, RW_CODES_UNIFORM);
+    struct made made;
+    int status = RW_OK;
+    spec.n_features = bench->options->quick ? QUICK_LAST : LAST;
+    RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
+    for (int s = 0; s < RW_WEIGHTED_SUMS; s++) {
+        for (uint32_t n = 1; n <= spec.n_features && status >= 0; n *= 2) {
+            const struct rw_bench_ask ask = {.method = &rw_hist_collision_free,
+                                             .sums = rw_weighted_sums[s],
+                                             .unroll = TUNED_UNROLL,
+                                             .n_features = n};
+            status = free_row(bench, &made, "features", &ask);
+        }
+    }
+    made_release(&made);
+    return status;
+}
+
+/* Every method over one matrix. The times are those of float weights, NaN if not measured. */
+struct sweep {
+    const char *table, *codes;
+    double sigma;
+    double collision_ms, reduced_ms;
+};
+
+static int sweep_row(struct rw_bench *bench, struct made *made, struct sweep *sweep,
+                     const struct rw_bench_ask *ask)
+{
+    struct rw_bench_times times;
+    struct rw_bench_line line = {.n = 0};
+    const int status = rw_bench_call_set(&made->call, &made->docs, &made->m, ask);
+    RW_TRY(status);
+    if (status > 0)
+        return RW_OK;
+    RW_TRY(rw_bench_call_time(&made->call, &times));
+    if (ask->sums == RW_HIST_FLOAT && ask->method == &rw_hist_collision)
+        sweep->collision_ms = times.median_ms;
+    if (ask->sums == RW_HIST_FLOAT && ask->method == &rw_hist_collision_reduced)
+        sweep->reduced_ms = times.median_ms;
+    rw_bench_add_text(&line, "codes", sweep->codes);
+    rw_bench_add_real(&line, "sigma", sweep->sigma, 1);
+    rw_weighted_add_call(&line, &made->call);
+    rw_weighted_add_rates(bench, &line, &made->call, &times);
+    return rw_bench_send(bench, sweep->table, &line);
+}
+
+static int sweep_matrix(struct rw_bench *bench, const struct rw_made_spec *spec,
+                        struct sweep *sweep)
+{
+    struct rw_hist_candidates all;
+    struct made made;
+    int status = RW_OK;
+    rw_weighted_all(&all);
+    sweep->collision_ms = sweep->reduced_ms = NAN;
+    RW_TRY(made_init(bench, &made, spec, RW_HIST_TILES | RW_HIST_COLUMNS));
+    for (int s = 0; s < RW_WEIGHTED_SUMS; s++) {
+        for (int i = 0; i < all.n && status >= 0; i++) {
+            const struct rw_bench_ask ask = {.method = all.method[i], .sums = rw_weighted_sums[s]};
+            if (rw_bench_wants(bench, ask.method->name))
+                status = sweep_row(bench, &made, sweep, &ask);
+        }
+    }
+    made_release(&made);
+    return status;
+}
+
+/* Figure 7 and Table 7's throughput: bins 2 to 1024, even codes and equal ones. */
+static int bins(struct rw_weighted *w)
+{
+    static const enum rw_made_codes kinds[] = {RW_CODES_UNIFORM, RW_CODES_EQUAL};
+    for (uint32_t n_bins = 2; n_bins <= MOST_BINS; n_bins *= 2) {
+        for (int k = 0; k < LENGTH(kinds); k++) {
+            const struct rw_made_spec spec = spec_of(w->bench, n_bins, kinds[k]);
+            struct sweep sweep = {
+                .table = "bins", .codes = rw_made_codes_name(kinds[k]), .sigma = NAN};
+            RW_TRY(sweep_matrix(w->bench, &spec, &sweep));
+            if (n_bins == MOST_BINS && kinds[k] == RW_CODES_EQUAL)
+                w->figures.reduced_equal = sweep.collision_ms / sweep.reduced_ms;
+        }
+    }
+    return RW_OK;
+}
+
+/* Figure 9: 1024 bins, normal codes of mean 512, from equal (sigma 0) to uniform (no sigma). */
+static int sigmas(struct rw_bench *bench)
+{
+    static const double sigma[] = {0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, INFINITY};
+    for (int i = 0; i < LENGTH(sigma); i++) {
+        const enum rw_made_codes codes = sigma[i] <= 0     ? RW_CODES_EQUAL
+                                         : isinf(sigma[i]) ? RW_CODES_UNIFORM
+                                                           : RW_CODES_NORMAL;
+        struct rw_made_spec spec = spec_of(bench, MOST_BINS, codes);
+        struct sweep sweep = {.table = "sigma",
+                              .codes = rw_made_codes_name(codes),
+                              .sigma = isinf(sigma[i]) ? NAN : sigma[i]};
+        spec.sigma = sigma[i];
+        RW_TRY(sweep_matrix(bench, &spec, &sweep));
+    }
+    return RW_OK;
+}
+
+int rw_weighted_made(struct rw_weighted *w)
+{
+    struct rw_bench *bench = w->bench;
+    if (rw_bench_wants(bench, rw_hist_collision_free.name)) {
+        RW_TRY(unrolling(bench));
+        RW_TRY(documents(bench));
+        RW_TRY(features(bench));
+    }
+    RW_TRY(bins(w));
+    return sigmas(bench);
+}
