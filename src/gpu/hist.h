@@ -25,6 +25,8 @@ extern "C" {
 
 /* A word of codes in a column: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
 enum { RW_HIST_WORD_BITS = 32 };
+/* Codes of a feature: 1024 bins and one code for missing values. */
+enum { RW_HIST_MOST_BINS = 1025 };
 
 /* Row-major codes of the features of one tile. A document has `lanes` elements (a power of 2, 1 to
  * 32), so a warp reads 32 / lanes documents at once and a lane keeps to its features. An element is
@@ -46,7 +48,7 @@ enum { RW_HIST_MAX_TILES = 128 };
 struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
-    uint32_t n_bins; /* codes of a feature: 1 to 16, 256 or 1024 */
+    uint32_t n_bins; /* codes of a feature: 1 to 16, 256 or RW_HIST_MOST_BINS */
     uint32_t n_tiles;
     struct rw_hist_tile tile[RW_HIST_MAX_TILES];
     const uint32_t *d_column; /* [n_features][column_words]; NULL: not there */
@@ -79,6 +81,7 @@ struct rw_hist_call {
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_weight; /* [n_docs] newton; 0 <= weight <= largest */
+    int by_place;            /* lambdas and weights are by place in d_list instead: [places] */
     const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
     int32_t largest;         /* 1 to 32767 */
     int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
@@ -107,6 +110,7 @@ struct rw_hist_method {
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
+    int by_place; /* takes lambdas and weights by place */
 };
 
 extern const struct rw_hist_method rw_hist_lanes;

@@ -34,7 +34,8 @@ static const char *misuse(const struct rw_hist_call *call)
     const int weighted = call->sums == RW_HIST_MART || call->sums == RW_HIST_NEWTON;
     if (!matrix || (matrix->bits != 4 && matrix->bits != 8 && matrix->bits != 16))
         return "codes of 4, 8 or 16 bits are expected";
-    if (matrix->n_bins < 1 || matrix->n_bins > 1u << matrix->bits || matrix->n_bins > 1024)
+    if (matrix->n_bins < 1 || matrix->n_bins > 1u << matrix->bits ||
+        matrix->n_bins > RW_HIST_MOST_BINS)
         return "the bins do not fit the codes";
     if (call->sums < RW_HIST_COUNT || call->sums > RW_HIST_FLOAT)
         return "unknown sums";
@@ -82,6 +83,9 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     if (call->n_nodes > 1 && !method->many_nodes)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes one node at a time",
                        method->name);
+    if (call->d_list && call->by_place && !method->by_place)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "histogram method '%s' takes no lambdas by place in the list", method->name);
     if (call->zero_skip && !method->zero_skip)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "histogram method '%s' cannot skip the frequent code", method->name);

@@ -1,46 +1,29 @@
 /* Why: a histogram whose speed does not depend on the data. A lane of a warp owns the codes of its
- * word, and its cells stand in its own bank of shared memory: no two lanes of a warp ever meet, in a
- * bank or in a cell. Warps meet rarely, in atomics on 32-bit integers, which the hardware has.
+ * word, and its cells stand in its own bank of shared memory: no two lanes of a warp ever meet, in
+ * a bank or in a cell. Warps meet rarely, in atomics on 32-bit integers, which the hardware has,
+ * one warp's a clock. What is scarce then is instructions, so a cell's address takes one: a code of
+ * 8 bits is put into the second byte of the lane's offset.
  *
- * Shapes: a tile's words [n_docs][lanes]; cells in shared memory [bins][codes][32], packed: count in
- * the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan row][bin]
- * [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then weight), then put into the
- * shape of hist.h.
+ * Shapes: a tile's words [n_docs][lanes]; cells in shared memory as struct layout says, packed:
+ * count in the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan
+ * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then weight),
+ * then put into the shape of hist.h.
  *
- * Decomposition: grid y = a row of the plan: a tile, some of the codes of its words, some of its bins;
- * grid x = a chunk of a node's documents. A warp takes UNROLL x 32 words at a time.
+ * Decomposition: grid y = a row of the plan: a tile, some of the codes of its words, some of its
+ * bins; grid x = a chunk of a node's documents. A warp takes UNROLL documents at a time. Their
+ * places and lambdas come through shared memory, read two turns ahead; of a list, the words too are
+ * read while those before are added.
  *
  * A packed cell may overflow after `room` documents in one bin. A block never adds more than
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
- * a quarter full are drained then. With even data that is a look every 4,000 documents and no drain
- * before the end. */
+ * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
+ * and no drain before the end. */
 #include <cuda_runtime.h>
 
+#include "gpu/hist_lanes_add.cuh"
 #include "gpu/hist_lanes_plan.cuh"
 
-/* ---- packed words by place; and the drained cells cleared ---- */
-
-__global__ void pack_kernel(unsigned long long *d_cell, uint64_t n_cells, const uint32_t *d_list, const int32_t *d_lambda, const int32_t *d_weight,
-                            const struct rw_hist_node *d_node, int shift, int largest,
-                            uint32_t *d_packed, uint32_t *d_packed_weight)
-{
-    const struct rw_hist_node node = d_node[blockIdx.y];
-    const uint64_t n_blocks = (uint64_t)gridDim.x * gridDim.y;
-    for (uint64_t i = (blockIdx.y * (uint64_t)gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
-         i < n_cells; i += n_blocks * blockDim.x)
-        d_cell[i] = 0;
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < node.n;
-         i += (uint64_t)gridDim.x * blockDim.x) {
-        const uint64_t at = node.first + i;
-        const uint64_t doc = d_list ? d_list[at] : at;
-        const uint32_t lambda = d_lambda ? (uint32_t)(d_lambda[doc] + largest) : 0;
-        d_packed[at] = (1u << shift) + lambda;
-        if (d_weight)
-            d_packed_weight[at] = (uint32_t)d_weight[doc];
-    }
-}
-
-/* ---- histograms ---- */
+/* ---- draining ---- */
 
 /* Sums of a 64-bit value over the lanes that own the same features. */
 static __device__ long long sum_copies(long long v, uint32_t lanes)
@@ -50,58 +33,67 @@ static __device__ long long sum_copies(long long v, uint32_t lanes)
     return v;
 }
 
-/* One cell's sums into global memory. */
+/* A cell's sums as 64-bit words: two, or one and zero; newton's weight. */
+struct drained {
+    long long first, second, weight;
+};
 template <int SUMS>
-static __device__ void drain_cell(const struct plan &plan, const struct plan_row &row, uint32_t i,
-                                  uint32_t packed, uint32_t heavy, unsigned long long *d_out)
+static __device__ struct drained drained_of(const struct plan &plan, uint32_t packed,
+                                            uint32_t heavy)
 {
-    const uint32_t count = packed >> plan.shift;
-    const long long lambda = (long long)(packed & ((1u << plan.shift) - 1)) -
-                             (long long)plan.largest * (long long)count;
-    const uint64_t at =
-        ((uint64_t)(i / WARP) * row.lanes + i % WARP % row.lanes) * plan.words;
-    atomicAdd(d_out + at,
-              (unsigned long long)(plan.wide ? count : lambda * 4294967296ll + count));
-    if (plan.wide)
-        atomicAdd(d_out + at + 1, (unsigned long long)lambda);
-    if (SUMS == RW_HIST_NEWTON)
-        atomicAdd(d_out + at + plan.words - 1, (unsigned long long)heavy);
+    struct drained d = {0, 0, SUMS == ONLY_WEIGHTS ? (long long)packed : (long long)heavy};
+    if (SUMS == ONLY_WEIGHTS)
+        return d;
+    const long long count = packed >> plan.shift;
+    const long long lambda =
+        (long long)(packed & ((1u << plan.shift) - 1)) - (long long)plan.largest * count;
+    d.first = plan.wide ? count : lambda * 4294967296ll + count;
+    d.second = plan.wide ? lambda : 0;
+    return d;
+}
+
+template <int SUMS>
+static __device__ void add_drained(const struct plan &plan, const struct drained &d,
+                                   unsigned long long *d_out)
+{
+    if (d.first != 0)
+        atomicAdd(d_out, (unsigned long long)d.first);
+    if (d.second != 0)
+        atomicAdd(d_out + 1, (unsigned long long)d.second);
+    if ((SUMS == RW_HIST_NEWTON || SUMS == ONLY_WEIGHTS) && d.weight != 0)
+        atomicAdd(d_out + plan.words - 1, (unsigned long long)d.weight);
 }
 
 /* Drains the cells whose count is over `full`; returns the largest count that is left, the same for
- * all threads. Few cells are full: one look at four cells at a time. */
-template <int SUMS>
+ * all threads. */
+template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
-                                      uint32_t *cell, uint32_t *weight, uint32_t n_cells,
                                       uint32_t full, unsigned long long *d_out)
 {
     __shared__ uint32_t fullest;
+    const uint32_t lane = threadIdx.x % WARP;
+    uint32_t *cell = (uint32_t *)shared_cells;
     if (threadIdx.x == 0)
         fullest = 0;
     __syncthreads();
     uint32_t most = 0;
-    for (uint32_t i = threadIdx.x; i < n_cells / 4; i += THREADS) {
-        const uint4 four = ((const uint4 *)cell)[i];
-        uint32_t top = max(max(four.x, four.y), max(four.z, four.w));
-        if (top >> plan.shift > full) {
-            top = 0;
-            for (uint32_t c = 4 * i; c < 4 * i + 4; c++) {
-                const uint32_t packed = cell[c];
-                if (packed >> plan.shift <= full) {
-                    top = max(top, packed);
-                    continue;
-                }
-                drain_cell<SUMS>(plan, row, c, packed, SUMS == RW_HIST_NEWTON ? weight[c] : 0,
-                                 d_out);
-                cell[c] = 0;
-                if (SUMS == RW_HIST_NEWTON)
-                    weight[c] = 0;
-            }
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x / WARP; i < row.n_bins * S::CODES; i += THREADS / WARP) {
+        uint32_t *c = cell + cell_at<S, SUMS>(i / S::CODES, i % S::CODES) + lane;
+        const uint32_t packed = *c, count = SUMS == ONLY_WEIGHTS ? packed : packed >> plan.shift;
+        if (count > full) {
+            const uint32_t heavy = SUMS == RW_HIST_NEWTON ? c[weight_from_cell<S>()] : 0;
+            add_drained<SUMS>(plan, drained_of<SUMS>(plan, packed, heavy),
+                              d_out + ((uint64_t)i * row.lanes + lane % row.lanes) * plan.words);
+            *c = 0;
+            if (SUMS == RW_HIST_NEWTON)
+                c[weight_from_cell<S>()] = 0;
+        } else {
+            most = max(most, count);
         }
-        most = max(most, top);
     }
-    most = __reduce_max_sync(0xffffffffu, most >> plan.shift);
-    if (threadIdx.x % WARP == 0 && most)
+    most = __reduce_max_sync(0xffffffffu, most);
+    if (lane == 0 && most)
         atomicMax(&fullest, most);
     __syncthreads();
     most = fullest;
@@ -110,234 +102,141 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
 }
 
 /* Drains all cells, copies added up first. */
-template <int SUMS>
+template <class S, int SUMS>
 static __device__ void drain_all(const struct plan &plan, const struct plan_row &row,
-                                 const uint32_t *cell, const uint32_t *weight, uint32_t n_cells,
                                  unsigned long long *d_out)
 {
-    const uint32_t mask = (1u << plan.shift) - 1;
-    for (uint32_t i = threadIdx.x; i < n_cells; i += THREADS) {
-        const uint32_t packed = cell[i];
-        const uint32_t count = packed >> plan.shift;
-        if (!__any_sync(0xffffffffu, count > 0))
-            continue;
-        const long long lambda =
-            (long long)(packed & mask) - (long long)plan.largest * (long long)count;
-        const uint32_t lane = i % WARP;
-        const uint64_t at = ((uint64_t)(i / WARP) * row.lanes + lane) * plan.words;
-        const long long sum =
-            sum_copies(plan.wide ? count : lambda * 4294967296ll + count, row.lanes);
-        if (lane < row.lanes && sum != 0)
-            atomicAdd(d_out + at, (unsigned long long)sum);
-        if (plan.wide) {
-            const long long all = sum_copies(lambda, row.lanes);
-            if (lane < row.lanes && all != 0)
-                atomicAdd(d_out + at + 1, (unsigned long long)all);
+    const uint32_t lane = threadIdx.x % WARP;
+    const uint32_t *cell = (const uint32_t *)shared_cells;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x / WARP; i < row.n_bins * S::CODES; i += THREADS / WARP) {
+        const uint32_t *c = cell + cell_at<S, SUMS>(i / S::CODES, i % S::CODES) + lane;
+        struct drained d =
+            drained_of<SUMS>(plan, *c, SUMS == RW_HIST_NEWTON ? c[weight_from_cell<S>()] : 0);
+        if (row.lanes < WARP) {
+            d.first = sum_copies(d.first, row.lanes);
+            d.second = sum_copies(d.second, row.lanes);
+            d.weight = sum_copies(d.weight, row.lanes);
         }
-        if (SUMS == RW_HIST_NEWTON) {
-            const long long heavy = sum_copies((long long)weight[i], row.lanes);
-            if (lane < row.lanes && heavy != 0)
-                atomicAdd(d_out + at + plan.words - 1, (unsigned long long)heavy);
-        }
+        if (lane < row.lanes)
+            add_drained<SUMS>(plan, d, d_out + ((uint64_t)i * row.lanes + lane) * plan.words);
     }
 }
 
-/* Adds one word's codes. `cells` is the lane's first cell, in bytes. */
-template <int BITS, int CODES, int SUMS>
-static __device__ __forceinline__ void add_word(char *cells, char *weights, uint32_t word,
-                                                uint32_t packed, uint32_t heavy, uint32_t first_bin,
-                                                uint32_t n_bins)
+/* ---- the kernels ---- */
+
+/* Waits for the launch before this one, where the two overlap. */
+static __device__ __forceinline__ void wait_for_launch_before()
 {
-#pragma unroll
-    for (int j = 0; j < CODES; j++) {
-        uint32_t code = word >> (j * BITS) & ((1u << BITS) - 1);
-        if (BITS == 16) {
-            code -= first_bin;
-            if (code >= n_bins)
-                continue;
-        }
-        const uint32_t at = (code * CODES + j) * (WARP * 4);
-        atomicAdd((uint32_t *)(cells + at), packed);
-        if (SUMS == RW_HIST_NEWTON)
-            atomicAdd((uint32_t *)(weights + at), heavy);
-    }
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
 }
 
-/* Which node and which part of it is this block's? Returns 0 if there is none. */
+__global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        d_cell[i] = 0;
+}
+
+/* Which node and which part of it is this block's? A thread looks at a node. Returns 0 if there is
+ * none. */
 static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk, uint32_t *node,
                                  uint64_t *begin, uint64_t *end)
 {
+    __shared__ uint32_t warp_chunks[THREADS / WARP];
     __shared__ uint32_t found_node, found_chunk;
     __shared__ int found;
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t chunks = threadIdx.x < plan.n_nodes
+                                ? (uint32_t)chunks_of_node(plan.d_node[threadIdx.x], docs_a_chunk)
+                                : 0;
+    uint32_t upto = chunks;
+    for (int step = 1; step < WARP; step *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
+        upto += (int)lane >= step ? other : 0;
+    }
+    if (lane == WARP - 1)
+        warp_chunks[warp] = upto;
     if (threadIdx.x == 0)
         found = 0;
     __syncthreads();
-    if (threadIdx.x < WARP) {
-        uint32_t before = 0;
-        for (uint32_t first = 0; first < plan.n_nodes; first += WARP) {
-            const uint32_t mine = first + threadIdx.x;
-            const uint32_t chunks =
-                mine < plan.n_nodes ? (uint32_t)chunks_of_node(plan.d_node[mine], docs_a_chunk) : 0;
-            uint32_t upto = chunks;
-            for (int step = 1; step < WARP; step *= 2) {
-                const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
-                upto += (int)threadIdx.x >= step ? other : 0;
-            }
-            const uint32_t from = before + upto - chunks;
-            if (blockIdx.x >= from && blockIdx.x < before + upto) {
-                found_node = mine;
-                found_chunk = blockIdx.x - from;
-                found = 1;
-            }
-            before += __shfl_sync(0xffffffffu, upto, WARP - 1);
-        }
+    uint32_t from = upto - chunks;
+    for (uint32_t w = 0; w < warp; w++)
+        from += warp_chunks[w];
+    if (blockIdx.x >= from && blockIdx.x - from < chunks) {
+        found_node = threadIdx.x;
+        found_chunk = blockIdx.x - from;
+        found = 1;
     }
     __syncthreads();
     if (!found)
         return 0;
     *node = found_node;
     const struct rw_hist_node whole = plan.d_node[found_node];
-    const uint64_t from = whole.first / CHUNK_UNIT * CHUNK_UNIT + (uint64_t)found_chunk * docs_a_chunk;
-    const uint64_t last = whole.first + whole.n;
-    *begin = from > whole.first ? from : whole.first;
-    *end = from + docs_a_chunk < last ? from + docs_a_chunk : last;
+    const uint64_t left = whole.n - (uint64_t)found_chunk * docs_a_chunk;
+    *begin = whole.first + (uint64_t)found_chunk * docs_a_chunk;
+    *end = *begin + (left < docs_a_chunk ? left : docs_a_chunk);
     return 1;
 }
 
-/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
-template <int BITS> struct lane_word {
-    using type = uint32_t;
-};
-template <> struct lane_word<16> {
-    using type = uint16_t;
-};
-
-/* Words, packed lambdas and weights of `N` groups of documents from `place` on, of which those in
- * [begin, end) count; the others add nothing. */
-template <int BITS, int N, int SUMS>
-static __device__ __forceinline__ void load_some(const struct plan &plan, const struct plan_row &row,
-                                                 uint64_t place, uint32_t slot, uint32_t docs_a_warp,
-                                                 uint64_t begin, uint64_t end, uint32_t *word,
-                                                 uint32_t *packed, uint32_t *heavy)
-{
-    const auto *d_word = (const typename lane_word<BITS>::type *)row.d_word;
-#pragma unroll
-    for (int u = 0; u < N; u++, place += docs_a_warp) {
-        const bool ok = place >= begin && place < end;
-        const uint64_t doc = !ok ? 0 : plan.d_list ? plan.d_list[place] : place;
-        word[u] = ok ? d_word[doc * row.lanes + slot] : 0;
-        packed[u] = ok ? plan.d_packed[place] : 0;
-        heavy[u] = SUMS == RW_HIST_NEWTON && ok ? plan.d_weight[place] : 0;
-    }
-}
-
-/* The same when all count. ALL_LANES: a document fills the warp, so that what all lanes share is read
- * four documents at a time. */
-template <int BITS, int N, int SUMS, bool ALL_LANES>
-static __device__ __forceinline__ void load_all(const struct plan &plan, const struct plan_row &row,
-                                                uint64_t place, uint32_t slot, uint32_t docs_a_warp,
-                                                uint32_t *word, uint32_t *packed, uint32_t *heavy)
-{
-    const auto *d_word = (const typename lane_word<BITS>::type *)row.d_word;
-    if constexpr (ALL_LANES) {
-#pragma unroll
-        for (int u = 0; u < N; u += 4) {
-            *(uint4 *)(packed + u) = *(const uint4 *)(plan.d_packed + place + u);
-            if (SUMS == RW_HIST_NEWTON)
-                *(uint4 *)(heavy + u) = *(const uint4 *)(plan.d_weight + place + u);
-        }
-        if (plan.d_list) {
-#pragma unroll
-            for (int u = 0; u < N; u += 4) {
-                const uint4 doc = *(const uint4 *)(plan.d_list + place + u);
-                word[u] = d_word[(uint64_t)doc.x * WARP + slot];
-                word[u + 1] = d_word[(uint64_t)doc.y * WARP + slot];
-                word[u + 2] = d_word[(uint64_t)doc.z * WARP + slot];
-                word[u + 3] = d_word[(uint64_t)doc.w * WARP + slot];
-            }
-        } else {
-            const auto *first = d_word + place * WARP + slot;
-#pragma unroll
-            for (int u = 0; u < N; u++)
-                word[u] = __ldcs(first + u * WARP);
-        }
-    } else {
-#pragma unroll
-        for (int u = 0; u < N; u++, place += docs_a_warp) {
-            const uint64_t doc = plan.d_list ? plan.d_list[place] : place;
-            word[u] = d_word[doc * row.lanes + slot];
-            packed[u] = plan.d_packed[place];
-            heavy[u] = SUMS == RW_HIST_NEWTON ? plan.d_weight[place] : 0;
-        }
-    }
-}
-
-/* Adds the documents at places [begin, end). */
-template <int BITS, int CODES, int SUMS, bool ALL_LANES>
-static __device__ void add_places(const struct plan &plan, const struct plan_row &row, char *cells,
-                                  char *weights, uint64_t begin, uint64_t end)
-{
-    constexpr int N = SUMS == RW_HIST_NEWTON ? RW_TUNE_LANES_UNROLL / 2 : RW_TUNE_LANES_UNROLL;
-    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t lanes = ALL_LANES ? WARP : row.lanes;
-    const uint32_t slot = lane % lanes, docs_a_warp = WARP / lanes, mine = lane / lanes;
-    const uint32_t step = docs_a_warp * N;
-    const int code_shift = row.first_code * BITS;
-    for (uint64_t at = begin / N * N + warp * step; at < end; at += THREADS / WARP * step) {
-        uint32_t word[N], packed[N], heavy[N];
-        if (at >= begin && at + step <= end)
-            load_all<BITS, N, SUMS, ALL_LANES>(plan, row, at + mine, slot, docs_a_warp, word, packed,
-                                         heavy);
-        else
-            load_some<BITS, N, SUMS>(plan, row, at + mine, slot, docs_a_warp, begin, end, word, packed,
-                               heavy);
-#pragma unroll
-        for (int u = 0; u < N; u++)
-            add_word<BITS, CODES, SUMS>(cells, weights, word[u] >> code_shift, packed[u],
-                                        SUMS == RW_HIST_NEWTON ? heavy[u] : 0, row.first_bin,
-                                        row.n_bins);
-    }
-}
-
-template <int BITS, int CODES, int SUMS>
+template <class S, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
-    extern __shared__ uint4 shared[];
-    const struct plan_row &row = plan.row[blockIdx.y];
-    const uint32_t n_cells = (uint32_t)row.n_bins * CODES * WARP;
-    uint32_t *cell = (uint32_t *)shared, *weight = cell + (SUMS == RW_HIST_NEWTON ? n_cells : 0);
+    const struct plan_row row = plan.row[blockIdx.y];
+    const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     uint32_t node;
     uint64_t begin, end;
-    if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end))
+    if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end)) {
+        wait_for_launch_before();
         return;
-    const uint32_t n_clear = n_cells * (SUMS == RW_HIST_NEWTON ? 2 : 1) / 4;
-    for (uint32_t i = threadIdx.x; i < n_clear; i += THREADS)
-        shared[i] = make_uint4(0, 0, 0, 0);
+    }
+    for (uint32_t i = threadIdx.x; i < plan.cell_bytes / sizeof(uint4); i += THREADS)
+        shared_cells[i] = make_uint4(0, 0, 0, 0);
     __syncthreads();
     unsigned long long *d_out = plan.d_cell + (node * plan.node_cells + row.cells);
-    char *cells = (char *)(cell + threadIdx.x % WARP), *weights = (char *)(weight + threadIdx.x % WARP);
+    const struct stage<S, SUMS> stage = {
+        (uint32_t *)((char *)shared_cells + plan.cell_bytes) +
+            warp *(uint32_t)(stage_bytes(SUMS == RW_HIST_NEWTON) / (THREADS / WARP) /
+                             sizeof(uint32_t)),
+            lane
+    };
+    const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
     /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
     const uint32_t copies = WARP / row.lanes;
-    for (uint32_t fullest = 0; begin < end;) {
+    for (uint32_t fullest = 0;;) {
         const uint64_t most = (uint64_t)(plan.room - fullest - 1) * copies;
         const uint64_t until = end - begin < most ? end : begin + most;
-        if (row.lanes == WARP)
-            add_places<BITS, CODES, SUMS, true>(plan, row, cells, weights, begin, until);
-        else
-            add_places<BITS, CODES, SUMS, false>(plan, row, cells, weights, begin, until);
+        if (row.lanes < WARP) {
+            add_narrow<S, SUMS>(plan, row, lane_at, begin, until);
+        } else if (plan.d_list) {
+            struct listed<S, SUMS> turns = {
+                plan, row, stage,
+                    lane_words<S>(row, lane), lane_at, plan.one, begin + warp *S::UNROLL, until
+            };
+            turns.run();
+        } else {
+            add_range<S, SUMS>(plan, row, stage, lane_at, begin, until);
+        }
         begin = until;
         __syncthreads();
-        if (begin == end)
+        wait_for_launch_before();
+        if (begin >= end)
             break;
-        fullest = drain_full<SUMS>(plan, row, cell, weight, n_cells, plan.room / 4, d_out);
+        fullest = drain_full<S, SUMS>(
+            plan, row, SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL, d_out);
     }
-    drain_all<SUMS>(plan, row, cell, weight, n_cells, d_out);
+    drain_all<S, SUMS>(plan, row, d_out);
 }
 
 /* ---- into the shape of hist.h ---- */
 
-/* Block: 32 x 8 threads; grid x = 32 bins, y = row of the plan and code, z = node. A 32 x 32 square is
- * turned in shared memory. */
+/* Block: 32 x 8 threads; grid x = 32 bins, y = row of the plan and code, z = node. A 32 x 32 square
+ * is turned in shared memory. */
 __global__ void finish_kernel(const __grid_constant__ struct plan plan, uint32_t n_features,
                               uint32_t n_bins_out, uint32_t *d_count, int64_t *d_lambda_sum,
                               int64_t *d_weight_sum, int n_codes)
@@ -346,14 +245,14 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan, uint32_t
     const struct plan_row &row = plan.row[blockIdx.y / n_codes];
     const uint32_t j = blockIdx.y % n_codes, lanes = row.lanes, node = blockIdx.z;
     const uint32_t first = blockIdx.x * 32;
+    wait_for_launch_before();
     if (first >= row.n_bins)
         return;
     const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
         const uint32_t bin = first + y;
         if (bin < row.n_bins && threadIdx.x < lanes) {
-            const uint64_t at =
-                (((uint64_t)bin * n_codes + j) * lanes + threadIdx.x) * plan.words;
+            const uint64_t at = (((uint64_t)bin * n_codes + j) * lanes + threadIdx.x) * plan.words;
             for (int w = 0; w < plan.words; w++)
                 square[w][y][threadIdx.x] = (long long)d_in[at + w];
         }
@@ -378,44 +277,117 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan, uint32_t
 
 /* ---- launching ---- */
 
-template <int BITS, int CODES, int SUMS>
-static cudaError_t launch(const struct plan &plan, dim3 grid, size_t shared, cudaStream_t stream)
+/* May a launch begin while the one before it ends? */
+static bool launches_overlap()
 {
-    const cudaError_t error =
-        cudaFuncSetAttribute(lanes_kernel<BITS, CODES, SUMS>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    int device = 0, major = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
+               cudaSuccess &&
+           major >= 9;
+}
+
+/* Launches a kernel that waits by itself for the one before it. */
+template <class... TYPES, class... ARGUMENTS>
+static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
+                                cudaStream_t stream, ARGUMENTS... arguments)
+{
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = launches_overlap() ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+template <class S, int SUMS>
+static cudaError_t launch(const struct plan &plan, dim3 grid, cudaStream_t stream)
+{
+    const size_t shared = plan.cell_bytes + stage_bytes(SUMS == RW_HIST_NEWTON);
+    const cudaError_t error = cudaFuncSetAttribute(
+        lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess)
         return error;
-    lanes_kernel<BITS, CODES, SUMS><<<grid, THREADS, shared, stream>>>(plan);
-    return cudaGetLastError();
+    return launch_after(lanes_kernel<S, SUMS>, grid, THREADS, shared, stream, plan);
 }
 
-template <int BITS, int CODES>
-static cudaError_t launch_sums(enum rw_hist_sums sums, const struct plan &plan, dim3 grid,
-                               size_t shared, cudaStream_t stream)
+/* Newton in one launch, or its weights in a second one. */
+template <class S>
+static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, dim3 grid, cudaStream_t stream)
 {
-    if (sums == RW_HIST_NEWTON)
-        return launch<BITS, CODES, RW_HIST_NEWTON>(plan, grid, shared, stream);
-    return launch<BITS, CODES, RW_HIST_MART>(plan, grid, shared, stream);
+    if (call->sums == RW_HIST_NEWTON && !layout.apart)
+        return launch<S, RW_HIST_NEWTON>(plan, grid, stream);
+    const cudaError_t error = launch<S, RW_HIST_MART>(plan, grid, stream);
+    if constexpr (S::BITS == 16) {
+        if (layout.apart && error == cudaSuccess) {
+            const uint32_t room = plan.room;
+            plan.room = UINT32_MAX / (uint32_t)call->largest;
+            const cudaError_t weights = launch<S, ONLY_WEIGHTS>(plan, grid, stream);
+            plan.room = room;
+            return weights;
+        }
+    }
+    return error;
 }
 
-static cudaError_t launch_bits(const struct rw_hist_call *call, int n_codes, const struct plan &plan,
-                               dim3 grid, size_t shared, cudaStream_t stream)
+static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, dim3 grid, cudaStream_t stream)
 {
-    switch (call->matrix->bits * 16 + n_codes) {
-    case 4 * 16 + 8:
-        return launch_sums<4, 8>(call->sums, plan, grid, shared, stream);
-    case 8 * 16 + 4:
-        return launch_sums<8, 4>(call->sums, plan, grid, shared, stream);
-    case 8 * 16 + 2:
-        return launch_sums<8, 2>(call->sums, plan, grid, shared, stream);
-    case 8 * 16 + 1:
-        return launch_sums<8, 1>(call->sums, plan, grid, shared, stream);
-    case 16 * 16 + 1:
-        return launch_sums<16, 1>(call->sums, plan, grid, shared, stream);
-    default:
+    if (call->matrix->bits == 4)
+        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, grid, stream);
+    if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
+        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, grid, stream);
+    if (call->matrix->bits == 16)
+        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, grid, stream);
+    switch (layout.n_codes * 1000 + (int)layout.room_bins) {
+    case 4064:
+        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, grid, stream);
+    case 4128:
+        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, grid, stream);
+    case 4256:
+        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, grid, stream);
+    case 2128:
+        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, grid, stream);
+    case 2256:
+        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, grid, stream);
+    case 1256:
+        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, grid, stream);
+    default: /* shared memory of under 64 KB */
         return cudaErrorInvalidConfiguration;
     }
+}
+
+/* What all launches of a call share. */
+static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
+                      struct plan *plan)
+{
+    const int counts = call->sums == RW_HIST_COUNT;
+    plan->d_list = call->d_list;
+    plan->d_node = call->d_node;
+    plan->d_lambda = counts ? NULL : call->d_lambda;
+    plan->d_weight = call->sums == RW_HIST_NEWTON ? call->d_weight : NULL;
+    plan->by_place = call->by_place && call->d_list;
+    plan->d_cell = (unsigned long long *)call->d_scratch;
+    plan->node_cells = node_words(call);
+    plan->n_nodes = call->n_nodes;
+    plan->wide = is_wide(call);
+    plan->words = words_of(call);
+    plan->cell_bytes = layout.cell_bytes;
+    /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
+     */
+    plan->largest = counts ? 0 : call->largest;
+    int b = 0;
+    while ((2 * plan->largest) >> b)
+        b++;
+    plan->shift = (WARP + b + 1) / 2;
+    plan->room = (1u << (WARP - plan->shift)) - 1;
+    plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
 }
 
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
@@ -423,57 +395,30 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     cudaStream_t stream = (cudaStream_t)stream_of_call;
     const struct rw_hist_matrix *matrix = call->matrix;
     const int newton = call->sums == RW_HIST_NEWTON;
-    struct plan plan = {};
+    const struct layout layout = layout_of(call);
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
-    int n_codes;
-    uint32_t n_bins;
-    fit(call, &n_codes, &n_bins);
-    const uint32_t n_rows = make_rows(call, rows, n_codes, n_bins);
-    const uint64_t end = list_end(call);
-    plan.d_list = call->d_list;
-    plan.d_node = call->d_node;
-    plan.d_packed = (const uint32_t *)call->d_scratch;
-    plan.d_weight = plan.d_packed + end;
-    plan.d_cell = (unsigned long long *)(plan.d_packed + end * (newton ? 2 : 1));
-    plan.node_cells = node_words(call);
-    plan.n_nodes = call->n_nodes;
-    plan.wide = is_wide(call);
-    plan.words = words_of(call);
-    /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2) */
-    plan.largest = call->sums == RW_HIST_COUNT ? 0 : call->largest;
-    int b = 0;
-    while ((2 * plan.largest) >> b)
-        b++;
-    plan.shift = (WARP + b + 1) / 2;
-    plan.room = (1u << (WARP - plan.shift)) - 1;
+    const uint32_t n_rows = make_rows(call, &layout, rows);
+    struct plan plan = {};
+    init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    const uint64_t blocks = (longest_node(call) + 1023) / 1024;
-    const dim3 pack_grid((unsigned)(blocks < 1 ? 1 : blocks > 2048 ? 2048 : blocks), call->n_nodes);
-    pack_kernel<<<pack_grid, 256, 0, stream>>>(
-        plan.d_cell, plan.node_cells * plan.n_nodes, call->d_list, call->sums == RW_HIST_COUNT ? NULL : call->d_lambda,
-        newton ? call->d_weight : NULL, call->d_node, plan.shift, plan.largest,
-        (uint32_t *)plan.d_packed, (uint32_t *)plan.d_weight);
+    const uint64_t n_cells = plan.node_cells * plan.n_nodes, blocks = (n_cells + 1023) / 1024;
+    lanes_clear_kernel<<<(unsigned)(blocks > 4096 ? 4096 : blocks), 256, 0, stream>>>(plan.d_cell,
+                                                                                      n_cells);
     cudaError_t error = cudaGetLastError();
-    const size_t shared = (size_t)n_bins * n_codes * WARP * (newton ? 8 : 4);
     for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
         const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         for (uint32_t r = 0; r < n; r++)
             plan.row[r] = rows[first + r];
-        const int fit_at_once = (int)(2048 / THREADS < call->shared_bytes / (shared + 1024)
-                                          ? 2048 / THREADS
-                                          : call->shared_bytes / (shared + 1024));
-        const uint32_t chunks =
-            set_chunks(call, plan.row, n, call->n_multiprocessors * (fit_at_once ? fit_at_once : 1));
+        const uint32_t chunks = set_chunks(call, plan.row, n);
         if (chunks > 0)
-            error = launch_bits(call, n_codes, plan, dim3(chunks, n), shared, stream);
+            error = launch_bits(call, layout, plan, dim3(chunks, n), stream);
         if (error != cudaSuccess)
             break;
-        const dim3 grid((n_bins + 31) / 32, n * (unsigned)n_codes, call->n_nodes);
-        finish_kernel<<<grid, dim3(32, 8), 0, stream>>>(plan, matrix->n_features, matrix->n_bins,
-                                                       call->d_count, call->d_lambda_sum,
-                                                       newton ? call->d_weight_sum : NULL, n_codes);
-        error = cudaGetLastError();
+        const dim3 grid((layout.n_bins + 31) / 32, n * (unsigned)layout.n_codes, call->n_nodes);
+        error = launch_after(finish_kernel, grid, dim3(32, 8), 0, stream, plan, matrix->n_features,
+                             matrix->n_bins, call->d_count, call->d_lambda_sum,
+                             newton ? call->d_weight_sum : (int64_t *)NULL, layout.n_codes);
     }
     return error;
 }
@@ -482,7 +427,7 @@ extern "C" const struct rw_hist_method rw_hist_lanes = {
     /* name */ "lanes",
     /* origin */ "this project: feature-interleaved cells, exact packed integers",
     /* bits */ 4 | 8 | 16,
-    /* most_bins */ 1024,
+    /* most_bins */ RW_HIST_MOST_BINS,
     /* sums */ 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
     /* lists, many_nodes */ 1,
     1,
@@ -490,4 +435,5 @@ extern "C" const struct rw_hist_method rw_hist_lanes = {
     /* reads_tiles */ 1,
     lanes_scratch,
     lanes_run,
+    /* by_place */ 1,
 };

@@ -1,5 +1,5 @@
-/* Who does what in hist_lanes.cu: the rows of a launch and the chunks of documents, planned on the host
- * and read by the kernels. */
+/* Who does what in hist_lanes.cu: the rows of a launch and the chunks of documents, planned on the
+ * host and read by the kernels. */
 #ifndef RW_GPU_HIST_LANES_PLAN_CUH
 #define RW_GPU_HIST_LANES_PLAN_CUH
 
@@ -9,41 +9,44 @@
 #include "gpu/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
-enum { MOST_ROWS = 64, CHUNK_UNIT = 64 };
+enum { MOST_ROWS = 64 };
+static_assert(THREADS >= RW_HIST_MAX_NODES, "a thread a node finds a block's chunk");
 
 /* One row of the plan. */
 struct plan_row {
-    const void *d_word;      /* of uint32_t, or of uint16_t for codes of 16 bits */
-    uint64_t cells;          /* where its drained cells begin within a node's */
+    const void *d_word; /* of uint32_t, or of uint16_t for codes of 16 bits */
+    uint64_t cells;     /* where its drained cells begin within a node's */
     uint32_t docs_a_chunk;
     uint16_t first_bin;
     uint16_t n_bins;
-    uint16_t first_feature;  /* of the tile, in the matrix */
-    uint16_t n_features;     /* of the tile */
-    uint8_t lanes, first_code, n_codes, padding;
+    uint16_t first_feature; /* of the tile, in the matrix */
+    uint16_t n_features;    /* of the tile */
+    uint8_t lanes, first_code, n_codes;
+    uint8_t in_part; /* some of the tile's bins only: codes are tested */
 };
 
 struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;
     const struct rw_hist_node *d_node;
-    const uint32_t *d_packed; /* by place in the list */
-    const uint32_t *d_weight; /* the same; newton */
+    const int32_t *d_lambda; /* NULL: counts only */
+    const int32_t *d_weight; /* newton */
+    int by_place;            /* these two are by place in the list, not by document */
     unsigned long long *d_cell;
-    uint64_t node_cells;      /* drained cells of a node */
+    uint64_t node_cells; /* drained cells of a node */
     uint32_t n_nodes;
-    uint32_t room;            /* documents that fit into a packed cell */
+    uint32_t room; /* documents that fit into a packed cell */
     int shift, largest;
-    int wide;                 /* count and lambda in words of their own: sums may pass 2^31 */
-    int words;                /* of a drained cell: 1, or 2 if wide; one more for newton */
+    int wide;          /* count and lambda in words of their own: sums may pass 2^31 */
+    int words;         /* of a drained cell: 1, or 2 if wide; one more for newton */
+    uint32_t one;      /* a document of lambda 0, packed */
+    size_t cell_bytes; /* of a block */
 };
 
-/* Chunks begin at places that are multiples of CHUNK_UNIT, but for a node's first. */
 static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
                                                    uint64_t docs_a_chunk)
 {
-    const uint64_t head = node.first % CHUNK_UNIT;
-    return node.n ? (head + node.n + docs_a_chunk - 1) / docs_a_chunk : 0;
+    return (node.n + docs_a_chunk - 1) / docs_a_chunk;
 }
 
 /* Codes of a lane's word. */
@@ -52,27 +55,47 @@ static int code_words(int bits)
     return bits == 16 ? 1 : WARP / bits;
 }
 
-/* Codes of a word, and bins, that a block's shared memory holds. */
-static void fit(const struct rw_hist_call *call, int *n_codes, uint32_t *n_bins)
+/* How much of the codes a block holds in its cells; where they stand: hist_lanes_add.cuh. */
+struct layout {
+    int n_codes;        /* of a word, in one row of the plan */
+    uint32_t room_bins; /* that a code has room for */
+    uint32_t n_bins;    /* of a row */
+    int apart;          /* newton: weights in a launch of their own */
+    size_t cell_bytes;
+};
+
+static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
 {
-    const size_t cell = call->sums == RW_HIST_NEWTON ? 8 : 4;
-    const size_t room = call->shared_bytes - 1024; /* the kernel's own */
-    *n_codes = code_words(call->matrix->bits);
-    *n_bins = call->matrix->n_bins;
-    while (*n_codes > 1 && *n_bins * cell * WARP * (size_t)*n_codes > room)
-        *n_codes /= 2;
-    while (*n_bins * cell * WARP > room)
-        *n_bins = (*n_bins + 1) / 2;
+    return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-static uint64_t list_end(const struct rw_hist_call *call)
+/* Documents and lambdas on their way from global memory, for all warps of a block. */
+static __host__ __device__ constexpr size_t stage_bytes(int newton)
 {
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++) {
-        const uint64_t last = call->node[i].first + call->node[i].n;
-        end = last > end ? last : end;
+    return (size_t)THREADS / WARP * RW_TUNE_LANES_RING * RW_TUNE_LANES_UNROLL_16 *
+           (newton ? 3 : 2) * sizeof(uint32_t);
+}
+
+static struct layout layout_of(const struct rw_hist_call *call)
+{
+    const int bits = call->matrix->bits;
+    int newton = call->sums == RW_HIST_NEWTON;
+    const size_t room =
+        call->shared_bytes - 1024 - stage_bytes(newton); /* the kernel's own: 1024 */
+    struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0};
+    if (bits == 8)
+        l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
+    if (bits == 16) {
+        l.apart = newton && cell_bytes_of(newton, 1, l.n_bins) > room;
+        newton = newton && !l.apart;
+        while (cell_bytes_of(newton, 1, l.n_bins) > room)
+            l.n_bins = (l.n_bins + 1) / 2;
+        l.room_bins = l.n_bins;
     }
-    return (end + 63) / 64 * 64;
+    while (l.n_codes > 1 && cell_bytes_of(newton, l.n_codes, l.room_bins) > room)
+        l.n_codes /= 2;
+    l.cell_bytes = cell_bytes_of(newton, l.n_codes, l.room_bins);
+    return l;
 }
 
 static uint64_t longest_node(const struct rw_hist_call *call)
@@ -105,14 +128,15 @@ static uint64_t node_words(const struct rw_hist_call *call)
 
 static size_t lanes_scratch(const struct rw_hist_call *call)
 {
-    return list_end(call) * 4 * (call->sums == RW_HIST_NEWTON ? 2 : 1) +
-           node_words(call) * call->n_nodes * 8;
+    return node_words(call) * call->n_nodes * sizeof(uint64_t);
 }
 
 /* All rows of the plan; returns their number. */
-static uint32_t make_rows(const struct rw_hist_call *call, struct plan_row *row, int n_codes,
-                          uint32_t n_bins)
+static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
+                          struct plan_row *row)
 {
+    const int n_codes = layout->n_codes;
+    const uint32_t n_bins = layout->n_bins;
     const struct rw_hist_matrix *matrix = call->matrix;
     const int words = words_of(call);
     uint32_t n = 0;
@@ -127,12 +151,14 @@ static uint32_t make_rows(const struct rw_hist_call *call, struct plan_row *row,
                 r.d_word = tile->d_word;
                 r.cells = cells;
                 r.first_bin = (uint16_t)bin;
-                r.n_bins = (uint16_t)(matrix->n_bins - bin < n_bins ? matrix->n_bins - bin : n_bins);
+                r.n_bins =
+                    (uint16_t)(matrix->n_bins - bin < n_bins ? matrix->n_bins - bin : n_bins);
                 r.first_feature = (uint16_t)tile->first_feature;
                 r.n_features = (uint16_t)tile->n_features;
                 r.lanes = (uint8_t)tile->lanes;
                 r.first_code = (uint8_t)code;
                 r.n_codes = (uint8_t)n_codes;
+                r.in_part = n_bins < matrix->n_bins;
                 cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
                 row[n++] = r;
             }
@@ -149,19 +175,26 @@ static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_a_chunk
     return (uint32_t)chunks;
 }
 
-/* Chunks as even as they go with no more blocks than fit on the device at once, where the nodes are few
+/* What a document of a row costs beside one of a row of 32 lanes: its own loads do not shrink with
+ * the lanes. */
+static double cost_of(const struct rw_hist_call *call, const struct plan_row *row)
+{
+    const double own = call->d_list ? RW_TUNE_LANES_NARROW_LISTED : RW_TUNE_LANES_NARROW;
+    return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
+}
+
+/* Chunks as even as they go with no more blocks than multiprocessors, where the nodes are few
  * enough for that. Returns the largest number of chunks of a row. */
-static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows,
-                           int blocks_at_once)
+static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
 {
     const uint64_t longest = longest_node(call);
     uint64_t docs = 0;
-    double lanes = 0;
+    double cost = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
         docs += call->node[i].n;
     for (uint32_t r = 0; r < n_rows; r++)
-        lanes += row[r].lanes;
-    double size = (double)docs * lanes / WARP / blocks_at_once; /* whole rows of 32 lanes */
+        cost += cost_of(call, &row[r]);
+    double size = (double)docs * cost / call->n_multiprocessors; /* whole rows of 32 lanes */
     if (size < RW_TUNE_LANES_LEAST_DOCS)
         size = RW_TUNE_LANES_LEAST_DOCS;
     for (;;) {
@@ -169,17 +202,15 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row
         uint32_t most = 0;
         int all_whole = 1;
         for (uint32_t r = 0; r < n_rows; r++) {
-            double chunk = size * WARP / row[r].lanes;
-            chunk = chunk > 2e9 ? 2e9 : chunk;
-            row[r].docs_a_chunk =
-                ((uint32_t)chunk + CHUNK_UNIT - 1) / CHUNK_UNIT * CHUNK_UNIT;
-            all_whole &= row[r].docs_a_chunk >= longest + CHUNK_UNIT;
+            const double chunk = size / cost_of(call, &row[r]);
+            row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+            all_whole &= row[r].docs_a_chunk >= longest;
             const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
             blocks += chunks;
             most = chunks > most ? chunks : most;
         }
-        if (blocks <= (uint64_t)blocks_at_once || all_whole ||
-            call->n_nodes * n_rows > (uint32_t)blocks_at_once)
+        if (blocks <= (uint64_t)call->n_multiprocessors || all_whole ||
+            call->n_nodes * n_rows > (uint32_t)call->n_multiprocessors)
             return most;
         size *= 1.01;
     }

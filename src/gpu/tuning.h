@@ -3,21 +3,15 @@
 #ifndef RW_GPU_TUNING_H
 #define RW_GPU_TUNING_H
 
-/* ---- lanes ----
- * H200; 3.77 M documents, 128 features, 256 bins, uniform codes, one packed integer, drained once,
- * cells cleared and put in shape apart; G updates/s:
- *
- *   words in flight | threads 512 |  768 | 1024
- *                 2 |        1081 | 1546 | 1869
- *                 4 |        1742 | 2335 | 2696
- *                 8 |        2435 | 2918 | 3101
- *                16 |        3122 | 3357 | 3468
- *
- * Failed: two features a lane (16-bit loads) and two blocks a multiprocessor: 1789. Lambdas read when
- * they are added, not with the words, to have 24 or 32 words in flight (whole calls: 2213, 2158; with
- * the words, 16 in flight: 2675). */
-#define RW_TUNE_LANES_THREADS 1024
-#define RW_TUNE_LANES_UNROLL  16
+/* ---- lanes ---- To be measured. */
+#define RW_TUNE_LANES_THREADS   1024
+#define RW_TUNE_LANES_UNROLL    8
+#define RW_TUNE_LANES_UNROLL_16 12
+#define RW_TUNE_LANES_RING      4
+#define RW_TUNE_LANES_FULL      16
+/* What a narrow tile's document costs at least, of one of 32 lanes. */
+#define RW_TUNE_LANES_NARROW        0.03
+#define RW_TUNE_LANES_NARROW_LISTED 0.1
 /* Documents (of 32 lanes) that a block takes at least: clearing and draining its cells costs as
  * much as about so many. To be measured with the nodes of real trees. */
 #define RW_TUNE_LANES_LEAST_DOCS 512

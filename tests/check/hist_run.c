@@ -242,12 +242,35 @@ static int make_results(struct hist_run *run, enum rw_hist_sums sums)
     return 0;
 }
 
+/* The same call with lambdas and weights in the order of the list. */
+static int use_places(struct hist_run *run)
+{
+    struct rw_hist_call *call = &run->call;
+    const uint64_t n = run->n_list;
+    int32_t *lambda = need_memory(n, sizeof(*lambda)), *weight = need_memory(n, sizeof(*weight));
+    for (uint64_t i = 0; i < n; i++) {
+        lambda[i] = run->lambda[run->list[i]];
+        weight[i] = run->weight[run->list[i]];
+    }
+    const int status = buffer_fill(run, &run->d_lambda, lambda, n * sizeof(*lambda)) < 0 ||
+                               buffer_fill(run, &run->d_weight, weight, n * sizeof(*weight)) < 0
+                           ? -1
+                           : 0;
+    free(lambda);
+    free(weight);
+    call->d_lambda = hist_buffer_at(&run->d_lambda);
+    call->d_weight = call->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_weight) : NULL;
+    call->by_place = 1;
+    return status;
+}
+
 int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 {
     drop_call(run);
     if (!run->have_matrix && make_matrix(run) < 0)
         return -1;
     const uint64_t n_list = make_list(run, spec);
+    run->n_list = n_list;
     const uint64_t cells = (uint64_t)run->spec.n_features * run->spec.n_bins;
     uint64_t most = cells ? most_cells / cells : RW_HIST_MAX_NODES;
     most = most < 1 ? 1 : most > RW_HIST_MAX_NODES ? RW_HIST_MAX_NODES : most;
@@ -281,7 +304,8 @@ static int declared(const struct rw_hist_method *method, const struct hist_run *
     const struct rw_hist_call *call = &run->call;
     return (method->bits & (unsigned)run->spec.bits) && run->spec.n_bins <= method->most_bins &&
            (method->sums >> call->sums & 1u) && (!call->d_list || method->lists) &&
-           (call->n_nodes <= 1 || method->many_nodes) && (!call->zero_skip || method->zero_skip);
+           (call->n_nodes <= 1 || method->many_nodes) && (!call->zero_skip || method->zero_skip) &&
+           (!call->by_place || method->by_place);
 }
 
 /* Algorithm 1 of each (node, feature) by itself, many at once. */
@@ -497,6 +521,19 @@ static void see_refusal(struct hist_run *run, struct hist_tally *tally,
                         status < 0 ? rw_last_error(run->ctx) : "accepted");
 }
 
+static void run_methods(struct hist_run *run, const struct hist_call_spec *spec)
+{
+    for (int m = 0; m < run->n_methods; m++) {
+        run->call.d_scratch = NULL;
+        if (run->dead)
+            run->tally[m].skipped++;
+        else if (declared(run->tally[m].method, run))
+            run_method(run, &run->tally[m], spec);
+        else
+            see_refusal(run, &run->tally[m], spec);
+    }
+}
+
 static int chosen(struct hist_run *run)
 {
     const uint64_t hash = (run->seed + ++run->n_calls) * 0x9E3779B97F4A7C15u;
@@ -522,13 +559,12 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
     if (any)
         expect(run);
     run->got = need_memory(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
-    for (int m = 0; m < run->n_methods; m++) {
-        run->call.d_scratch = NULL;
-        if (run->dead)
-            run->tally[m].skipped++;
-        else if (declared(run->tally[m].method, run))
-            run_method(run, &run->tally[m], spec);
-        else
-            see_refusal(run, &run->tally[m], spec);
-    }
+    run_methods(run, spec);
+    const int lambdas = run->call.d_lambda != NULL && run->list != NULL;
+    if (!lambdas || run->dead)
+        return;
+    if (use_places(run) < 0)
+        hist_run_failed(run, &run->tally[0], spec, "by place: %s", rw_last_error(run->ctx));
+    else
+        run_methods(run, spec);
 }

@@ -61,7 +61,8 @@ struct hist_run {
     /* Of the call at hand. */
     struct rw_hist_call call;
     struct rw_hist_node node[RW_HIST_MAX_NODES];
-    uint32_t *list;
+    uint32_t *list; /* [n_list] */
+    uint64_t n_list;
     int32_t *lambda, *weight;
     float *value;
     uint64_t n_cells;

@@ -1,0 +1,324 @@
+/* The adding of documents to the cells of a block: the inner part of hist_lanes.cu, which says how
+ * its work is cut and where the cells stand. */
+#ifndef RW_GPU_HIST_LANES_ADD_CUH
+#define RW_GPU_HIST_LANES_ADD_CUH
+
+#include <cuda_runtime.h>
+
+#include "gpu/hist_lanes_plan.cuh"
+
+extern __shared__ uint4 shared_cells[];
+
+/* Sums beyond those of hist.h: newton's weights in a launch of their own. */
+enum { ONLY_WEIGHTS = RW_HIST_FLOAT + 1 };
+enum : uint32_t { NO_DOC = 0xffffffffu };
+
+/* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
+ * 16 bits are tested against the row's bins. */
+template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
+    static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
+    static constexpr bool IN_PART = IN_PART_;
+    static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
+};
+
+/* Cells stand in shared memory as [code][bin][32] words, 4 and 8 bits of newton as
+ * [code][cell, weight][bin][32], codes of 16 bits of newton as [bin][cell, weight][32]. */
+template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
+{
+    if (S::BITS == 16)
+        return bin * (SUMS == RW_HIST_NEWTON ? 2 * WARP : WARP);
+    return ((SUMS == RW_HIST_NEWTON ? 2 * j : j) * S::BINS + bin) * WARP;
+}
+/* From a cell to its weight. */
+template <class S> static __device__ constexpr uint32_t weight_from_cell()
+{
+    return S::BITS == 16 ? WARP : S::BINS * WARP;
+}
+
+/* ---- adding ---- */
+
+/* Adds to a word of shared memory; `at` and OFFSET in bytes. The address is the hardware's own, for
+ * the compiler would add the array's to each. */
+template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t at, uint32_t value)
+{
+    asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
+}
+
+template <class S, int SUMS, int J>
+static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte,
+                                                uint32_t packed, uint32_t heavy)
+{
+    constexpr int LINE = WARP * 4;
+    constexpr int FIRST = (SUMS == RW_HIST_NEWTON ? 2 * J : J) * S::BINS * LINE;
+    /* code * LINE + lane_at, in one instruction: the dot product with one byte of LINE */
+    const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
+    add_cell<FIRST>(at, packed);
+    if (SUMS == RW_HIST_NEWTON)
+        add_cell<FIRST + S::BINS * LINE>(at, heavy);
+}
+
+/* Adds the codes of a lane's word. lane_at: of the lane's bank, in bytes. */
+template <class S, int SUMS>
+static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word, uint32_t packed,
+                                                uint32_t heavy, const struct plan_row &row)
+{
+    if constexpr (S::BITS == 16) {
+        constexpr int LINE = WARP * 4;
+        const uint32_t code = S::IN_PART ? word - row.first_bin : word;
+        if (S::IN_PART && code >= row.n_bins)
+            return;
+        const uint32_t at = code * (SUMS == RW_HIST_NEWTON ? 2 * LINE : LINE) + lane_at;
+        add_cell<0>(at, packed);
+        if (SUMS == RW_HIST_NEWTON)
+            add_cell<LINE>(at, heavy);
+    } else if constexpr (S::BITS == 4) {
+        const uint32_t even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
+        add_code<S, SUMS, 0>(lane_at, even, 0, packed, heavy);
+        add_code<S, SUMS, 1>(lane_at, odd, 0, packed, heavy);
+        add_code<S, SUMS, 2>(lane_at, even, 1, packed, heavy);
+        add_code<S, SUMS, 3>(lane_at, odd, 1, packed, heavy);
+        add_code<S, SUMS, 4>(lane_at, even, 2, packed, heavy);
+        add_code<S, SUMS, 5>(lane_at, odd, 2, packed, heavy);
+        add_code<S, SUMS, 6>(lane_at, even, 3, packed, heavy);
+        add_code<S, SUMS, 7>(lane_at, odd, 3, packed, heavy);
+    } else {
+        const uint32_t first = S::CODES == WARP / 8 ? 0 : row.first_code;
+        add_code<S, SUMS, 0>(lane_at, word, first, packed, heavy);
+        if constexpr (S::CODES > 1)
+            add_code<S, SUMS, 1>(lane_at, word, first + 1, packed, heavy);
+        if constexpr (S::CODES > 2) {
+            add_code<S, SUMS, 2>(lane_at, word, 2, packed, heavy);
+            add_code<S, SUMS, 3>(lane_at, word, 3, packed, heavy);
+        }
+    }
+}
+
+/* What belongs to a document on its way to the cells. */
+struct lane_doc {
+    uint32_t doc; /* NO_DOC: none */
+    uint32_t packed, heavy;
+};
+
+/* The document at a place; none past the end. */
+static __device__ __forceinline__ uint32_t doc_at(const struct plan &plan, uint64_t place,
+                                                  uint64_t end)
+{
+    return place >= end ? NO_DOC : plan.d_list ? plan.d_list[place] : (uint32_t)place;
+}
+
+/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. */
+template <int SUMS>
+static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint64_t place,
+                                                          uint32_t doc)
+{
+    const int32_t *d_first = SUMS == ONLY_WEIGHTS ? plan.d_weight : plan.d_lambda;
+    const uint64_t at = plan.by_place ? place : doc;
+    struct lane_doc out = {doc, 0, 0};
+    if (doc != NO_DOC && d_first)
+        out.packed = (uint32_t)d_first[at];
+    if (SUMS == RW_HIST_NEWTON && doc != NO_DOC)
+        out.heavy = (uint32_t)plan.d_weight[at];
+    return out;
+}
+
+/* What is added for it. No document: document 0, adding nothing. */
+template <int SUMS>
+static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct lane_doc doc)
+{
+    const bool none = doc.doc == NO_DOC;
+    doc.doc = none ? 0 : doc.doc;
+    if (SUMS != ONLY_WEIGHTS)
+        doc.packed = none ? 0 : doc.packed + one;
+    return doc;
+}
+
+/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
+template <int BITS> struct lane_word {
+    using type = uint32_t;
+};
+template <> struct lane_word<16> {
+    using type = uint16_t;
+};
+
+/* Where a lane's words begin. The compiler is kept from taking the sum apart again. */
+template <class S>
+static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
+{
+    const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
+/* A warp's documents in shared memory: [RING][document, packed, weight][N] words. */
+template <class S, int SUMS> struct stage {
+    static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
+    uint32_t *word;
+    uint32_t lane;
+
+    __device__ __forceinline__ void put(uint32_t turn, const struct lane_doc &doc) const
+    {
+        uint32_t *at = word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + lane;
+        if (lane < N) {
+            at[0] = doc.doc;
+            at[N] = doc.packed;
+            if (SUMS == RW_HIST_NEWTON)
+                at[2 * N] = doc.heavy;
+        }
+        __syncwarp();
+    }
+    /* Four documents' field, u a multiple of 4. */
+    __device__ __forceinline__ uint4 four(uint32_t turn, int field, int u) const
+    {
+        return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
+    }
+    __device__ __forceinline__ void add(uint32_t turn, uint32_t lane_at, const uint32_t *codes,
+                                        const struct plan_row &row) const
+    {
+#pragma unroll
+        for (int u = 0; u < N; u += 4) {
+            const uint4 packed = four(turn, 1, u);
+            const uint4 heavy = SUMS == RW_HIST_NEWTON ? four(turn, 2, u) : packed;
+            add_word<S, SUMS>(lane_at, codes[u], packed.x, heavy.x, row);
+            add_word<S, SUMS>(lane_at, codes[u + 1], packed.y, heavy.y, row);
+            add_word<S, SUMS>(lane_at, codes[u + 2], packed.z, heavy.z, row);
+            add_word<S, SUMS>(lane_at, codes[u + 3], packed.w, heavy.w, row);
+        }
+    }
+};
+
+/* All documents of a range, by whole warps: words at fixed offsets. */
+template <class S, int SUMS>
+static __device__ void add_range(const struct plan &plan, const struct plan_row row,
+                                 const struct stage<S, SUMS> stage, uint32_t lane_at,
+                                 uint64_t begin, uint64_t end)
+{
+    using word_type = typename lane_word<S::BITS>::type;
+    constexpr int N = S::UNROLL;
+    const uint32_t warp = threadIdx.x / WARP, one = plan.one;
+    const char *first = lane_words<S>(row, stage.lane);
+    uint32_t turn = 0;
+    for (uint64_t at = begin + warp * N; at < end; at += THREADS / WARP * N, turn++) {
+        uint32_t word[N];
+        const bool mine = stage.lane < N && at + stage.lane < end;
+        const struct lane_doc doc =
+            fetched<SUMS>(plan, at + stage.lane, mine ? (uint32_t)(at + stage.lane) : NO_DOC);
+        const word_type *d_word = (const word_type *)first + at * WARP;
+        if (at + N <= end) {
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                word[u] = __ldcs(d_word + u * WARP);
+        } else {
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                word[u] = at + u < end ? d_word[u * WARP] : 0;
+        }
+        stage.put(turn, settled<SUMS>(one, doc));
+        stage.add(turn, lane_at, word, row);
+    }
+}
+
+/* The documents at places of a list, by whole warps. */
+template <class S, int SUMS> struct listed {
+    using word_type = typename lane_word<S::BITS>::type;
+    static constexpr int N = S::UNROLL;
+    static constexpr uint32_t STEP = THREADS / WARP * N;
+    const struct plan &plan;
+    const struct plan_row row;
+    const struct stage<S, SUMS> stage;
+    const char *first; /* the lane's words */
+    uint32_t lane_at, one;
+    uint64_t at, end; /* places */
+    uint32_t turn;
+    struct lane_doc next; /* of this lane's place, one turn ahead */
+    uint32_t next_doc;    /* two turns ahead */
+
+    __device__ __forceinline__ uint32_t doc_of(uint64_t from) const
+    {
+        return stage.lane < N ? doc_at(plan, from + stage.lane, end) : NO_DOC;
+    }
+    /* Puts the next turn's documents where all lanes read them, and starts on those after. */
+    __device__ __forceinline__ void turn_over()
+    {
+        turn++;
+        stage.put(turn, settled<SUMS>(one, next));
+        next = fetched<SUMS>(plan, at + 2 * STEP + stage.lane, next_doc);
+        next_doc = doc_of(at + 3 * STEP);
+    }
+    __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
+    {
+        return *(const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
+    }
+    __device__ __forceinline__ void load(uint32_t *word) const
+    {
+#pragma unroll
+        for (int u = 0; u < N; u += 4) {
+            const uint4 doc = stage.four(turn, 0, u);
+            word[u] = word_of(doc.x);
+            word[u + 1] = word_of(doc.y);
+            word[u + 2] = word_of(doc.z);
+            word[u + 3] = word_of(doc.w);
+        }
+    }
+    /* One turn: words of the next one are read while these are added. */
+    __device__ __forceinline__ void step(uint32_t *word_next, const uint32_t *word)
+    {
+        turn_over();
+        if (at + STEP < end)
+            load(word_next);
+        stage.add(turn - 1, lane_at, word, row);
+        at += STEP;
+    }
+    __device__ __forceinline__ void run()
+    {
+        uint32_t even[N], odd[N];
+        if (at >= end)
+            return;
+        next = fetched<SUMS>(plan, at + stage.lane, doc_of(at));
+        next_doc = doc_of(at + STEP);
+        at -= STEP; /* as if the turn before were being added */
+        turn_over();
+        at += STEP;
+        load(even);
+        for (;;) {
+            step(odd, even);
+            if (at >= end)
+                return;
+            step(even, odd);
+            if (at >= end)
+                return;
+        }
+    }
+};
+
+/* A tile of fewer lanes: several documents a warp, each lane on its own. */
+template <class S, int SUMS>
+static __device__ void add_narrow(const struct plan &plan, const struct plan_row row,
+                                  uint32_t lane_at, uint64_t begin, uint64_t end)
+{
+    using word_type = typename lane_word<S::BITS>::type;
+    constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
+    const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N, one = plan.one;
+    const char *first = lane_words<S>(row, lane % lanes);
+    const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
+    for (uint64_t at = begin + warp * step + lane / lanes; at < end; at += THREADS / WARP * step) {
+        uint32_t word[N], id[N];
+        struct lane_doc doc[N];
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            id[u] = doc_at(plan, at + u * docs_a_warp, end);
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            doc[u] = fetched<SUMS>(plan, at + u * docs_a_warp, id[u]);
+            word[u] =
+                *(const word_type *)(first + (uint64_t)(id[u] == NO_DOC ? 0 : id[u]) * doc_bytes);
+        }
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            const struct lane_doc at_hand = settled<SUMS>(one, doc[u]);
+            add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
+        }
+    }
+}
+
+#endif
