@@ -122,7 +122,7 @@ int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device, int b
     struct rw_hist_matrix *matrix;
     *out = NULL;
     if ((bits != 4 && bits != 8 && bits != 16) || n_bins < 1 || n_bins > 1u << bits ||
-        n_bins > 1024)
+        n_bins > RW_HIST_MOST_BINS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", n_bins, bits);
     RW_TRY(RW_NEW(ctx, matrix, 1));
     matrix->bits = bits;

@@ -157,7 +157,7 @@ out:
     return status;
 }
 
-static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const struct rw_cut_rule *rule = &host->base.rules.cut;
@@ -260,7 +260,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const double *gains)
 {
-    RW_TRY(make_bins(host, set, dataset));
+    RW_TRY(rw_host_make_bins(host, set, dataset));
     RW_TRY(move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     for (uint32_t i = 0; i < dataset->n_docs; i++)
@@ -284,10 +284,8 @@ int rw_host_set_gradients(struct rw_host *host, const double *gradients, const d
 
 /* ---- the start of a tree ---- */
 
-/* Keeps item i iff its random number is under the threshold; if none is kept, the one with the
- * lowest number, the first of equals. */
-static void draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold, uint64_t seed,
-                 uint32_t tree, uint32_t stream)
+void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
+                  uint64_t seed, uint32_t tree, uint32_t stream)
 {
     uint32_t n_kept = 0, lowest = 0, lowest_random = UINT32_MAX;
     for (uint32_t i = 0; i < n; i++) {
@@ -307,8 +305,8 @@ static int draw_samples(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
-         rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
+    rw_host_draw(host->feature_sampled, cuts->n_features, cuts->feature, rules->feature_threshold,
+                 rules->seed, host->tree, RW_STREAM_SAMPLE_FEATURE);
     if (rules->query_threshold > UINT32_MAX) {
         memset(host->sampled, 1, host->base.n_docs[0]);
         return RW_OK;
@@ -316,8 +314,8 @@ static int draw_samples(struct rw_host *host)
     /* drawn into the first bytes, then spread from the last query to the first: query q's first
      * document is at q or after it, so nothing is overwritten before it is read */
     uint8_t *kept = host->sampled;
-    draw(kept, host->n_queries, NULL, rules->query_threshold, rules->seed, host->tree,
-         RW_STREAM_SAMPLE_QUERY);
+    rw_host_draw(kept, host->n_queries, NULL, rules->query_threshold, rules->seed, host->tree,
+                 RW_STREAM_SAMPLE_QUERY);
     for (uint32_t q = host->n_queries; q-- > 0;) {
         const uint8_t keep = kept[q];
         const uint32_t first = host->query_offset[q];

@@ -51,6 +51,12 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size); /* not
 void rw_host_release(struct rw_host *host);
 void rw_host_drop(struct rw_host *host, void *p);
 
+/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. */
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset);
+/* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
+ * with the lowest number, the first of equals. kept: [n], written. */
+void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
+                  uint64_t seed, uint32_t tree, uint32_t stream);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const double *gains);
 int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians);

@@ -1,0 +1,65 @@
+/* Why: a finished tree's values added to scores: for the documents it was grown on by the lists of
+ * its leaves, for all others by walking down with their codes.
+ *
+ * Shapes: scores [n_docs] in double; a document gets one addition a tree, so the order of threads
+ * cannot matter.
+ *
+ * Decomposition: leaves_kernel: a block a chunk of a leaf's places; walk_kernel: a thread a
+ * document. */
+#include <cuda_runtime.h>
+
+#include "gpu/cu_engine.h"
+#include "gpu/cu_find.cuh"
+#include "gpu/tuning.h"
+
+enum { THREADS = RW_TUNE_SCORES_THREADS };
+
+static __global__ void __launch_bounds__(THREADS)
+    leaves_kernel(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, const uint32_t *d_list,
+                  double *d_score)
+{
+    const struct rw_cuda_leaf leaf = d_leaf[find_chunk(d_leaf, n_leaves, blockIdx.x)];
+    const uint64_t begin = (uint64_t)(blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
+    const uint64_t end = begin + RW_CUDA_CHUNK < leaf.n ? begin + RW_CUDA_CHUNK : leaf.n;
+    for (uint64_t i = begin + threadIdx.x; i < end; i += THREADS)
+        d_score[d_list[leaf.from + i]] += (double)leaf.value;
+}
+
+extern "C" int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves,
+                                  uint32_t n_chunks, const uint32_t *d_list, double *d_score,
+                                  void *stream)
+{
+    if (n_chunks == 0)
+        return cudaSuccess;
+    leaves_kernel<<<n_chunks, THREADS, 0, (cudaStream_t)stream>>>(d_leaf, n_leaves, d_list,
+                                                                  d_score);
+    return cudaGetLastError();
+}
+
+static __global__ void __launch_bounds__(THREADS) walk_kernel(const struct rw_cuda_walk a)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < a.n_docs;
+         i += (uint64_t)gridDim.x * THREADS) {
+        const uint32_t doc = (uint32_t)i;
+        if (a.d_skip && a.d_skip[doc])
+            continue;
+        int32_t at = a.n_leaves == 1 ? -1 : 0;
+        while (at >= 0) {
+            const struct rw_coded_node node = a.d_node[at];
+            const uint32_t code = rw_cuda_code(&a.d_column[node.column], doc);
+            const int left = code == node.missing_code ? node.missing_left : code <= node.bin;
+            at = left ? node.left : node.right;
+        }
+        a.d_score[doc] += (double)a.d_leaf[~at];
+    }
+}
+
+extern "C" int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream)
+{
+    const uint64_t blocks = ((uint64_t)walk->n_docs + THREADS - 1) / THREADS;
+    if (blocks == 0)
+        return cudaSuccess;
+    walk_kernel<<<(unsigned)(blocks > 65535 ? 65535 : blocks), THREADS, 0, (cudaStream_t)stream>>>(
+        *walk);
+    return cudaGetLastError();
+}

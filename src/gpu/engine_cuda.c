@@ -1,0 +1,352 @@
+/* The engine for GPUs: the start of a tree, documents and scores. */
+#include "gpu/engine_cuda.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#define RW_CUDA_TRY(cuda, n_launches, call)                 \
+    do {                                                    \
+        RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
+        rw_transfer_launched((cuda)->device, (n_launches)); \
+    } while (0)
+
+/* ---- memory and copies ---- */
+
+int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    *out = NULL;
+    if (cuda->n_owned == RW_CUDA_MOST_OWNED)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "too many pieces of device memory");
+    RW_TRY(rw_device_alloc(ctx, out, n * size));
+    cuda->owned[cuda->n_owned++] = *out;
+    cuda->bytes += n * size;
+    return RW_OK;
+}
+
+static int wait_for_device(struct rw_cuda *cuda)
+{
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
+{
+    struct rw_cuda_stage *stage = &cuda->stage;
+    const size_t bytes = (n_bytes + 255) / 256 * 256;
+    *out = (struct rw_cuda_piece){NULL, NULL};
+    if (bytes > stage->bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
+                       bytes);
+    if (bytes > stage->bytes - stage->used)
+        RW_TRY(wait_for_device(cuda));
+    out->host = stage->host + stage->used;
+    out->d = stage->d + stage->used;
+    stage->used += bytes;
+    return RW_OK;
+}
+
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
+{
+    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
+                                    bytes);
+}
+
+int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
+{
+    if (bytes > cuda->answer_bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
+    RW_TRY(rw_transfer_read_pinned(cuda->host.base.ctx, cuda->device, cuda->answer, d, bytes));
+    return wait_for_device(cuda);
+}
+
+/* ---- the start of a tree ---- */
+
+static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    const uint32_t n_features = cuts->n_features;
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, n_features, &piece));
+    uint8_t *kept = piece.host;
+    rw_host_draw(kept, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
+                 RW_STREAM_SAMPLE_FEATURE);
+    for (uint32_t f = 0; f < n_features; f++)
+        root->n_features += kept[f];
+    piece.d = cuda->d_feature_sampled; /* it stays for the whole tree */
+    RW_TRY(rw_cuda_send(cuda, &piece, n_features));
+    if (!cuda->d_sampled)
+        return RW_OK;
+    const struct rw_cuda_sample sample = {.seed = rules->seed,
+                                          .threshold = rules->query_threshold,
+                                          .tree = tree,
+                                          .n_queries = cuda->n_queries,
+                                          .n_docs = cuda->n_docs,
+                                          .d_query_offset = cuda->d_query_offset,
+                                          .d_kept = cuda->d_kept,
+                                          .d_lowest = cuda->d_low,
+                                          .d_sampled = cuda->d_sampled};
+    RW_CUDA_TRY(cuda, 4, rw_cuda_sample_queries(&sample, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* Lambdas, quantised, and the root's sums, on their way to the host. */
+static int make_integers(struct rw_cuda *cuda, uint32_t tree)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
+                               rw_cuda_stream(cuda), cuda->d_lambda, cuda->d_weight,
+                               &cuda->d_begin->info));
+    rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
+    const struct rw_cuda_quantise quantise = {.seed = rules->seed,
+                                              .tree = tree,
+                                              .n_docs = cuda->n_docs,
+                                              .bits = rules->bits,
+                                              .nearest = rules->nearest,
+                                              .d_sampled = cuda->d_sampled,
+                                              .d_lambda = cuda->d_lambda,
+                                              .d_weight = cuda->d_weight,
+                                              .d_lambda_q = cuda->d_lambda_q,
+                                              .d_weight_q = cuda->d_weight_q,
+                                              .d_begin = cuda->d_begin};
+    RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
+                                     (uint32_t *)cuda->d_sum, cuda->d_list_scratch,
+                                     cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_root root = {.n_features = 0};
+    RW_TRY(sample(cuda, tree, &root));
+    RW_TRY(make_integers(cuda, tree));
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
+    const struct rw_cuda_begin *begin = cuda->answer;
+    root.sum = begin->sum;
+    root.lambda_exponent = begin->info.lambda_exponent;
+    root.weight_exponent = begin->info.weight_exponent;
+    root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
+    if (engine->rules.newton)
+        root.weight_shift =
+            rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
+    rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        cuda->buffer_of[s] = -1;
+    cuda->n_used = 0;
+    cuda->first[0] = 0;
+    cuda->sum[0] = root.sum;
+    *out = root;
+    return RW_OK;
+}
+
+static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
+                              const double *hessians)
+{
+    return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians);
+}
+
+/* ---- partition ---- */
+
+/* The same places in the other half. */
+static uint64_t other_half(const struct rw_cuda *cuda, uint64_t place)
+{
+    return place < cuda->half ? place + cuda->half : place - cuda->half;
+}
+
+static void take_children(struct rw_cuda *cuda, const struct rw_split *split,
+                          const struct rw_sum *left, struct rw_sum *sums)
+{
+    const struct rw_sum *whole = &cuda->sum[split->slot];
+    const uint64_t to = other_half(cuda, cuda->first[split->slot]);
+    sums[0] = *left;
+    sums[1] = (struct rw_sum){.n = whole->n - left->n,
+                              .lambda_hi = whole->lambda_hi - left->lambda_hi,
+                              .lambda_lo = whole->lambda_lo - left->lambda_lo,
+                              .weight_hi = whole->weight_hi - left->weight_hi,
+                              .weight_lo = whole->weight_lo - left->weight_lo};
+    cuda->first[split->left] = to;
+    cuda->first[split->right] = to + left->n;
+    cuda->sum[split->left] = sums[0];
+    cuda->sum[split->right] = sums[1];
+}
+
+static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
+                          struct rw_sum *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    struct rw_cuda_piece piece;
+    uint32_t n_chunks = 0;
+    if (n == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_part), &piece));
+    struct rw_cuda_part *part = piece.host;
+    for (int i = 0; i < n; i++) {
+        const struct rw_split *split = &splits[i];
+        const uint32_t column = (uint32_t)split->column;
+        part[i] = (struct rw_cuda_part){.from = cuda->first[split->slot],
+                                        .to = other_half(cuda, cuda->first[split->slot]),
+                                        .n = cuda->sum[split->slot].n,
+                                        .first_chunk = n_chunks,
+                                        .column = column,
+                                        .bin = split->bin,
+                                        .missing_code = rw_cuts_n_bins(cuts, column),
+                                        .missing_left = split->missing_left != 0};
+        n_chunks += rw_cuda_chunks(part[i].n);
+    }
+    if (n_chunks > cuda->most_chunks)
+        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
+    RW_TRY(rw_cuda_send(cuda, &piece, (size_t)n * sizeof(*part)));
+    const struct rw_cuda_partition partition = {.d_part = piece.d,
+                                                .n_parts = (uint32_t)n,
+                                                .n_chunks = n_chunks,
+                                                .d_column = cuda->set[0].d_column,
+                                                .d_list = cuda->d_list,
+                                                .d_lambda = cuda->d_lambda,
+                                                .d_weight = cuda->d_weight,
+                                                .d_flag = cuda->d_flag,
+                                                .d_chunk_left = cuda->d_chunk_left,
+                                                .d_sum = cuda->d_sum};
+    RW_CUDA_TRY(cuda, 4, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_sum, (size_t)n * sizeof(*cuda->d_sum)));
+    const struct rw_sum *left = cuda->answer;
+    for (int i = 0; i < n; i++)
+        take_children(cuda, &splits[i], &left[i], &sums[2 * i]);
+    return RW_OK;
+}
+
+/* ---- scores ---- */
+
+static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
+{
+    struct rw_cuda_piece piece;
+    const size_t n = (size_t)tree->n_leaves;
+    uint32_t n_chunks = 0;
+    RW_TRY(rw_cuda_room(cuda, n * sizeof(struct rw_cuda_leaf), &piece));
+    struct rw_cuda_leaf *leaf = piece.host;
+    for (size_t i = 0; i < n; i++) {
+        leaf[i] = (struct rw_cuda_leaf){.from = cuda->first[leaf_slot[i]],
+                                        .n = cuda->sum[leaf_slot[i]].n,
+                                        .first_chunk = n_chunks,
+                                        .value = tree->leaf[i]};
+        n_chunks += rw_cuda_chunks(leaf[i].n);
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*leaf)));
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_add_leaves(piece.d, (uint32_t)n, n_chunks, cuda->d_list,
+                                   cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
+                    const uint8_t *d_skip)
+{
+    const size_t n = (size_t)tree->n_leaves;
+    struct rw_cuda_piece piece; /* n - 1 nodes, then the leaves' values */
+    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
+    const size_t leaf_bytes = n * sizeof(*tree->leaf);
+    RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
+    RW_TRY(rw_cuda_room(cuda, node_bytes + leaf_bytes, &piece));
+    memcpy(piece.host, cuda->coded, node_bytes);
+    memcpy((char *)piece.host + node_bytes, tree->leaf, leaf_bytes);
+    RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + leaf_bytes));
+    const struct rw_cuda_walk walk = {.d_node = piece.d,
+                                      .d_leaf =
+                                          (const float *)(void *)((char *)piece.d + node_bytes),
+                                      .n_leaves = (uint32_t)n,
+                                      .n_docs = cuda->host.base.n_docs[set],
+                                      .d_column = cuda->set[set].d_column,
+                                      .d_skip = d_skip,
+                                      .d_score = cuda->set[set].d_score};
+    RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                         const int32_t *leaf_slot)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (set > 0 || !leaf_slot)
+        return add_walk(cuda, set, tree, NULL);
+    RW_TRY(add_leaves(cuda, tree, leaf_slot));
+    return cuda->d_sampled ? add_walk(cuda, 0, tree, cuda->d_sampled) : RW_OK;
+}
+
+static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    return rw_transfer_read(engine->ctx, cuda->device, scores, cuda->set[set].d_score,
+                            engine->n_docs[set] * sizeof(*scores));
+}
+
+static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    const struct rw_cuda *cuda = rw_cuda_of(engine);
+    const size_t n = engine->n_docs[0];
+    const struct {
+        void *to;
+        const void *d_from;
+        size_t bytes;
+    } part[5] = {{lambda, cuda->d_lambda, n * sizeof(*lambda)},
+                 {weight, cuda->d_weight, n * sizeof(*weight)},
+                 {lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
+                 {weight_q, cuda->d_weight_q, n * sizeof(*weight_q)},
+                 {sampled, cuda->d_sampled, n}};
+    memset(sampled, 1, n);
+    for (int i = 0; i < 5; i++) {
+        if (part[i].d_from)
+            RW_TRY(rw_transfer_read(engine->ctx, cuda->device, part[i].to, part[i].d_from,
+                                    part[i].bytes));
+    }
+    return RW_OK;
+}
+
+/* ---- the engine ---- */
+
+static void cuda_close(struct rw_engine *engine)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (cuda->device)
+        (void)rw_transfer_wait(NULL, cuda->device);
+    rw_cuda_unload(cuda);
+    rw_host_release(&cuda->host);
+    rw_device_close(cuda->device);
+    rw_mem_free(cuda);
+}
+
+static const struct rw_engine_ops cuda_ops = {
+    .name = "cuda",
+    .close = cuda_close,
+    .load = rw_cuda_load,
+    .set_gradients = cuda_set_gradients,
+    .begin_tree = cuda_begin_tree,
+    .histograms = rw_cuda_histograms,
+    .best_splits = rw_cuda_best_splits,
+    .partition = cuda_partition,
+    .add_tree = cuda_add_tree,
+    .read_scores = cuda_read_scores,
+    .read_integers = cuda_read_integers,
+    .tell = rw_cuda_tell,
+};
+
+int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
+{
+    struct rw_cuda *cuda;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, cuda, 1));
+    cuda->host.base.ctx = ctx;
+    cuda->host.base.ops = &cuda_ops;
+    const int status = rw_device_open(ctx, device, &cuda->device);
+    if (status < 0) {
+        rw_mem_free(cuda);
+        return status;
+    }
+    *out = &cuda->host.base;
+    return RW_OK;
+}

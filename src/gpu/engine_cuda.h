@@ -1,0 +1,145 @@
+/* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
+ * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
+ * splits. Everything is allocated at load.
+ *
+ * The list of documents has two halves: the documents of a node's children go to the same places of
+ * the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
+ * takes one buffer more than there were, so a tree of n leaves fills n of them. */
+#ifndef RW_GPU_ENGINE_CUDA_H
+#define RW_GPU_ENGINE_CUDA_H
+
+#include "gpu/cu_check.h"
+#include "gpu/cu_engine.h"
+#include "gpu/device.h"
+#include "gpu/hist_hybrid.h"
+#include "gpu/hist_matrix.h"
+#include "gpu/transfer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_CUDA_GROUPS = 3, RW_CUDA_MOST_OWNED = 64 + 4 * RW_MAX_SETS };
+
+struct rw_cuda_set {
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
+    struct rw_cuda_column *d_column;               /* [n_features] */
+    double *d_score;                               /* [n_docs] */
+};
+
+struct rw_cuda_group {
+    int bits;
+    uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
+    uint32_t *column;            /* [n_features] the engine's feature, ascending; owned */
+    uint32_t *d_column;
+    uint16_t *d_frequent; /* [n_features] */
+    struct rw_cuda_cells cells;
+    struct rw_hist_candidates candidates;
+    struct rw_hist_choice choice;
+    int chosen;
+};
+
+/* Data on its way to the device: pinned memory and its mirror. A piece is left alone until the
+ * engine has waited for the device. */
+struct rw_cuda_stage {
+    char *host, *d;
+    size_t bytes, used;
+};
+
+struct rw_cuda {
+    struct rw_host host; /* cuts, and a set's codes until they are on the device */
+    struct rw_device *device;
+    struct rw_cuda_lambda *lambda;
+    struct rw_cuda_set set[RW_MAX_SETS];
+    struct rw_cuda_group group[RW_CUDA_GROUPS];
+    void *owned[RW_CUDA_MOST_OWNED]; /* device memory */
+    int n_owned;
+    uint64_t bytes; /* of it */
+    struct rw_cuda_stage stage;
+    void *answer; /* pinned: what is read back; [answer_bytes] */
+    size_t answer_bytes;
+    /* the training set; d_x are views of `owned` */
+    uint32_t n_docs, n_queries;
+    struct rw_cuda_feature *d_feature; /* [n_features] */
+    float *d_cut;
+    uint32_t *d_query_offset;  /* [n_queries + 1] sampling of queries only */
+    uint8_t *d_kept;           /* [n_queries] the same */
+    unsigned long long *d_low; /* [2] */
+    uint8_t *d_sampled;        /* [n_docs] the same; NULL: all documents are */
+    uint8_t *d_feature_sampled;
+    /* the tree */
+    struct rw_cuda_begin *d_begin;
+    int64_t *d_lambda, *d_weight;     /* [n_docs] */
+    int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
+    uint32_t *d_list;                 /* [2][half] */
+    uint64_t half;                    /* places of a half */
+    struct rw_sum *sum;               /* [max_slots] of each node; owned */
+    uint64_t *first;                  /* [max_slots] each node's first place; owned */
+    int32_t *buffer_of;               /* [max_slots] histogram; -1: none; owned */
+    int32_t n_buffers, n_used;
+    /* scratch */
+    struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
+    uint32_t most_nodes;
+    uint64_t most_chunks;   /* of a launch */
+    uint32_t *d_flag;       /* [most_chunks][RW_CUDA_CHUNK / 32] */
+    uint32_t *d_chunk_left; /* [most_chunks] */
+    struct rw_sum *d_sum;   /* [max_slots] */
+    struct rw_cuda_found *d_best, *d_found;
+    uint32_t most_searched; /* nodes of one search */
+    void *d_hist_scratch;
+    size_t hist_scratch_bytes;
+    void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
+    size_t choice_scratch_bytes;
+    void *d_list_scratch;
+    size_t list_scratch_bytes;
+    struct rw_coded_node *coded; /* [max_slots] owned */
+};
+
+static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
+{
+    return (struct rw_cuda *)engine;
+}
+
+static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
+{
+    return cuda->device->stream;
+}
+
+/* Device memory that lives as long as the engine; not cleared. */
+int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size);
+#define RW_CUDA_NEW(cuda, pointer, n) \
+    rw_cuda_new((cuda), (void **)&(pointer), (n), sizeof(*(pointer)))
+
+/* Room for so many bytes on their way to the device: piece.host is to be filled, piece.d is where
+ * they are for what is enqueued after rw_cuda_send. Waits for the device if there is no room; a
+ * piece asked for before is gone then. */
+struct rw_cuda_piece {
+    void *host, *d;
+};
+int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
+/* Reads into cuda->answer and waits. */
+int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
+
+/* A histogram call of a group over nodes at places of the list; NULL list: over documents. */
+struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
+                                      const struct rw_hist_node *node, uint32_t n_nodes,
+                                      const uint32_t *d_list);
+
+/* Scratch of a method for calls like this one of one node, whatever its documents, and of several
+ * nodes while there is a little to spare. */
+size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
+                             const struct rw_hist_method *method, const struct rw_hist_call *call);
+
+int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                 const double *gains);
+void rw_cuda_unload(struct rw_cuda *cuda);
+int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                        struct rw_split *out);
+int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,278 @@
+/* Histograms and splits of the engine for GPUs. */
+#include "gpu/engine_cuda.h"
+
+#include <string.h>
+
+/* ---- the choice of a method ---- */
+
+struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
+                                      const struct rw_hist_node *node, uint32_t n_nodes,
+                                      const uint32_t *d_list)
+{
+    const struct rw_cuda_group *group = &cuda->group[g];
+    const int newton = cuda->host.base.rules.newton;
+    return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
+                                 .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
+                                 .d_list = d_list,
+                                 .node = node,
+                                 .n_nodes = n_nodes,
+                                 .d_lambda = cuda->d_lambda_q,
+                                 .d_weight = cuda->d_weight_q,
+                                 .largest = rw_quantise_limit(cuda->host.base.rules.bits),
+                                 .zero_skip = group->chosen && group->choice.zero_skip,
+                                 .d_frequent = group->d_frequent,
+                                 .d_count = group->cells.d_count,
+                                 .d_lambda_sum = group->cells.d_lambda,
+                                 .d_weight_sum = group->cells.d_weight,
+                                 .d_scratch = cuda->d_hist_scratch,
+                                 .n_multiprocessors = cuda->device->n_multiprocessors,
+                                 .shared_bytes = cuda->device->shared_bytes};
+}
+
+/* In the first tree, at the root. */
+static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+    struct rw_hist_call call = *root;
+    if (cuda->d_choice_scratch)
+        call.d_scratch = cuda->d_choice_scratch;
+    RW_TRY(rw_hist_choose(ctx, cuda->device, &call, &group->candidates, &group->choice));
+    group->chosen = 1;
+    RW_TRY(rw_transfer_wait(ctx, cuda->device));
+    if (matrix->d_column && group->choice.method->reads_tiles) {
+        rw_device_free((void *)(uintptr_t)matrix->d_column);
+        matrix->d_column = NULL;
+        matrix->column_words = 0;
+    }
+    return RW_OK;
+}
+
+/* When all groups have chosen: of the two scratches, the one that is not needed is given back. */
+static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *root)
+{
+    size_t needed = 0;
+    if (!cuda->d_choice_scratch)
+        return RW_OK;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].n_features)
+            continue;
+        const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, root, 1, cuda->d_list);
+        const size_t bytes = rw_cuda_scratch_bytes(cuda, g, cuda->group[g].choice.method, &call);
+        needed = bytes > needed ? bytes : needed;
+    }
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    void *unused = cuda->d_choice_scratch;
+    if (needed > cuda->hist_scratch_bytes) {
+        unused = cuda->d_hist_scratch;
+        cuda->d_hist_scratch = cuda->d_choice_scratch;
+        cuda->hist_scratch_bytes = cuda->choice_scratch_bytes;
+    }
+    rw_device_free(unused);
+    cuda->d_choice_scratch = NULL;
+    return RW_OK;
+}
+
+int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].chosen || item-- > 0)
+            continue;
+        static const char before[] = "histograms: ";
+        snprintf(text, size, "%s", before);
+        if (size > sizeof(before))
+            rw_hist_choice_text(&cuda->group[g].choice, cuda->set[0].matrix[g],
+                                text + sizeof(before) - 1, size - sizeof(before) + 1);
+        *ms = cuda->group[g].choice.choosing_ms;
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- histograms ---- */
+
+/* The call on buffers from `buffer` on. */
+static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuda_group *group = &cuda->group[g];
+    const uint64_t at = (uint64_t)buffer * group->n_features * group->n_bins;
+    struct rw_hist_call call = *nodes;
+    call.d_count += at;
+    call.d_lambda_sum += at;
+    if (call.d_weight_sum)
+        call.d_weight_sum += at;
+    if (!group->chosen)
+        RW_TRY(choose(cuda, g, &call));
+    call.zero_skip = group->choice.zero_skip;
+    call.d_scratch = cuda->d_hist_scratch;
+    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes) {
+        if (!cuda->d_choice_scratch)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
+        call.d_scratch = cuda->d_choice_scratch; /* the first call of all */
+    }
+    RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
+    rw_transfer_launched(cuda->device, 1);
+    return RW_OK;
+}
+
+/* How many of the nodes scratch holds at once. */
+static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+{
+    for (; n > 1; n = n / 2) {
+        int fits = 1;
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            const struct rw_cuda_group *group = &cuda->group[g];
+            if (!group->n_features || !group->chosen)
+                continue;
+            const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
+            fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
+        }
+        if (fits)
+            break;
+    }
+    return n;
+}
+
+/* Builds the histograms of the nodes in cuda->node, into the next buffers. */
+static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+{
+    while (n > 0) {
+        const uint32_t some = nodes_that_fit(cuda, n, d_list);
+        const size_t bytes = some * sizeof(struct rw_hist_node);
+        struct rw_cuda_piece piece;
+        RW_TRY(rw_cuda_room(cuda, bytes, &piece));
+        memcpy(piece.host, cuda->node, bytes);
+        RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            if (!cuda->group[g].n_features)
+                continue;
+            struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
+            call.d_node = piece.d;
+            RW_TRY(run_group(cuda, g, &call, cuda->n_used));
+        }
+        RW_TRY(keep_one_scratch(cuda, cuda->node));
+        cuda->n_used += (int32_t)some;
+        n -= some;
+        memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
+    }
+    return RW_OK;
+}
+
+static int subtract(struct rw_cuda *cuda, const struct rw_sibling *siblings, int n)
+{
+    struct rw_cuda_piece piece;
+    uint32_t n_pairs = 0;
+    RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_pair), &piece));
+    struct rw_cuda_pair *pair = piece.host;
+    for (int i = 0; i < n; i++) {
+        const struct rw_sibling *s = &siblings[i];
+        if (s->parent < 0)
+            continue;
+        if (s->larger >= 0) {
+            cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
+            pair[n_pairs++] = (struct rw_cuda_pair){(uint32_t)cuda->buffer_of[s->larger],
+                                                    (uint32_t)cuda->buffer_of[s->smaller]};
+        }
+        cuda->buffer_of[s->parent] = -1;
+    }
+    if (n_pairs == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_send(cuda, &piece, n_pairs * sizeof(*pair)));
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].n_features)
+            continue;
+        RW_CU(cuda->host.base.ctx,
+              (cudaError_t)rw_cuda_cells_subtract(&cuda->group[g].cells, piece.d, n_pairs,
+                                                  rw_cuda_stream(cuda)));
+        rw_transfer_launched(cuda->device, 1);
+    }
+    return RW_OK;
+}
+
+int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    for (int first = 0; first < n; first += (int)cuda->most_nodes) {
+        const int some = n - first < (int)cuda->most_nodes ? n - first : (int)cuda->most_nodes;
+        const struct rw_sibling *s = siblings + first;
+        if (some > cuda->n_buffers - cuda->n_used)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
+        for (int i = 0; i < some; i++) {
+            cuda->node[i].first = cuda->first[s[i].smaller];
+            cuda->node[i].n = cuda->sum[s[i].smaller].n;
+            cuda->buffer_of[s[i].smaller] = cuda->n_used + i;
+        }
+        /* the root of a tree that sees all documents needs no list */
+        const int whole = s[0].parent < 0 && !cuda->d_sampled;
+        RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list));
+        RW_TRY(subtract(cuda, s, some));
+    }
+    return RW_OK;
+}
+
+/* ---- splits ---- */
+
+static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
+                                const struct rw_cuda_found *found)
+{
+    struct rw_split split = {.slot = slot, .column = found->column};
+    if (found->column < 0)
+        return split;
+    split.feature = cuts->feature[found->column];
+    split.bin = found->bin;
+    split.cut = cuts->cut[cuts->offset[found->column] + found->bin];
+    split.missing_left = found->missing_left;
+    split.gain = found->gain;
+    return split;
+}
+
+static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, n * sizeof(uint32_t), &piece));
+    uint32_t *buffer = piece.host;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cuda->buffer_of[slots[i]] < 0)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
+        buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*buffer)));
+    const struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
+                                          .d_feature = cuda->d_feature,
+                                          .d_cut = cuda->d_cut,
+                                          .d_feature_sampled = cuda->d_feature_sampled,
+                                          .d_buffer = piece.d,
+                                          .d_best = cuda->d_best,
+                                          .d_found = cuda->d_found,
+                                          .n = n,
+                                          .n_features = cuda->host.base.info.n_features};
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].n_features)
+            continue;
+        RW_CU(ctx, (cudaError_t)rw_cuda_search_group(&search, &cuda->group[g].cells,
+                                                     rw_cuda_stream(cuda)));
+        rw_transfer_launched(cuda->device, 1);
+    }
+    RW_CU(ctx, (cudaError_t)rw_cuda_search_finish(&search, rw_cuda_stream(cuda)));
+    rw_transfer_launched(cuda->device, 1);
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_found, n * sizeof(*cuda->d_found)));
+    const struct rw_cuda_found *found = cuda->answer;
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &found[i]);
+    return RW_OK;
+}
+
+int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    for (int first = 0; first < n; first += (int)cuda->most_searched) {
+        const uint32_t left = (uint32_t)(n - first);
+        RW_TRY(search(cuda, slots + first, left < cuda->most_searched ? left : cuda->most_searched,
+                      out + first));
+    }
+    return RW_OK;
+}
