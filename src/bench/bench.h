@@ -49,6 +49,7 @@ enum { RW_BENCH_RUNS = 15, RW_BENCH_QUICK_RUNS = 3 };
 extern const struct rw_bench_suite rw_bench_weighted;
 extern const struct rw_bench_suite rw_bench_lanes;
 extern const struct rw_bench_suite rw_bench_contention;
+extern const struct rw_bench_suite rw_bench_generalized;
 extern const struct rw_bench_suite rw_bench_general;
 
 /* 1 if the options leave this method in. */

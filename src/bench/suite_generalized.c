@@ -1,0 +1,437 @@
+/* The third document's Table I, Figure 7 and Table II (Henriksen et al., section V): automatic M
+ * and S beside fixed ones, CUB beside in the same run. 50 million elements, indexes of section V-A.
+ * The values of sums are ones for the hardware's addition, as HistogramEven counts, and 1 or 2 for
+ * the saturating one; argmax takes the elements themselves. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "bench/bench.h"
+#include "bench/generalized_cub.h"
+#include "bench/generalized_tables.h"
+#include "gpu/generalized.h"
+#include "gpu/transfer.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+enum { ELEMENTS = 50000000, QUICK_ELEMENTS = 4000000 };
+static const double close_enough = 1.05; /* of the best fixed choice */
+
+static const enum rw_gen_op op_of[RW_MULTI_WAYS] = {RW_GEN_ADD32, RW_GEN_SAT24, RW_GEN_ARGMAX};
+
+struct generalized {
+    struct rw_bench *bench;
+    struct rw_multi_figures figures;
+    uint32_t n;
+    uint32_t *d_element, *d_index, *d_small;
+    uint64_t *d_touched;
+    void *d_scratch;
+    size_t scratch_bytes;
+    void *d_out;
+    struct rw_bench_cub cub;
+    uint64_t *d_pair;
+    int (*cub_run)(struct rw_bench_cub *cub, void *stream);
+    /* Of the point at hand. */
+    struct rw_gen_call call;
+    double race;
+    struct rw_multi_sample sample;
+    /* What the bars ask. */
+    int n_points, n_close;
+    double least_beside_cub; /* NaN: none yet */
+};
+
+static int cuda(struct generalized *g, int error, const char *what)
+{
+    return error ? rw_fail(g->bench->ctx, RW_ERR_UNSUPPORTED, "CUDA: %s failed (%d)", what, error)
+                 : RW_OK;
+}
+
+/* ---- inputs ---- */
+
+static int room(struct generalized *g, size_t bytes)
+{
+    if (bytes <= g->scratch_bytes)
+        return RW_OK;
+    rw_device_free(g->d_scratch);
+    g->d_scratch = NULL;
+    g->scratch_bytes = 0;
+    RW_TRY(rw_device_alloc(g->bench->ctx, &g->d_scratch, bytes));
+    g->scratch_bytes = bytes;
+    return RW_OK;
+}
+
+static int init(struct generalized *g)
+{
+    struct rw_ctx *ctx = g->bench->ctx;
+    void *stream = g->bench->device->stream;
+    const size_t n = g->n;
+    const size_t most = rw_generalized_bins[RW_GENERALIZED_SIZES - 1];
+    g->figures = rw_gen_figures(g->bench->device);
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->d_element, n * sizeof(uint32_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->d_index, n * sizeof(uint32_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->d_small, n * sizeof(uint32_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->d_pair, n * sizeof(uint64_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->d_touched, sizeof(uint64_t)));
+    RW_TRY(rw_device_alloc(ctx, &g->d_out, most * sizeof(uint64_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->cub.d_sorted, n * sizeof(uint32_t)));
+    RW_TRY(rw_device_alloc(ctx, &g->cub.d_sorted_value, n * sizeof(uint64_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->cub.d_key, most * sizeof(uint32_t)));
+    RW_TRY(rw_device_alloc(ctx, &g->cub.d_result, most * sizeof(uint64_t)));
+    RW_TRY(rw_device_alloc(ctx, (void **)&g->cub.d_n_keys, sizeof(uint32_t)));
+    RW_TRY(cuda(g, rw_cuda_bench_elements(g->bench->options->seed, g->n, g->d_element, stream),
+                "making elements"));
+    RW_TRY(cuda(g, rw_cuda_bench_small(g->d_element, g->n, g->d_small, stream), "making values"));
+    return cuda(g, rw_cuda_bench_pairs(g->d_element, g->n, g->d_pair, stream), "making pairs");
+}
+
+static void release(struct generalized *g)
+{
+    rw_device_free(g->d_element);
+    rw_device_free(g->d_index);
+    rw_device_free(g->d_small);
+    rw_device_free(g->d_pair);
+    rw_device_free(g->d_touched);
+    rw_device_free(g->d_scratch);
+    rw_device_free(g->d_out);
+    rw_device_free(g->cub.d_sorted);
+    rw_device_free(g->cub.d_sorted_value);
+    rw_device_free(g->cub.d_key);
+    rw_device_free(g->cub.d_result);
+    rw_device_free(g->cub.d_n_keys);
+    rw_device_free(g->cub.d_temp);
+}
+
+/* ---- the inspector ---- */
+
+static int run_inspector(void *user)
+{
+    struct generalized *g = user;
+    return cuda(g,
+                rw_cuda_gen_race(g->d_index, g->call.n_bins, &g->sample, g->d_touched, g->d_scratch,
+                                 g->bench->device->stream),
+                "the inspector");
+}
+
+/* The indexes of one (bins, RF), and the race factor that a sample of them gives. */
+static int set_indexes(struct generalized *g, uint32_t n_bins, uint32_t race)
+{
+    struct rw_bench_times times;
+    struct rw_bench_line line = {.n = 0};
+    uint64_t touched = 0;
+    g->call.n_bins = n_bins;
+    RW_TRY(cuda(g,
+                rw_cuda_bench_indexes(g->d_element, g->n, n_bins, race, g->d_index,
+                                      g->bench->device->stream),
+                "making indexes"));
+    g->sample = rw_multi_sample_of(g->n, n_bins);
+    RW_TRY(room(g, rw_gen_race_bytes(&g->sample, n_bins)));
+    RW_TRY(rw_bench_time(g->bench, run_inspector, g, &times));
+    RW_TRY(
+        rw_transfer_read(g->bench->ctx, g->bench->device, &touched, g->d_touched, sizeof(touched)));
+    g->race = rw_multi_race(&g->sample, touched);
+    rw_bench_add_integer(&line, "bins", n_bins);
+    rw_bench_add_integer(&line, "rf", race);
+    rw_bench_add_real(&line, "rf_sampled", g->race, 2);
+    rw_bench_add_integer(&line, "groups", (double)g->sample.n_groups);
+    rw_bench_add_times(g->bench, &line, &times,
+                       (double)(g->sample.n_groups * g->sample.length) * sizeof(uint32_t));
+    return rw_bench_send(g->bench, "inspector", &line);
+}
+
+/* ---- times ---- */
+
+static void set_op(struct generalized *g, enum rw_multi_way way)
+{
+    g->call.op = op_of[way];
+    g->call.way = way;
+    g->call.n = g->n;
+    g->call.n_out = 1;
+    g->call.width = 1;
+    g->call.d_index = g->d_index;
+    g->call.d_value = way == RW_MULTI_HARDWARE ? NULL
+                      : way == RW_MULTI_CAS    ? (const void *)g->d_small
+                                               : (const void *)g->d_element;
+    g->call.d_out = g->d_out;
+}
+
+static double bytes_of(const struct generalized *g)
+{
+    const double values = g->call.d_value ? rw_gen_value_bytes(g->call.op) : 0;
+    return g->n * (sizeof(uint32_t) + values) +
+           (double)g->call.n_bins * rw_gen_cell_bytes(g->call.op);
+}
+
+static int run_call(void *user)
+{
+    struct generalized *g = user;
+    return rw_gen_run(g->bench->ctx, &g->call, g->bench->device->stream);
+}
+
+/* M and S asked for, 0: chosen. Returns 1 if shared memory cannot do it. */
+static int time_plan(struct generalized *g, enum rw_multi_memory memory, uint64_t m, uint64_t s,
+                     struct rw_bench_times *times)
+{
+    const struct rw_multi_work work = rw_gen_work(&g->call, g->race);
+    if (rw_multi_plan_make(&g->figures, &work, 1, memory, m, s, &g->call.plan) != 0)
+        return 1;
+    RW_TRY(room(g, rw_gen_scratch_bytes(&g->call)));
+    g->call.d_scratch = g->d_scratch;
+    return rw_bench_time(g->bench, run_call, g, times);
+}
+
+/* ---- Figure 7 ---- */
+
+enum { FIXED = 5 };
+
+/* The document's fixed choices of M: shared, 1 and k B / min(H, B); global, 1 to 32. */
+static uint64_t fixed_m(const struct generalized *g, enum rw_multi_memory memory, int i)
+{
+    static const uint64_t global[FIXED] = {1, 4, 8, 16, 32}, k[FIXED] = {0, 1, 3, 6, 9};
+    const uint64_t b = g->figures.block_threads;
+    const uint64_t h = g->call.n_bins < b ? g->call.n_bins : b;
+    return memory == RW_MULTI_GLOBAL ? global[i] : k[i] == 0 ? 1 : k[i] * b / h;
+}
+
+static int send_choice(struct generalized *g, const char *asked, uint32_t race,
+                       const struct rw_multi_plan *plan, const struct rw_bench_times *times,
+                       double relative)
+{
+    struct rw_bench_line line = {.n = 0};
+    rw_bench_add_text(&line, "op", rw_gen_op_name(g->call.op));
+    rw_bench_add_text(&line, "way", rw_gen_way_name(g->call.way));
+    rw_bench_add_integer(&line, "bins", g->call.n_bins);
+    rw_bench_add_integer(&line, "rf", race);
+    rw_bench_add_text(&line, "memory", plan->memory == RW_MULTI_SHARED ? "shared" : "global");
+    rw_bench_add_text(&line, "choice", asked);
+    rw_bench_add_integer(&line, "m", (double)plan->m);
+    rw_bench_add_integer(&line, "s", (double)plan->s);
+    rw_bench_add_integer(&line, "blocks", (double)plan->blocks);
+    rw_bench_add_times(g->bench, &line, times, bytes_of(g));
+    rw_bench_add_real(&line, "g_updates_s", (double)g->n / times->median_ms / 1e6, 1);
+    rw_bench_add_real(&line, "relative", relative, 3);
+    return rw_bench_send(g->bench, "figure 7", &line);
+}
+
+/* Fixed choices and the model's; relative: the best fixed time over each. */
+static int time_choices(struct generalized *g, enum rw_multi_memory memory, uint32_t race)
+{
+    static const char *const name[2][FIXED] = {{"M=1", "M1", "M3", "M6", "M9"},
+                                               {"M=1", "M=4", "M=8", "M=16", "M=32"}};
+    struct rw_bench_times times[FIXED + 1];
+    struct rw_multi_plan plan[FIXED + 1];
+    double best = INFINITY;
+    int there[FIXED + 1];
+    for (int i = 0; i <= FIXED; i++) {
+        const int fixed = i < FIXED;
+        /* fixed choices take no passes that they do not need */
+        const int status = time_plan(g, memory, fixed ? fixed_m(g, memory, i) : 0,
+                                     fixed && memory == RW_MULTI_GLOBAL, &times[i]);
+        RW_TRY(status);
+        there[i] = status == 0;
+        plan[i] = g->call.plan;
+        if (there[i] && fixed && times[i].median_ms < best)
+            best = times[i].median_ms;
+    }
+    for (int i = 0; i <= FIXED; i++) {
+        if (there[i])
+            RW_TRY(send_choice(g, i < FIXED ? name[memory == RW_MULTI_GLOBAL][i] : "automatic",
+                               race, &plan[i], &times[i], best / times[i].median_ms));
+    }
+    g->n_points++;
+    g->n_close += there[FIXED] && times[FIXED].median_ms <= close_enough * best;
+    return RW_OK;
+}
+
+/* ---- Table II ---- */
+
+static int run_cub(void *user)
+{
+    struct generalized *g = user;
+    return cuda(g, g->cub_run(&g->cub, g->bench->device->stream), "CUB");
+}
+
+static int time_cub(struct generalized *g, struct rw_bench_times *times)
+{
+    static int (*const run[RW_MULTI_WAYS])(struct rw_bench_cub *, void *) = {
+        rw_cuda_cub_even, rw_cuda_cub_sat24, rw_cuda_cub_argmax};
+    g->cub_run = run[g->call.way];
+    g->cub.n = g->n;
+    g->cub.n_bins = g->call.n_bins;
+    g->cub.d_index = g->d_index;
+    g->cub.d_value =
+        g->call.way == RW_MULTI_CAS ? (const void *)g->d_small : (const void *)g->d_pair;
+    rw_device_free(g->cub.d_temp);
+    g->cub.d_temp = NULL;
+    g->cub.temp_bytes = 0;
+    RW_TRY(run_cub(g));
+    RW_TRY(rw_device_alloc(g->bench->ctx, &g->cub.d_temp, g->cub.temp_bytes));
+    return rw_bench_time(g->bench, run_cub, g, times);
+}
+
+/* Both count the same, or one of the two times means nothing. */
+static int compare_counts(struct generalized *g)
+{
+    struct rw_ctx *ctx = g->bench->ctx;
+    const size_t bytes = g->call.n_bins * sizeof(uint32_t);
+    uint32_t *ours = NULL, *cubs = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW(ctx, ours, g->call.n_bins));
+    RW_TRY_OUT(RW_NEW(ctx, cubs, g->call.n_bins));
+    RW_TRY_OUT(rw_transfer_read(ctx, g->bench->device, ours, g->d_out, bytes));
+    RW_TRY_OUT(rw_transfer_read(ctx, g->bench->device, cubs, g->cub.d_result, bytes));
+    if (memcmp(ours, cubs, bytes) != 0)
+        status = rw_fail(ctx, RW_ERR_UNSUPPORTED, "multi and CUB count differently in %u bins",
+                         g->call.n_bins);
+out:
+    rw_mem_free(ours);
+    rw_mem_free(cubs);
+    return status;
+}
+
+static int time_beside_cub(struct generalized *g, int size, uint32_t race)
+{
+    struct rw_bench_times multi, cub;
+    struct rw_bench_line line = {.n = 0};
+    const enum rw_multi_way way = g->call.way;
+    RW_TRY(time_plan(g, RW_MULTI_AUTO, 0, 0, &multi));
+    RW_TRY(time_cub(g, &cub));
+    if (way == RW_MULTI_HARDWARE)
+        RW_TRY(compare_counts(g));
+    const double speedup = cub.median_ms / multi.median_ms;
+    if (way == RW_MULTI_HARDWARE && !(speedup >= g->least_beside_cub))
+        g->least_beside_cub = speedup;
+    rw_bench_add_text(&line, "op", rw_gen_op_name(g->call.op));
+    rw_bench_add_text(&line, "way", rw_gen_way_name(way));
+    rw_bench_add_integer(&line, "bins", g->call.n_bins);
+    rw_bench_add_integer(&line, "rf", race);
+    rw_bench_add_text(&line, "memory",
+                      g->call.plan.memory == RW_MULTI_SHARED ? "shared" : "global");
+    rw_bench_add_integer(&line, "m", (double)g->call.plan.m);
+    rw_bench_add_integer(&line, "s", (double)g->call.plan.s);
+    rw_bench_add_times(g->bench, &line, &multi, bytes_of(g));
+    rw_bench_add_real(&line, "cub_ms", cub.median_ms, 4);
+    rw_bench_add_real(&line, "cub_least_ms", cub.least_ms, 4);
+    rw_bench_add_real(&line, "speedup", speedup, 3);
+    rw_bench_add_real(&line, "document_cub_ms", rw_generalized_cub_ms[way][size], 2);
+    rw_bench_add_real(&line, "document_speedup", rw_generalized_speedup[way][race > 1][size], 1);
+    return rw_bench_send(g->bench, "table II", &line);
+}
+
+/* ---- Table I ---- */
+
+/* Entries that the model gives from the document's device, and what it says of this one. */
+static int send_table_1(struct generalized *g, double *n_same)
+{
+    *n_same = 0;
+    for (int i = 0; i < RW_GENERALIZED_ENTRIES; i++) {
+        const struct rw_generalized_entry *e = &rw_generalized_table_1[i];
+        struct rw_bench_line line = {.n = 0};
+        struct rw_multi_choice choice[2];
+        for (int here = 0; here < 2; here++) {
+            const struct rw_gen_call call = {.op = op_of[e->way],
+                                             .way = e->way,
+                                             .n = ELEMENTS,
+                                             .n_bins = e->n_bins,
+                                             .n_out = 1,
+                                             .width = 1};
+            const struct rw_multi_work work = rw_gen_work(&call, e->race ? e->race : 1);
+            const struct rw_multi_figures *f = here ? &g->figures : &rw_generalized_device;
+            choice[here] = e->memory == RW_MULTI_SHARED ? rw_multi_shared(f, &work)
+                                                        : rw_multi_global(f, &work);
+        }
+        const int same = choice[0].m == e->m && choice[0].s == e->s;
+        *n_same += same;
+        rw_bench_add_text(&line, "memory", e->memory == RW_MULTI_SHARED ? "shared" : "global");
+        rw_bench_add_text(&line, "way", rw_gen_way_name(e->way));
+        if (e->race)
+            rw_bench_add_integer(&line, "rf", e->race);
+        else
+            rw_bench_add_none(&line, "rf");
+        rw_bench_add_integer(&line, "bins", e->n_bins);
+        rw_bench_add_integer(&line, "document_m", (double)e->m);
+        rw_bench_add_integer(&line, "document_s", (double)e->s);
+        rw_bench_add_integer(&line, "m", (double)choice[0].m);
+        rw_bench_add_integer(&line, "s", (double)choice[0].s);
+        rw_bench_add_text(&line, "same", same ? "yes" : "no");
+        rw_bench_add_integer(&line, "here_m", (double)choice[1].m);
+        rw_bench_add_integer(&line, "here_s", (double)choice[1].s);
+        RW_TRY(rw_bench_send(g->bench, "table I", &line));
+    }
+    return RW_OK;
+}
+
+/* ---- the suite ---- */
+
+static int run_points(struct generalized *g)
+{
+    static const uint32_t races[] = {1, 63};
+    for (int size = 0; size < RW_GENERALIZED_SIZES; size++) {
+        const uint32_t n_bins = rw_generalized_bins[size];
+        if (g->bench->options->n_bins && g->bench->options->n_bins != n_bins)
+            continue;
+        for (int r = 0; r < LENGTH(races); r++) {
+            RW_TRY(set_indexes(g, n_bins, races[r]));
+            for (int way = 0; way < RW_MULTI_WAYS; way++) {
+                if (!rw_bench_wants(g->bench, rw_gen_way_name((enum rw_multi_way)way)))
+                    continue;
+                set_op(g, (enum rw_multi_way)way);
+                if (size < RW_GENERALIZED_SHARED)
+                    RW_TRY(time_choices(g, RW_MULTI_SHARED, races[r]));
+                if (size >= RW_GENERALIZED_SIZES - RW_GENERALIZED_GLOBAL)
+                    RW_TRY(time_choices(g, RW_MULTI_GLOBAL, races[r]));
+                RW_TRY(time_beside_cub(g, size, races[r]));
+            }
+        }
+    }
+    return RW_OK;
+}
+
+static int send_bars(struct generalized *g, double n_same)
+{
+    const struct rw_bench_bar bars[] = {
+        {.what = "entries of Table I reproduced from its device's figures",
+         .figure = n_same,
+         .must = RW_GENERALIZED_ENTRIES,
+         .aim = NAN},
+        {.what = "share of points where automatic M and S are within 5 % of the best fixed",
+         .figure = g->n_points ? (double)g->n_close / g->n_points : NAN,
+         .must = 0.95,
+         .aim = NAN},
+        {.what = "lowest speed beside CUB's where the hardware's atomic serves",
+         .figure = g->least_beside_cub,
+         .must = 0.97,
+         .aim = NAN}};
+    for (int i = 0; i < LENGTH(bars); i++)
+        RW_TRY(rw_bench_bar(g->bench, &bars[i]));
+    return RW_OK;
+}
+
+static int run(struct rw_bench *bench)
+{
+    struct generalized g = {.bench = bench, .least_beside_cub = NAN};
+    double n_same = 0;
+    int status;
+    g.n = rw_bench_number(bench, bench->options->n_docs, ELEMENTS, QUICK_ELEMENTS);
+    if (g.n > INT32_MAX)
+        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
+                       "%u elements; CUB is asked for at most 2^31 - 1", g.n);
+    RW_TRY_OUT(init(&g));
+    RW_TRY_OUT(send_table_1(&g, &n_same));
+    RW_TRY_OUT(run_points(&g));
+    RW_TRY_OUT(send_bars(&g, n_same));
+out:
+    release(&g);
+    return status;
+}
+
+static const char *const methods[] = {"hardware", "cas", "lock", NULL};
+
+const struct rw_bench_suite rw_bench_generalized = {
+    .name = "generalized",
+    .about = "any operator, 31 to 1.5 million bins: automatic and fixed M and S, CUB beside",
+    .run = run,
+    .methods = methods,
+    .unused = RW_BENCH_NO_FEATURES,
+};
