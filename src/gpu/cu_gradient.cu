@@ -1,6 +1,8 @@
 // Why: residuals and custom gradients have no natural unit: a tree's is the power of two that
 // brings the largest magnitude into [2^60, 2^61), as real_gradients of engine_host.c has it.
+//
 // Shapes: everything [n_docs].
+//
 // Decomposition: a grid strides over the documents, twice: the largest magnitudes (doubles of 0 or
 // more order as their bits do), then the integers. Recomputing a gradient is cheaper than keeping
 // it.

@@ -1,15 +1,18 @@
 // Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
-// the same inline function and added as integers, so any order will do. Shapes: rw_lambda_args in
-// cu_lambda.h. A query's documents are kept by falling gain ("slots"), an order that never changes:
-// the documents whose gain differs from an upper one's are then two ranges, so that no thread meets
-// a pair of equal gains, and which document of a pair has the larger gain is known without looking.
+// the same inline function and added as integers, so any order will do.
+//
+// Shapes: rw_lambda_args in cu_lambda.h. A query's documents are kept by falling gain ("slots"),
+// an order that never changes: the documents whose gain differs from an upper one's are then two
+// ranges, so that no thread meets a pair of equal gains, and which document of a pair has the
+// larger gain is known without looking.
+//
 // Decomposition: one launch takes a block a query over 256 documents, then a warp a query. The
-// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
-// documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
-// upper document's sum is added over the warp. Shared memory a document: score and discount,
-// lambda, weight, position, upper. Queries with very many pairs are spread: a block takes 512
-// documents, by position, and some of the upper ones, and adds to device memory; another kernel
-// finishes.
+// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS
+// other documents, keeps their sums in registers, and meets all upper documents of that gain in
+// turn; the upper document's sum is added over the warp. Shared memory a document: score and
+// discount, lambda, weight, position, upper. Queries with very many pairs are spread: a block
+// takes 512 documents, by position, and some of the upper ones, and adds to device memory; another
+// kernel finishes.
 #include "gpu/cu_lambda.h"
 #include "gpu/lambda_block.cuh"
 #include "gpu/tuning.h"

@@ -1,10 +1,12 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
 // (falling score, -0 as +0, then place), so any sort gives the host's; these are CUB's, stable,
-// over integer keys that rise where scores fall (rank/order.h). Shapes: d_scores, d_order [n_docs],
-// query by query; d_query [n_block + n_warp] by falling size. Decomposition: one launch for all
-// queries of up to 2,048 documents: first a block a query, then a warp a query, the longest first,
-// so that the short ones fill the end. Longer queries are sorted together: by score, then, stable,
-// by query.
+// over integer keys that rise where scores fall (rank/order.h).
+//
+// Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
+//
+// Decomposition: one launch for all queries of up to 2,048 documents: first a block a query, then
+// a warp a query, the longest first, so that the short ones fill the end. Longer queries are
+// sorted together: by score, then, stable, by query.
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>

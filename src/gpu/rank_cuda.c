@@ -18,26 +18,24 @@ static uint32_t size_of(const uint32_t *query_offset, uint32_t q)
     return query_offset[q + 1] - query_offset[q];
 }
 
-/* query: [n_queries], the first n_block + n_warp written. Counting sort: sizes are small. */
+/* query: [n_queries], written; may be NULL. Counting sort: the sizes that differ are small ones. */
 static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
                          struct rw_cuda_rank *rank, uint32_t *query)
 {
-    uint32_t place[RW_RANK_BLOCK_DOCS + 2] = {0};
+    uint32_t place[RW_RANK_BLOCK_DOCS + 3] = {0}; /* of large ones, then of falling size, to 0 */
     for (uint32_t q = 0; q < n_queries; q++) {
         const uint32_t n = size_of(query_offset, q);
-        if (n >= 1 && n <= RW_RANK_BLOCK_DOCS)
-            place[RW_RANK_BLOCK_DOCS - n + 1]++; /* by falling size */
+        place[n > RW_RANK_BLOCK_DOCS ? 1 : RW_RANK_BLOCK_DOCS - n + 2]++;
         rank->n_block += n > RW_RANK_WARP_DOCS && n <= RW_RANK_BLOCK_DOCS;
         rank->n_warp += n >= 1 && n <= RW_RANK_WARP_DOCS;
         rank->large.n += n > RW_RANK_BLOCK_DOCS;
         rank->large.n_docs += n > RW_RANK_BLOCK_DOCS ? n : 0;
     }
-    for (uint32_t i = 1; i <= RW_RANK_BLOCK_DOCS; i++)
+    for (uint32_t i = 1; i <= RW_RANK_BLOCK_DOCS + 1; i++)
         place[i] += place[i - 1];
     for (uint32_t q = 0; query && q < n_queries; q++) {
         const uint32_t n = size_of(query_offset, q);
-        if (n >= 1 && n <= RW_RANK_BLOCK_DOCS)
-            query[place[RW_RANK_BLOCK_DOCS - n]++] = q;
+        query[place[n > RW_RANK_BLOCK_DOCS ? 0 : RW_RANK_BLOCK_DOCS - n + 1]++] = q;
     }
 }
 
@@ -94,9 +92,9 @@ int rw_cuda_rank_init(struct rw_ctx *ctx, const struct rw_device *device, uint32
     sort_by_size(query_offset, n_queries, rank, query);
     RW_TRY_OUT(rw_cuda_upload(ctx, device, (void **)&rank->d_offset, query_offset,
                               ((size_t)n_queries + 1) * sizeof(*query_offset), &rank->bytes));
-    RW_TRY_OUT(rw_cuda_upload(ctx, device, (void **)&rank->d_query, query,
-                              ((size_t)rank->n_block + rank->n_warp) * sizeof(*query),
-                              &rank->bytes));
+    RW_TRY_OUT(rw_cuda_upload(ctx, device, (void **)&rank->d_by_size, query,
+                              n_queries * sizeof(*query), &rank->bytes));
+    rank->d_query = rank->d_by_size + rank->large.n;
     RW_TRY_OUT(rw_cuda_upload(ctx, device, (void **)&rank->d_order, NULL,
                               (size_t)n_docs * sizeof(uint32_t), &rank->bytes));
     RW_TRY_OUT(init_large(ctx, device, n_queries, query_offset, rank));
@@ -111,7 +109,7 @@ void rw_cuda_rank_release(struct rw_cuda_rank *rank)
 {
     struct rw_cuda_rank_large *large = &rank->large;
     rw_device_free(rank->d_offset);
-    rw_device_free(rank->d_query);
+    rw_device_free(rank->d_by_size);
     rw_device_free(rank->d_order);
     rw_device_free(large->d_begin);
     rw_device_free(large->d_first);
@@ -128,7 +126,7 @@ uint64_t rw_cuda_rank_plan_bytes(uint32_t n_docs, uint32_t n_queries, const uint
 {
     struct rw_cuda_rank rank = {0};
     sort_by_size(query_offset, n_queries, &rank, NULL);
-    uint64_t bytes = 4 * ((uint64_t)n_queries + 1 + rank.n_block + rank.n_warp + n_docs);
+    uint64_t bytes = 4 * (2 * (uint64_t)n_queries + 1 + n_docs);
     if (rank.large.n)
         bytes += 8 * (uint64_t)rank.large.n + 4 +
                  (uint64_t)rank.large.n_docs * (rank.large.n > 1 ? 32 : 24) +

@@ -29,10 +29,11 @@ struct rw_cuda_rank_large {
 
 struct rw_cuda_rank {
     uint32_t n_docs, n_queries;
-    uint32_t *d_offset; /* [n_queries + 1] */
-    /* Queries of at least one document by falling size: n_block that a block sorts, then n_warp;
-     * the large ones are not here. */
-    uint32_t *d_query;
+    uint32_t *d_offset;  /* [n_queries + 1] */
+    uint32_t *d_by_size; /* [n_queries] all queries: the large ones, then by falling size */
+    /* In it, those of 1 to RW_RANK_BLOCK_DOCS documents: n_block that a block sorts, then n_warp.
+     */
+    const uint32_t *d_query;
     uint32_t n_block, n_warp;
     uint32_t *d_order; /* [n_docs] the document of the set at each position, query by query */
     struct rw_cuda_rank_large large;
