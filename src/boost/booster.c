@@ -162,11 +162,14 @@ static int prepare(struct booster *b, const struct rw_params *params)
         (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
                                .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
                                .depth = b->params.depth,
+                               .batch = b->params.batch,
                                .min_docs = (uint32_t)b->params.min_docs,
                                .rate = b->params.rate,
                                .l2 = b->params.l2};
     RW_TRY(open_engine(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
+    if (b->params.batch == 0)
+        rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     if (has_custom_objective(b)) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-enum { RW_MAX_SETS = 64 };
+enum { RW_MAX_SETS = 64, RW_MAX_SLOTS = 2 * RW_MAX_FEATURE + 2 };
 
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
@@ -80,6 +80,7 @@ struct rw_engine;
 
 struct rw_engine_ops {
     const char *name;
+    int batch; /* nodes that it is best asked for at once; 0: one */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
      * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept.
@@ -96,7 +97,8 @@ struct rw_engine_ops {
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children; sums: [n][2], left and right. */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n, struct rw_sum *sums);
-    /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. */
+    /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. A leaf may
+     * have been partitioned, too: its documents are those of the slots below it. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* A pair. NULL: the host computes metrics from read_scores. `watch` says what will be measured

@@ -1,17 +1,28 @@
 #include "tree/grower.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* A node's number is its slot; numbers are given in the order of one-at-a-time growth. */
+/* A node stands at its slot. It is known once its parent was expanded: partitioned, its children's
+ * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
+ * order of one-at-a-time growth; what was expanded too much is left. */
 struct node {
     struct rw_sum sum;
     struct rw_split split; /* best split; column -1: a leaf */
     int32_t depth;
-    int32_t index; /* number among the splits or among the leaves, at the end */
-    int is_split;
+    int32_t number; /* -1: not of the tree */
+    int32_t index;  /* among the splits or among the leaves, at the end */
+    int is_expanded, is_split;
+};
+
+/* A node that may yet be accepted. `gain`: the lowest on the way to it from the frontier; what has
+ * more is accepted before. */
+struct prospect {
+    double gain;
+    int32_t slot;
 };
 
 struct rw_grower {
@@ -19,12 +30,15 @@ struct rw_grower {
     struct rw_grow_rules rules;
     uint32_t max_slots;
     struct node *node; /* [max_slots] */
+    int32_t n_slots;
+    int32_t *slot_of; /* [max_slots] of each number */
     int32_t n_nodes;
-    int32_t *heap; /* [max_slots] frontier: best gain first, then lower number */
+    int32_t *heap; /* [max_slots] slots of the frontier: best gain first, then lower number */
     int32_t n_heap;
     int32_t *split_node; /* [max_slots] node of each split, in order */
     int32_t n_splits;
     /* one batch */
+    struct prospect *prospect;  /* [max_slots] */
     struct rw_split *batch;     /* [max_slots] */
     struct rw_sum *sums;        /* [max_slots][2] */
     struct rw_sibling *sibling; /* [max_slots] */
@@ -35,7 +49,11 @@ struct rw_grower {
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
     const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
-    return 2 * leaves - 1;
+    const uint32_t least = 2 * leaves - 1;
+    uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves / 2 * 2;
+    if (more > RW_MAX_SLOTS - least)
+        more = RW_MAX_SLOTS - least;
+    return least + more;
 }
 
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out)
@@ -49,8 +67,10 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     grower->max_slots = rw_grow_max_slots(rules);
     const size_t n = grower->max_slots;
     RW_TRY_OUT(RW_NEW(ctx, grower->node, n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->slot_of, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->heap, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->split_node, n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->batch, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sums, 2 * n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sibling, n));
@@ -68,8 +88,10 @@ void rw_grower_free(struct rw_grower *grower)
     if (!grower)
         return;
     rw_mem_free(grower->node);
+    rw_mem_free(grower->slot_of);
     rw_mem_free(grower->heap);
     rw_mem_free(grower->split_node);
+    rw_mem_free(grower->prospect);
     rw_mem_free(grower->batch);
     rw_mem_free(grower->sums);
     rw_mem_free(grower->sibling);
@@ -78,22 +100,27 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower);
 }
 
+void rw_grower_set_batch(struct rw_grower *grower, int32_t batch)
+{
+    grower->rules.batch = batch;
+}
+
 /* ---- the frontier ---- */
 
 static int before(const struct rw_grower *g, int32_t a, int32_t b)
 {
     const double gain_a = g->node[a].split.gain, gain_b = g->node[b].split.gain;
-    return gain_a > gain_b || (gain_a == gain_b && a < b);
+    return gain_a > gain_b || (gain_a == gain_b && g->node[a].number < g->node[b].number);
 }
 
-static void frontier_push(struct rw_grower *g, int32_t id)
+static void frontier_push(struct rw_grower *g, int32_t slot)
 {
     int32_t at = g->n_heap++;
-    while (at > 0 && before(g, id, g->heap[(at - 1) / 2])) {
+    while (at > 0 && before(g, slot, g->heap[(at - 1) / 2])) {
         g->heap[at] = g->heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    g->heap[at] = id;
+    g->heap[at] = slot;
 }
 
 static int32_t frontier_pop(struct rw_grower *g)
@@ -123,32 +150,57 @@ static int may_split(const struct rw_grower *g, const struct node *node)
            (g->rules.depth == 0 || node->depth < g->rules.depth);
 }
 
-/* Splits `batch` nodes: partitions, and, if `look` is set, finds the children's best splits. */
+/* A node at the next slot. */
+static int32_t add_node(struct rw_grower *g, const struct rw_sum *sum, int32_t depth)
+{
+    g->node[g->n_slots] =
+        (struct node){.sum = *sum, .split = {.column = -1}, .depth = depth, .number = -1};
+    return g->n_slots++;
+}
+
+/* Makes a known node part of the tree. */
+static void number_node(struct rw_grower *g, int32_t slot)
+{
+    g->node[slot].number = g->n_nodes;
+    g->slot_of[g->n_nodes++] = slot;
+    if (g->node[slot].split.column >= 0)
+        frontier_push(g, slot);
+}
+
+/* Makes an expanded node a split of the tree. */
+static void accept(struct rw_grower *g, int32_t slot)
+{
+    g->node[slot].is_split = 1;
+    g->split_node[g->n_splits++] = slot;
+    number_node(g, g->node[slot].split.left);
+    number_node(g, g->node[slot].split.right);
+}
+
+/* Splits the nodes of g->batch: partitions, and, if `look` is set, finds the children's best
+ * splits. */
 static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, int look,
                   struct rw_grow_times *times)
 {
     for (int i = 0; i < n_batch; i++) {
-        g->batch[i].left = g->n_nodes++;
-        g->batch[i].right = g->n_nodes++;
+        g->batch[i].left = g->n_slots + 2 * i;
+        g->batch[i].right = g->n_slots + 2 * i + 1;
     }
     double start = rw_clock_ms();
     RW_TRY(rw_engine_partition(engine, g->batch, n_batch, g->sums));
     times->partition_ms += rw_clock_ms() - start;
+    times->n_batches++;
     int n_siblings = 0, n_search = 0;
     for (int i = 0; i < n_batch; i++) {
         const struct rw_split *split = &g->batch[i];
         struct node *parent = &g->node[split->slot];
-        parent->is_split = 1;
-        g->split_node[g->n_splits++] = split->slot;
+        parent->is_expanded = 1;
         parent->split.left = split->left;
         parent->split.right = split->right;
         const int32_t child[2] = {split->left, split->right};
         int wanted[2];
         for (int side = 0; side < 2; side++) {
-            struct node *node = &g->node[child[side]];
-            *node = (struct node){
-                .sum = g->sums[2 * i + side], .split = {.column = -1}, .depth = parent->depth + 1};
-            wanted[side] = look && may_split(g, node);
+            add_node(g, &g->sums[2 * i + side], parent->depth + 1);
+            wanted[side] = look && may_split(g, &g->node[child[side]]);
             if (wanted[side])
                 g->search[n_search++] = child[side];
         }
@@ -159,6 +211,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
                                     .smaller = child[small],
                                     .larger = wanted[!small] ? child[!small] : -1};
     }
+    times->n_histograms += n_siblings;
     if (n_search == 0)
         return RW_OK;
     start = rw_clock_ms();
@@ -167,11 +220,8 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
     start = rw_clock_ms();
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
-    for (int i = 0; i < n_search; i++) {
+    for (int i = 0; i < n_search; i++)
         g->node[g->search[i]].split = g->found[i];
-        if (g->found[i].column >= 0)
-            frontier_push(g, g->search[i]);
-    }
     return RW_OK;
 }
 
@@ -179,14 +229,15 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
                       struct rw_root *root, struct rw_grow_times *times)
 {
     memset(times, 0, sizeof(*times));
-    g->n_nodes = 1;
-    g->n_heap = g->n_splits = 0;
+    g->n_nodes = g->n_slots = g->n_heap = g->n_splits = 0;
     double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
     times->lambdas_ms = rw_clock_ms() - start;
-    g->node[0] = (struct node){.sum = root->sum, .split = {.column = -1}};
-    if (!may_split(g, &g->node[0]) || root->n_features == 0)
+    add_node(g, &root->sum, 0);
+    if (!may_split(g, &g->node[0]) || root->n_features == 0) {
+        number_node(g, 0);
         return RW_OK;
+    }
     const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
     const int32_t slot = 0;
     start = rw_clock_ms();
@@ -195,17 +246,73 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     start = rw_clock_ms();
     RW_TRY(rw_engine_best_splits(engine, &slot, 1, &g->node[0].split));
     times->splits_ms = rw_clock_ms() - start;
-    if (g->node[0].split.column >= 0)
-        frontier_push(g, 0);
+    times->n_histograms = 1;
+    number_node(g, 0);
     return RW_OK;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct prospect *x = a, *y = b;
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* All nodes that may yet be accepted, the likeliest first: the frontier, and what hangs below those
+ * of it that are expanded already. */
+static int list_prospects(struct rw_grower *g)
+{
+    int n = 0;
+    for (int32_t i = 0; i < g->n_heap; i++)
+        g->prospect[n++] = (struct prospect){g->node[g->heap[i]].split.gain, g->heap[i]};
+    for (int at = 0; at < n; at++) {
+        const struct prospect above = g->prospect[at];
+        const struct node *node = &g->node[above.slot];
+        for (int side = 0; node->is_expanded && side < 2; side++) {
+            const int32_t child = side ? node->split.right : node->split.left;
+            const struct rw_split *split = &g->node[child].split;
+            if (split->column >= 0)
+                g->prospect[n++] =
+                    (struct prospect){split->gain < above.gain ? split->gain : above.gain, child};
+        }
+    }
+    qsort(g->prospect, (size_t)n, sizeof(*g->prospect), by_gain);
+    return n;
+}
+
+/* The best of the frontier, which is not expanded, and nodes that will probably be accepted, too. A
+ * node behind which there is no leaf left for its children is not among them, and slots are kept
+ * for what must come. Returns their number. */
+static int choose_batch(struct rw_grower *g)
+{
+    const int32_t top = g->heap[0], left = g->rules.leaves - 1 - g->n_splits;
+    int n_batch = 0;
+    g->batch[n_batch++] = g->node[top].split;
+    if (g->rules.batch <= 1 || left <= 1)
+        return n_batch;
+    const int n = list_prospects(g);
+    const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
+    for (int i = 0; i < n && i < left - 1 && n_batch < g->rules.batch; i++) {
+        const struct node *node = &g->node[g->prospect[i].slot];
+        if (node->is_expanded || g->prospect[i].slot == top)
+            continue;
+        if (2 * n_batch > spare)
+            break;
+        g->batch[n_batch++] = node->split;
+    }
+    return n_batch;
 }
 
 static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
     while (g->n_heap > 0 && g->n_splits + 1 < g->rules.leaves) {
-        g->batch[0] = g->node[frontier_pop(g)].split;
-        RW_TRY(expand(g, engine, 1, g->n_splits + 2 < g->rules.leaves, times));
+        if (!g->node[g->heap[0]].is_expanded) {
+            const int n_batch = choose_batch(g);
+            RW_TRY(expand(g, engine, n_batch, g->n_splits + 2 < g->rules.leaves, times));
+        }
+        accept(g, frontier_pop(g));
     }
     return RW_OK;
 }
@@ -217,12 +324,15 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
     for (int32_t depth = 0; depth < g->rules.depth && g->n_heap > 0; depth++) {
         const int32_t end = g->n_nodes;
         int n_batch = 0;
-        for (int32_t id = begin; id < end; id++) {
-            if (g->node[id].split.column >= 0)
-                g->batch[n_batch++] = g->node[id].split;
+        for (int32_t number = begin; number < end; number++) {
+            const struct node *node = &g->node[g->slot_of[number]];
+            if (node->split.column >= 0)
+                g->batch[n_batch++] = node->split;
         }
         g->n_heap = 0;
         RW_TRY(expand(g, engine, n_batch, 1, times));
+        for (int i = 0; i < n_batch; i++)
+            accept(g, g->batch[i].slot);
         begin = end;
     }
     return RW_OK;
@@ -245,12 +355,12 @@ static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_
     for (int32_t k = 0; k < g->n_splits; k++)
         g->node[g->split_node[k]].index = k;
     int32_t n_leaves = 0;
-    for (int32_t id = 0; id < g->n_nodes; id++) {
-        struct node *node = &g->node[id];
+    for (int32_t number = 0; number < g->n_nodes; number++) {
+        struct node *node = &g->node[g->slot_of[number]];
         if (node->is_split)
             continue;
         node->index = ~n_leaves;
-        leaf_slot[n_leaves] = id;
+        leaf_slot[n_leaves] = g->slot_of[number];
         tree->leaf[n_leaves] = g->n_splits ? rw_leaf_value(&rule, &node->sum) : 0.0f;
         if (!isfinite(tree->leaf[n_leaves])) {
             rw_tree_release(tree);

@@ -17,18 +17,21 @@ static int same_trees(const struct rw_tree *a, const struct rw_tree *b)
            memcmp(a->leaf, b->leaf, (n + 1) * sizeof(*a->leaf)) == 0;
 }
 
-static void add_to_sets(struct check_run *run, const struct rw_tree *tree, const int32_t *leaf_slot)
+static void add_to_sets(struct check_run *run, const struct rw_tree *tree, int32_t **leaf_slot)
 {
-    for (int set = 0; set < run->c->n_sets; set++) {
-        const int32_t *slots = set == 0 ? leaf_slot : NULL;
-        check_status(run, OP_GROW, rw_engine_add_tree(run->ref, set, tree, slots),
-                     rw_engine_add_tree(run->engine, set, tree, slots));
-    }
+    for (int set = 0; set < run->c->n_sets; set++)
+        check_status(run, OP_GROW,
+                     rw_engine_add_tree(run->ref, set, tree, set == 0 ? leaf_slot[0] : NULL),
+                     rw_engine_add_tree(run->engine, set, tree, set == 0 ? leaf_slot[1] : NULL));
 }
 
 void check_grow(struct check_run *run, uint32_t tree_number)
 {
-    const int32_t leaves = (int32_t)(run->c->rules.max_slots + 1) / 2;
+    static const int32_t batches[] = {1, 1, 2, 5, 64};
+    const int32_t batch = batches[check_below(&run->random, 5)];
+    int32_t leaves = (int32_t)(run->c->rules.max_slots + 1) / 2;
+    if (batch > 1 && leaves >= 3)
+        leaves = 2 * leaves / 3; /* batches take more slots */
     struct rw_grow_rules rules = {.leaves = leaves,
                                   .depth = (int32_t)check_below(&run->random, 4),
                                   .min_docs = run->c->rules.min_docs,
@@ -43,6 +46,7 @@ void check_grow(struct check_run *run, uint32_t tree_number)
     int status[2] = {RW_ERR_MEMORY, RW_ERR_MEMORY};
     for (int side = 0; side < 2; side++) {
         struct rw_grower *grower;
+        rules.batch = side ? batch : 1; /* ref grows a node at a time */
         struct rw_grow_times times;
         leaf_slot[side] = check_buffer(run->c->rules.max_slots, sizeof(int32_t), side);
         if (rw_grower_new(side ? run->ctx : run->ref_ctx, &rules, &grower) < 0)
@@ -53,13 +57,16 @@ void check_grow(struct check_run *run, uint32_t tree_number)
     }
     if (check_status(run, OP_GROW, status[0], status[1]) && status[0] >= 0) {
         const size_t n_leaves = (size_t)tree[0].n_leaves;
-        const int same = check_that(run, OP_GROW, same_trees(&tree[0], &tree[1]),
-                                    "tree %u: %d leaves, ref has %d, or other splits", tree_number,
-                                    tree[1].n_leaves, tree[0].n_leaves);
-        if (same && check_that(run, OP_GROW,
-                               memcmp(leaf_slot[0], leaf_slot[1], n_leaves * sizeof(int32_t)) == 0,
-                               "slots of leaves"))
-            add_to_sets(run, &tree[0], leaf_slot[0]);
+        const int same =
+            check_that(run, OP_GROW, same_trees(&tree[0], &tree[1]),
+                       "tree %u, batches of %d: %d leaves, ref has %d, or other splits",
+                       tree_number, batch, tree[1].n_leaves, tree[0].n_leaves);
+        if (same &&
+            check_that(run, OP_GROW,
+                       (batch > 1 && !rules.levels) ||
+                           memcmp(leaf_slot[0], leaf_slot[1], n_leaves * sizeof(int32_t)) == 0,
+                       "slots of leaves"))
+            add_to_sets(run, &tree[0], leaf_slot);
     }
     for (int side = 0; side < 2; side++) {
         rw_tree_release(&tree[side]);

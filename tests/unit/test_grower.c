@@ -8,6 +8,7 @@ static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_tree tree;
 static int32_t leaf_slot[1024];
+static struct rw_grow_times times;
 
 static void setup(void)
 {
@@ -39,7 +40,6 @@ static int grow(const struct rw_grow_rules *rules, double min_gain, const char *
                                                  .max_slots = rw_grow_max_slots(rules)};
     struct rw_engine *engine = NULL;
     struct rw_grower *grower = NULL;
-    struct rw_grow_times times;
     int status = RW_OK;
     rw_tree_release(&tree);
     RW_TRY_OUT(rw_engine_open(ctx, device, &engine_rules, &engine));
@@ -209,4 +209,39 @@ GROWER_TEST(no_memory)
         cr_assert_lt(n, 1000);
     }
     cr_assert_gt(n, 20);
+}
+
+/* Trees grown in batches, node for node the tree that grows one at a time. */
+GROWER_TEST(batches_change_nothing)
+{
+    static const char *const devices[] = {"ref", "cpu", "sim"};
+    struct rw_grow_rules rules = {.leaves = 60, .min_docs = 1, .rate = 1.0, .batch = 1};
+    cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK);
+    struct rw_tree one = tree;
+    memset(&tree, 0, sizeof(tree));
+    cr_assert_gt(one.n_leaves, 20);
+    const size_t n = (size_t)one.n_leaves - 1;
+    for (rules.batch = 2; rules.batch <= 128; rules.batch *= 2) {
+        cr_assert_eq(grow(&rules, 0.0, devices[rules.batch % 3]), RW_OK);
+        cr_assert_eq(tree.n_leaves, one.n_leaves);
+        cr_assert_arr_eq(tree.left, one.left, n * sizeof(*one.left));
+        cr_assert_arr_eq(tree.right, one.right, n * sizeof(*one.right));
+        cr_assert_arr_eq(tree.feature, one.feature, n * sizeof(*one.feature));
+        cr_assert_arr_eq(tree.cut, one.cut, n * sizeof(*one.cut));
+        cr_assert_arr_eq(tree.gain, one.gain, n * sizeof(*one.gain));
+        cr_assert_arr_eq(tree.leaf, one.leaf, (n + 1) * sizeof(*one.leaf));
+        cr_assert_lt(times.n_batches, (int)n);
+        cr_assert_geq(times.n_histograms, times.n_batches);
+    }
+    rw_tree_release(&one);
+}
+
+GROWER_TEST(slots_of_batches)
+{
+    struct rw_grow_rules rules = {.leaves = 31, .batch = 1};
+    cr_assert_eq(rw_grow_max_slots(&rules), 61);
+    rules.batch = 16;
+    cr_assert_eq(rw_grow_max_slots(&rules), 91);
+    rules.leaves = 65536; /* as many as engines take */
+    cr_assert_eq(rw_grow_max_slots(&rules), RW_MAX_SLOTS);
 }
