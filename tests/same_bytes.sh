@@ -133,6 +133,9 @@ for run in mart newton wide residual; do
     done
 done
 
+# --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
+sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
+
 # --- enough documents that every loop is divided among the threads (the least is 16,384)
 for run in large large_newton; do
     if train "$base" $run large.rwb $run.model --device cpu --threads 1; then

@@ -1,4 +1,7 @@
-/* check [--seed N] [--filter TEXT] [--engine NAME] [--random N] [--long] [--list] */
+/* check [--seed N] [--filter TEXT] [--engine NAME | --device NAME] [--random N] [--long] [--list]
+ *
+ * --engine looks at one engine only. So does --device, which wants it: exit 77 if it does not open,
+ * as on a machine without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +13,12 @@ static const char *const engine_name[] = {"ref", "cpu", "sim", "cuda"};
 static const char *const op_name[N_OPS] = {
     "load", "set_gradients", "begin_tree", "best_splits", "partition", "scores", "grow"};
 enum { N_ENGINES = sizeof(engine_name) / sizeof(engine_name[0]) };
+enum { SKIPPED = 77 }; /* exit status, as Meson reads it */
 
 struct options {
     uint64_t seed;
-    const char *filter, *engine;
-    int n_random, slow, list, verbose;
+    const char *filter, *engine, *hist;
+    int n_random, slow, list, verbose, wanted;
 };
 
 struct totals {
@@ -24,8 +28,8 @@ struct totals {
 static int usage(const char *program)
 {
     fprintf(stderr,
-            "usage: %s [--seed N] [--filter TEXT] [--engine ref|cpu|sim|cuda] [--random N] "
-            "[--long] [--list] [--verbose]\n",
+            "usage: %s [--seed N] [--filter TEXT] [--engine ref|cpu|sim|cuda] [--device NAME] "
+            "[--hist METHOD] [--random N] [--long] [--list] [--verbose]\n",
             program);
     return 2;
 }
@@ -46,6 +50,10 @@ static int parse(int argc, char **argv, struct options *o)
             o->filter = value;
         else if (strcmp(argv[i], "--engine") == 0 && value && ++i)
             o->engine = value;
+        else if (strcmp(argv[i], "--device") == 0 && value && ++i)
+            o->engine = value, o->wanted = 1;
+        else if (strcmp(argv[i], "--hist") == 0 && value && ++i)
+            o->hist = value;
         else if (strcmp(argv[i], "--random") == 0 && value && ++i)
             o->n_random = atoi(value);
         else
@@ -79,6 +87,7 @@ static int run_case(struct rw_ctx *ctx, const struct check_spec *spec, const str
         totals->failed++;
         return 0;
     }
+    c.rules.hist = o->hist; /* of cuda; the others have none to choose */
     for (int e = 0; e < N_ENGINES; e++) {
         if (!open[e])
             continue;
@@ -123,7 +132,7 @@ int main(int argc, char **argv)
 {
     struct options o = {.seed = 1, .n_random = 25};
     struct totals totals = {0, 0, 0};
-    int open[N_ENGINES];
+    int open[N_ENGINES], any = 0;
     struct rw_ctx *ctx;
     if (parse(argc, argv, &o) < 0)
         return usage(argv[0]);
@@ -131,6 +140,13 @@ int main(int argc, char **argv)
         return 1;
     printf("seed %llu\n", (unsigned long long)o.seed);
     find_engines(ctx, &o, open, &totals);
+    for (int e = 0; e < N_ENGINES; e++)
+        any |= open[e];
+    if (o.wanted && !any) {
+        rw_ctx_free(ctx);
+        printf("0 passed, 0 failed, %d skipped\n", totals.skipped);
+        return SKIPPED;
+    }
     struct check_spec spec;
     for (int i = 0; check_spec_at(i, o.n_random, o.seed, &spec); i++) {
         if (o.filter && !strstr(spec.name, o.filter))
