@@ -1,0 +1,73 @@
+/* Made training sets without features, for the checks of lambdas and metrics on the device. */
+#ifndef CHECK_LAMBDA_H
+#define CHECK_LAMBDA_H
+
+#include "data/dataset.h"
+#include "gpu/device.h"
+#include "rank/lambda.h"
+#include "rank/metric.h"
+
+enum lambda_labels {
+    LABELS_SKEWED, /* 0 to 4, as a public set has them */
+    LABELS_SAME,
+    LABELS_NONE, /* all 0 */
+    LABELS_SINGLE,
+    LABELS_FRACTIONS, /* nearly all different */
+    N_LABELS
+};
+enum lambda_gains { GAINS_EXP, GAINS_LINEAR, GAINS_WILD, N_GAINS };
+enum lambda_scores {
+    SCORES_NORMAL, /* and better for better labels */
+    SCORES_SAME,
+    SCORES_FEW,   /* few distinct values */
+    SCORES_ZEROS, /* -0 and +0 among others */
+    SCORES_HUGE,  /* differences overflow */
+    SCORES_TINY,  /* denormal doubles, and floats when subtracted */
+    SCORES_RISING,
+    SCORES_FALLING,
+    SCORES_CLOSE, /* differences of the last bits */
+    N_SCORES
+};
+
+struct lambda_set {
+    struct rw_dataset data; /* its arrays are owned by this struct */
+    uint32_t longest;
+    double *gain;
+    double *score;
+    uint8_t *sampled; /* by document */
+    double max_weight;
+};
+
+/* sizes: [n_queries] documents of each query, 0 too. */
+void lambda_set_init(struct lambda_set *set, const uint32_t *sizes, uint32_t n_queries);
+void lambda_set_release(struct lambda_set *set);
+void lambda_set_labels(struct lambda_set *set, enum lambda_labels labels, enum lambda_gains gains,
+                       uint64_t seed);
+void lambda_set_scores(struct lambda_set *set, enum lambda_scores scores, uint64_t seed);
+/* kind 0: none, 1: by document, 2: by query, 3: by document, many of them 0. */
+void lambda_set_weights(struct lambda_set *set, int kind, uint64_t seed);
+void lambda_set_sample(struct lambda_set *set, double share, uint64_t seed);
+double lambda_unit(uint64_t seed, uint64_t item); /* in [0, 1) */
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+struct lambda_run {
+    struct rw_ctx *ctx;
+    struct rw_device *device;
+    uint64_t seed;
+    int quick, dead;
+    const char *stage;
+    uint64_t n_equal, n_failed, n_refused;
+};
+
+void lambda_failed(struct lambda_run *run, const char *what, const char *text);
+/* The same with the context's text: nothing more can be run. */
+void lambda_device_failed(struct lambda_run *run, const char *what);
+
+/* All metrics of a set, twice over other scores. */
+void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum lambda_scores scores,
+                          enum rw_empty empty, enum rw_ties ties, double relevant);
+/* --bench: prints milliseconds; 0, or 1 after a failure. */
+int lambda_bench(struct rw_ctx *ctx, struct rw_device *device);
+
+#endif

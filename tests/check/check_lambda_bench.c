@@ -1,0 +1,170 @@
+/* check_lambda --bench: what gradients and metrics cost, by events on the stream. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "check_lambda.h"
+#include "data/synth.h"
+#include "gpu/lambda_cuda.h"
+#include "gpu/metric_cuda.h"
+#include "gpu/rank_cuda.h"
+#include "gpu/transfer.h"
+
+enum { RUNS = 30 };
+
+struct bench {
+    struct rw_device *device;
+    struct rw_cuda_rank rank;
+    struct rw_cuda_lambda *lambda;
+    struct rw_cuda_metrics *metrics;
+    double *d_score;
+    int64_t *d_lambda, *d_weight;
+    struct rw_cuda_lambda_info *d_info;
+};
+
+static int run_rank(void *user)
+{
+    struct bench *b = user;
+    return rw_cuda_rank_run(&b->rank, b->d_score, NULL, b->device->stream) == 0 ? 0 : -1;
+}
+
+static int run_lambdas(void *user)
+{
+    struct bench *b = user;
+    return rw_cuda_lambdas_run(b->lambda, b->d_score, NULL, b->device->stream, b->d_lambda,
+                               b->d_weight, b->d_info);
+}
+
+static int run_metrics(void *user)
+{
+    struct bench *b = user;
+    return rw_cuda_metrics_run(b->metrics, b->d_score, b->device->stream);
+}
+
+static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)(void *))
+{
+    double median, least, most;
+    RW_TRY(rw_device_time(ctx, b->device, RUNS, run, b, &median, &least, &most));
+    printf("    %-22s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
+    fflush(stdout);
+    return RW_OK;
+}
+
+/* Pairs with the rule, and of those the ones of different gains. */
+static void count_pairs(const struct lambda_set *set, uint32_t truncation, double *visits)
+{
+    *visits = 0.0;
+    for (uint32_t q = 0; q < set->data.n_queries; q++) {
+        const double n = set->data.query_offset[q + 1] - set->data.query_offset[q];
+        const double top = truncation && truncation < n ? truncation : n;
+        *visits += top * n - top * (top + 1.0) / 2.0;
+    }
+}
+
+static int bench_metrics(struct rw_ctx *ctx, struct bench *b, const struct lambda_set *set)
+{
+    static const char *const names[] = {"ndcg@10", "ndcg", "map", "err", "rmse"};
+    const struct rw_gain_rule gains = {.kind = RW_GAIN_EXP};
+    struct rw_judged judged;
+    int status = RW_OK;
+    RW_TRY(rw_judged_init(ctx, &judged, &set->data, &gains, 1));
+    for (int m = 0; m < 5 && status >= 0; m++) {
+        struct rw_metric metric;
+        const struct rw_metric_plan plan = {&judged, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE};
+        RW_TRY_OUT(rw_metric_parse(ctx, names[m], 1.0, &metric));
+        RW_TRY_OUT(rw_cuda_metrics_new(ctx, b->device, &plan, &b->metrics));
+        status = row(ctx, b, names[m], run_metrics);
+        rw_cuda_metrics_free(b->metrics);
+        b->metrics = NULL;
+    }
+out:
+    rw_judged_release(&judged);
+    return status;
+}
+
+static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set, const char *name,
+                     uint32_t truncation, int metrics)
+{
+    const struct rw_engine_rules rules = {.gradient = RW_GRADIENT_LAMBDA,
+                                          .lambda = {1.0f, truncation, 1}};
+    const uint32_t n = set->data.n_docs;
+    double visits;
+    int status = RW_OK;
+    count_pairs(set, truncation, &visits);
+    printf("%s: %u queries, %u documents, the longest %u; truncation %u, %.1f M pairs\n", name,
+           set->data.n_queries, n, set->longest, truncation, visits / 1e6);
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_score, n * sizeof(double)));
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_lambda, n * sizeof(int64_t)));
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_weight, n * sizeof(int64_t)));
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_info, sizeof(*b->d_info)));
+    RW_TRY_OUT(rw_cuda_rank_init(ctx, b->device, n, set->data.n_queries, set->data.query_offset,
+                                 &b->rank));
+    RW_TRY_OUT(rw_cuda_lambda_new(ctx, b->device, &rules, &set->data, set->gain, &b->lambda));
+    printf("    holds %.1f MB (planned %.1f)\n", (double)rw_cuda_lambda_bytes(b->lambda) / 1e6,
+           (double)rw_cuda_lambda_plan_bytes(&rules, &set->data) / 1e6);
+    for (int first = 0; first < 2; first++) {
+        lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
+        RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
+        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_rank));
+        RW_TRY_OUT(
+            row(ctx, b, first ? "lambdas, equal scores" : "lambdas with ranks", run_lambdas));
+    }
+    if (metrics)
+        RW_TRY_OUT(bench_metrics(ctx, b, set));
+out:
+    rw_cuda_lambda_free(b->lambda);
+    b->lambda = NULL;
+    rw_cuda_rank_release(&b->rank);
+    rw_device_free(b->d_score);
+    rw_device_free(b->d_lambda);
+    rw_device_free(b->d_weight);
+    rw_device_free(b->d_info);
+    return status;
+}
+
+/* The sizes of a made set's queries; labels and scores are drawn here, which is quicker. */
+static int bench_shape(struct rw_ctx *ctx, struct bench *b, const char *shape_name,
+                       const char *title, uint32_t n_queries, uint32_t truncation)
+{
+    struct rw_synth_shape *shape;
+    struct lambda_set set;
+    RW_TRY(rw_synth_shape_new(ctx, shape_name, &shape));
+    uint32_t *sizes = calloc(n_queries, sizeof(*sizes));
+    for (uint32_t q = 0; q < n_queries; q++)
+        sizes[q] = rw_synth_query_docs(shape, 1, q);
+    lambda_set_init(&set, sizes, n_queries);
+    lambda_set_labels(&set, LABELS_SKEWED, GAINS_EXP, 1);
+    free(sizes);
+    rw_mem_free(shape);
+    const int status = bench_set(ctx, b, &set, title, truncation, 1);
+    lambda_set_release(&set);
+    return status;
+}
+
+static int bench_giant(struct rw_ctx *ctx, struct bench *b, uint32_t n, uint32_t truncation)
+{
+    struct lambda_set set;
+    lambda_set_init(&set, &n, 1);
+    lambda_set_labels(&set, LABELS_SKEWED, GAINS_EXP, 1);
+    const int status = bench_set(ctx, b, &set, "one query", truncation, 1);
+    lambda_set_release(&set);
+    return status;
+}
+
+int lambda_bench(struct rw_ctx *ctx, struct rw_device *device)
+{
+    struct bench b = {.device = device};
+    int status = RW_OK;
+    RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k", 31531, 30));
+    RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k, a fifth", 6306, 30));
+    RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k, all pairs", 31531, 0));
+    RW_TRY_OUT(bench_shape(ctx, &b, "yahoo", "yahoo", 19944, 30));
+    RW_TRY_OUT(bench_shape(ctx, &b, "letor", "letor", 500, 30));
+    RW_TRY_OUT(bench_giant(ctx, &b, 200000, 30));
+    RW_TRY_OUT(bench_giant(ctx, &b, 200000, 0));
+    RW_TRY_OUT(bench_giant(ctx, &b, 2048, 0));
+out:
+    if (status < 0)
+        printf("bench: %s\n", rw_last_error(ctx));
+    return status < 0;
+}

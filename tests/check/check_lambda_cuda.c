@@ -1,0 +1,557 @@
+/* check_lambda [--seed N] [--stage NAME] [--quick] [--bench]
+ *
+ * Gradients and metrics on the device against the host's functions, by ==: queries around every
+ * size at which another kernel takes over, every kind of label, gain and score, truncations, norm,
+ * sigma, weights, samples. Outputs are poisoned and fenced. One GPU; without one it skips. */
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "check_lambda.h"
+#include "gpu/lambda_cuda.h"
+#include "gpu/transfer.h"
+#include "rank/metric.h"
+
+enum { FENCE = 256, POISON = 0xA5, MOST_LISTED = 20, SKIPPED = 77 };
+
+void lambda_failed(struct lambda_run *run, const char *what, const char *text)
+{
+    if (run->n_failed++ < MOST_LISTED)
+        printf("not ok %s: %s: %s\n", run->stage, what, text);
+    fflush(stdout);
+}
+
+void lambda_device_failed(struct lambda_run *run, const char *what)
+{
+    lambda_failed(run, what, rw_last_error(run->ctx));
+    run->dead = 1;
+}
+
+static void *host_room(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size);
+    if (!p)
+        abort();
+    return p;
+}
+
+/* ---- fenced memory of the device ---- */
+
+struct fenced {
+    unsigned char *d;
+    size_t bytes;
+};
+
+static void *fenced_at(const struct fenced *f)
+{
+    return f->d + FENCE;
+}
+
+static int fenced_make(struct lambda_run *run, struct fenced *f, size_t bytes)
+{
+    f->bytes = bytes;
+    if (rw_device_alloc(run->ctx, (void **)&f->d, bytes + 2 * FENCE) < 0)
+        return -1;
+    return cudaMemset(f->d, POISON, bytes + 2 * FENCE) == cudaSuccess ? 0 : -1;
+}
+
+static int fenced_poison(struct fenced *f)
+{
+    return cudaMemset(f->d, POISON, f->bytes + 2 * FENCE) == cudaSuccess ? 0 : -1;
+}
+
+/* out: [bytes]. 1 if the fences stand, 0 if not, -1 if the device failed. */
+static int fenced_read(struct lambda_run *run, const struct fenced *f, void *out)
+{
+    unsigned char *all = host_room(f->bytes + 2 * FENCE, 1);
+    int good = 1;
+    if (rw_transfer_read(run->ctx, run->device, all, f->d, f->bytes + 2 * FENCE) < 0)
+        good = -1;
+    for (int i = 0; good > 0 && i < FENCE; i++)
+        good = all[i] == POISON && all[FENCE + f->bytes + (size_t)i] == POISON;
+    memcpy(out, all + FENCE, f->bytes);
+    free(all);
+    return good;
+}
+
+/* ---- what is expected ---- */
+
+struct integers {
+    int64_t *lambda, *weight; /* [n_docs] */
+    struct rw_cuda_lambda_info info;
+};
+
+static void largest_of(const struct lambda_set *set, struct integers *out)
+{
+    for (uint32_t i = 0; i < set->data.n_docs; i++) {
+        if (!set->sampled[i])
+            continue;
+        const uint64_t lambda = (uint64_t)llabs(out->lambda[i]);
+        const uint64_t weight = (uint64_t)llabs(out->weight[i]);
+        if (lambda > out->info.largest_lambda)
+            out->info.largest_lambda = lambda;
+        if (weight > out->info.largest_weight)
+            out->info.largest_weight = weight;
+    }
+}
+
+static void expect_lambdas(const struct lambda_set *set, const struct rw_lambda_rule *rule,
+                           struct integers *out)
+{
+    const struct rw_dataset *data = &set->data;
+    double *discount = host_room(set->longest, sizeof(*discount));
+    for (uint32_t r = 0; r < set->longest; r++)
+        discount[r] = rw_discount(r);
+#pragma omp parallel
+    {
+        uint32_t *order = host_room(set->longest, sizeof(*order));
+        double *scratch = host_room(set->longest, sizeof(*scratch));
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t q = 0; q < data->n_queries; q++) {
+            const uint32_t first = data->query_offset[q], n = data->query_offset[q + 1] - first;
+            if (n == 0 || !set->sampled[first])
+                continue;
+            const double ideal =
+                rw_ideal_dcg(set->gain + first, n, rule->truncation, discount, scratch);
+            rw_rank_query(set->score + first, n, 0, order);
+            rw_lambda_query(rule, n, set->score + first, set->gain + first,
+                            data->weight ? data->weight + first : NULL, order, discount, ideal,
+                            out->lambda + first, out->weight + first);
+        }
+        free(order);
+        free(scratch);
+    }
+    free(discount);
+    memset(&out->info, 0, sizeof(out->info));
+    largest_of(set, out);
+    out->info.lambda_exponent = out->info.weight_exponent = RW_LAMBDA_EXPONENT;
+}
+
+/* Written apart from the engines. */
+static int exponent_for(double largest)
+{
+    if (largest == 0.0)
+        return RW_LAMBDA_EXPONENT;
+    int e;
+    frexp(largest, &e); /* largest is in [2^(e-1), 2^e) */
+    if (largest < 2.2250738585072014e-308)
+        e = -1022;
+    return 61 - e > 400 ? 400 : 61 - e;
+}
+
+static void expect_reals(const struct lambda_set *set, const double *gradient,
+                         const double *hessian, struct integers *out)
+{
+    double most = 0.0, heaviest = 0.0;
+    const uint32_t n = set->data.n_docs;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < n; i++) {
+            const double by = set->data.weight ? set->data.weight[i] : 1.0;
+            const double g =
+                (gradient ? gradient[i] : (double)set->data.label[i] - set->score[i]) * by;
+            const double h = (hessian ? hessian[i] : 1.0) * by;
+            if (!set->sampled[i])
+                continue;
+            if (pass == 0) {
+                most = fmax(most, fabs(g));
+                heaviest = fmax(heaviest, fabs(h));
+                continue;
+            }
+            out->lambda[i] = llrint(ldexp(g, exponent_for(most)));
+            out->weight[i] = llrint(ldexp(h, exponent_for(heaviest)));
+        }
+    memset(&out->info, 0, sizeof(out->info));
+    largest_of(set, out);
+    out->info.lambda_exponent = exponent_for(most);
+    out->info.weight_exponent = exponent_for(heaviest);
+}
+
+/* ---- one case of gradients ---- */
+
+struct lambda_case {
+    struct lambda_run *run;
+    struct lambda_set *set;
+    const struct rw_engine_rules *rules;
+    const double *gradient, *hessian; /* custom */
+    struct rw_cuda_lambda *lambda;
+    struct fenced d_score, d_sampled, d_lambda, d_weight, d_info;
+    char what[200];
+};
+
+static int differs(const struct lambda_set *set, const int64_t *want, const int64_t *got,
+                   uint32_t *doc)
+{
+    for (uint32_t i = 0; i < set->data.n_docs; i++)
+        if (set->sampled[i] && want[i] != got[i]) {
+            *doc = i;
+            return 1;
+        }
+    return 0;
+}
+
+static void compare_array(struct lambda_case *c, const struct fenced *f, const int64_t *want,
+                          const char *name)
+{
+    char text[200];
+    uint32_t doc = 0;
+    int64_t *got = host_room(c->set->data.n_docs, sizeof(*got));
+    const int fences = fenced_read(c->run, f, got);
+    if (fences < 0) {
+        lambda_device_failed(c->run, c->what);
+    } else if (fences == 0) {
+        lambda_failed(c->run, c->what, "a fence was written");
+    } else if (differs(c->set, want, got, &doc)) {
+        snprintf(text, sizeof(text), "%s of document %u is %lld, expected %lld", name, doc,
+                 (long long)got[doc], (long long)want[doc]);
+        lambda_failed(c->run, c->what, text);
+    } else {
+        c->run->n_equal++;
+    }
+    free(got);
+}
+
+static void compare_info(struct lambda_case *c, const struct rw_cuda_lambda_info *want)
+{
+    struct rw_cuda_lambda_info got;
+    char text[200];
+    if (fenced_read(c->run, &c->d_info, &got) < 0) {
+        lambda_device_failed(c->run, c->what);
+        return;
+    }
+    if (got.largest_lambda == want->largest_lambda && got.largest_weight == want->largest_weight &&
+        got.lambda_exponent == want->lambda_exponent &&
+        got.weight_exponent == want->weight_exponent) {
+        c->run->n_equal++;
+        return;
+    }
+    snprintf(
+        text, sizeof(text), "largest %llu, %llu; exponents %d, %d; expected %llu, %llu; %d, %d",
+        (unsigned long long)got.largest_lambda, (unsigned long long)got.largest_weight,
+        got.lambda_exponent, got.weight_exponent, (unsigned long long)want->largest_lambda,
+        (unsigned long long)want->largest_weight, want->lambda_exponent, want->weight_exponent);
+    lambda_failed(c->run, c->what, text);
+}
+
+static int enqueue(struct lambda_case *c)
+{
+    return rw_cuda_lambdas_run(c->lambda, fenced_at(&c->d_score),
+                               c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
+                               c->run->device->stream, fenced_at(&c->d_lambda),
+                               fenced_at(&c->d_weight), fenced_at(&c->d_info));
+}
+
+/* Runs with the set's scores as they are; captured: into a graph, launched twice. */
+static void run_lambdas(struct lambda_case *c, int captured)
+{
+    struct lambda_run *run = c->run;
+    struct rw_dataset *data = &c->set->data;
+    cudaStream_t stream = run->device->stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    int good = fenced_poison(&c->d_lambda) == 0 && fenced_poison(&c->d_weight) == 0 &&
+               fenced_poison(&c->d_info) == 0 &&
+               rw_transfer_write(run->ctx, run->device, fenced_at(&c->d_score), c->set->score,
+                                 data->n_docs * sizeof(double)) >= 0;
+    if (good && captured) {
+        good = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+        good = enqueue(c) >= 0 && good;
+        good = cudaStreamEndCapture(stream, &graph) == cudaSuccess && good;
+        good = good && cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess &&
+               cudaGraphLaunch(exec, stream) == cudaSuccess &&
+               cudaGraphLaunch(exec, stream) == cudaSuccess;
+    } else if (good) {
+        good = enqueue(c) >= 0;
+    }
+    if (!good || rw_transfer_wait(run->ctx, run->device) < 0) {
+        lambda_device_failed(run, c->what);
+    } else {
+        struct integers want = {host_room(data->n_docs, sizeof(int64_t)),
+                                host_room(data->n_docs, sizeof(int64_t)),
+                                {0}};
+        if (c->rules->gradient == RW_GRADIENT_LAMBDA)
+            expect_lambdas(c->set, &c->rules->lambda, &want);
+        else
+            expect_reals(c->set, c->gradient, c->hessian, &want);
+        compare_array(c, &c->d_lambda, want.lambda, "lambda");
+        compare_array(c, &c->d_weight, want.weight, "weight");
+        compare_info(c, &want.info);
+        free(want.lambda);
+        free(want.weight);
+    }
+    if (exec)
+        (void)cudaGraphExecDestroy(exec);
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+}
+
+/* Two runs of one object: the second on other scores. */
+static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
+                          const struct rw_engine_rules *rules, enum lambda_scores scores,
+                          const char *what)
+{
+    struct lambda_case c = {.run = run, .set = set, .rules = rules};
+    const uint32_t n = set->data.n_docs;
+    if (run->dead)
+        return;
+    snprintf(c.what, sizeof(c.what),
+             "%s, %u queries, %u documents, truncation %u, sigma %g, norm %d", what,
+             set->data.n_queries, n, rules->lambda.truncation, (double)rules->lambda.sigma,
+             rules->lambda.norm);
+    const int allowed =
+        rules->gradient != RW_GRADIENT_LAMBDA ||
+        rw_lambda_check(run->ctx, &rules->lambda, set->longest, set->max_weight) >= 0;
+    const int status =
+        rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
+                           rules->gradient == RW_GRADIENT_LAMBDA ? set->gain : NULL, &c.lambda);
+    if (!allowed || status < 0) {
+        if (!allowed && status == RW_ERR_DATA)
+            run->n_refused++;
+        else
+            lambda_failed(run, c.what, allowed ? rw_last_error(run->ctx) : "it should be refused");
+        rw_cuda_lambda_free(c.lambda);
+        return;
+    }
+    double *reals = host_room(2 * (size_t)n, sizeof(*reals));
+    int sampled = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sampled |= !set->sampled[i];
+        reals[i] = (lambda_unit(run->seed + 5, i) - 0.5) * (i % 7 ? 1.0 : 1e9);
+        reals[n + i] = lambda_unit(run->seed + 6, i);
+    }
+    int good = fenced_make(run, &c.d_score, n * sizeof(double)) == 0 &&
+               fenced_make(run, &c.d_lambda, n * sizeof(int64_t)) == 0 &&
+               fenced_make(run, &c.d_weight, n * sizeof(int64_t)) == 0 &&
+               fenced_make(run, &c.d_info, sizeof(struct rw_cuda_lambda_info)) == 0;
+    if (good && sampled)
+        good =
+            fenced_make(run, &c.d_sampled, n) == 0 &&
+            rw_transfer_write(run->ctx, run->device, fenced_at(&c.d_sampled), set->sampled, n) >= 0;
+    if (good && rules->gradient == RW_GRADIENT_CUSTOM) {
+        c.gradient = reals;
+        c.hessian = reals + n;
+        good = rw_cuda_lambda_set_gradients(c.lambda, c.gradient, c.hessian) >= 0;
+    }
+    if (!good) {
+        lambda_device_failed(run, c.what);
+    } else {
+        if (rw_cuda_lambda_bytes(c.lambda) > rw_cuda_lambda_plan_bytes(rules, &set->data))
+            lambda_failed(run, c.what, "it holds more bytes than were planned");
+        lambda_set_scores(set, scores, run->seed);
+        run_lambdas(&c, 0);
+        lambda_set_scores(set, (enum lambda_scores)((scores + 1) % N_SCORES), run->seed + 9);
+        if (!run->dead)
+            run_lambdas(&c, 1);
+    }
+    const struct fenced *const all[] = {&c.d_score, &c.d_sampled, &c.d_lambda, &c.d_weight,
+                                        &c.d_info};
+    for (int i = 0; i < LENGTH(all); i++)
+        rw_device_free(all[i]->d);
+    rw_cuda_lambda_free(c.lambda);
+    free(reals);
+}
+
+/* ---- sets ---- */
+
+static const uint32_t edges[] = {1,    2,    3,   31,   32,   33,   0,   63,   64,  65,
+                                 127,  128,  129, 255,  256,  257,  511, 512,  513, 1023,
+                                 1024, 1025, 0,   2047, 2048, 2049, 1,   4097, 0};
+enum { N_SHAPES = 5, MOST_QUERIES = 4000 };
+
+/* 0: around every size, 1: tiny queries, 2: as public sets have them, 3: one giant, 4: giants. */
+static void make_set(struct lambda_run *run, struct lambda_set *set, int shape)
+{
+    uint32_t sizes[MOST_QUERIES];
+    uint32_t n = 0;
+    if (shape == 0) {
+        n = LENGTH(edges);
+        memcpy(sizes, edges, sizeof(edges));
+    } else if (shape == 1) {
+        for (; n < MOST_QUERIES; n++)
+            sizes[n] = rw_random(run->seed, n, 2, RW_STREAM_SYNTH) % 40;
+    } else if (shape == 2) {
+        for (; n < 400; n++)
+            sizes[n] = 1 + rw_random(run->seed, n, 3, RW_STREAM_SYNTH) % 330;
+    } else if (shape == 3) {
+        sizes[n++] = run->quick ? 20000 : 200000;
+    } else {
+        const uint32_t giants[] = {5, 100000, 2049, 3, 20000, 0, 300, 2048};
+        n = LENGTH(giants);
+        memcpy(sizes, giants, sizeof(giants));
+        sizes[1] = run->quick ? 5000 : 100000;
+    }
+    lambda_set_init(set, sizes, n);
+}
+
+/* ---- stages ---- */
+
+static struct rw_engine_rules rules_of(int gradient, float sigma, uint32_t truncation, int norm)
+{
+    struct rw_engine_rules rules = {.lambda = {sigma, truncation, norm}};
+    if (gradient == RW_GRADIENT_RESIDUAL)
+        rules.gradient = RW_GRADIENT_RESIDUAL;
+    else if (gradient == RW_GRADIENT_CUSTOM)
+        rules.gradient = RW_GRADIENT_CUSTOM;
+    else
+        rules.gradient = RW_GRADIENT_LAMBDA;
+    return rules;
+}
+
+/* Every kind of labels, gains and scores; truncation, sigma, norm, weights and samples in turn. */
+static void stage_lambdas(struct lambda_run *run)
+{
+    static const uint32_t truncations[] = {30, 1, 10, 4096, 2, 31, 100};
+    static const float sigmas[] = {1.0f, 1.0f, 0.001f, 2.5f, 1.0f, 100.0f};
+    uint32_t turn = 0;
+    for (int shape = 0; shape < N_SHAPES; shape++)
+        for (int labels = 0; labels < N_LABELS; labels++)
+            for (int gains = 0; gains < N_GAINS; gains++)
+                for (int scores = 0; scores < N_SCORES; scores++, turn++) {
+                    if ((shape >= 3 && turn % 9) || (run->quick && turn % 5))
+                        continue;
+                    struct lambda_set set;
+                    uint32_t t = truncations[turn % LENGTH(truncations)];
+                    t = shape >= 3 && t > 100 ? 30 : t; /* the host's sake */
+                    const struct rw_engine_rules rules =
+                        rules_of(RW_GRADIENT_LAMBDA, sigmas[turn / 2 % LENGTH(sigmas)], t,
+                                 turn / 3 % 3 != 0);
+                    make_set(run, &set, shape);
+                    lambda_set_labels(&set, labels, gains, run->seed + turn);
+                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
+                    if (turn % 4 == 3)
+                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    char what[100];
+                    snprintf(what, sizeof(what), "shape %d, labels %d, gains %d, scores %d", shape,
+                             labels, gains, scores);
+                    check_lambdas(run, &set, &rules, scores, what);
+                    lambda_set_release(&set);
+                }
+}
+
+/* All pairs, and truncations at a query's own size. */
+static void stage_all_pairs(struct lambda_run *run)
+{
+    static const uint32_t sizes[] = {1,   2,   31,  32,   33,   128,  256,  257,
+                                     511, 513, 600, 1024, 1025, 2048, 2049, 6000};
+    for (int s = 0; s < LENGTH(sizes); s++)
+        for (int t = -1; t < 3; t++) {
+            struct lambda_set set;
+            const uint32_t pair[] = {sizes[s], 40, sizes[s]};
+            const struct rw_engine_rules rules =
+                rules_of(RW_GRADIENT_LAMBDA, 1.0f, t < 0 ? 0 : sizes[s] + (uint32_t)t - 1, 1);
+            if (run->quick && sizes[s] > 3000)
+                continue;
+            lambda_set_init(&set, pair, 3);
+            lambda_set_labels(&set, LABELS_SKEWED, GAINS_EXP, run->seed);
+            check_lambdas(run, &set, &rules, s % N_SCORES, "all pairs");
+            lambda_set_release(&set);
+        }
+}
+
+static void stage_gradients(struct lambda_run *run)
+{
+    for (int shape = 0; shape < N_SHAPES; shape++)
+        for (int scores = 0; scores < N_SCORES; scores++)
+            for (int custom = 0; custom < 2; custom++) {
+                struct lambda_set set;
+                const struct rw_engine_rules rules =
+                    rules_of(custom ? RW_GRADIENT_CUSTOM : RW_GRADIENT_RESIDUAL, 1.0f, 30, 1);
+                if (scores == SCORES_HUGE && !custom)
+                    continue; /* a label less 1e308 overflows: no training comes to that */
+                make_set(run, &set, shape);
+                lambda_set_labels(&set, scores % 2 ? LABELS_FRACTIONS : LABELS_NONE, GAINS_EXP,
+                                  run->seed);
+                lambda_set_weights(&set, scores % 4, run->seed);
+                if (scores % 3 == 1)
+                    lambda_set_sample(&set, 0.5, run->seed);
+                check_lambdas(run, &set, &rules,
+                              scores == SCORES_FEW && !custom ? SCORES_SAME : scores,
+                              custom ? "custom" : "residuals");
+                lambda_set_release(&set);
+            }
+}
+
+static void stage_metrics(struct lambda_run *run)
+{
+    static const double relevants[] = {1.0, 0.0, 2.0, 100.0};
+    uint32_t turn = 0;
+    for (int shape = 0; shape < N_SHAPES; shape++)
+        for (int labels = 0; labels < N_LABELS; labels++)
+            for (int scores = 0; scores < N_SCORES; scores += 2, turn++) {
+                struct lambda_set set;
+                if ((shape >= 3 && turn % 3) || (run->quick && turn % 2))
+                    continue;
+                make_set(run, &set, shape);
+                lambda_set_labels(&set, labels, GAINS_EXP, run->seed);
+                lambda_set_weights(&set, (int)(turn % 4), run->seed);
+                for (int ties = 0; ties < 2; ties++)
+                    lambda_check_metrics(run, &set, scores, (enum rw_empty)(turn % 3),
+                                         (enum rw_ties)ties, relevants[turn / 2 % 4]);
+                lambda_set_release(&set);
+            }
+}
+
+/* ---- the program ---- */
+
+static const struct stage {
+    const char *name;
+    void (*run)(struct lambda_run *run);
+} stages[] = {{"lambdas", stage_lambdas},
+              {"all-pairs", stage_all_pairs},
+              {"gradients", stage_gradients},
+              {"metrics", stage_metrics}};
+
+int main(int argc, char **argv)
+{
+    struct lambda_run run = {.seed = 1};
+    const char *only = NULL;
+    int bench = 0, failed;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            run.quick = 1;
+        else if (strcmp(argv[i], "--bench") == 0)
+            bench = 1;
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            run.seed = strtoull(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else
+            return fprintf(stderr, "usage: %s [--seed N] [--stage NAME] [--quick] [--bench]\n",
+                           argv[0]),
+                   2;
+    }
+    if (rw_ctx_new(&run.ctx) < 0)
+        return 1;
+    printf("seed %llu\n", (unsigned long long)run.seed);
+    if (rw_device_open(run.ctx, 0, &run.device) < 0) {
+        printf("skip: %s\n0 passed, 0 failed, 1 skipped\n", rw_last_error(run.ctx));
+        rw_ctx_free(run.ctx);
+        return SKIPPED;
+    }
+    printf("%s\n", run.device->name);
+    if (bench) {
+        failed = lambda_bench(run.ctx, run.device);
+    } else {
+        for (int s = 0; s < LENGTH(stages); s++) {
+            if (only && strcmp(only, stages[s].name) != 0)
+                continue;
+            const uint64_t equal = run.n_equal, wrong = run.n_failed;
+            run.stage = stages[s].name;
+            stages[s].run(&run);
+            printf("%-12s %8llu equal %6llu failed\n", run.stage,
+                   (unsigned long long)(run.n_equal - equal),
+                   (unsigned long long)(run.n_failed - wrong));
+            fflush(stdout);
+        }
+        printf("%llu passed, %llu failed, %llu refused as they should be\n",
+               (unsigned long long)run.n_equal, (unsigned long long)run.n_failed,
+               (unsigned long long)run.n_refused);
+        failed = run.n_failed > 0 || run.n_equal == 0 || run.dead;
+    }
+    rw_device_close(run.device);
+    rw_ctx_free(run.ctx);
+    return failed;
+}
