@@ -8,14 +8,8 @@
 #include "base/rng.h"
 #include "base/sort.h"
 
-/* The documents whose values decide ranks. */
-struct sample {
-    uint32_t n;
-    uint32_t *row; /* [n] ascending; NULL: all documents */
-    uint8_t *in;   /* [n_docs] 1 if sampled; NULL: all */
-};
-
-static int sample_init(struct rw_ctx *ctx, struct sample *sample, const struct rw_dataset *dataset)
+int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+                       const struct rw_dataset *dataset)
 {
     memset(sample, 0, sizeof(*sample));
     sample->n = dataset->n_docs;
@@ -42,27 +36,15 @@ static int sample_init(struct rw_ctx *ctx, struct sample *sample, const struct r
     return RW_OK;
 }
 
-static void sample_release(struct sample *sample)
+void rw_cut_sample_release(struct rw_cut_sample *sample)
 {
     rw_mem_free(sample->row);
     rw_mem_free(sample->in);
 }
 
-/* What is found of one feature. */
-struct feature_cuts {
-    float *cut; /* [n_bins], the last FLT_MAX; owned */
-    uint32_t n_bins;
-    uint8_t has_missing;
-    uint8_t reason; /* 0 in use, else why not */
-};
-enum { IN_USE, CONSTANT, FEW, IGNORED };
-
 struct scratch {
-    uint32_t *key, *end;  /* [n_sample + 1] */
-    uint32_t bound[1024]; /* keys of the boundaries: values under it go left */
-    uint32_t below[1025]; /* largest key of each interval */
-    uint32_t count[1026]; /* documents of each interval */
-    float cut[1025];
+    uint32_t *key, *end; /* [n_sample + 1] */
+    struct rw_cut_intervals intervals;
 };
 
 static int resolve(float value, int absent_missing, float *out)
@@ -78,7 +60,7 @@ static int resolve(float value, int absent_missing, float *out)
 
 /* The sampled values as runs of equal ones, ascending: s->key their keys, s->end the number of
  * values up to each run's end. Returns the number of runs. */
-static uint32_t sampled_runs(const struct rw_column *column, const struct sample *sample,
+static uint32_t sampled_runs(const struct rw_column *column, const struct rw_cut_sample *sample,
                              int absent_missing, struct scratch *s)
 {
     uint32_t n = 0, seen = 0;
@@ -118,10 +100,11 @@ static uint32_t sampled_runs(const struct rw_column *column, const struct sample
  * right. */
 static uint32_t find_bounds(struct scratch *s, uint32_t n_runs, uint32_t bins)
 {
+    uint32_t *const bound = s->intervals.bound;
     uint32_t n_bounds = 0;
     if (n_runs <= bins) {
         for (uint32_t run = 1; run < n_runs; run++)
-            s->bound[n_bounds++] = s->key[run];
+            bound[n_bounds++] = s->key[run];
         return n_bounds;
     }
     const uint32_t n = s->end[n_runs - 1];
@@ -133,10 +116,10 @@ static uint32_t find_bounds(struct scratch *s, uint32_t n_runs, uint32_t bins)
         while (s->end[run] <= rank)
             run++;
         n_ranks = run == before ? n_ranks + 1 : 1;
-        if (n_ranks == 1 && run > 0 && (n_bounds == 0 || s->bound[n_bounds - 1] != s->key[run]))
-            s->bound[n_bounds++] = s->key[run];
+        if (n_ranks == 1 && run > 0 && (n_bounds == 0 || bound[n_bounds - 1] != s->key[run]))
+            bound[n_bounds++] = s->key[run];
         else if (n_ranks == 2 && run + 1 < n_runs)
-            s->bound[n_bounds++] = s->key[run + 1];
+            bound[n_bounds++] = s->key[run + 1];
     }
     return n_bounds;
 }
@@ -156,7 +139,7 @@ static uint32_t interval_of(const uint32_t *bound, uint32_t n_bounds, uint32_t k
 
 /* The exact pass: each interval's largest value and count; returns the number of missing values. */
 static uint32_t exact_pass(const struct rw_column *column, uint32_t n_docs, int absent_missing,
-                           struct scratch *s, uint32_t n_bounds)
+                           struct rw_cut_intervals *s, uint32_t n_bounds)
 {
     memset(s->below, 0, (n_bounds + 1) * sizeof(s->below[0]));
     memset(s->count, 0, (n_bounds + 1) * sizeof(s->count[0]));
@@ -218,20 +201,12 @@ int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missin
     return 0;
 }
 
-static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n_docs,
-                     const struct sample *sample, const struct rw_cut_rule *rule, struct scratch *s,
-                     struct feature_cuts *out)
+int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
+                         const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
 {
-    if (column->row &&
-        column->n < rule->min_docs) { /* a side is within the documents that have it */
-        out->reason = FEW;
-        return RW_OK;
-    }
-    const uint32_t n_runs = sampled_runs(column, sample, rule->absent_missing, s);
-    const uint32_t n_bounds = find_bounds(s, n_runs, (uint32_t)rule->bins);
-    const uint32_t n_missing = exact_pass(column, n_docs, rule->absent_missing, s, n_bounds);
+    float cuts[RW_MOST_BOUNDS + 1];
     uint32_t n_bins = 0;
-    for (uint32_t k = 0; k < n_bounds; k++) {
+    for (uint32_t k = 0; k < s->n_bounds; k++) {
         /* an interval is never empty: its lower bound is a value of the data; the first one holds
          * the smallest sampled value */
         const float cut =
@@ -241,35 +216,58 @@ static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_
             continue;
         }
         s->count[n_bins] = s->count[k];
-        s->cut[n_bins++] = cut;
+        cuts[n_bins++] = cut;
     }
-    s->count[n_bins] = s->count[n_bounds];
-    s->cut[n_bins++] = FLT_MAX;
-    out->has_missing = n_missing > 0;
-    if (n_bins == 1 && (n_missing == 0 || s->count[0] == 0))
-        out->reason = CONSTANT;
-    else if (!rw_cuts_can_split(s->count, n_bins, n_missing, rule->min_docs))
-        out->reason = FEW;
-    if (out->reason != IN_USE)
+    s->count[n_bins] = s->count[s->n_bounds];
+    cuts[n_bins++] = FLT_MAX;
+    out->has_missing = s->n_missing > 0;
+    if (n_bins == 1 && (s->n_missing == 0 || s->count[0] == 0))
+        out->reason = RW_CUT_CONSTANT;
+    else if (!rw_cuts_can_split(s->count, n_bins, s->n_missing, rule->min_docs))
+        out->reason = RW_CUT_FEW;
+    if (out->reason != RW_CUT_IN_USE)
         return RW_OK;
     out->n_bins = n_bins;
     RW_TRY(RW_NEW_RAW(ctx, out->cut, n_bins));
-    memcpy(out->cut, s->cut, n_bins * sizeof(*out->cut));
+    memcpy(out->cut, cuts, n_bins * sizeof(*out->cut));
     return RW_OK;
 }
 
-static int gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                  const struct feature_cuts *found, struct rw_cuts **out)
+int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *rule,
+                    struct rw_feature_cuts *out)
+{
+    if (rule->ignore && rule->ignore[column->feature])
+        out->reason = RW_CUT_IGNORED;
+    else if (column->row && column->n < rule->min_docs)
+        out->reason = RW_CUT_FEW; /* a side is within the documents that have it */
+    return out->reason != RW_CUT_IN_USE;
+}
+
+static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n_docs,
+                     const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                     struct scratch *s, struct rw_feature_cuts *out)
+{
+    if (rw_cuts_decided(column, rule, out))
+        return RW_OK;
+    const uint32_t n_runs = sampled_runs(column, sample, rule->absent_missing, s);
+    s->intervals.n_bounds = find_bounds(s, n_runs, (uint32_t)rule->bins);
+    s->intervals.n_missing =
+        exact_pass(column, n_docs, rule->absent_missing, &s->intervals, s->intervals.n_bounds);
+    return rw_cuts_of_intervals(ctx, &s->intervals, rule, out);
+}
+
+int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_feature_cuts *found, struct rw_cuts **out)
 {
     int status = RW_OK;
     struct rw_cuts *cuts;
     RW_TRY(RW_NEW(ctx, cuts, 1));
     uint64_t n_cuts = 0;
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        cuts->n_features += found[c].reason == IN_USE;
-        cuts->n_constant += found[c].reason == CONSTANT;
-        cuts->n_few += found[c].reason == FEW;
-        cuts->n_ignored += found[c].reason == IGNORED;
+        cuts->n_features += found[c].reason == RW_CUT_IN_USE;
+        cuts->n_constant += found[c].reason == RW_CUT_CONSTANT;
+        cuts->n_few += found[c].reason == RW_CUT_FEW;
+        cuts->n_ignored += found[c].reason == RW_CUT_IGNORED;
         n_cuts += found[c].n_bins;
     }
     RW_TRY_OUT(RW_NEW(ctx, cuts->feature, cuts->n_features));
@@ -277,7 +275,7 @@ static int gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->cut, n_cuts));
     for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
-        if (found[c].reason != IN_USE)
+        if (found[c].reason != RW_CUT_IN_USE)
             continue;
         cuts->feature[f] = dataset->column[c].feature;
         cuts->has_missing[f] = found[c].has_missing;
@@ -298,12 +296,12 @@ int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out)
 {
     int status = RW_OK;
-    struct sample sample;
-    struct feature_cuts *found = NULL;
+    struct rw_cut_sample sample;
+    struct rw_feature_cuts *found = NULL;
     struct scratch *scratch = NULL;
     uint32_t *keys = NULL;
     *out = NULL;
-    RW_TRY_OUT(sample_init(ctx, &sample, dataset));
+    RW_TRY_OUT(rw_cut_sample_init(ctx, &sample, dataset));
     RW_TRY_OUT(RW_NEW(ctx, found, dataset->n_columns));
     RW_TRY_OUT(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads));
     RW_TRY_OUT(RW_NEW_RAW(ctx, keys, 2 * ((size_t)sample.n + 1) * (size_t)ctx->n_threads));
@@ -317,11 +315,8 @@ int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t c = 0; c < dataset->n_columns; c++) {
             const struct rw_column *column = &dataset->column[c];
-            int result = RW_OK;
-            if (rule->ignore && rule->ignore[column->feature])
-                found[c].reason = IGNORED;
-            else
-                result = find_cuts(NULL, column, dataset->n_docs, &sample, rule, s, &found[c]);
+            const int result =
+                find_cuts(NULL, column, dataset->n_docs, &sample, rule, s, &found[c]);
             if (result < 0) {
 #pragma omp critical
                 worst = result;
@@ -332,14 +327,14 @@ int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         status = rw_fail(ctx, worst, "out of memory while finding cuts");
         goto out;
     }
-    RW_TRY_OUT(gather(ctx, dataset, found, out));
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, out));
 out:
     for (uint32_t c = 0; found && c < dataset->n_columns; c++)
         rw_mem_free(found[c].cut);
     rw_mem_free(found);
     rw_mem_free(scratch);
     rw_mem_free(keys);
-    sample_release(&sample);
+    rw_cut_sample_release(&sample);
     return status;
 }
 

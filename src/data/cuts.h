@@ -45,6 +45,47 @@ int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out);
 void rw_cuts_free(struct rw_cuts *cuts);
 
+/* ---- The parts of rw_cuts_make, for an engine that looks at the values itself ---- */
+
+/* The documents whose values decide ranks. */
+struct rw_cut_sample {
+    uint32_t n;
+    uint32_t *row; /* [n] ascending; NULL: all documents; owned */
+    uint8_t *in;   /* [n_docs] 1 if sampled; NULL: all; owned */
+};
+/* Released also after a failure. */
+int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+                       const struct rw_dataset *dataset);
+void rw_cut_sample_release(struct rw_cut_sample *sample);
+
+/* A feature's values between its boundaries, as keys (base/sort.h). Interval k holds the values
+ * from bound[k - 1] on that are under bound[k]. */
+enum { RW_MOST_BOUNDS = 1023 };
+struct rw_cut_intervals {
+    uint32_t n_bounds, n_missing;
+    uint32_t bound[RW_MOST_BOUNDS + 1];
+    uint32_t below[RW_MOST_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
+    uint32_t count[RW_MOST_BOUNDS + 3]; /* documents of each interval */
+};
+
+/* What is found of one feature. */
+enum rw_cut_reason { RW_CUT_IN_USE, RW_CUT_CONSTANT, RW_CUT_FEW, RW_CUT_IGNORED };
+struct rw_feature_cuts {
+    float *cut; /* [n_bins], the last FLT_MAX; owned */
+    uint32_t n_bins;
+    uint8_t has_missing;
+    uint8_t reason; /* enum rw_cut_reason */
+};
+/* 1 if the values need not be looked at: out->reason says why. */
+int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *rule,
+                    struct rw_feature_cuts *out);
+/* Cuts from intervals, whose counts are changed. */
+int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
+                         const struct rw_cut_rule *rule, struct rw_feature_cuts *out);
+/* found: [dataset->n_columns]; its cuts stay the caller's. */
+int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_feature_cuts *found, struct rw_cuts **out);
+
 /* The float strictly between a < b nearest their middle; NaN if there is none. */
 float rw_cut_between(float a, float b);
 

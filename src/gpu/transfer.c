@@ -246,13 +246,13 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transf
     return send(pipe, pinned, bytes, use, user, note);
 }
 
-static void copy_host(const struct rw_ctx *ctx, char *to, const char *from, size_t bytes)
+void rw_transfer_copy_host(const struct rw_ctx *ctx, void *to, const void *from, size_t bytes)
 {
     const size_t n_pieces = (bytes + PIECE - 1) / PIECE;
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
     for (size_t i = 0; i < n_pieces; i++) {
         const size_t at = i * PIECE;
-        memcpy(to + at, from + at, bytes - at < PIECE ? bytes - at : PIECE);
+        memcpy((char *)to + at, (const char *)from + at, bytes - at < PIECE ? bytes - at : PIECE);
     }
 }
 
@@ -268,7 +268,7 @@ int rw_transfer_pipe_push(struct rw_transfer_pipe *pipe, const void *from, uint6
         }
         void *room;
         RW_TRY(rw_transfer_pipe_room(pipe, &room));
-        copy_host(pipe->ctx, room, part, n);
+        rw_transfer_copy_host(pipe->ctx, room, part, n);
         RW_TRY(rw_transfer_pipe_send(pipe, n, use, user, NULL));
     }
     return RW_OK;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "hist_multi_check.h"
+#include "hist_cuts_check.h"
 #include "hist_run.h"
 #include "hist_values_check.h"
 
@@ -395,6 +396,7 @@ static const struct stage stages[] = {
     {"synth", stage_synth, 0},         {"capture", stage_capture, 0},
     {"large", stage_large, 0},         {"big", stage_big, 1},
     {"values", stage_values, 0},       {"values-big", stage_values_big, 1},
+    {"cuts", stage_cuts, 0},
     {"multi", stage_multi, 0}};
 
 struct options {
