@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "gpu/tuning.h"
 
 #define RW_CUDA_TRY(cuda, n_launches, call)                 \
     do {                                                    \
@@ -136,7 +137,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffer_of[s] = -1;
+        cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = 0;
     cuda->first[0] = 0;
     cuda->sum[0] = root.sum;
@@ -173,6 +174,9 @@ static void take_children(struct rw_cuda *cuda, const struct rw_split *split,
     cuda->first[split->right] = to + left->n;
     cuda->sum[split->left] = sums[0];
     cuda->sum[split->right] = sums[1];
+    cuda->child[split->slot][0] = split->left;
+    cuda->child[split->slot][1] = split->right;
+    cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
 }
 
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
@@ -222,24 +226,40 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- scores ---- */
 
+/* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
+static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, float value,
+                          struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
+{
+    int n_stack = 0;
+    cuda->stack[n_stack++] = slot;
+    while (n_stack > 0) {
+        const int32_t at = cuda->stack[--n_stack];
+        if (cuda->child[at][0] >= 0) {
+            cuda->stack[n_stack++] = cuda->child[at][0];
+            cuda->stack[n_stack++] = cuda->child[at][1];
+            continue;
+        }
+        piece[n_pieces++] = (struct rw_cuda_leaf){.from = cuda->first[at],
+                                                  .n = cuda->sum[at].n,
+                                                  .first_chunk = *n_chunks,
+                                                  .value = value};
+        *n_chunks += rw_cuda_chunks(cuda->sum[at].n);
+    }
+    return n_pieces;
+}
+
 static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
 {
     struct rw_cuda_piece piece;
-    const size_t n = (size_t)tree->n_leaves;
-    uint32_t n_chunks = 0;
-    RW_TRY(rw_cuda_room(cuda, n * sizeof(struct rw_cuda_leaf), &piece));
-    struct rw_cuda_leaf *leaf = piece.host;
-    for (size_t i = 0; i < n; i++) {
-        leaf[i] = (struct rw_cuda_leaf){.from = cuda->first[leaf_slot[i]],
-                                        .n = cuda->sum[leaf_slot[i]].n,
-                                        .first_chunk = n_chunks,
-                                        .value = tree->leaf[i]};
-        n_chunks += rw_cuda_chunks(leaf[i].n);
-    }
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*leaf)));
+    uint32_t n = 0, n_chunks = 0;
+    RW_TRY(
+        rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
+    for (int32_t i = 0; i < tree->n_leaves; i++)
+        n = list_leaf(cuda, leaf_slot[i], tree->leaf[i], piece.host, n, &n_chunks);
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_leaves(piece.d, (uint32_t)n, n_chunks, cuda->d_list,
-                                   cuda->set[0].d_score, rw_cuda_stream(cuda)));
+                rw_cuda_add_leaves(piece.d, n, n_chunks, cuda->d_list, cuda->set[0].d_score,
+                                   rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -322,6 +342,7 @@ static void cuda_close(struct rw_engine *engine)
 
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
+    .batch = RW_TUNE_ENGINE_NODES,
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,

@@ -76,6 +76,8 @@ struct rw_cuda {
     struct rw_sum *sum;               /* [max_slots] of each node; owned */
     uint64_t *first;                  /* [max_slots] each node's first place; owned */
     int32_t *buffer_of;               /* [max_slots] histogram; -1: none; owned */
+    int32_t (*child)[2];              /* [max_slots] slots; -1: not partitioned; owned */
+    int32_t *stack;                   /* [max_slots] scratch; owned */
     int32_t n_buffers, n_used;
     /* scratch */
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */

@@ -276,6 +276,8 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->sum, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->first, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->buffer_of, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->child, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
@@ -456,7 +458,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->answer);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->sum, cuda->first, cuda->buffer_of, cuda->coded, cuda->node};
+    void *const owned[] = {cuda->sum,   cuda->first, cuda->buffer_of, cuda->child,
+                           cuda->stack, cuda->coded, cuda->node};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }
