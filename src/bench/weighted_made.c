@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/weighted.h"
+#include "bench/weighted_tuning.h"
 #include "gpu/hist_collision_free.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -140,6 +141,53 @@ static int features(struct rw_bench *bench)
     return status;
 }
 
+struct tuned {
+    struct rw_bench *bench;
+    const struct rw_hist_call *call;
+    int warps, unroll; /* places in the lists */
+};
+
+static int run_tuned(void *user)
+{
+    const struct tuned *t = user;
+    if (rw_cuda_tuned_collision(t->call, t->warps, t->unroll, t->bench->device->stream) != 0)
+        return rw_fail(t->bench->ctx, RW_ERR_UNSUPPORTED,
+                       "CUDA: collision, %d warps, unrolled by %d", rw_tuning_warps[t->warps],
+                       rw_tuning_unrolls[t->unroll]);
+    return RW_OK;
+}
+
+static int tuned_row(struct rw_bench *bench, struct made *made, int warps, int unroll)
+{
+    struct tuned tuned = {bench, &made->call.call, warps, unroll};
+    struct rw_bench_times times;
+    struct rw_bench_line line = {.n = 0};
+    RW_TRY(rw_bench_time(bench, run_tuned, &tuned, &times));
+    rw_weighted_add_call(&line, &made->call);
+    rw_bench_add_integer(&line, "warps", rw_tuning_warps[warps]);
+    rw_bench_add_integer(&line, "unroll", rw_tuning_unrolls[unroll]);
+    rw_bench_add_text(&line, "own", rw_tuning_is_own(warps, unroll) ? "yes" : "no");
+    rw_weighted_add_rates(bench, &line, &made->call, &times);
+    return rw_bench_send(bench, "tuning", &line);
+}
+
+/* Figure 8: warps a block and unrolling of collision, 1024 bins, even codes. */
+static int tuning(struct rw_bench *bench)
+{
+    const struct rw_made_spec spec = spec_of(bench, MOST_BINS, RW_CODES_UNIFORM);
+    struct made made;
+    int status = RW_OK;
+    RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
+    for (int s = 0; s < RW_WEIGHTED_SUMS && status >= 0; s++) {
+        const struct rw_bench_ask ask = {.method = &rw_hist_collision, .sums = rw_weighted_sums[s]};
+        status = rw_bench_call_set(&made.call, &made.docs, &made.m, &ask);
+        for (int i = 0; i < RW_TUNING_WARPS * RW_TUNING_UNROLLS && status >= 0; i++)
+            status = tuned_row(bench, &made, i / RW_TUNING_UNROLLS, i % RW_TUNING_UNROLLS);
+    }
+    made_release(&made);
+    return status;
+}
+
 /* Every method over one matrix. The times are those of float weights, NaN if not measured. */
 struct sweep {
     const char *table, *codes;
@@ -231,6 +279,8 @@ int rw_weighted_made(struct rw_weighted *w)
         RW_TRY(documents(bench));
         RW_TRY(features(bench));
     }
+    if (rw_bench_wants(bench, rw_hist_collision.name))
+        RW_TRY(tuning(bench));
     RW_TRY(bins(w));
     return sigmas(bench);
 }

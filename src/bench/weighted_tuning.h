@@ -1,0 +1,25 @@
+/* `collision` with its block's size and its unrolling stated, for Figure 8 of the first document.
+ */
+#ifndef RW_BENCH_WEIGHTED_TUNING_H
+#define RW_BENCH_WEIGHTED_TUNING_H
+
+#include "gpu/hist.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_TUNING_WARPS = 6, RW_TUNING_UNROLLS = 4 };
+extern const int rw_tuning_warps[RW_TUNING_WARPS];     /* 1 to 32 */
+extern const int rw_tuning_unrolls[RW_TUNING_UNROLLS]; /* 1 to 8 words in flight */
+
+/* As `run` of rw_hist_collision, for mart and float sums; warps, unroll: places in the lists above.
+ * Returns a cudaError_t. */
+int rw_cuda_tuned_collision(const struct rw_hist_call *call, int warps, int unroll, void *stream);
+/* 1 if these are what the method itself takes. */
+int rw_tuning_is_own(int warps, int unroll);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
