@@ -11,6 +11,8 @@
  * Thread t adds to copy t % M. A second kernel merges the parts of the K groups. */
 #include "gpu/generalized_block.cuh"
 
+enum { GEN_PLAIN_BYTES = 48 * 1024 }; /* of shared memory that need not be asked for */
+
 template <class OP>
 __device__ __forceinline__ void gen_fold(const void *memory, uint32_t n, uint32_t m,
                                          uint32_t n_here, typename OP::value *d_to)
@@ -84,8 +86,10 @@ static int launch(const struct rw_gen_call *call, cudaStream_t stream)
     if (blocks > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     a.d_cell = a.groups > 1 ? call->d_scratch : call->d_out;
-    cudaError_t error = cudaFuncSetAttribute(
-        gen_shared_kernel<OP, SOURCE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaError_t error = cudaSuccess;
+    if (bytes > GEN_PLAIN_BYTES)
+        error = cudaFuncSetAttribute(gen_shared_kernel<OP, SOURCE>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess)
         return error;
     gen_shared_kernel<OP, SOURCE>
