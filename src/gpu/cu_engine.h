@@ -28,7 +28,7 @@ struct rw_cuda_column {
     uint32_t bits, shift; /* of a code, and how far up its element it stands */
 };
 
-RW_HD uint32_t rw_cuda_code(const struct rw_cuda_column *column, uint32_t doc)
+RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc)
 {
     const uint64_t at = (uint64_t)doc * column->lanes + column->lane;
     if (column->bits == 16)

@@ -40,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS)
         int left = 0;
         if (i < part.n) {
             const uint32_t doc = a.d_list[part.from + i];
-            const uint32_t code = rw_cuda_code(&column, doc);
+            const uint32_t code = rw_cuda_code_of(&column, doc);
             left = code == part.missing_code ? part.missing_left != 0 : code <= part.bin;
             if (left)
                 rw_sum_add(&sum, a.d_lambda[doc], a.d_weight[doc]);

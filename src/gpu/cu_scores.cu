@@ -46,7 +46,7 @@ static __global__ void __launch_bounds__(THREADS) walk_kernel(const struct rw_cu
         int32_t at = a.n_leaves == 1 ? -1 : 0;
         while (at >= 0) {
             const struct rw_coded_node node = a.d_node[at];
-            const uint32_t code = rw_cuda_code(&a.d_column[node.column], doc);
+            const uint32_t code = rw_cuda_code_of(&a.d_column[node.column], doc);
             const int left = code == node.missing_code ? node.missing_left : code <= node.bin;
             at = left ? node.left : node.right;
         }

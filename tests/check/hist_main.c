@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "hist_multi_check.h"
+#include "hist_philox_check.h"
 #include "hist_cuts_check.h"
 #include "hist_run.h"
 #include "hist_values_check.h"
@@ -397,7 +398,7 @@ static const struct stage stages[] = {
     {"large", stage_large, 0},         {"big", stage_big, 1},
     {"values", stage_values, 0},       {"values-big", stage_values_big, 1},
     {"cuts", stage_cuts, 0},
-    {"multi", stage_multi, 0}};
+    {"multi", stage_multi, 0},         {"philox", stage_philox, 0}};
 
 struct options {
     uint64_t seed, every;
