@@ -12,6 +12,7 @@ static const struct rw_bench_suite *const suites[] = {
     &rw_bench_contention,
     &rw_bench_generalized,
     &rw_bench_general,
+    &rw_bench_nodes,
 };
 enum { N_SUITES = sizeof(suites) / sizeof(suites[0]), MOST_WORDS = 64 };
 

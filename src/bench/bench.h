@@ -51,6 +51,7 @@ extern const struct rw_bench_suite rw_bench_lanes;
 extern const struct rw_bench_suite rw_bench_contention;
 extern const struct rw_bench_suite rw_bench_generalized;
 extern const struct rw_bench_suite rw_bench_general;
+extern const struct rw_bench_suite rw_bench_nodes;
 
 /* 1 if the options leave this method in. */
 int rw_bench_wants(const struct rw_bench *bench, const char *method);
