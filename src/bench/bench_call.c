@@ -147,6 +147,7 @@ int rw_bench_call_set(struct rw_bench_call *c, const struct rw_bench_docs *docs,
         .d_lambda = weighted ? docs->d_lambda : NULL,
         .d_weight = newton ? docs->d_weight : NULL,
         .d_float = ask->sums == RW_HIST_FLOAT ? docs->d_float : NULL,
+        .by_place = ask->by_place, /* any numbers do */
         .largest = LARGEST,
         .zero_skip = ask->zero_skip,
         .d_frequent = (const uint16_t *)m->d_frequent + (ask->n_features ? ask->first_feature : 0),

@@ -41,6 +41,7 @@ struct rw_bench_ask {
     const struct rw_hist_method *method;
     enum rw_hist_sums sums;
     int gathered, zero_skip;
+    int by_place;                       /* gathered: lambdas and weights in the order of the list */
     int unroll;                         /* of collision-free, for its table; 0: the method's own */
     uint32_t n_docs;                    /* the first so many, not gathered; 0: all */
     uint32_t first_feature, n_features; /* of the matrix's columns; n_features 0: all, tiles too */

@@ -21,7 +21,11 @@ static const struct width widths[] = {
     {8, 256, 136, {NAN, NAN}, {NAN, NAN}}, /* not a multiple of a tile: MSLR's */
 };
 static const enum rw_hist_sums sums[] = {RW_HIST_MART, RW_HIST_NEWTON};
-enum { N_CALLS = 4 }; /* sums x (all, gathered) */
+/* By document: lambdas are looked up by the list, too; by place: they were put in its order before.
+ */
+enum { ALL, QUARTER, QUARTER_BY_PLACE, N_KINDS };
+static const char *const kind_name[N_KINDS] = {"all", "quarter", "quarter by place"};
+enum { N_CALLS = LENGTH(sums) * N_KINDS };
 
 struct lanes {
     struct rw_bench *bench;
@@ -49,7 +53,7 @@ static int time_call(struct lanes *s, struct rw_bench_call *c, int w, int i, con
     rw_bench_add_integer(&line, "bins", m->n_bins);
     rw_bench_add_integer(&line, "features", m->n_features);
     rw_bench_add_text(&line, "codes", codes);
-    rw_bench_add_text(&line, "of", c->ask.gathered ? "quarter" : "all");
+    rw_bench_add_text(&line, "of", kind_name[i % N_KINDS]);
     rw_bench_add_integer(&line, "docs", (double)rw_bench_call_docs(c));
     rw_bench_add_text(&line, "sums", rw_bench_sums_name(c->ask.sums));
     rw_bench_add_times(bench, &line, &times, rw_bench_call_bytes(c));
@@ -75,8 +79,11 @@ static int time_codes(struct lanes *s, int w, enum rw_made_codes codes)
                                     s->method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS,
                                     &columns));
     for (int i = 0; i < N_CALLS; i++) {
-        const struct rw_bench_ask ask = {
-            .method = s->method, .sums = sums[i / 2], .gathered = i % 2};
+        const int kind = i % N_KINDS;
+        const struct rw_bench_ask ask = {.method = s->method,
+                                         .sums = sums[i / N_KINDS],
+                                         .gathered = kind != ALL,
+                                         .by_place = kind == QUARTER_BY_PLACE};
         RW_TRY_OUT(rw_bench_call_set(&c, &s->docs, &m, &ask));
         if (status == 0)
             RW_TRY_OUT(time_call(s, &c, w, i, rw_made_codes_name(codes)));
@@ -92,14 +99,17 @@ out:
 static int send_bars(struct lanes *s)
 {
     for (int w = 0; w < LENGTH(widths); w++) {
-        for (int gathered = 0; gathered < 2; gathered++) {
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            static const char *const of[N_KINDS] = {"all documents", "a gathered quarter",
+                                                    "a gathered quarter, lambdas by place"};
+            const int gathered = kind != ALL;
             char what[96];
             if (isnan(widths[w].must[gathered]))
                 continue;
             snprintf(what, sizeof(what), "(count, lambda), %u bins, %s: G updates/s",
-                     widths[w].n_bins, gathered ? "a gathered quarter" : "all documents");
+                     widths[w].n_bins, of[kind]);
             RW_TRY(rw_bench_bar(s->bench, &(struct rw_bench_bar){.what = what,
-                                                                 .figure = s->rate[w][gathered],
+                                                                 .figure = s->rate[w][kind],
                                                                  .must = widths[w].must[gathered],
                                                                  .aim = widths[w].aim[gathered]}));
         }
