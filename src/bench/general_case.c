@@ -10,7 +10,9 @@
 #include "base/rng.h"
 #include "gpu/values_serial.h"
 
-enum { CHUNK_BYTES = 16 << 20, SORTED_CHUNK = 1 << 16, LONG_MS = 20, SHORT_RUNS = 51 };
+/* A run is cut into so many chunks, but for their size. */
+enum { CHUNKS = 16, LEAST_CHUNK = 1 << 20, MOST_CHUNK = 32 << 20 };
+enum { SORTED_CHUNK = 1 << 16, LONG_MS = 20, SHORT_RUNS = 51 };
 /* Values that the host is timed over at most, on one core and on all: beyond, time is in
  * proportion. */
 static const uint64_t most_timed[2] = {1 << 21, 1 << 24};
@@ -31,8 +33,9 @@ struct rw_general {
     void *d_value, *d_edge, *d_count;
     void *d_scratch[RW_TRANSFER_MOST_STREAMS];
     size_t scratch_room[RW_TRANSFER_MOST_STREAMS];
-    struct rw_transfer_pipe *pipe; /* of n_streams */
+    struct rw_transfer_pipe *pipe; /* of n_streams and chunk_bytes; owned */
     uint32_t n_streams;
+    size_t chunk_bytes;
     /* What `value` holds. */
     int made;
     enum rw_values_type type;
@@ -255,15 +258,18 @@ static int need_scratch(struct rw_general *g, uint32_t place, size_t bytes)
 static int need_pipe(struct rw_general *g, uint32_t n_streams)
 {
     struct rw_values_call call = g->call;
-    call.n = CHUNK_BYTES / rw_values_bytes(call.type);
+    size_t bytes = g->value_bytes / CHUNKS / 256 * 256;
+    bytes = bytes < LEAST_CHUNK ? LEAST_CHUNK : bytes > MOST_CHUNK ? MOST_CHUNK : bytes;
+    call.n = bytes / rw_values_bytes(call.type);
     for (uint32_t i = 0; i < n_streams; i++)
         RW_TRY(need_scratch(g, i, g->method->scratch_bytes(&call)));
-    if (g->pipe && g->n_streams == n_streams)
+    if (g->pipe && g->n_streams == n_streams && g->chunk_bytes == bytes)
         return RW_OK;
     rw_transfer_pipe_free(g->pipe);
     g->pipe = NULL;
     g->n_streams = n_streams;
-    return rw_transfer_pipe_new(g->bench->ctx, g->bench->device, CHUNK_BYTES, n_streams, &g->pipe);
+    g->chunk_bytes = bytes;
+    return rw_transfer_pipe_new(g->bench->ctx, g->bench->device, bytes, n_streams, &g->pipe);
 }
 
 static int set_point(struct rw_general *g, const struct rw_general_point *point)

@@ -10,10 +10,10 @@
 #include "bench/general_case.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-enum { MAP_SIZES = 9, MAP_BINS = 10, MAP_METHODS = 3, FRESH = 24, MOST_LOG2 = 28 };
+enum { MAP_SIZES = 9, MAP_BINS = 12, MAP_METHODS = 3, FRESH = 24, MOST_LOG2 = 28 };
 
-static const uint32_t map_bins[MAP_BINS] = {16,    64,    256,   1024,   4096,
-                                            16384, 32768, 65536, 262144, 1048576};
+static const uint32_t map_bins[MAP_BINS] = {16,    64,    256,    1024,   4096,   16384,
+                                            32768, 65536, 131072, 262144, 524288, 1048576};
 /* The map's "cpu" is the better of one core and all. */
 static const int map_method[MAP_METHODS] = {RW_GENERAL_CPU, RW_GENERAL_PRIVATIZED, RW_GENERAL_SORT};
 static const char map_letter[MAP_METHODS] = {'c', 'p', 's'};
@@ -168,9 +168,12 @@ static int time_overlaps(struct general *s)
 {
     static const uint32_t bins[] = {64, 256, 1024, 5120, 16384, 65536, 262144, 1048576};
     static const int methods[] = {RW_GENERAL_PRIVATIZED, RW_GENERAL_SORT};
-    for (int m = 0; m < LENGTH(methods); m++) {
-        struct rw_general_point p = {
-            .type = RW_VALUES_I32, .n = (uint64_t)1 << s->log2_n, .method = methods[m]};
+    static const enum rw_values_type types[] = {RW_VALUES_I32, RW_VALUES_F64};
+    for (int i = 0; i < LENGTH(types) * LENGTH(methods); i++) {
+        const int m = i % LENGTH(methods);
+        struct rw_general_point p = {.type = types[i / LENGTH(methods)],
+                                     .n = (uint64_t)1 << s->log2_n,
+                                     .method = methods[m]};
         uint32_t below = 0, above = 0;
         double balance = 0;
         if (!rw_bench_wants(s->bench, rw_general_methods[methods[m]]))
@@ -183,7 +186,7 @@ static int time_overlaps(struct general *s)
             else if (!above)
                 above = bins[b];
         }
-        for (int i = 0; i < 4 && below > 0 && above > below + 1; i++) {
+        for (int k = 0; k < 4 && below > 0 && above > below + 1; k++) {
             p.n_bins = below + (above - below) / 2;
             RW_TRY(time_overlap(s, p, &balance));
             *(balance < 1 ? &below : &above) = p.n_bins;
@@ -248,8 +251,8 @@ static int time_map(struct general *s)
         letters[MAP_BINS] = 0;
         rw_bench_add_integer(&text, "values", (double)n);
         rw_bench_add_text(&text,
-                          "bins 16 64 256 1K 4K 16K 32K 64K 256K 1M (c cpu, p privatized, "
-                          "s sort-search)",
+                          "bins 16 64 256 1K 4K 16K 32K 64K 128K 256K 512K 1M (c cpu, p "
+                          "privatized, s sort-search)",
                           letters);
         RW_TRY(rw_bench_send(s->bench, "map_text", &text));
     }

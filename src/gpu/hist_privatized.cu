@@ -181,16 +181,19 @@ __global__ void __launch_bounds__(MOST_THREADS)
                                     values_search(d_edge, a.n_bins, values_top(a.n_bins), x));
 }
 
-/* Blocks of a multiprocessor, as many as its shared memory holds; fewer of them are wider. */
-static void shape(const struct rw_values_call *call, size_t block_bytes, unsigned *grid,
-                  unsigned *threads)
+/* Blocks of a multiprocessor, as many as its shared memory holds; fewer of them are wider. A block
+ * takes so many values that clearing and draining its n_cells is little beside them. */
+static void shape(const struct rw_values_call *call, size_t block_bytes, uint32_t n_cells,
+                  unsigned *grid, unsigned *threads)
 {
     const size_t reserved = 1024; /* that the system takes of a block's shared memory */
     const size_t most = (call->shared_bytes + reserved) / (block_bytes + reserved);
     const unsigned blocks = most > 8 ? 8 : most < 1 ? 1 : (unsigned)most;
     *threads = blocks <= 2 ? 1024 : blocks <= 4 ? 512 : 256;
     const uint64_t wanted = (uint64_t)blocks * (unsigned)call->n_multiprocessors;
-    const uint64_t useful = call->n / RW_TUNE_VALUES_LEAST + 1;
+    const uint64_t a_cell = (uint64_t)RW_TUNE_VALUES_A_CELL * n_cells;
+    const uint64_t a_block = a_cell > RW_TUNE_VALUES_LEAST ? a_cell : RW_TUNE_VALUES_LEAST;
+    const uint64_t useful = call->n / a_block + 1;
     const uint64_t least = (call->n >> 31) + 1; /* counts of a block have 32 bits */
     uint64_t n = wanted < useful ? wanted : useful;
     n = n < least ? least : n;
@@ -210,7 +213,7 @@ static int launch_passes(const struct rw_values_call *call, struct values_args *
     const unsigned passes = (call->n_bins + a->pass_bins - 1) / a->pass_bins;
     const size_t bytes = a->pass_bins * bin_bytes;
     unsigned grid, threads;
-    shape(call, bytes, &grid, &threads);
+    shape(call, bytes, a->pass_bins, &grid, &threads);
     const cudaError_t error =
         cudaFuncSetAttribute(values_privatized_kernel<T, WEIGHTED>,
                              cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
@@ -229,7 +232,7 @@ static int launch_values(const struct rw_values_call *call, struct values_args *
     unsigned grid, threads;
     switch (call->type) {
     case RW_VALUES_U8:
-        shape(call, BYTE_VALUES * sizeof(uint32_t) * 3, &grid, &threads);
+        shape(call, BYTE_VALUES * sizeof(uint32_t) * 3, BYTE_VALUES, &grid, &threads);
         values_bytes_kernel<WEIGHTED><<<grid, threads, 0, stream>>>(*a);
         return cudaGetLastError();
     case RW_VALUES_U16:

@@ -73,6 +73,8 @@
 /* Global memory (the document: 256 threads). */
 #define RW_TUNE_MULTI_GLOBAL_THREADS 256
 #define RW_TUNE_MULTI_GLOBAL_UNROLL  2
+/* Threads that merge the parts of blocks: lanes are added to a cell up to so many. */
+#define RW_TUNE_MULTI_MERGE_THREADS 262144
 /* Sub-histograms that atomics of the hardware make use of. */
 #define RW_TUNE_MULTI_MOST_COPIES 32
 /* Passes up to which shared memory is chosen (the document's section V-A). */
@@ -91,9 +93,10 @@
 #define RW_TUNE_MULTI_SUMS_BLOCKS  2
 
 /* ---- raw values, sort-search ---- First guesses, to be measured. */
-/* privatized: 16-byte words of values in flight a thread; values that a block takes at least, so
- * that clearing and draining its histogram is little beside them. */
+/* privatized: 16-byte words of values in flight a thread; values that a block takes at least, alone
+ * and for each bin that it clears and drains. */
 #define RW_TUNE_VALUES_UNROLL 2
+#define RW_TUNE_VALUES_A_CELL 3
 #define RW_TUNE_VALUES_LEAST  8192
 /* sort-search: blocks a multiprocessor of the kernels around the sort; documents x features that
  * are sorted at a time; documents of a job that makes keys, at least. */
