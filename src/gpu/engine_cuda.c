@@ -304,6 +304,29 @@ static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
                             engine->n_docs[set] * sizeof(*scores));
 }
 
+static int cuda_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_metrics **metrics = &cuda->set[set].metrics;
+    if (*metrics)
+        cuda->bytes -= rw_cuda_metrics_bytes(*metrics);
+    rw_cuda_metrics_free(*metrics);
+    *metrics = NULL;
+    RW_TRY(rw_cuda_metrics_new(engine->ctx, cuda->device, plan, metrics));
+    cuda->bytes += rw_cuda_metrics_bytes(*metrics);
+    engine->info.bytes = cuda->bytes;
+    return RW_OK;
+}
+
+static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_metrics *metrics = cuda->set[set].metrics;
+    RW_TRY(rw_cuda_metrics_run(metrics, cuda->set[set].d_score, rw_cuda_stream(cuda)));
+    rw_transfer_launched(cuda->device, rw_cuda_metrics_launches(metrics));
+    return rw_cuda_metrics_read(metrics, out);
+}
+
 static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                               int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
 {
@@ -352,6 +375,8 @@ static const struct rw_engine_ops cuda_ops = {
     .partition = cuda_partition,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
+    .watch = cuda_watch,
+    .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,
     .tell = rw_cuda_tell,
 };

@@ -13,6 +13,7 @@
 #include "gpu/device.h"
 #include "gpu/hist_hybrid.h"
 #include "gpu/hist_matrix.h"
+#include "gpu/metric_cuda.h"
 #include "gpu/transfer.h"
 
 #ifdef __cplusplus
@@ -25,6 +26,7 @@ struct rw_cuda_set {
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
+    struct rw_cuda_metrics *metrics;               /* NULL: not watched; owned */
 };
 
 struct rw_cuda_group {

@@ -447,6 +447,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
 {
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++) {
+        rw_cuda_metrics_free(cuda->set[set].metrics);
         for (int g = 0; g < RW_CUDA_GROUPS; g++)
             rw_hist_matrix_free(cuda->set[set].matrix[g]);
     }
