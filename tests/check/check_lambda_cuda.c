@@ -468,7 +468,7 @@ static void stage_gradients(struct lambda_run *run)
                 if (scores % 3 == 1)
                     lambda_set_sample(&set, 0.5, run->seed);
                 check_lambdas(run, &set, &rules,
-                              scores == SCORES_FEW && !custom ? SCORES_SAME : scores,
+                              scores == SCORES_ZEROS && !custom ? SCORES_SAME : scores,
                               custom ? "custom" : "residuals");
                 lambda_set_release(&set);
             }
