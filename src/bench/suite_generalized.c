@@ -408,6 +408,18 @@ static int send_bars(struct generalized *g, double n_same)
     return RW_OK;
 }
 
+static int check_bins(struct rw_bench *bench)
+{
+    const uint32_t n_bins = bench->options->n_bins;
+    for (int size = 0; size < RW_GENERALIZED_SIZES; size++)
+        if (n_bins == 0 || n_bins == rw_generalized_bins[size])
+            return RW_OK;
+    return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
+                   "%u bins are not among the document's; expected 31, 127, 505, 2047, or 6, 12, "
+                   "24, 48, 192, 384, 768, 1536 times 1024",
+                   n_bins);
+}
+
 static int run(struct rw_bench *bench)
 {
     struct generalized g = {.bench = bench, .least_beside_cub = NAN};
@@ -417,6 +429,7 @@ static int run(struct rw_bench *bench)
     if (g.n > INT32_MAX)
         return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
                        "%u elements; CUB is asked for at most 2^31 - 1", g.n);
+    RW_TRY(check_bins(bench));
     RW_TRY_OUT(init(&g));
     RW_TRY_OUT(send_table_1(&g, &n_same));
     RW_TRY_OUT(run_points(&g));

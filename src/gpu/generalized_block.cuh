@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(GEN_MERGE_THREADS)
         const uint64_t from =
             COPIES ? cell * n_parts : cell / n_row * n_parts * n_row + cell % n_row;
         const uint64_t step = COPIES ? 1 : n_row;
-#pragma unroll 4
+#pragma unroll 8
         for (uint32_t p = lane; p < n_parts; p += n_lanes)
             sum = OP::combine(sum, d_part[from + p * step]);
     }
@@ -202,7 +202,9 @@ static int gen_merge(const void *d_part, void *d_out, uint64_t n_cells, uint32_t
 {
     typedef typename OP::value value;
     uint32_t n_lanes = 1; /* a power of 2: the lanes fold in halves */
-    while (n_lanes < GEN_MERGE_MOST_LANES && n_lanes * 4 <= n_parts)
+    /* Many cells fill the device without lanes, and then whole rows are read at once. */
+    while (n_lanes < GEN_MERGE_MOST_LANES && n_lanes * 4 <= n_parts &&
+           (COPIES || n_cells * n_lanes < RW_TUNE_MULTI_MERGE_THREADS))
         n_lanes *= 2;
     const uint32_t cells = GEN_MERGE_THREADS / n_lanes;
     const uint64_t blocks = (n_cells + cells - 1) / cells;
