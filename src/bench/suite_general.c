@@ -160,7 +160,7 @@ static int time_overlap(struct general *s, struct rw_general_point p, double *ba
     rw_bench_add_real(&line, "transfer_ms", transfer_ms, 4);
     rw_bench_add_real(&line, "kernel_by_transfer", *balance, 3);
     rw_bench_add_real(&line, "overlap_gain", gain, 3);
-    return rw_bench_send(s->bench, "overlap", &line);
+    return rw_bench_send(s->bench, p.type == RW_VALUES_F64 ? "overlap_f64" : "overlap", &line);
 }
 
 /* The document's numbers of bins; then those at which the kernel takes as long as the transfer. */
@@ -352,4 +352,5 @@ const struct rw_bench_suite rw_bench_general = {
     .run = run,
     .methods = rw_general_methods,
     .n_runs = 7,
+    .unused = RW_BENCH_NO_DOCS | RW_BENCH_NO_FEATURES | RW_BENCH_NO_BINS,
 };

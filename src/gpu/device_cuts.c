@@ -11,7 +11,7 @@
 #include "gpu/values.h"
 
 /* Columns in flight; columns whose intervals wait on the device before they are read. */
-enum { PLACES = 3, BATCH = 1024, MOST_CODES = 1024 };
+enum { PLACES = 3, BATCH = 1024, MOST_CODES = RW_HIST_MOST_BINS };
 
 /* ---- raw values through a pipe ---- */
 

@@ -319,7 +319,7 @@ const struct rw_hist_method rw_hist_privatized = {
     "privatized",
     "general histogram III-B; parallel patterns, privatisation",
     4 | 8 | 16,
-    1024,
+    RW_HIST_MOST_BINS,
     1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
     1,
     1,

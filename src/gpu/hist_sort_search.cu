@@ -298,7 +298,7 @@ const struct rw_hist_method rw_hist_sort_search = {
     "sort-search",
     "general histogram III-C",
     4 | 8 | 16,
-    1024,
+    RW_HIST_MOST_BINS,
     1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
     1,
     1,

@@ -352,7 +352,7 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
     struct rw_hist_matrix *matrix = NULL;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
-        if (rw_code_bits(n_codes) != bits || n_codes > 1024)
+        if (rw_code_bits(n_codes) != bits)
             continue;
         feature[coding.n_features++] = f;
         coding.n_bins = n_codes > coding.n_bins ? n_codes : coding.n_bins;
