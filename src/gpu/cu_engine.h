@@ -103,6 +103,12 @@ struct rw_cuda_found {
     int32_t padding;
 };
 
+/* A node's split, and the sums of the documents that it sends left. */
+struct rw_cuda_split {
+    struct rw_cuda_found found;
+    struct rw_sum left;
+};
+
 struct rw_cuda_search {
     struct rw_split_rule rule;
     const struct rw_cuda_feature *d_feature; /* [n_features] */
@@ -110,10 +116,10 @@ struct rw_cuda_search {
     const uint8_t *d_feature_sampled; /* [n_features] */
     const uint32_t *d_buffer;         /* [n] of each node searched */
     struct rw_cuda_found *d_best;     /* [n][n_features] scratch */
-    struct rw_cuda_found *d_found;    /* [n] written */
+    struct rw_cuda_split *d_split;    /* [n] written; sums 0 */
     uint32_t n, n_features;           /* n: at most 65535 */
 };
-/* Fills d_best for the features of one group; then, when all groups are done, d_found. */
+/* Fills d_best for the features of one group; then, when all groups are done, d_split. */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          void *stream);
 int rw_cuda_search_finish(const struct rw_cuda_search *search, void *stream);
@@ -123,23 +129,38 @@ int rw_cuda_search_finish(const struct rw_cuda_search *search, void *stream);
 /* Documents that a block takes: places are cut into chunks of so many, node by node. */
 enum { RW_CUDA_CHUNK = 2048 };
 
-struct rw_cuda_part {     /* one node's */
-    uint64_t from, to;    /* its first place; that of its left child, whose documents come first */
-    uint64_t n;           /* documents */
+struct rw_cuda_range {    /* one node's */
+    uint64_t from, n;     /* its first place, and its documents */
     uint32_t first_chunk; /* chunks of the nodes before it */
-    uint32_t column, bin, missing_code;
-    uint32_t missing_left, padding;
+    uint32_t padding;
+};
+
+struct rw_cuda_look {
+    const struct rw_cuda_range *d_range; /* [n_nodes] */
+    uint32_t n_nodes, n_chunks;
+    const struct rw_cuda_feature *d_feature;
+    const struct rw_cuda_column *d_column;
+    const uint32_t *d_list;             /* [.. places] */
+    const int64_t *d_lambda, *d_weight; /* [n_docs] */
+    uint8_t *d_left;                    /* [n_docs] written for the nodes' documents: 1 goes left */
+    struct rw_cuda_split *d_split;      /* [n_nodes] column -1: left alone; sums are added to */
+};
+/* Where each node's split sends its documents. */
+int rw_cuda_look(const struct rw_cuda_look *look, void *stream);
+
+struct rw_cuda_part {  /* one node's */
+    uint64_t from, to; /* its first place; that of its left child, whose documents come first */
+    uint64_t n, n_left;
+    uint32_t first_chunk, padding;
 };
 
 struct rw_cuda_partition {
     const struct rw_cuda_part *d_part; /* [n_parts] */
     uint32_t n_parts, n_chunks;
-    const struct rw_cuda_column *d_column;
-    uint32_t *d_list;                   /* [.. places] */
-    const int64_t *d_lambda, *d_weight; /* [n_docs] */
+    const uint8_t *d_left;  /* [n_docs] what rw_cuda_look said */
+    uint32_t *d_list;       /* [.. places] */
     uint32_t *d_flag;       /* [n_chunks][RW_CUDA_CHUNK / 32] scratch: who goes left, a bit each */
     uint32_t *d_chunk_left; /* [n_chunks] scratch */
-    struct rw_sum *d_sum;   /* [n_parts] written: of the left children */
 };
 /* Stable: the documents of both children keep their order. Nodes' places do not overlap, nor do
  * those that are read and those that are written. */

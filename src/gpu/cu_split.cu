@@ -218,7 +218,9 @@ static __global__ void finish_kernel(const __grid_constant__ struct rw_cuda_sear
     if (threadIdx.x == 0) {
         if (!(found[0].gain > 0.0))
             found[0].column = -1;
-        a.d_found[blockIdx.x] = found[0];
+        const struct rw_sum none = {0, 0, 0, 0, 0};
+        a.d_split[blockIdx.x].found = found[0];
+        a.d_split[blockIdx.x].left = none;
     }
 }
 

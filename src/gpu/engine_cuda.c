@@ -115,7 +115,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     RW_CUDA_TRY(cuda, 1,
                 rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
-                                     (uint32_t *)cuda->d_sum, cuda->d_list_scratch,
+                                     (uint32_t *)cuda->d_split, cuda->d_list_scratch,
                                      cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -137,7 +137,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffer_of[s] = cuda->child[s][0] = -1;
+        cuda->buffer_of[s] = cuda->child[s][0] = cuda->known[s].found.column = -1;
     cuda->n_used = 0;
     cuda->first[0] = 0;
     cuda->sum[0] = root.sum;
@@ -177,31 +177,92 @@ static void take_children(struct rw_cuda *cuda, const struct rw_split *split,
     cuda->child[split->slot][0] = split->left;
     cuda->child[split->slot][1] = split->right;
     cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
+    cuda->known[split->left].found.column = cuda->known[split->right].found.column = -1;
+}
+
+int rw_cuda_look_at(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
+{
+    struct rw_cuda_piece piece;
+    uint32_t n_chunks = 0;
+    RW_TRY(rw_cuda_room(cuda, n * sizeof(struct rw_cuda_range), &piece));
+    struct rw_cuda_range *range = piece.host;
+    for (uint32_t i = 0; i < n; i++) {
+        range[i] = (struct rw_cuda_range){
+            .from = cuda->first[slots[i]], .n = cuda->sum[slots[i]].n, .first_chunk = n_chunks};
+        n_chunks += rw_cuda_chunks(range[i].n);
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*range)));
+    const struct rw_cuda_look look = {.d_range = piece.d,
+                                      .n_nodes = n,
+                                      .n_chunks = n_chunks,
+                                      .d_feature = cuda->d_feature,
+                                      .d_column = cuda->set[0].d_column,
+                                      .d_list = cuda->d_list,
+                                      .d_lambda = cuda->d_lambda,
+                                      .d_weight = cuda->d_weight,
+                                      .d_left = cuda->d_left,
+                                      .d_split = cuda->d_split};
+    RW_CUDA_TRY(cuda, 1, rw_cuda_look(&look, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int is_known(const struct rw_cuda *cuda, const struct rw_split *split)
+{
+    const struct rw_cuda_found *known = &cuda->known[split->slot].found;
+    return known->column == split->column && known->bin == split->bin &&
+           (known->missing_left != 0) == (split->missing_left != 0);
+}
+
+/* Looks at those splits that are not the best ones, which were looked at when they were found. */
+static int look_at_others(struct rw_cuda *cuda, const struct rw_split *splits, int n)
+{
+    struct rw_cuda_piece piece;
+    uint32_t n_others = 0;
+    for (int i = 0; i < n; i++) {
+        if (!is_known(cuda, &splits[i]))
+            cuda->stack[n_others++] = splits[i].slot;
+    }
+    if (n_others == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, n_others * sizeof(struct rw_cuda_split), &piece));
+    struct rw_cuda_split *other = piece.host;
+    for (int i = 0; i < n; i++) {
+        if (is_known(cuda, &splits[i]))
+            continue;
+        *other++ = (struct rw_cuda_split){.found = {.column = splits[i].column,
+                                                    .bin = splits[i].bin,
+                                                    .missing_left = splits[i].missing_left}};
+    }
+    piece.d = cuda->d_split;
+    RW_TRY(rw_cuda_send(cuda, &piece, n_others * sizeof(*other)));
+    RW_TRY(rw_cuda_look_at(cuda, cuda->stack, n_others));
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_split, n_others * sizeof(*other)));
+    const struct rw_cuda_split *answer = cuda->answer;
+    for (uint32_t i = 0; i < n_others; i++)
+        cuda->known[cuda->stack[i]] = answer[i];
+    return RW_OK;
 }
 
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
                           struct rw_sum *sums)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_cuda_piece piece;
     uint32_t n_chunks = 0;
     if (n == 0)
         return RW_OK;
+    RW_TRY(look_at_others(cuda, splits, n));
     RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_part), &piece));
     struct rw_cuda_part *part = piece.host;
     for (int i = 0; i < n; i++) {
-        const struct rw_split *split = &splits[i];
-        const uint32_t column = (uint32_t)split->column;
-        part[i] = (struct rw_cuda_part){.from = cuda->first[split->slot],
-                                        .to = other_half(cuda, cuda->first[split->slot]),
-                                        .n = cuda->sum[split->slot].n,
-                                        .first_chunk = n_chunks,
-                                        .column = column,
-                                        .bin = split->bin,
-                                        .missing_code = rw_cuts_n_bins(cuts, column),
-                                        .missing_left = split->missing_left != 0};
+        const int32_t slot = splits[i].slot;
+        part[i] = (struct rw_cuda_part){.from = cuda->first[slot],
+                                        .to = other_half(cuda, cuda->first[slot]),
+                                        .n = cuda->sum[slot].n,
+                                        .n_left = cuda->known[slot].left.n,
+                                        .first_chunk = n_chunks};
         n_chunks += rw_cuda_chunks(part[i].n);
+        take_children(cuda, &splits[i], &cuda->known[slot].left, &sums[2 * i]);
     }
     if (n_chunks > cuda->most_chunks)
         return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
@@ -209,18 +270,11 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     const struct rw_cuda_partition partition = {.d_part = piece.d,
                                                 .n_parts = (uint32_t)n,
                                                 .n_chunks = n_chunks,
-                                                .d_column = cuda->set[0].d_column,
+                                                .d_left = cuda->d_left,
                                                 .d_list = cuda->d_list,
-                                                .d_lambda = cuda->d_lambda,
-                                                .d_weight = cuda->d_weight,
                                                 .d_flag = cuda->d_flag,
-                                                .d_chunk_left = cuda->d_chunk_left,
-                                                .d_sum = cuda->d_sum};
-    RW_CUDA_TRY(cuda, 4, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_sum, (size_t)n * sizeof(*cuda->d_sum)));
-    const struct rw_sum *left = cuda->answer;
-    for (int i = 0; i < n; i++)
-        take_children(cuda, &splits[i], &left[i], &sums[2 * i]);
+                                                .d_chunk_left = cuda->d_chunk_left};
+    RW_CUDA_TRY(cuda, 3, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 

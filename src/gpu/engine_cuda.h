@@ -80,6 +80,7 @@ struct rw_cuda {
     int32_t *buffer_of;               /* [max_slots] histogram; -1: none; owned */
     int32_t (*child)[2];              /* [max_slots] slots; -1: not partitioned; owned */
     int32_t *stack;                   /* [max_slots] scratch; owned */
+    struct rw_cuda_split *known; /* [max_slots] what was looked at; column -1: nothing; owned */
     int32_t n_buffers, n_used;
     /* scratch */
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
@@ -87,9 +88,10 @@ struct rw_cuda {
     uint64_t most_chunks;   /* of a launch */
     uint32_t *d_flag;       /* [most_chunks][RW_CUDA_CHUNK / 32] */
     uint32_t *d_chunk_left; /* [most_chunks] */
-    struct rw_sum *d_sum;   /* [max_slots] */
-    struct rw_cuda_found *d_best, *d_found;
-    uint32_t most_searched; /* nodes of one search */
+    uint8_t *d_left;        /* [n_docs] */
+    struct rw_cuda_found *d_best;
+    struct rw_cuda_split *d_split; /* [max_slots] */
+    uint32_t most_searched;        /* nodes of one search */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;
     void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
@@ -134,6 +136,9 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
  * nodes while there is a little to spare. */
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
+
+/* Enqueues a look at the splits in cuda->d_split [n] of so many nodes. */
+int rw_cuda_look_at(struct rw_cuda *cuda, const int32_t *slots, uint32_t n);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const double *gains);

@@ -247,7 +247,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
                                           .d_feature_sampled = cuda->d_feature_sampled,
                                           .d_buffer = piece.d,
                                           .d_best = cuda->d_best,
-                                          .d_found = cuda->d_found,
+                                          .d_split = cuda->d_split,
                                           .n = n,
                                           .n_features = cuda->host.base.info.n_features};
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
@@ -259,10 +259,13 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
     }
     RW_CU(ctx, (cudaError_t)rw_cuda_search_finish(&search, rw_cuda_stream(cuda)));
     rw_transfer_launched(cuda->device, 1);
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_found, n * sizeof(*cuda->d_found)));
-    const struct rw_cuda_found *found = cuda->answer;
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &found[i]);
+    RW_TRY(rw_cuda_look_at(cuda, slots, n));
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_split, n * sizeof(*cuda->d_split)));
+    const struct rw_cuda_split *split = cuda->answer;
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &split[i].found);
+        cuda->known[slots[i]] = split[i];
+    }
     return RW_OK;
 }
 

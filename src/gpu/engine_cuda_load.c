@@ -256,7 +256,8 @@ static int make_lists(struct rw_cuda *cuda)
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_flag, cuda->most_chunks * (RW_CUDA_CHUNK / 32)));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_chunk_left, cuda->most_chunks));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_left, n));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_split, n_slots));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     if (rules->query_threshold > UINT32_MAX)
         return RW_OK;
@@ -278,6 +279,7 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->buffer_of, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->child, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->known, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
@@ -286,13 +288,11 @@ static int make_host_side(struct rw_cuda *cuda)
     searched = searched < n_slots ? searched : n_slots;
     cuda->most_searched = (uint32_t)searched;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_best, searched * n_features));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_found, searched));
     /* the largest pieces: a node's part, a leaf, two coded nodes; several at a time */
     cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
     RW_TRY(rw_cuda_new(cuda, (void **)&cuda->stage.d, cuda->stage.bytes, 1));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
-    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum) +
-                         searched * sizeof(struct rw_cuda_found);
+    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_cuda_split);
     return rw_transfer_pinned_alloc(ctx, &cuda->answer, cuda->answer_bytes);
 }
 
@@ -460,7 +460,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
     void *const owned[] = {cuda->sum,   cuda->first, cuda->buffer_of, cuda->child,
-                           cuda->stack, cuda->coded, cuda->node};
+                           cuda->stack, cuda->known, cuda->coded,     cuda->node};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }
