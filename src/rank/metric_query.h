@@ -21,6 +21,11 @@
 RW_HD double rw_dcg_of_order(const struct rw_ranked_query *query, uint32_t top)
 {
     double sum = 0.0;
+    if (!query->tie_end) { /* groups of one: the same terms without a division */
+        for (uint32_t r = 0; r < top; r++)
+            sum += query->gain[r] * query->discount[r];
+        return sum;
+    }
     for (uint32_t begin = 0, end; begin < top; begin = end) {
         end = rw_group_end(query, begin);
         double gain = query->gain[begin];
