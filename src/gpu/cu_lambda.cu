@@ -30,7 +30,7 @@ static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread a docume
 
 /* ---- A query in shared memory ---- */
 
-struct lambda_place {
+struct alignas(16) lambda_place { /* one load */
     double score, discount;
 };
 
