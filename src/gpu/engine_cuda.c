@@ -120,10 +120,31 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     return RW_OK;
 }
 
+/* What the tree before this one, its scores and metrics took; the first one's choices and what
+ * loading took are not told. */
+static void tell_counts(struct rw_cuda *cuda, uint32_t tree)
+{
+    struct rw_transfer_counts now;
+    rw_transfer_counts(cuda->device, &now);
+    const struct rw_transfer_counts *before = &cuda->counted;
+    if (tree > 1)
+        rw_log(cuda->host.base.ctx, RW_LOG_DEBUG,
+               "  tree %u: %llu launches, %llu waits, %llu copies: %.1f KB to the device, %.1f KB "
+               "back",
+               cuda->tree + 1, (unsigned long long)(now.launches - before->launches),
+               (unsigned long long)(now.waits - before->waits),
+               (unsigned long long)(now.copies - before->copies),
+               (double)(now.bytes_to_device - before->bytes_to_device) / 1e3,
+               (double)(now.bytes_to_host - before->bytes_to_host) / 1e3);
+    cuda->counted = now;
+    cuda->tree = tree;
+}
+
 static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
+    tell_counts(cuda, tree);
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
     RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));

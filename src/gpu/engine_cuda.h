@@ -70,6 +70,8 @@ struct rw_cuda {
     uint8_t *d_sampled;        /* [n_docs] the same; NULL: all documents are */
     uint8_t *d_feature_sampled;
     /* the tree */
+    struct rw_transfer_counts counted; /* at its start */
+    uint32_t tree;
     struct rw_cuda_begin *d_begin;
     int64_t *d_lambda, *d_weight;     /* [n_docs] */
     int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
