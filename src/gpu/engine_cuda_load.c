@@ -375,9 +375,11 @@ static int plan_histograms(struct rw_cuda *cuda)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     size_t small = 0, large = 0, free_bytes = 0, all_bytes = 0;
     RW_CU(ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
+    const size_t most =
+        free_bytes / 4 < RW_TUNE_HYBRID_SCRATCH ? free_bytes / 4 : RW_TUNE_HYBRID_SCRATCH;
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         if (cuda->group[g].n_features)
-            RW_TRY(plan_group(cuda, g, free_bytes / 4, &small, &large));
+            RW_TRY(plan_group(cuda, g, most, &small, &large));
     }
     plan_nodes(cuda, &small);
     RW_TRY(rw_device_alloc(ctx, &cuda->d_hist_scratch, small));

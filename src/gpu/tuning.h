@@ -50,6 +50,9 @@
 /* Runs of a candidate, after a first one which must be within so many times the best so far. */
 #define RW_TUNE_HYBRID_RUNS     3
 #define RW_TUNE_HYBRID_HOPELESS 1.5
+/* Bytes of scratch that a candidate may need; a method that wants more, to sort all codes at once,
+ * would also be slow. */
+#define RW_TUNE_HYBRID_SCRATCH 1073741824
 
 /* ---- engine ---- First guesses, to be measured. */
 #define RW_TUNE_QUANTISE_THREADS  256
