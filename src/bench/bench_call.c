@@ -66,8 +66,12 @@ int rw_bench_matrix_init(struct rw_bench *bench, struct rw_bench_matrix *m, int 
     int status;
     RW_TRY_OUT(RW_NEW(bench->ctx, frequent, n_features));
     rw_made_frequent(columns, frequent);
-    RW_TRY_OUT(rw_hist_matrix_new(bench->ctx, bench->device, bits, n_features, columns->n_docs,
-                                  columns->n_bins, columns->column, layouts, &m->matrix));
+    const struct rw_hist_matrix_spec spec = {.bits = bits,
+                                             .n_features = n_features,
+                                             .n_docs = columns->n_docs,
+                                             .n_bins = columns->n_bins,
+                                             .layouts = layouts};
+    RW_TRY_OUT(rw_hist_matrix_new(bench->ctx, bench->device, &spec, columns->column, &m->matrix));
     RW_TRY_OUT(device_copy(bench, &m->d_frequent, frequent, n_features * sizeof(*frequent)));
     RW_TRY_OUT(rw_device_alloc(bench->ctx, &m->d_count, cells * sizeof(uint32_t)));
     RW_TRY_OUT(rw_device_alloc(bench->ctx, &m->d_lambda_sum, cells * sizeof(int64_t)));

@@ -64,11 +64,11 @@ int rw_made_columns_alloc(struct rw_ctx *ctx, struct rw_made_columns *out, uint3
 /* Features of made MSLR data whose codes take `bits` bits; features and documents as they come. */
 int rw_made_columns_synth(struct rw_ctx *ctx, struct rw_made_columns *out, int bits,
                           uint32_t n_bins, uint32_t n_queries, uint64_t seed);
-/* The features of bins whose codes take `bits` bits; n_bins: the most codes that one of them has.
- */
+/* The features that training puts into the group of `bits` bits; the last n_narrow have at most 16
+ * codes; n_bins: the most codes that one of them has. */
 struct rw_bins;
 int rw_made_columns_of_bins(struct rw_ctx *ctx, const struct rw_bins *bins, int bits,
-                            struct rw_made_columns *out);
+                            uint32_t *n_narrow, struct rw_made_columns *out);
 void rw_made_columns_release(struct rw_made_columns *columns);
 
 /* Made MSLR data, all its features, each with as many codes as it has. */

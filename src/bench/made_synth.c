@@ -48,10 +48,9 @@ static uint32_t pick(const struct rw_cuts *cuts, int bits, uint32_t *feature)
     return n;
 }
 
-static int take_columns(struct rw_ctx *ctx, const struct rw_bins *bins, int bits, uint32_t n_bins,
-                        struct rw_made_columns *out, uint32_t *feature)
+static int take_columns(struct rw_ctx *ctx, const struct rw_bins *bins, const uint32_t *feature,
+                        uint32_t n_features, uint32_t n_bins, struct rw_made_columns *out)
 {
-    const uint32_t n_features = pick(bins->cuts, bits, feature);
     RW_TRY(rw_made_columns_alloc(ctx, out, n_features, bins->n_docs, n_bins));
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t k = 0; k < n_features; k++)
@@ -60,18 +59,26 @@ static int take_columns(struct rw_ctx *ctx, const struct rw_bins *bins, int bits
 }
 
 int rw_made_columns_of_bins(struct rw_ctx *ctx, const struct rw_bins *bins, int bits,
-                            struct rw_made_columns *out)
+                            uint32_t *n_narrow, struct rw_made_columns *out)
 {
+    const struct rw_cuts *cuts = bins->cuts;
     uint32_t *feature = NULL, n_bins = 1;
     int status;
     *out = (struct rw_made_columns){0};
-    RW_TRY_OUT(RW_NEW(ctx, feature, bins->cuts->n_features));
-    const uint32_t n_features = pick(bins->cuts, bits, feature);
+    *n_narrow = 0;
+    RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
+    const uint32_t n_wide = pick(cuts, 8, feature);
+    uint32_t n_features = pick(cuts, bits, feature);
+    if (bits == 4 && n_wide > 0)
+        n_features = 0;
+    if (bits == 8 && n_wide > 0)
+        *n_narrow = pick(cuts, 4, feature + n_features);
+    n_features += *n_narrow;
     for (uint32_t k = 0; k < n_features; k++) {
-        const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, feature[k]);
+        const uint32_t n_codes = rw_cuts_n_codes(cuts, feature[k]);
         n_bins = n_codes > n_bins ? n_codes : n_bins;
     }
-    RW_TRY_OUT(take_columns(ctx, bins, bits, n_bins, out, feature));
+    RW_TRY_OUT(take_columns(ctx, bins, feature, n_features, n_bins, out));
 out:
     rw_mem_free(feature);
     return status;
@@ -86,7 +93,7 @@ int rw_made_columns_synth(struct rw_ctx *ctx, struct rw_made_columns *out, int b
     *out = (struct rw_made_columns){0};
     RW_TRY_OUT(binned_init(ctx, &b, bits == 16 ? 1023 : 255, n_queries, seed));
     RW_TRY_OUT(RW_NEW(ctx, feature, b.cuts->n_features));
-    RW_TRY_OUT(take_columns(ctx, b.bins, bits, n_bins, out, feature));
+    RW_TRY_OUT(take_columns(ctx, b.bins, feature, pick(b.cuts, bits, feature), n_bins, out));
 out:
     rw_mem_free(feature);
     binned_release(&b);
@@ -104,7 +111,8 @@ int rw_made_set_init(struct rw_ctx *ctx, struct rw_made_set *out, int n_bins, ui
     RW_TRY_OUT(RW_NEW(ctx, feature, b.cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, out->n_codes, b.cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, out->feature, b.cuts->n_features));
-    RW_TRY_OUT(take_columns(ctx, b.bins, 0, (uint32_t)n_bins, &out->columns, feature));
+    RW_TRY_OUT(take_columns(ctx, b.bins, feature, pick(b.cuts, 0, feature), (uint32_t)n_bins,
+                            &out->columns));
     for (uint32_t f = 0; f < b.cuts->n_features; f++) {
         out->n_codes[f] = rw_cuts_n_codes(b.cuts, f);
         out->feature[f] = b.cuts->feature[f];

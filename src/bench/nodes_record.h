@@ -44,8 +44,9 @@ struct rw_asked {
 int rw_asked_init(struct rw_ctx *ctx, struct rw_asked *asked, uint32_t n_queries, uint64_t seed);
 /* Grows tree 0 in batches of at most so many nodes. */
 int rw_asked_record(struct rw_asked *asked, int32_t leaves, int32_t batch);
-/* The columns of the features whose codes take `bits` bits. */
-int rw_asked_columns(const struct rw_asked *asked, int bits, struct rw_made_columns *out);
+/* As rw_made_columns_of_bins. */
+int rw_asked_columns(const struct rw_asked *asked, int bits, uint32_t *n_narrow,
+                     struct rw_made_columns *out);
 void rw_asked_release(struct rw_asked *asked);
 
 #ifdef __cplusplus

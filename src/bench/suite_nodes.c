@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "bench/bench_call.h"
 #include "bench/nodes_record.h"
-#include "gpu/cu_check.h"
-#include "gpu/cu_engine.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -20,7 +18,8 @@ static const int32_t batches[] = {64, 16, 254};
 
 struct group {
     struct rw_hist_matrix *matrix; /* NULL: no feature; owned */
-    struct rw_cuda_cells cells;    /* owned: counts and lambdas */
+    uint32_t n_features, n_bins;
+    struct rw_hist_pool cells; /* of all nodes; owned: counts and lambdas */
     const struct rw_hist_method *method;
 };
 
@@ -32,7 +31,7 @@ struct nodes {
     /* of the tree recorded last */
     struct rw_hist_node *node; /* [n_nodes] owned */
     uint32_t n_buffers;
-    void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_pair, *d_scratch; /* owned */
+    void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_parent, *d_scratch; /* owned */
     size_t scratch_room;
     int by_place;
     int subtracting;
@@ -46,16 +45,18 @@ static int init_group(struct nodes *s, int g, const struct rw_hist_method *metho
     struct rw_ctx *ctx = s->bench->ctx;
     struct group *group = &s->group[g];
     struct rw_made_columns columns;
-    RW_TRY(rw_asked_columns(&s->asked, group_bits[g], &columns));
+    struct rw_hist_matrix_spec spec = {.bits = group_bits[g]};
+    RW_TRY(rw_asked_columns(&s->asked, group_bits[g], &spec.n_narrow, &columns));
     group->method = method;
     int status = RW_OK;
     if (columns.n_features > 0) {
-        status = rw_hist_matrix_new(ctx, s->bench->device, group_bits[g], columns.n_features,
-                                    columns.n_docs, columns.n_bins, columns.column,
-                                    method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS,
-                                    &group->matrix);
-        group->cells.n_features = columns.n_features;
-        group->cells.n_bins = columns.n_bins;
+        spec.n_features = columns.n_features;
+        spec.n_docs = columns.n_docs;
+        spec.n_bins = columns.n_bins;
+        spec.layouts = method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS;
+        status = rw_hist_matrix_new(ctx, s->bench->device, &spec, columns.column, &group->matrix);
+        group->n_features = columns.n_features;
+        group->n_bins = columns.n_bins;
         s->n_features += columns.n_features;
     }
     rw_made_columns_release(&columns);
@@ -83,14 +84,14 @@ static void drop(void **d)
 
 static void drop_tree(struct nodes *s)
 {
-    void **const d[] = {&s->d_node, &s->d_list, &s->d_lambda, &s->d_lambda_at, &s->d_pair};
+    void **const d[] = {&s->d_node, &s->d_list, &s->d_lambda, &s->d_lambda_at, &s->d_parent};
     for (int i = 0; i < LENGTH(d); i++)
         drop(d[i]);
     for (int g = 0; g < N_GROUPS; g++) {
         rw_device_free(s->group[g].cells.d_count);
-        rw_device_free(s->group[g].cells.d_lambda);
+        rw_device_free(s->group[g].cells.d_lambda_sum);
         s->group[g].cells.d_count = NULL;
-        s->group[g].cells.d_lambda = NULL;
+        s->group[g].cells.d_lambda_sum = NULL;
     }
     rw_mem_free(s->node);
     s->node = NULL;
@@ -107,36 +108,37 @@ static int copy_tree(struct nodes *s)
 {
     struct rw_ctx *ctx = s->bench->ctx;
     const struct rw_asked *a = &s->asked;
-    struct rw_cuda_pair *pair = NULL;
+    uint32_t *parent = NULL;
     int32_t *lambda_at = NULL;
     int status;
     RW_TRY_OUT(RW_NEW(ctx, s->node, a->n_nodes + 1));
-    RW_TRY_OUT(RW_NEW(ctx, pair, a->n_nodes + 1));
+    RW_TRY_OUT(RW_NEW(ctx, parent, a->n_nodes + 1));
     RW_TRY_OUT(RW_NEW_RAW(ctx, lambda_at, a->n_places));
     s->updates = 0;
     s->n_buffers = 1;
     for (size_t i = 0; i < a->n_nodes; i++) {
         s->node[i] = (struct rw_hist_node){a->node[i].first, a->node[i].n};
-        pair[i] = (struct rw_cuda_pair){a->node[i].parent, a->node[i].buffer};
+        parent[i] = a->node[i].has_sibling ? a->node[i].parent : RW_HIST_NO_PARENT;
         s->updates += (double)a->node[i].n * s->n_features;
         s->n_buffers++;
     }
     for (size_t i = 0; i < a->n_places; i++)
         lambda_at[i] = a->lambda[a->list[i]];
     RW_TRY_OUT(copy_to_device(s, &s->d_node, s->node, a->n_nodes * sizeof(*s->node)));
-    RW_TRY_OUT(copy_to_device(s, &s->d_pair, pair, a->n_nodes * sizeof(*pair)));
+    RW_TRY_OUT(copy_to_device(s, &s->d_parent, parent, a->n_nodes * sizeof(*parent)));
     RW_TRY_OUT(copy_to_device(s, &s->d_list, a->list, a->n_places * sizeof(*a->list)));
     RW_TRY_OUT(copy_to_device(s, &s->d_lambda, a->lambda, a->n_docs * sizeof(*a->lambda)));
     RW_TRY_OUT(copy_to_device(s, &s->d_lambda_at, lambda_at, a->n_places * sizeof(*lambda_at)));
     for (int g = 0; g < N_GROUPS; g++) {
-        struct rw_cuda_cells *cells = &s->group[g].cells;
-        const size_t n = (size_t)s->n_buffers * cells->n_features * cells->n_bins;
+        struct rw_hist_pool *cells = &s->group[g].cells;
+        const size_t n = (size_t)s->n_buffers * s->group[g].n_features * s->group[g].n_bins;
         RW_TRY_OUT(rw_device_alloc(ctx, (void **)&cells->d_count, n * sizeof(*cells->d_count)));
-        RW_TRY_OUT(rw_device_alloc(ctx, (void **)&cells->d_lambda, n * sizeof(*cells->d_lambda)));
+        RW_TRY_OUT(
+            rw_device_alloc(ctx, (void **)&cells->d_lambda_sum, n * sizeof(*cells->d_lambda_sum)));
     }
 out:
     rw_mem_free(lambda_at);
-    rw_mem_free(pair);
+    rw_mem_free(parent);
     return status;
 }
 
@@ -147,7 +149,7 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
     struct rw_ctx *ctx = s->bench->ctx;
     const struct rw_device *device = s->bench->device;
     const struct group *group = &s->group[g];
-    const uint64_t at = (uint64_t)buffer * group->cells.n_features * group->cells.n_bins;
+    const uint64_t at = (uint64_t)buffer * group->n_features * group->n_bins;
     const uint64_t first = batch ? batch->first_node : 0;
     const int by_place = batch && s->by_place && group->method->by_place;
     struct rw_hist_call call = {
@@ -161,7 +163,9 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         .by_place = by_place,
         .largest = LARGEST,
         .d_count = group->cells.d_count + at,
-        .d_lambda_sum = group->cells.d_lambda + at,
+        .d_lambda_sum = group->cells.d_lambda_sum + at,
+        .d_parent = batch && s->subtracting ? (const uint32_t *)s->d_parent + first : NULL,
+        .parents = group->cells,
         .n_multiprocessors = device->n_multiprocessors,
         .shared_bytes = device->shared_bytes};
     const size_t bytes = group->method->scratch_bytes(&call);
@@ -173,12 +177,7 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         s->scratch_room = bytes;
     }
     call.d_scratch = s->d_scratch;
-    RW_TRY(rw_hist_run(ctx, group->method, &call, device->stream));
-    if (batch && s->subtracting)
-        RW_CU(ctx, (cudaError_t)rw_cuda_cells_subtract(
-                       &group->cells, (const struct rw_cuda_pair *)s->d_pair + first,
-                       batch->n_nodes, device->stream));
-    return RW_OK;
+    return rw_hist_run(ctx, group->method, &call, device->stream);
 }
 
 /* All batches after the root; `user` is a struct nodes. */
@@ -212,8 +211,8 @@ static int run_root(void *user)
 static int check_counts(struct nodes *s, int g)
 {
     struct rw_ctx *ctx = s->bench->ctx;
-    const struct rw_cuda_cells *cells = &s->group[g].cells;
-    const size_t row = cells->n_bins;
+    const struct rw_hist_pool *cells = &s->group[g].cells;
+    const size_t row = s->group[g].n_bins;
     uint64_t *expected = NULL;
     uint32_t *count = NULL;
     int status;
@@ -222,12 +221,13 @@ static int check_counts(struct nodes *s, int g)
     expected[0] = s->asked.n_docs;
     for (size_t i = 0; i < s->asked.n_nodes; i++) {
         expected[s->asked.node[i].buffer] = s->asked.node[i].n;
-        expected[s->asked.node[i].parent] = s->asked.node[i].n_sibling;
+        if (s->asked.node[i].has_sibling)
+            expected[s->asked.node[i].parent] = s->asked.node[i].n_sibling;
     }
     for (uint32_t b = 0; b < s->n_buffers; b++) {
         uint64_t n = 0;
         RW_TRY_OUT(rw_device_read(ctx, s->bench->device, count,
-                                  cells->d_count + b * row * cells->n_features,
+                                  cells->d_count + b * row * s->group[g].n_features,
                                   row * sizeof(*count)));
         for (size_t c = 0; c < row; c++)
             n += count[c];
@@ -250,8 +250,8 @@ static double bytes_of(const struct nodes *s)
 {
     double a_doc = sizeof(uint32_t) + sizeof(int32_t), cells = 0;
     for (int g = 0; g < N_GROUPS; g++) {
-        a_doc += (double)s->group[g].cells.n_features * group_bits[g] / 8;
-        cells += (double)s->group[g].cells.n_features * s->group[g].cells.n_bins;
+        a_doc += (double)s->group[g].n_features * group_bits[g] / 8;
+        cells += (double)s->group[g].n_features * s->group[g].n_bins;
     }
     const double builds = (double)s->asked.n_nodes * cells * (sizeof(uint32_t) + sizeof(int64_t));
     return (double)s->asked.n_places * a_doc + builds * (s->subtracting ? 4 : 1);

@@ -206,7 +206,7 @@ static int put_code(const struct coder *c, uint32_t f, const uint16_t *d_code, v
     for (uint32_t t = 0; t < m->n_tiles; t++) {
         const struct rw_hist_tile *tile = &m->tile[t];
         if (f >= tile->first_feature && f - tile->first_feature < tile->n_features)
-            RW_CU(c->ctx, (cudaError_t)rw_cuda_code_tile(d_code, m->n_docs, m->bits, tile,
+            RW_CU(c->ctx, (cudaError_t)rw_cuda_code_tile(d_code, m->n_docs, tile->bits, tile,
                                                          f - tile->first_feature, stream));
     }
     if (m->d_column)
@@ -266,25 +266,11 @@ static int zeros(const struct coder *c, const void **d, uint64_t bytes)
 static int make_layouts(struct coder *c)
 {
     struct rw_hist_matrix *m = c->matrix;
-    uint32_t lanes[RW_HIST_MAX_TILES];
-    const uint32_t n_codes = m->bits == 16 ? 1 : 32 / (uint32_t)m->bits;
     const uint64_t element = m->bits == 16 ? 2 : 4;
     if (c->coding->layouts & RW_HIST_TILES) {
-        const uint32_t n_tiles = rw_hist_tile_lanes(m->n_features, (int)n_codes, lanes);
-        if (n_tiles > RW_HIST_MAX_TILES)
-            return rw_fail(c->ctx, RW_ERR_UNSUPPORTED,
-                           "%u features of %d bits; expected at most %u", m->n_features, m->bits,
-                           RW_HIST_MAX_TILES * 32 * n_codes);
-        for (uint32_t t = 0, first = 0; t < n_tiles; t++) {
-            struct rw_hist_tile *tile = &m->tile[t];
-            const uint32_t room = lanes[t] * n_codes, left = m->n_features - first;
-            tile->lanes = lanes[t];
-            tile->first_feature = first;
-            tile->n_features = left < room ? left : room;
-            first += tile->n_features;
-            m->n_tiles = t + 1;
-            RW_TRY(zeros(c, &tile->d_word, (uint64_t)m->n_docs * lanes[t] * element));
-        }
+        RW_TRY(rw_hist_matrix_tiles(c->ctx, m, m->n_features - c->coding->n_narrow));
+        for (uint32_t t = 0; t < m->n_tiles; t++)
+            RW_TRY(zeros(c, &m->tile[t].d_word, (uint64_t)m->n_docs * m->tile[t].lanes * element));
     }
     if (c->coding->layouts & RW_HIST_COLUMNS) {
         const uint64_t words = ((uint64_t)m->n_docs * (uint32_t)m->bits + 31) / 32;

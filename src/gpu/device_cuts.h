@@ -25,7 +25,7 @@ struct rw_cuda_coding {
     const struct rw_cuts *cuts;
     int absent_missing;
     const uint32_t *feature; /* [n_features] places in `cuts` of the matrix's features */
-    uint32_t n_features;
+    uint32_t n_features, n_narrow; /* the last so many have at most 16 codes (8 bits only) */
     uint32_t n_bins; /* at least as many as any of them has codes */
     int bits;        /* 4, 8 or 16: what holds n_bins codes */
     int layouts;     /* RW_HIST_TILES | RW_HIST_COLUMNS (hist_matrix.h) */

@@ -32,7 +32,8 @@ struct rw_cuda_set {
 struct rw_cuda_group {
     int bits;
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
-    uint32_t *column;            /* [n_features] the engine's feature, ascending; owned */
+    uint32_t n_narrow;           /* the last so many have at most 16 codes */
+    uint32_t *column;            /* [n_features] the engine's feature; owned */
     uint32_t *d_column;
     uint16_t *d_frequent; /* [n_features] */
     struct rw_cuda_cells cells;

@@ -10,19 +10,33 @@ static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
 
 /* ---- groups ---- */
 
+static struct rw_cuda_group *group_of(struct rw_cuda *cuda, int bits)
+{
+    return &cuda->group[bits == 4 ? 0 : bits == 8 ? 1 : 2];
+}
+
+/* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are any. */
 static int make_groups(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    int narrow_with = 4;
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        struct rw_cuda_group *group = &cuda->group[g];
-        group->bits = group_bits[g];
-        RW_TRY(RW_NEW(ctx, group->column, cuts->n_features));
+        cuda->group[g].bits = group_bits[g];
+        RW_TRY(RW_NEW(ctx, cuda->group[g].column, cuts->n_features));
+    }
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 8)
+            narrow_with = 8; /* one launch for both */
+    for (int narrow = 0; narrow < 2; narrow++) {
         for (uint32_t f = 0; f < cuts->n_features; f++) {
             const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
-            if (rw_code_bits(n_codes) != group->bits)
+            const int bits = rw_code_bits(n_codes);
+            if ((bits == 4) != narrow)
                 continue;
+            struct rw_cuda_group *group = group_of(cuda, narrow ? narrow_with : bits);
             group->column[group->n_features++] = f;
+            group->n_narrow += (uint32_t)(narrow && narrow_with == 8);
             group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
         }
     }
@@ -112,8 +126,13 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g)
         copy_codes(bins, group->column[f], column);
         codes[f] = column;
     }
-    RW_TRY_OUT(rw_hist_matrix_new(ctx, cuda->device, group->bits, group->n_features, bins->n_docs,
-                                  group->n_bins, codes, layouts, &cuda->set[set].matrix[g]));
+    const struct rw_hist_matrix_spec spec = {.bits = group->bits,
+                                             .n_features = group->n_features,
+                                             .n_docs = bins->n_docs,
+                                             .n_bins = group->n_bins,
+                                             .n_narrow = group->n_narrow,
+                                             .layouts = layouts};
+    RW_TRY_OUT(rw_hist_matrix_new(ctx, cuda->device, &spec, codes, &cuda->set[set].matrix[g]));
     cuda->bytes += matrix_bytes(cuda->set[set].matrix[g]);
 out:
     rw_mem_free(code);
@@ -138,8 +157,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
                     (struct rw_cuda_column){.d_word = tile->d_word,
                                             .lanes = tile->lanes,
                                             .lane = f % tile->lanes,
-                                            .bits = (uint32_t)matrix->bits,
-                                            .shift = f / tile->lanes * (uint32_t)matrix->bits};
+                                            .bits = (uint32_t)tile->bits,
+                                            .shift = f / tile->lanes * (uint32_t)tile->bits};
         }
     }
     RW_TRY_OUT(RW_CUDA_NEW(cuda, cuda->set[set].d_column, n_features));

@@ -35,6 +35,7 @@ enum { RW_HIST_MOST_BINS = 1025 };
  * neighbouring lanes own neighbouring features, whose cells lie in different banks of shared
  * memory. */
 struct rw_hist_tile {
+    int bits; /* the matrix's, or 4 in one of 8 bits: features of at most 16 codes, under 32 lanes */
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes an element */
     uint32_t lanes;
     const void
@@ -72,6 +73,14 @@ enum rw_hist_sums {
 
 enum { RW_HIST_MAX_NODES = 1024 };
 
+/* Histograms of the shape of a call's results, one after another. */
+struct rw_hist_pool {
+    uint32_t *d_count;     /* [][n_features][n_bins] */
+    int64_t *d_lambda_sum; /* NULL for counts */
+    int64_t *d_weight_sum; /* newton */
+};
+#define RW_HIST_NO_PARENT UINT32_MAX
+
 struct rw_hist_call {
     const struct rw_hist_matrix *matrix;
     enum rw_hist_sums sums;
@@ -92,6 +101,10 @@ struct rw_hist_call {
     int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
     int64_t *d_weight_sum; /* newton */
     float *d_float_sum;    /* RW_HIST_FLOAT */
+    /* Siblings by subtraction: node i's histogram is taken from that of index d_parent[i] of `parents`,
+     * which becomes the sibling's; RW_HIST_NO_PARENT: none. NULL: no node has one. Not for floats. */
+    const uint32_t *d_parent; /* [n_nodes] */
+    struct rw_hist_pool parents;
     void *d_scratch;       /* scratch_bytes(call) bytes, 256-byte aligned */
     int n_multiprocessors; /* of the device */
     size_t shared_bytes;   /* that a block may take */
@@ -111,6 +124,7 @@ struct rw_hist_method {
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
     int by_place; /* takes lambdas and weights by place */
+    int subtracts; /* derives siblings itself; else rw_hist_run does */
 };
 
 extern const struct rw_hist_method rw_hist_lanes;
@@ -131,9 +145,12 @@ const struct rw_hist_method *rw_hist_method_find(const char *name);
  * that no method could take. */
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call);
-/* Checks, then enqueues. */
+/* Checks, then enqueues; siblings too. */
 int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream);
+
+/* Enqueues the siblings of a call whose histograms are done (hist_common.cu). Returns a cudaError_t. */
+int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
 
 #ifdef __cplusplus
 }

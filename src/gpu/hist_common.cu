@@ -245,6 +245,37 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_
     return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
 }
 
+/* ---- Siblings ---- */
+
+/* Block: cells of a node in a row; grid y = node. */
+static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
+                                            uint64_t n_cells)
+{
+    const uint32_t parent = call.d_parent[blockIdx.y];
+    if (parent == RW_HIST_NO_PARENT)
+        return;
+    const uint64_t node = blockIdx.y * n_cells, from = parent * n_cells;
+    for (uint64_t i = blockIdx.x * (uint64_t)HIST_MERGE_THREADS + threadIdx.x; i < n_cells;
+         i += (uint64_t)gridDim.x * HIST_MERGE_THREADS) {
+        call.parents.d_count[from + i] -= call.d_count[node + i];
+        if (call.d_lambda_sum)
+            call.parents.d_lambda_sum[from + i] -= call.d_lambda_sum[node + i];
+        if (call.d_weight_sum)
+            call.parents.d_weight_sum[from + i] -= call.d_weight_sum[node + i];
+    }
+}
+
+int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream)
+{
+    const uint64_t n_cells = (uint64_t)call->matrix->n_features * call->matrix->n_bins;
+    const uint64_t blocks = (n_cells + HIST_MERGE_THREADS - 1) / HIST_MERGE_THREADS;
+    if (n_cells == 0 || call->n_nodes == 0)
+        return cudaSuccess;
+    const dim3 grid((unsigned)(blocks < 65535 ? blocks : 65535), call->n_nodes);
+    hist_subtract_kernel<<<grid, HIST_MERGE_THREADS, 0, (cudaStream_t)stream>>>(*call, n_cells);
+    return cudaGetLastError();
+}
+
 /* ---- Merging the histograms of jobs ---- */
 
 template <int SUMS>

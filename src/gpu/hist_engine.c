@@ -50,6 +50,11 @@ static const char *misuse(const struct rw_hist_call *call)
         return "float weights are missing";
     if (!call->d_count || (call->zero_skip && !call->d_frequent))
         return "counts or frequent codes are missing";
+    if (call->d_parent &&
+        (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
+         (weighted && !call->parents.d_lambda_sum) ||
+         (call->sums == RW_HIST_NEWTON && !call->parents.d_weight_sum)))
+        return "the parents' histograms are missing, or floats";
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         if (!call->d_list && (call->node[i].first > matrix->n_docs ||
                               call->node[i].n > matrix->n_docs - call->node[i].first))
@@ -103,5 +108,7 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 {
     RW_TRY(rw_hist_check(ctx, method, call));
     RW_CU(ctx, (cudaError_t)method->run(call, stream));
+    if (call->d_parent && !method->subtracts)
+        RW_CU(ctx, (cudaError_t)rw_cuda_hist_subtract(call, stream));
     return RW_OK;
 }

@@ -18,10 +18,13 @@
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
  * and no drain before the end. */
+#include <atomic>
 #include <cuda_runtime.h>
 
 #include "gpu/hist_lanes_add.cuh"
 #include "gpu/hist_lanes_plan.cuh"
+
+enum { MOST_DEVICES = 64 };
 
 /* ---- draining ---- */
 
@@ -184,34 +187,27 @@ static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk,
     return 1;
 }
 
-template <class S, int SUMS>
-__global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
+/* A block's documents. NARROW: tiles of under 32 lanes only. */
+template <class S, int SUMS, bool NARROW>
+static __device__ __forceinline__ void add_chunk(const struct plan &plan, const struct plan_row row,
+                                                 uint64_t begin, uint64_t end,
+                                                 unsigned long long *d_out)
 {
-    const struct plan_row row = plan.row[blockIdx.y];
+    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / (THREADS / WARP);
     const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    uint32_t node;
-    uint64_t begin, end;
-    if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end)) {
-        wait_for_launch_before();
-        return;
-    }
-    for (uint32_t i = threadIdx.x; i < plan.cell_bytes / sizeof(uint4); i += THREADS)
-        shared_cells[i] = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-    unsigned long long *d_out = plan.d_cell + (node * plan.node_cells + row.cells);
     const struct stage<S, SUMS> stage = {
-        (uint32_t *)((char *)shared_cells + plan.cell_bytes) +
-            warp *(uint32_t)(stage_bytes(SUMS == RW_HIST_NEWTON) / (THREADS / WARP) /
-                             sizeof(uint32_t)),
-            lane
+        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
     };
     const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
+    const uint32_t full = SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
     const uint32_t copies = WARP / row.lanes;
     for (uint32_t fullest = 0;;) {
         const uint64_t most = (uint64_t)(plan.room - fullest - 1) * copies;
         const uint64_t until = end - begin < most ? end : begin + most;
-        if (row.lanes < WARP) {
+        if constexpr (NARROW) {
+            add_narrow<S, SUMS>(plan, row, lane_at, begin, until);
+        } else if (row.lanes < WARP) {
             add_narrow<S, SUMS>(plan, row, lane_at, begin, until);
         } else if (plan.d_list) {
             struct listed<S, SUMS> turns = {
@@ -227,64 +223,126 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         wait_for_launch_before();
         if (begin >= end)
             break;
-        fullest = drain_full<S, SUMS>(
-            plan, row, SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL, d_out);
+        fullest = drain_full<S, SUMS>(plan, row, full, d_out);
     }
     drain_all<S, SUMS>(plan, row, d_out);
 }
 
-/* ---- into the shape of hist.h ---- */
-
-/* Block: 32 x 8 threads; grid x = 32 bins, y = row of the plan and code, z = node. A 32 x 32 square
- * is turned in shared memory. */
-__global__ void finish_kernel(const __grid_constant__ struct plan plan, uint32_t n_features,
-                              uint32_t n_bins_out, uint32_t *d_count, int64_t *d_lambda_sum,
-                              int64_t *d_weight_sum, int n_codes)
+template <class S, int SUMS>
+__global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
-    __shared__ long long square[3][32][33];
-    const struct plan_row &row = plan.row[blockIdx.y / n_codes];
-    const uint32_t j = blockIdx.y % n_codes, lanes = row.lanes, node = blockIdx.z;
-    const uint32_t first = blockIdx.x * 32;
-    wait_for_launch_before();
-    if (first >= row.n_bins)
+    const struct plan_row row = plan.row[blockIdx.y];
+    uint32_t node;
+    uint64_t begin, end;
+    if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end)) {
+        wait_for_launch_before();
         return;
-    const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
-    for (uint32_t y = threadIdx.y; y < 32; y += 8) {
-        const uint32_t bin = first + y;
-        if (bin < row.n_bins && threadIdx.x < lanes) {
-            const uint64_t at = (((uint64_t)bin * n_codes + j) * lanes + threadIdx.x) * plan.words;
-            for (int w = 0; w < plan.words; w++)
-                square[w][y][threadIdx.x] = (long long)d_in[at + w];
+    }
+    const bool nibbles = S::BITS == 8 && row.bits == 4;
+    const size_t bytes =
+        nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
+    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
+        shared_cells[i] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    unsigned long long *d_out = plan.d_cell + (node * plan.node_cells + row.cells);
+    if constexpr (S::BITS == 8) {
+        if (nibbles) {
+            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, begin, end, d_out);
+            return;
         }
     }
+    add_chunk<S, SUMS, false>(plan, row, begin, end, d_out);
+}
+
+/* ---- into the shape of hist.h ---- */
+
+/* What finish_kernel writes to. */
+struct finished {
+    uint32_t n_features, n_bins;
+    struct rw_hist_pool result, parents;
+    const uint32_t *d_parent; /* NULL: no siblings */
+};
+
+static __device__ __forceinline__ void put_cell(const struct finished &out, uint32_t parent,
+                                                uint64_t node_cells, uint32_t node, uint64_t cell,
+                                                uint32_t count, long long lambda, long long weight)
+{
+    const uint64_t at = node * node_cells + cell, from = parent * node_cells + cell;
+    const bool sibling = parent != RW_HIST_NO_PARENT;
+    out.result.d_count[at] = count;
+    if (sibling)
+        out.parents.d_count[from] -= count;
+    if (out.result.d_lambda_sum) {
+        out.result.d_lambda_sum[at] = lambda;
+        if (sibling)
+            out.parents.d_lambda_sum[from] -= lambda;
+    }
+    if (out.result.d_weight_sum) {
+        out.result.d_weight_sum[at] = weight;
+        if (sibling)
+            out.parents.d_weight_sum[from] -= weight;
+    }
+}
+
+/* Siblings too. Block: 32 x 8 threads; grid x = 32 bins, y = row of the plan and code, z = node. A
+ * 32 x 32 square is turned in shared memory. */
+__global__ void finish_kernel(const __grid_constant__ struct plan plan,
+                              const __grid_constant__ struct finished out, uint32_t most_codes)
+{
+    __shared__ long long square[3][32][33];
+    const struct plan_row &row = plan.row[blockIdx.y / most_codes];
+    const uint32_t j = blockIdx.y % most_codes, lanes = row.lanes, node = blockIdx.z;
+    const uint32_t first = blockIdx.x * 32;
+    /* a narrow tile has no documents in the bins from row.n_bins on */
+    const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
+    const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
+    wait_for_launch_before();
+    if (first >= n_bins || j >= row.n_codes)
+        return;
+    const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
+#pragma unroll
+    for (uint32_t y = threadIdx.y; y < 32; y += 8) {
+        const uint32_t bin = first + y;
+        const bool counted = bin < row.n_bins && threadIdx.x < lanes;
+        const uint64_t at =
+            (((uint64_t)bin * row.n_codes + j) * lanes + threadIdx.x) * (uint32_t)plan.words;
+        square[0][y][threadIdx.x] = counted ? (long long)d_in[at] : 0;
+        if (plan.words > 1)
+            square[1][y][threadIdx.x] = counted ? (long long)d_in[at + 1] : 0;
+        if (plan.words > 2)
+            square[2][y][threadIdx.x] = counted ? (long long)d_in[at + 2] : 0;
+    }
     __syncthreads();
+    const uint32_t bin = first + threadIdx.x;
     for (uint32_t slot = threadIdx.y; slot < lanes; slot += 8) {
         const uint32_t feature = (row.first_code + j) * lanes + slot; /* of the tile */
-        const uint32_t bin = first + threadIdx.x;
-        if (feature >= row.n_features || bin >= row.n_bins)
+        if (feature >= row.n_features || bin >= n_bins)
             continue;
-        const uint64_t at =
-            ((uint64_t)node * n_features + row.first_feature + feature) * n_bins_out +
-            row.first_bin + bin;
         const long long value = square[0][threadIdx.x][slot];
-        d_count[at] = (uint32_t)value;
-        if (d_lambda_sum)
-            d_lambda_sum[at] = plan.wide ? square[1][threadIdx.x][slot] : value >> 32;
-        if (d_weight_sum)
-            d_weight_sum[at] = square[plan.words - 1][threadIdx.x][slot];
+        put_cell(out, parent, (uint64_t)out.n_features * out.n_bins, node,
+                 (uint64_t)(row.first_feature + feature) * out.n_bins + row.first_bin + bin,
+                 (uint32_t)value, plan.wide ? square[1][threadIdx.x][slot] : value >> 32,
+                 square[plan.words - 1][threadIdx.x][slot]);
     }
 }
 
 /* ---- launching ---- */
 
-/* May a launch begin while the one before it ends? */
-static bool launches_overlap()
+/* May a launch begin while the one before it ends? Asked once a device. */
+static bool launches_overlap(int device)
 {
-    int device = 0, major = 0;
-    return cudaGetDevice(&device) == cudaSuccess &&
-           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
-               cudaSuccess &&
-           major >= 9;
+    static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
+    int major = 0;
+    if (known[device] == 0 &&
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
+        known[device] = major >= 9 ? 2 : 1;
+    return known[device] == 2;
+}
+
+static int current_device()
+{
+    int device = 0;
+    return cudaGetDevice(&device) == cudaSuccess && device < MOST_DEVICES ? device : 0;
 }
 
 /* Launches a kernel that waits by itself for the one before it. */
@@ -301,18 +359,23 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &overlap;
-    config.numAttrs = launches_overlap() ? 1 : 0;
+    config.numAttrs = launches_overlap(current_device()) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 template <class S, int SUMS>
 static cudaError_t launch(const struct plan &plan, dim3 grid, cudaStream_t stream)
 {
-    const size_t shared = plan.cell_bytes + stage_bytes(SUMS == RW_HIST_NEWTON);
-    const cudaError_t error = cudaFuncSetAttribute(
-        lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    if (error != cudaSuccess)
-        return error;
+    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
+    const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
+    std::atomic<uint32_t> &bytes = allowed[current_device()];
+    if (bytes < shared) {
+        const cudaError_t error = cudaFuncSetAttribute(
+            lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        if (error != cudaSuccess)
+            return error;
+        bytes = shared;
+    }
     return launch_after(lanes_kernel<S, SUMS>, grid, THREADS, shared, stream, plan);
 }
 
@@ -378,7 +441,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->n_nodes = call->n_nodes;
     plan->wide = is_wide(call);
     plan->words = words_of(call);
-    plan->cell_bytes = layout.cell_bytes;
+    plan->cell_bytes = (uint32_t)layout.cell_bytes;
     /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
      */
     plan->largest = counts ? 0 : call->largest;
@@ -390,12 +453,27 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
 }
 
+static struct finished finished_of(const struct rw_hist_call *call)
+{
+    struct finished out = {call->matrix->n_features,
+                           call->matrix->n_bins,
+                           {call->d_count, NULL, NULL},
+                           call->parents,
+                           call->d_parent};
+    if (call->sums != RW_HIST_COUNT)
+        out.result.d_lambda_sum = call->d_lambda_sum;
+    if (call->sums == RW_HIST_NEWTON)
+        out.result.d_weight_sum = call->d_weight_sum;
+    return out;
+}
+
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
 {
     cudaStream_t stream = (cudaStream_t)stream_of_call;
-    const struct rw_hist_matrix *matrix = call->matrix;
-    const int newton = call->sums == RW_HIST_NEWTON;
     const struct layout layout = layout_of(call);
+    const struct finished out = finished_of(call);
+    int most_codes = 1;
+    uint32_t most_bins = 1;
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
     const uint32_t n_rows = make_rows(call, &layout, rows);
     struct plan plan = {};
@@ -408,17 +486,21 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     cudaError_t error = cudaGetLastError();
     for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
         const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
-        for (uint32_t r = 0; r < n; r++)
-            plan.row[r] = rows[first + r];
+        for (uint32_t r = 0; r < n; r++) {
+            const struct plan_row *row = &rows[first + r];
+            const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
+            plan.row[r] = *row;
+            most_codes = row->n_codes > most_codes ? row->n_codes : most_codes;
+            most_bins = n_bins > most_bins ? n_bins : most_bins;
+        }
         const uint32_t chunks = set_chunks(call, plan.row, n);
         if (chunks > 0)
             error = launch_bits(call, layout, plan, dim3(chunks, n), stream);
         if (error != cudaSuccess)
             break;
-        const dim3 grid((layout.n_bins + 31) / 32, n * (unsigned)layout.n_codes, call->n_nodes);
-        error = launch_after(finish_kernel, grid, dim3(32, 8), 0, stream, plan, matrix->n_features,
-                             matrix->n_bins, call->d_count, call->d_lambda_sum,
-                             newton ? call->d_weight_sum : (int64_t *)NULL, layout.n_codes);
+        const dim3 grid((most_bins + 31) / 32, n * (unsigned)most_codes, call->n_nodes);
+        error = launch_after(finish_kernel, grid, dim3(32, 8), 0, stream, plan, out,
+                             (uint32_t)most_codes);
     }
     return error;
 }
@@ -436,4 +518,5 @@ extern "C" const struct rw_hist_method rw_hist_lanes = {
     lanes_scratch,
     lanes_run,
     /* by_place */ 1,
+    /* subtracts */ 1,
 };

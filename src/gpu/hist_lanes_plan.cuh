@@ -10,7 +10,7 @@
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
 enum { MOST_ROWS = 64 };
-static_assert(THREADS >= RW_HIST_MAX_NODES, "a thread a node finds a block's chunk");
+static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread a node finds a block's chunk");
 
 /* One row of the plan. */
 struct plan_row {
@@ -22,6 +22,7 @@ struct plan_row {
     uint16_t first_feature; /* of the tile, in the matrix */
     uint16_t n_features;    /* of the tile */
     uint8_t lanes, first_code, n_codes;
+    uint8_t bits;    /* the tile's */
     uint8_t in_part; /* some of the tile's bins only: codes are tested */
 };
 
@@ -37,10 +38,10 @@ struct plan {
     uint32_t n_nodes;
     uint32_t room; /* documents that fit into a packed cell */
     int shift, largest;
-    int wide;          /* count and lambda in words of their own: sums may pass 2^31 */
-    int words;         /* of a drained cell: 1, or 2 if wide; one more for newton */
-    uint32_t one;      /* a document of lambda 0, packed */
-    size_t cell_bytes; /* of a block */
+    int wide;            /* count and lambda in words of their own: sums may pass 2^31 */
+    int words;           /* of a drained cell: 1, or 2 if wide; one more for newton */
+    uint32_t one;        /* a document of lambda 0, packed */
+    uint32_t cell_bytes; /* of a block */
 };
 
 static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
@@ -67,6 +68,12 @@ struct layout {
 static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
 {
     return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
+}
+
+/* Of a tile of 4 bits in a matrix of 8. */
+static __host__ __device__ constexpr size_t narrow_cell_bytes(int newton)
+{
+    return (size_t)WARP / 4 * 16 * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
 /* Documents and lambdas on their way from global memory, for all warps of a block. */
@@ -116,13 +123,19 @@ static int words_of(const struct rw_hist_call *call)
     return 1 + is_wide(call) + (call->sums == RW_HIST_NEWTON);
 }
 
+/* Bins that a tile's codes can have. */
+static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
+{
+    return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
+}
+
 /* Drained cells of one node over all tiles, in 64-bit words. */
 static uint64_t node_words(const struct rw_hist_call *call)
 {
     uint64_t cells = 0;
     for (uint32_t t = 0; t < call->matrix->n_tiles; t++)
-        cells += (uint64_t)call->matrix->tile[t].lanes * code_words(call->matrix->bits) *
-                 call->matrix->n_bins;
+        cells += (uint64_t)call->matrix->tile[t].lanes * code_words(call->matrix->tile[t].bits) *
+                 bins_of_tile(call->matrix, t);
     return cells * (uint64_t)words_of(call);
 }
 
@@ -135,30 +148,31 @@ static size_t lanes_scratch(const struct rw_hist_call *call)
 static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
                           struct plan_row *row)
 {
-    const int n_codes = layout->n_codes;
-    const uint32_t n_bins = layout->n_bins;
     const struct rw_hist_matrix *matrix = call->matrix;
     const int words = words_of(call);
     uint32_t n = 0;
     uint64_t cells = 0;
     for (uint32_t t = 0; t < matrix->n_tiles; t++) {
         const struct rw_hist_tile *tile = &matrix->tile[t];
-        for (int code = 0; code < code_words(matrix->bits); code += n_codes) {
+        const uint32_t all_bins = bins_of_tile(matrix, t);
+        const int n_codes = tile->bits == 4 ? code_words(4) : layout->n_codes;
+        const uint32_t n_bins = tile->bits == 4 ? all_bins : layout->n_bins;
+        for (int code = 0; code < code_words(tile->bits); code += n_codes) {
             if (code * tile->lanes >= tile->n_features)
                 break;
-            for (uint32_t bin = 0; bin < matrix->n_bins; bin += n_bins) {
+            for (uint32_t bin = 0; bin < all_bins; bin += n_bins) {
                 struct plan_row r = {};
                 r.d_word = tile->d_word;
                 r.cells = cells;
                 r.first_bin = (uint16_t)bin;
-                r.n_bins =
-                    (uint16_t)(matrix->n_bins - bin < n_bins ? matrix->n_bins - bin : n_bins);
+                r.n_bins = (uint16_t)(all_bins - bin < n_bins ? all_bins - bin : n_bins);
                 r.first_feature = (uint16_t)tile->first_feature;
                 r.n_features = (uint16_t)tile->n_features;
                 r.lanes = (uint8_t)tile->lanes;
                 r.first_code = (uint8_t)code;
                 r.n_codes = (uint8_t)n_codes;
-                r.in_part = n_bins < matrix->n_bins;
+                r.in_part = n_bins < all_bins;
+                r.bits = (uint8_t)tile->bits;
                 cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
                 row[n++] = r;
             }

@@ -11,34 +11,59 @@ static uint64_t padded(uint64_t words)
     return (words + WORD_PADDING - 1) / WORD_PADDING * WORD_PADDING;
 }
 
-uint32_t rw_hist_tile_lanes(uint32_t n_features, int n_codes, uint32_t *lanes)
-{
-    uint32_t n = 0;
-    uint32_t left = (n_features + (uint32_t)n_codes - 1) / (uint32_t)n_codes; /* lanes */
-    while (left > 0 && n < RW_HIST_MAX_TILES) {
-        uint32_t take = 32;
-        while (take > left)
-            take /= 2;
-        /* one tile half empty is better than two launches' worth of small ones: 31 lanes are one
-         * tile of 32, 24 are 16 + 8 */
-        if (take < 32 && left > take + take / 2)
-            take *= 2;
-        lanes[n++] = take;
-        left = left > take ? left - take : 0;
-    }
-    return left == 0 ? n : RW_HIST_MAX_TILES + 1;
-}
-
 /* Codes of a tile's element. */
 static uint32_t element_codes(int bits)
 {
     return bits == 16 ? 1 : 32 / (uint32_t)bits;
 }
 
+/* Lanes of the next tile for what needs `left` lanes. A tile with a quarter of its lanes empty is
+ * better than two: each is a row of its own to be read for every document. */
+static uint32_t lanes_of_next(uint32_t left, uint32_t most)
+{
+    uint32_t lanes = most;
+    while (lanes > left)
+        lanes /= 2;
+    return lanes < most && left >= lanes + (lanes + 1) / 2 && left > lanes ? 2 * lanes : lanes;
+}
+
+/* Tiles of `bits` for features up to n; from there on, what the last one has room for. */
+static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uint32_t *first,
+                     uint32_t n)
+{
+    const uint32_t n_codes = element_codes(bits), most = bits == m->bits ? 32 : 16;
+    while (*first < n) {
+        const uint32_t left = (n - *first + n_codes - 1) / n_codes;
+        const uint32_t lanes = lanes_of_next(left, most), room = lanes * n_codes;
+        if (m->n_tiles == RW_HIST_MAX_TILES)
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%u features of %d bits; expected at most %u",
+                           m->n_features, m->bits, RW_HIST_MAX_TILES * 32 * element_codes(m->bits));
+        const uint32_t rest = m->n_features - *first;
+        m->tile[m->n_tiles++] = (struct rw_hist_tile){.bits = bits,
+                                                      .first_feature = *first,
+                                                      .n_features = rest < room ? rest : room,
+                                                      .lanes = lanes};
+        *first += rest < room ? rest : room;
+    }
+    return RW_OK;
+}
+
+int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_wide)
+{
+    uint32_t first = 0;
+    matrix->n_tiles = 0;
+    if (matrix->bits == 8 && n_wide < matrix->n_features) {
+        RW_TRY(add_tiles(ctx, matrix, 8, &first, n_wide));
+        return add_tiles(ctx, matrix, 4, &first, matrix->n_features);
+    }
+    return add_tiles(ctx, matrix, matrix->bits, &first, matrix->n_features);
+}
+
 /* One tile's elements, on the host: uint16_t for codes of 16 bits, else uint32_t. */
-static void fill_tile(const struct rw_hist_tile *tile, int bits, uint32_t n_docs,
+static void fill_tile(const struct rw_hist_tile *tile, uint32_t n_docs,
                       const uint16_t *const *codes, void *elements)
 {
+    const int bits = tile->bits;
     const uint32_t lanes = tile->lanes, n_codes = element_codes(bits);
 #pragma omp parallel for
     for (uint32_t doc = 0; doc < n_docs; doc++) {
@@ -58,30 +83,19 @@ static void fill_tile(const struct rw_hist_tile *tile, int bits, uint32_t n_docs
 }
 
 static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
-                      struct rw_hist_matrix *matrix, const uint16_t *const *codes)
+                      struct rw_hist_matrix *matrix, const uint16_t *const *codes, uint32_t n_wide)
 {
-    uint32_t lanes[RW_HIST_MAX_TILES];
-    const int n_codes = (int)element_codes(matrix->bits);
     const size_t bytes = matrix->bits == 16 ? 2 : 4; /* of an element */
     int status = RW_OK;
     void *word = NULL;
-    const uint32_t n_tiles = rw_hist_tile_lanes(matrix->n_features, n_codes, lanes);
-    if (n_tiles > RW_HIST_MAX_TILES)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%u features of %d bits; expected at most %d",
-                       matrix->n_features, matrix->bits, RW_HIST_MAX_TILES * 32 * n_codes);
-    uint32_t first = 0;
-    for (uint32_t t = 0; t < n_tiles; t++) {
+    RW_TRY(rw_hist_matrix_tiles(ctx, matrix, n_wide));
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
         struct rw_hist_tile *tile = &matrix->tile[t];
-        const uint32_t room = lanes[t] * (uint32_t)n_codes;
-        tile->lanes = lanes[t];
-        tile->first_feature = first;
-        tile->n_features = matrix->n_features - first < room ? matrix->n_features - first : room;
-        first += tile->n_features;
-        const uint64_t n_bytes = padded(((uint64_t)matrix->n_docs * lanes[t] * bytes + 3) / 4) * 4;
+        const uint64_t n_bytes =
+            padded(((uint64_t)matrix->n_docs * tile->lanes * bytes + 3) / 4) * 4;
         RW_TRY_OUT(rw_mem_new(ctx, &word, n_bytes, 1));
-        fill_tile(tile, matrix->bits, matrix->n_docs, codes, word);
+        fill_tile(tile, matrix->n_docs, codes, word);
         RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_bytes));
-        matrix->n_tiles = t + 1;
         RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
         rw_mem_free(word);
         word = NULL;
@@ -114,24 +128,25 @@ out:
     return status;
 }
 
-int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device, int bits,
-                       uint32_t n_features, uint32_t n_docs, uint32_t n_bins,
-                       const uint16_t *const *codes, int layouts, struct rw_hist_matrix **out)
+int rw_hist_matrix_new(struct rw_ctx *ctx, const struct rw_device *device,
+                       const struct rw_hist_matrix_spec *spec, const uint16_t *const *codes,
+                       struct rw_hist_matrix **out)
 {
+    const int bits = spec->bits;
     int status = RW_OK;
     struct rw_hist_matrix *matrix;
     *out = NULL;
-    if ((bits != 4 && bits != 8 && bits != 16) || n_bins < 1 || n_bins > 1u << bits ||
-        n_bins > RW_HIST_MOST_BINS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", n_bins, bits);
+    if ((bits != 4 && bits != 8 && bits != 16) || spec->n_bins < 1 || spec->n_bins > 1u << bits ||
+        spec->n_bins > RW_HIST_MOST_BINS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", spec->n_bins, bits);
     RW_TRY(RW_NEW(ctx, matrix, 1));
     matrix->bits = bits;
-    matrix->n_features = n_features;
-    matrix->n_docs = n_docs;
-    matrix->n_bins = n_bins;
-    if (layouts & RW_HIST_TILES)
-        RW_TRY_OUT(make_tiles(ctx, device, matrix, codes));
-    if (layouts & RW_HIST_COLUMNS)
+    matrix->n_features = spec->n_features;
+    matrix->n_docs = spec->n_docs;
+    matrix->n_bins = spec->n_bins;
+    if (spec->layouts & RW_HIST_TILES)
+        RW_TRY_OUT(make_tiles(ctx, device, matrix, codes, spec->n_features - spec->n_narrow));
+    if (spec->layouts & RW_HIST_COLUMNS)
         RW_TRY_OUT(make_columns(ctx, device, matrix, codes));
     *out = matrix;
     return RW_OK;

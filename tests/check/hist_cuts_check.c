@@ -284,7 +284,7 @@ static int same_tile(struct cuts_case *c, const struct rw_hist_matrix *m,
     for (uint32_t place = 0; place < tile->n_features && same; place++) {
         const uint16_t *column = want + (uint64_t)(tile->first_feature + place) * m->n_docs;
         for (uint32_t doc = 0; doc < m->n_docs && same; doc++) {
-            const uint32_t got = code_in_tile(tile, m->bits, words, place, doc);
+            const uint32_t got = code_in_tile(tile, tile->bits, words, place, doc);
             same = got == column[doc];
             if (!same)
                 failed(c, "%d bits: in its tile, code of document %u, feature %u is %u, not %u",
@@ -357,6 +357,11 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
         feature[coding.n_features++] = f;
         coding.n_bins = n_codes > coding.n_bins ? n_codes : coding.n_bins;
     }
+    const uint32_t n_wide = coding.n_features;
+    for (uint32_t f = 0; bits == 8 && n_wide > 0 && f < cuts->n_features; f++)
+        if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 4)
+            feature[coding.n_features++] = f;
+    coding.n_narrow = coding.n_features - n_wide;
     uint64_t *counts = alloc((uint64_t)coding.n_features * coding.n_bins, sizeof(*counts));
     uint16_t *want = alloc((uint64_t)coding.n_features * dataset->n_docs, sizeof(*want));
 #pragma omp parallel for schedule(dynamic)

@@ -7,7 +7,7 @@
 #include "gpu/hist_matrix.h"
 #include "bench/made_codes.h"
 
-enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4 };
+enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4, HIST_POOLS = 3 };
 
 /* A matrix; made when the first call over it is. */
 struct hist_matrix_spec {
@@ -58,6 +58,7 @@ struct hist_run {
     uint16_t *frequent;
     struct hist_buffer d_frequent, d_list, d_node, d_lambda, d_weight, d_float, d_scratch;
     struct hist_buffer d_result[HIST_RESULTS]; /* count, lambda, weight, float */
+    struct hist_buffer d_parent, d_pool[HIST_POOLS];
     /* Of the call at hand. */
     struct rw_hist_call call;
     struct rw_hist_node node[RW_HIST_MAX_NODES];
@@ -87,6 +88,9 @@ void hist_run_failed(struct hist_run *run, struct hist_tally *tally,
     __attribute__((format(printf, 4, 5)));
 /* Content of a buffer on the device; the room grows; content and fences are poisoned. 0 or -1. */
 int hist_buffer_make(struct hist_run *run, struct hist_buffer *buffer, size_t bytes);
+/* Content copied; 0 or -1. */
+int hist_buffer_fill(struct hist_run *run, struct hist_buffer *buffer, const void *from,
+                     size_t bytes);
 void *hist_buffer_at(const struct hist_buffer *buffer);
 
 #endif
