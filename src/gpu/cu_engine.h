@@ -1,7 +1,6 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
- * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits, siblings by
- * subtraction), cu_partition.cu (documents of nodes), cu_scores.cu (a tree's leaves added to
- * scores).
+ * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
+ * cu_partition.cu (documents of nodes), cu_scores.cu (a tree's leaves added to scores).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
@@ -82,13 +81,6 @@ struct rw_cuda_cells {
     uint32_t n_features, n_bins;
     const uint32_t *d_column; /* [n_features] the engine's feature, ascending */
 };
-
-/* A pair of buffers: larger becomes larger - smaller. */
-struct rw_cuda_pair {
-    uint32_t larger, smaller;
-};
-int rw_cuda_cells_subtract(const struct rw_cuda_cells *cells, const struct rw_cuda_pair *d_pair,
-                           uint32_t n_pairs, void *stream);
 
 struct rw_cuda_feature {
     uint32_t n_bins, has_missing; /* the missing values' code is n_bins */

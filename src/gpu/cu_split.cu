@@ -1,13 +1,11 @@
-/* Why: the best split of many nodes in one launch a group of features, and the histograms of larger
- * siblings by subtraction.
+/* Why: the best split of many nodes in one launch a group of features.
  *
  * Shapes: cells [buffer][feature][bin] of a group; the best of each (node, feature), then of each
  * node.
  *
- * Decomposition: subtract_kernel: grid y = a pair of buffers, threads over cells. search_kernel:
- * grid y = a node, a warp a feature: 32 bins at a time are summed up from the left by shuffles, and
- * every lane tries the cut at its bin, missing values left and then right. finish_kernel: a block a
- * node.
+ * Decomposition: search_kernel: grid y = a node, a warp a feature: 32 bins at a time are summed up
+ * from the left by shuffles, and every lane tries the cut at its bin, missing values left and then
+ * right. finish_kernel: a block a node.
  *
  * Gains are made by the functions of tree/numbers.h from exact sums, and the choice is by (gain,
  * feature, bin), so that no order of threads matters. */
@@ -16,44 +14,8 @@
 #include "gpu/cu_engine.h"
 #include "gpu/tuning.h"
 
-enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, FINISH_THREADS = 128, SUBTRACT_THREADS = 256 };
+enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, FINISH_THREADS = 128 };
 #define ALL_LANES 0xffffffffu
-
-/* ---- siblings ---- */
-
-static __global__ void subtract_kernel(const struct rw_cuda_cells cells,
-                                       const struct rw_cuda_pair *d_pair)
-{
-    const uint64_t n = (uint64_t)cells.n_features * cells.n_bins;
-    const uint64_t larger = d_pair[blockIdx.y].larger * n, smaller = d_pair[blockIdx.y].smaller * n;
-    for (uint64_t i = blockIdx.x * (uint64_t)SUBTRACT_THREADS + threadIdx.x; i < n;
-         i += (uint64_t)gridDim.x * SUBTRACT_THREADS) {
-        cells.d_count[larger + i] -= cells.d_count[smaller + i];
-        cells.d_lambda[larger + i] -= cells.d_lambda[smaller + i];
-        if (cells.d_weight)
-            cells.d_weight[larger + i] -= cells.d_weight[smaller + i];
-    }
-}
-
-extern "C" int rw_cuda_cells_subtract(const struct rw_cuda_cells *cells,
-                                      const struct rw_cuda_pair *d_pair, uint32_t n_pairs,
-                                      void *stream)
-{
-    enum { MOST = 65535 };
-    const uint64_t n = (uint64_t)cells->n_features * cells->n_bins;
-    const uint64_t blocks = (n + SUBTRACT_THREADS - 1) / SUBTRACT_THREADS;
-    cudaError_t error = cudaSuccess;
-    for (uint32_t first = 0; n > 0 && first < n_pairs && error == cudaSuccess; first += MOST) {
-        const uint32_t some = n_pairs - first < MOST ? n_pairs - first : MOST;
-        const dim3 grid((unsigned)(blocks > 65535 ? 65535 : blocks), some);
-        subtract_kernel<<<grid, SUBTRACT_THREADS, 0, (cudaStream_t)stream>>>(*cells,
-                                                                             d_pair + first);
-        error = cudaGetLastError();
-    }
-    return error;
-}
-
-/* ---- splits ---- */
 
 struct cell {
     uint32_t n;

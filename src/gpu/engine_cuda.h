@@ -87,6 +87,7 @@ struct rw_cuda {
     int32_t n_buffers, n_used;
     /* scratch */
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
+    uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
     uint32_t most_nodes;
     uint64_t most_chunks;   /* of a launch */
     uint32_t *d_flag;       /* [most_chunks][RW_CUDA_CHUNK / 32] */

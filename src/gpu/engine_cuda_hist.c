@@ -136,60 +136,52 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
     return n;
 }
 
-/* Builds the histograms of the nodes in cuda->node, into the next buffers. */
-static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+/* Builds the histograms of the nodes in cuda->node, into the next buffers, and takes them from
+ * their parents', which become the siblings'. */
+static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents)
 {
     while (n > 0) {
         const uint32_t some = nodes_that_fit(cuda, n, d_list);
-        const size_t bytes = some * sizeof(struct rw_hist_node);
+        const size_t node_bytes = some * sizeof(*cuda->node);
+        const size_t parent_bytes = some * sizeof(*cuda->parent);
         struct rw_cuda_piece piece;
-        RW_TRY(rw_cuda_room(cuda, bytes, &piece));
-        memcpy(piece.host, cuda->node, bytes);
-        RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
+        memcpy(piece.host, cuda->node, node_bytes);
+        memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
+        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
         for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            const struct rw_cuda_cells *cells = &cuda->group[g].cells;
             if (!cuda->group[g].n_features)
                 continue;
             struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
             call.d_node = piece.d;
+            if (have_parents)
+                call.d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_weight};
             RW_TRY(run_group(cuda, g, &call, cuda->n_used));
         }
         RW_TRY(keep_one_scratch(cuda, cuda->node));
         cuda->n_used += (int32_t)some;
         n -= some;
         memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
+        memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
     }
     return RW_OK;
 }
 
-static int subtract(struct rw_cuda *cuda, const struct rw_sibling *siblings, int n)
+/* The smaller child takes the next buffer, the larger its parent's. */
+static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
-    struct rw_cuda_piece piece;
-    uint32_t n_pairs = 0;
-    RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_pair), &piece));
-    struct rw_cuda_pair *pair = piece.host;
-    for (int i = 0; i < n; i++) {
-        const struct rw_sibling *s = &siblings[i];
-        if (s->parent < 0)
-            continue;
-        if (s->larger >= 0) {
-            cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
-            pair[n_pairs++] = (struct rw_cuda_pair){(uint32_t)cuda->buffer_of[s->larger],
-                                                    (uint32_t)cuda->buffer_of[s->smaller]};
-        }
+    cuda->node[i].first = cuda->first[s->smaller];
+    cuda->node[i].n = cuda->sum[s->smaller].n;
+    cuda->parent[i] = RW_HIST_NO_PARENT;
+    if (s->parent >= 0 && s->larger >= 0) {
+        cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
+        cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
+    }
+    if (s->parent >= 0)
         cuda->buffer_of[s->parent] = -1;
-    }
-    if (n_pairs == 0)
-        return RW_OK;
-    RW_TRY(rw_cuda_send(cuda, &piece, n_pairs * sizeof(*pair)));
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (!cuda->group[g].n_features)
-            continue;
-        RW_CU(cuda->host.base.ctx,
-              (cudaError_t)rw_cuda_cells_subtract(&cuda->group[g].cells, piece.d, n_pairs,
-                                                  rw_cuda_stream(cuda)));
-        rw_transfer_launched(cuda->device, 1);
-    }
-    return RW_OK;
+    cuda->buffer_of[s->smaller] = cuda->n_used + i;
 }
 
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
@@ -200,15 +192,11 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         const struct rw_sibling *s = siblings + first;
         if (some > cuda->n_buffers - cuda->n_used)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
-        for (int i = 0; i < some; i++) {
-            cuda->node[i].first = cuda->first[s[i].smaller];
-            cuda->node[i].n = cuda->sum[s[i].smaller].n;
-            cuda->buffer_of[s[i].smaller] = cuda->n_used + i;
-        }
+        for (int i = 0; i < some; i++)
+            take_buffers(cuda, &s[i], i);
         /* the root of a tree that sees all documents needs no list */
-        const int whole = s[0].parent < 0 && !cuda->d_sampled;
-        RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list));
-        RW_TRY(subtract(cuda, s, some));
+        const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
+        RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list, !root));
     }
     return RW_OK;
 }

@@ -15,7 +15,8 @@ static struct rw_cuda_group *group_of(struct rw_cuda *cuda, int bits)
     return &cuda->group[bits == 4 ? 0 : bits == 8 ? 1 : 2];
 }
 
-/* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are any. */
+/* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are
+ * any. */
 static int make_groups(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -302,6 +303,7 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
+    RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
     uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_features + 1);
     searched = searched < 1 ? 1 : searched > 65535 ? 65535 : searched;
     searched = searched < n_slots ? searched : n_slots;
@@ -480,8 +482,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->answer);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->sum,   cuda->first, cuda->buffer_of, cuda->child,
-                           cuda->stack, cuda->known, cuda->coded,     cuda->node};
+    void *const owned[] = {cuda->sum,   cuda->first, cuda->buffer_of, cuda->child, cuda->stack,
+                           cuda->known, cuda->coded, cuda->node,      cuda->parent};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }
