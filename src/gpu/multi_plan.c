@@ -3,7 +3,8 @@
 
 #include "gpu/tuning.h"
 
-/* Chosen by experiment in the document (sections III-D and V-A). */
+/* Chosen by experiment in the document (sections III-D and V-A); for this device's own see
+ * tuning.h. */
 static const double race_share = 0.75; /* k_RF */
 static const double l2_share = 0.4;    /* F_L2 */
 static const double least_share = 2.0; /* k_min^ct */
@@ -54,14 +55,15 @@ struct rw_multi_choice rw_multi_shared(const struct rw_multi_figures *device,
     return choice;
 }
 
-struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
-                                       const struct rw_multi_work *work)
+/* Equations 4 to 6 with a k_RF. */
+static struct rw_multi_choice global_choice(const struct rw_multi_figures *device,
+                                            const struct rw_multi_work *work, double k_race)
 {
     struct rw_multi_choice choice;
     const double threads = (double)at_most(device->n_threads, at_least(work->n, 1));
     const double n_bins = (double)at_least(work->n_bins, 1);
     const double a_line = (double)device->l2_line / work->mean_bytes;
-    const double wider = race_share * work->race / (a_line > 1.0 ? a_line : 1.0);
+    const double wider = k_race * work->race / (a_line > 1.0 ? a_line : 1.0);
     const double l2 = l2_share * (double)device->l2_bytes * (wider > 1.0 ? wider : 1.0);
     double c = n_bins / least_share;
     c = c < threads ? c : threads;
@@ -79,10 +81,15 @@ struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
     return choice;
 }
 
+struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
+                                       const struct rw_multi_work *work)
+{
+    return global_choice(device, work, race_share);
+}
+
 int rw_multi_prefers_shared(enum rw_multi_way way, uint64_t s)
 {
-    static const uint64_t most[RW_MULTI_WAYS] = {
-        RW_TUNE_MULTI_PASSES_HARDWARE, RW_TUNE_MULTI_PASSES_CAS, RW_TUNE_MULTI_PASSES_LOCK};
+    static const uint64_t most[RW_MULTI_WAYS] = {3, 4, 6};
     return s >= 1 && s <= most[way];
 }
 
@@ -98,22 +105,84 @@ uint64_t rw_multi_copies(enum rw_multi_way way, uint64_t m)
     enum { LANES = 32 };
     if (way == RW_MULTI_HARDWARE)
         m = at_most(m, RW_TUNE_MULTI_MOST_COPIES);
+    uint64_t suits = 1;
+    while (suits < LANES && suits * 2 <= m)
+        suits *= 2;
     if (m >= LANES)
-        return m / LANES * LANES;
-    uint64_t power = 1;
-    while (power * 2 <= m)
-        power *= 2;
-    return power;
+        suits = m / LANES * LANES;
+    return way == RW_MULTI_HARDWARE || suits >= m - m / 4 ? suits : m;
 }
 
+enum { RESERVED_BYTES = 1024 }; /* of shared memory, that the device keeps of each block */
+
 /* Blocks of RW_TUNE_MULTI_THREADS that fit a multiprocessor, of those that are wanted: the more
- * rigorous treatment of the document's footnote 7. The device keeps 1 KB of each for itself. */
+ * rigorous treatment of the document's footnote 7. */
 static uint64_t blocks_at_once(const struct rw_multi_figures *device, uint64_t bytes)
 {
-    const uint64_t reserved = 1024;
-    const uint64_t memory = (device->shared_bytes + reserved) / (bytes + reserved);
+    const uint64_t memory = (device->shared_bytes + RESERVED_BYTES) / (bytes + RESERVED_BYTES);
     const uint64_t threads = device->n_threads / device->n_multiprocessors / RW_TUNE_MULTI_THREADS;
     return at_least(at_most(RW_TUNE_MULTI_BLOCKS, at_most(memory, threads)), 1);
+}
+
+/* Elements of a block where `blocks` of a multiprocessor run at once. */
+static uint64_t elements_of_block(const struct rw_multi_figures *device,
+                                  const struct rw_multi_work *work, uint64_t n_out, uint64_t blocks)
+{
+    const uint64_t threads = at_most(device->block_threads, RW_TUNE_MULTI_THREADS);
+    return work->n / rw_multi_blocks(device->n_multiprocessors * blocks, threads, work->n, n_out);
+}
+
+/* Blocks a multiprocessor, by their work: each writes its bins, and all are merged. Where that is
+ * much beside the few instructions of a hardware's atomic, half as many blocks are faster; loops
+ * and locks wait, and want all the warps that there can be. */
+static uint64_t blocks_wanted(const struct rw_multi_figures *device,
+                              const struct rw_multi_work *work, uint64_t n_out, uint64_t n_bins)
+{
+    const uint64_t each = elements_of_block(device, work, n_out, RW_TUNE_MULTI_BLOCKS);
+    return work->way == RW_MULTI_HARDWARE && n_bins > each / RW_TUNE_MULTI_BIN_ELEMENTS
+               ? 1
+               : RW_TUNE_MULTI_BLOCKS;
+}
+
+/* M in shared memory on this device, of the `most` that the model finds room for; tuning.h has the
+ * reasons. */
+static uint64_t shared_m(const struct rw_multi_figures *device, const struct rw_multi_work *work,
+                         uint64_t n_out, uint64_t most)
+{
+    static const uint64_t least[RW_MULTI_WAYS] = {0, 1, RW_TUNE_MULTI_LOCK_COPIES};
+    const uint64_t n_bins = at_least(work->n_bins, 1);
+    if (work->way == RW_MULTI_HARDWARE) {
+        const uint64_t each =
+            elements_of_block(device, work, n_out, blocks_wanted(device, work, n_out, n_bins));
+        const uint64_t m = each / RW_TUNE_MULTI_COPY_ELEMENTS / n_bins;
+        return rw_multi_copies(work->way, at_least(at_most(m, most), 1));
+    }
+    const uint64_t part = (device->shared_bytes + RESERVED_BYTES) / RW_TUNE_MULTI_BLOCKS;
+    const uint64_t bytes = part > RESERVED_BYTES ? part - RESERVED_BYTES : 0;
+    const uint64_t m = at_most(bytes / work->cell_bytes / n_bins, most);
+    /* with a copy for each thread there is nothing to wait for */
+    const int own = most >= RW_TUNE_MULTI_THREADS && m < RW_TUNE_MULTI_THREADS;
+    return rw_multi_copies(work->way, m >= least[work->way] && !own ? m : most);
+}
+
+/* M in global memory on this device, of the `most` that the model finds room for. */
+static uint64_t global_m(const struct rw_multi_figures *device, const struct rw_multi_work *work,
+                         uint64_t most)
+{
+    const double threads = (double)at_most(device->n_threads, at_least(work->n, 1));
+    const double race = work->race > 1.0 ? work->race : 1.0;
+    double m = (double)most;
+    if (work->way == RW_MULTI_HARDWARE) {
+        /* active lines of one copy: all of them, or one for each active bin */
+        const double a_line = RW_TUNE_MULTI_LINE_BYTES / (double)work->cell_bytes;
+        const double lines = (double)work->n_bins / (a_line > race ? a_line : race);
+        m = threads / RW_TUNE_MULTI_LINE_THREADS / (lines > 1.0 ? lines : 1.0);
+        m = (double)up(m);
+    } else if (work->way == RW_MULTI_LOCK) {
+        const double active = (double)work->n_bins / race;
+        m = threads / RW_TUNE_MULTI_LOCK_THREADS / (active > 1.0 ? active : 1.0) + 0.5;
+    }
+    return at_least(m < (double)most ? (uint64_t)m : most, 1);
 }
 
 static int plan_shared(const struct rw_multi_figures *device, const struct rw_multi_work *work,
@@ -129,8 +198,10 @@ static int plan_shared(const struct rw_multi_figures *device, const struct rw_mu
     plan->n_bins = divide_up(work->n_bins, plan->s);
     plan->s = at_least(plan->n_bins ? divide_up(work->n_bins, plan->n_bins) : 1, 1);
     plan->threads = at_most(device->block_threads, RW_TUNE_MULTI_THREADS);
-    const uint64_t slots = device->n_multiprocessors *
-                           blocks_at_once(device, plan->m * plan->n_bins * work->cell_bytes);
+    const uint64_t slots =
+        device->n_multiprocessors *
+        at_most(blocks_at_once(device, plan->m * plan->n_bins * work->cell_bytes),
+                blocks_wanted(device, work, n_out, plan->n_bins));
     /* The passes' blocks run side by side, so that the later ones find the elements in L2: they
      * share what would be the blocks of one pass, rounded down, or a second wave would follow. */
     plan->blocks = plan->s == 1
@@ -140,26 +211,31 @@ static int plan_shared(const struct rw_multi_figures *device, const struct rw_mu
     return 0;
 }
 
+static int wants_shared(const struct rw_multi_work *work, uint64_t s)
+{
+    static const uint64_t most[RW_MULTI_WAYS] = {
+        RW_TUNE_MULTI_PASSES_HARDWARE, RW_TUNE_MULTI_PASSES_CAS, RW_TUNE_MULTI_PASSES_LOCK};
+    return s >= 1 && s <= most[work->way];
+}
+
 int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_multi_work *work,
                        uint64_t n_out, enum rw_multi_memory memory, uint64_t m, uint64_t s,
                        struct rw_multi_plan *plan)
 {
     const struct rw_multi_choice shared = rw_multi_shared(device, work);
     if (memory == RW_MULTI_AUTO)
-        memory = rw_multi_prefers_shared(work->way, shared.s) ? RW_MULTI_SHARED : RW_MULTI_GLOBAL;
+        memory = wants_shared(work, shared.s) ? RW_MULTI_SHARED : RW_MULTI_GLOBAL;
     if (memory == RW_MULTI_SHARED) {
-        plan->m = m ? m : rw_multi_copies(work->way, shared.m);
+        plan->m = m ? m : shared_m(device, work, n_out, shared.m);
         return plan_shared(device, work, n_out, s, plan);
     }
     /* Histograms side by side are one of n_out * n_bins bins. */
     struct rw_multi_work all = *work;
     all.n *= n_out;
     all.n_bins *= n_out;
-    const struct rw_multi_choice global = rw_multi_global(device, &all);
+    const struct rw_multi_choice global = global_choice(device, &all, RW_TUNE_MULTI_RACE_SHARE);
     plan->memory = RW_MULTI_GLOBAL;
-    plan->m = m ? m : global.m;
-    if (!m && work->way == RW_MULTI_HARDWARE)
-        plan->m = at_most(plan->m, RW_TUNE_MULTI_MOST_COPIES);
+    plan->m = m ? m : global_m(device, &all, global.m);
     plan->s = at_most(s ? s : global.s, at_least(work->n_bins, 1));
     plan->n_bins = divide_up(work->n_bins, plan->s);
     plan->s = at_least(plan->n_bins ? divide_up(work->n_bins, plan->n_bins) : 1, 1);

@@ -55,7 +55,8 @@ struct rw_multi_choice rw_multi_shared(const struct rw_multi_figures *device,
  * only so does a line that holds many cells shrink the room that sparse bins leave. */
 struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
                                        const struct rw_multi_work *work);
-/* Section V-A: shared memory up to 3, 4 and 6 passes for hardware, CAS and lock. */
+/* Section V-A, the document's devices: shared memory up to 3, 4 and 6 passes for hardware, CAS and
+ * lock. */
 int rw_multi_prefers_shared(enum rw_multi_way way, uint64_t s);
 /* Blocks for each of n_out histograms of n elements, section IV-C: ceil((T / B) / N_out), where
  * T / B is blocks of `threads` threads and `slots` of them run at once. */
@@ -69,16 +70,20 @@ struct rw_multi_plan {
     uint64_t blocks;             /* of one histogram and one pass [K] */
 };
 
-/* The choice of the model, or what is forced: memory AUTO, m and s 0 are chosen. A forced m that
+/* The choice for today's devices, or what is forced: memory AUTO, m and s 0 are chosen. The
+ * equations say how many copies there is room for; how many of those are of use, how many blocks
+ * run at once and how many passes are worth it has moved since, and is in tuning.h. A forced m that
  * does not fit one pass gets as many as it needs; an s above is kept. 0, or -1: shared memory was
  * forced and cannot hold m cells. */
 int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_multi_work *work,
                        uint64_t n_out, enum rw_multi_memory memory, uint64_t m, uint64_t s,
                        struct rw_multi_plan *plan);
 
-/* The sub-histograms that the kernels use of the m that the model allows. Copies of a bin lie side
- * by side, so that from 32 on (or with all powers of two below) the lanes of a warp keep to their
- * banks; and the hardware's own atomics gain nothing from more copies than a warp has lanes. */
+/* The sub-histograms that the kernels use in shared memory of the m that there is room for. Copies
+ * of a bin lie side by side, so that with multiples of 32 (and powers of two below) the lanes of a
+ * warp keep to their banks. Loops and locks take such a number where it gives up at most a quarter:
+ * fewer copies cost them more than banks do. The hardware's own atomics gain nothing from more
+ * copies than a warp has lanes. */
 uint64_t rw_multi_copies(enum rw_multi_way way, uint64_t m);
 
 /* Groups that the inspector looks at for the race factor: group i is the elements

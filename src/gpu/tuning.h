@@ -78,12 +78,45 @@
 #define RW_TUNE_MULTI_GLOBAL_UNROLL  2
 /* Threads that merge the parts of blocks: lanes are added to a cell up to so many. */
 #define RW_TUNE_MULTI_MERGE_THREADS 262144
-/* Sub-histograms that atomics of the hardware make use of. */
+/* What the choice of M and S adds to the document's equations, from `bench hist --suite
+ * generalized` on one H200, 50 million elements; A | B: RF 1 | RF 63. Sub-histograms that
+ * atomics of the hardware make use of in shared memory. */
 #define RW_TUNE_MULTI_MOST_COPIES 32
-/* Passes up to which shared memory is chosen (the document's section V-A). */
-#define RW_TUNE_MULTI_PASSES_HARDWARE 3
+/* Hardware, shared memory: its atomics are native, so contention costs little and copies are
+ * mostly work. Each cell that a block clears and folds must have COPY elements (505 bins, add32:
+ * M 32 0.063 ms, M 6 to 18 0.056), and each bin that it hands on to be merged BIN elements, or
+ * one block a multiprocessor runs for two (24,576 bins: M 1, two blocks 0.082 ms; M 2, one block
+ * 0.073; but 6,144 bins: 0.0615 and 0.0632). */
+#define RW_TUNE_MULTI_COPY_ELEMENTS 32
+#define RW_TUNE_MULTI_BIN_ELEMENTS  16
+/* CAS, shared memory: waits, and more warps hide more of that than more copies save: half of the
+ * memory a block (sat24, 24,576 bins: M 1, two blocks 0.202 | 0.717 ms; M 2, one block 0.257 |
+ * 0.862), unless all of it gives each thread a copy (31 bins: 0.117 | 0.116 ms; M 297, two
+ * blocks 0.218 | 0.350). Locks keep whole warps waiting, so copies come first until there is one
+ * for every eight threads (argmax, 6,144 bins: M 3, one block 0.705 | 1.317 ms; M 1, two blocks
+ * 0.688 | 1.698; but 31 bins: M 608, one block 0.722 | 1.102; M 297, two blocks 0.681 | 1.111). */
+#define RW_TUNE_MULTI_LOCK_COPIES 128
+/* Hardware, global memory: it is lines of 128 bytes that wait, not cells. One that is in use for
+ * so many threads that run is enough (add32, RF 1, lines in use: 384 0.971 ms, 1,536 0.613,
+ * 6,144 0.549, 12,288 0.521, 24,576 0.509; RF 63, M 1: 195 1.196, 780 0.659, 3,120 0.562, 12,483
+ * 0.514). Copies side by side add no lines where bins are sparse (12,288 bins, RF 63, M 32: 1.41
+ * ms): they lie a whole histogram apart. */
+#define RW_TUNE_MULTI_LINE_BYTES   128.0
+#define RW_TUNE_MULTI_LINE_THREADS 16.0
+/* Locks, global memory: cells in use, one for so many threads that run; with more, each is still
+ * being raised when the elements end (argmax, cells in use: RF 1, 12,288 1.925 ms, 98,304 1.454,
+ * 393,216 1.655, 2 million 2.17; RF 63, 6,241 2.060, 49,926 1.503, 199,728 1.715). */
+#define RW_TUNE_MULTI_LOCK_THREADS 4.0
+/* k_RF (the document: 0.75). Copies of a bin side by side fill the lines that equation 4 fears
+ * are empty (sat24, RF 63, 1,572,864 bins: M 11 2.383 ms, M 16 2.305). */
+#define RW_TUNE_MULTI_RACE_SHARE 1.0
+/* Passes up to which shared memory is chosen (the document's section V-A: 3, 4, 6). Hardware: a
+ * pass costs 0.033 ms (3 to 8 passes: 0.122 to 0.281 ms), global memory 0.51. CAS: 4 passes
+ * 1.231 | 1.977 ms, global 1.642 | 2.747. Lock: 2 passes 1.189 | 2.764 ms, global 1.466 | 1.588;
+ * 3 passes 1.673 | 3.674, global 1.490 | 1.636. */
+#define RW_TUNE_MULTI_PASSES_HARDWARE 12
 #define RW_TUNE_MULTI_PASSES_CAS      4
-#define RW_TUNE_MULTI_PASSES_LOCK     6
+#define RW_TUNE_MULTI_PASSES_LOCK     1
 /* The race factor's sample: elements, and groups at most. */
 #define RW_TUNE_MULTI_SAMPLE        262144
 #define RW_TUNE_MULTI_SAMPLE_GROUPS 256

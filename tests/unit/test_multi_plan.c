@@ -83,7 +83,7 @@ Test(multi_plan, table_1_global)
     }
 }
 
-/* Section V-A, and where it sends Table I's sizes. */
+/* Section V-A as the document has it; and the passes that a plan takes on today's devices. */
 Test(multi_plan, switch_rule)
 {
     static const uint64_t most[RW_MULTI_WAYS] = {3, 4, 6};
@@ -93,13 +93,89 @@ Test(multi_plan, switch_rule)
         cr_expect_not(rw_multi_prefers_shared((enum rw_multi_way)w, most[w] + 1));
         cr_expect_not(rw_multi_prefers_shared((enum rw_multi_way)w, 0));
     }
-    struct rw_multi_plan plan;
-    const struct rw_multi_work cas = work_of(RW_MULTI_CAS, 48 * KI, 1);
-    const struct rw_multi_work hardware = work_of(RW_MULTI_HARDWARE, 48 * KI, 1);
-    cr_assert_eq(rw_multi_plan_make(&turing, &cas, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
-    cr_expect_eq(plan.memory, RW_MULTI_SHARED); /* the document's example: 4 passes */
-    cr_assert_eq(rw_multi_plan_make(&turing, &hardware, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
-    cr_expect_eq(plan.memory, RW_MULTI_GLOBAL);
+    static const uint64_t here[RW_MULTI_WAYS] = {
+        RW_TUNE_MULTI_PASSES_HARDWARE, RW_TUNE_MULTI_PASSES_CAS, RW_TUNE_MULTI_PASSES_LOCK};
+    for (int w = 0; w < RW_MULTI_WAYS; w++) {
+        const uint64_t room = turing.shared_bytes / (w == RW_MULTI_LOCK ? 12 : 4);
+        const struct rw_multi_work fits = work_of((enum rw_multi_way)w, here[w] * room, 1);
+        const struct rw_multi_work above = work_of((enum rw_multi_way)w, here[w] * room + 1, 1);
+        struct rw_multi_plan plan;
+        cr_assert_eq(rw_multi_plan_make(&turing, &fits, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
+        cr_expect(plan.memory == RW_MULTI_SHARED && plan.s == here[w]);
+        cr_assert_eq(rw_multi_plan_make(&turing, &above, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
+        cr_expect_eq(plan.memory, RW_MULTI_GLOBAL);
+    }
+}
+
+static const struct rw_multi_figures hopper = {.shared_bytes = 227 * KI,
+                                               .l2_bytes = 50 * KI * KI,
+                                               .l2_line = 64,
+                                               .n_threads = 132 * 2048,
+                                               .block_threads = 1024,
+                                               .n_multiprocessors = 132};
+
+static struct rw_multi_plan plan_of(enum rw_multi_way way, enum rw_multi_memory memory,
+                                    uint64_t n_bins, double race)
+{
+    const struct rw_multi_work work = work_of(way, n_bins, race);
+    struct rw_multi_plan plan = {.memory = RW_MULTI_AUTO};
+    cr_assert_eq(rw_multi_plan_make(&hopper, &work, 1, memory, 0, 0, &plan), 0);
+    return plan;
+}
+
+/* What tuning.h says of each way, by hand: blocks of half the memory hold 28,928 words, blocks of
+ * all of it 58,112; 50 million elements are 189,393 of each of 264 blocks, 378,787 of 132. */
+Test(multi_plan, rules_of_shared_memory)
+{
+    static const struct {
+        enum rw_multi_way way;
+        uint64_t n_bins, m, blocks;
+    } want[] = {
+        {RW_MULTI_HARDWARE, 31, 32, 264},   {RW_MULTI_HARDWARE, 505, 8, 264}, /* 11 */
+        {RW_MULTI_HARDWARE, 2047, 2, 264},  {RW_MULTI_HARDWARE, 6144, 1, 264},
+        {RW_MULTI_HARDWARE, 12288, 1, 132}, /* 16 elements a bin: 196,608 */
+        {RW_MULTI_CAS, 31, 1024, 132},      {RW_MULTI_CAS, 27, 1024, 264}, /* its own copies */
+        {RW_MULTI_CAS, 127, 224, 264},      {RW_MULTI_CAS, 505, 57, 264},
+        {RW_MULTI_CAS, 2047, 14, 264},      {RW_MULTI_CAS, 24576, 1, 264},
+        {RW_MULTI_CAS, 49152, 1, 132},      {RW_MULTI_LOCK, 31, 288, 264}, /* 311 */
+        {RW_MULTI_LOCK, 127, 128, 132},     {RW_MULTI_LOCK, 6144, 3, 132},
+    };
+    for (int i = 0; i < LENGTH(want); i++) {
+        const struct rw_multi_plan plan = plan_of(want[i].way, RW_MULTI_SHARED, want[i].n_bins, 1);
+        cr_expect(plan.m == want[i].m && plan.s == 1 && plan.blocks == want[i].blocks,
+                  "way %d, %lu bins: M %lu, S %lu, %lu blocks", want[i].way, want[i].n_bins, plan.m,
+                  plan.s, plan.blocks);
+    }
+}
+
+/* 270,336 threads: 16,896 lines of 32 cells for hardware, 67,584 cells for locks; k_RF 1 for CAS.
+ */
+Test(multi_plan, rules_of_global_memory)
+{
+    static const struct {
+        enum rw_multi_way way;
+        double race;
+        uint64_t n_bins, m;
+    } want[] = {
+        {RW_MULTI_HARDWARE, 1, 12288, 44},
+        {RW_MULTI_HARDWARE, 32, 12288, 44},
+        {RW_MULTI_HARDWARE, 63, 12288, 87},
+        {RW_MULTI_HARDWARE, 1, 196608, 3},
+        {RW_MULTI_HARDWARE, 1, 1572864, 1},
+        {RW_MULTI_HARDWARE, 63, 786432, 2},
+        {RW_MULTI_LOCK, 1, 12288, 6},
+        {RW_MULTI_LOCK, 1, 1572864, 1},
+        {RW_MULTI_LOCK, 64, 786432, 6},
+        {RW_MULTI_LOCK, 1e9, 12288, 4069}, /* the model: N cells */
+        {RW_MULTI_CAS, 1, 12288, 426},
+        {RW_MULTI_CAS, 64, 12288, 1706},
+    };
+    for (int i = 0; i < LENGTH(want); i++) {
+        const struct rw_multi_plan plan =
+            plan_of(want[i].way, RW_MULTI_GLOBAL, want[i].n_bins, want[i].race);
+        cr_expect(plan.m == want[i].m && plan.s == 1, "way %d, RF %g, %lu bins: M %lu, S %lu",
+                  want[i].way, want[i].race, want[i].n_bins, plan.m, plan.s);
+    }
 }
 
 /* Section IV-C; tpacf's K of section V-D is of 100 batched pairs of histograms. */
@@ -119,8 +195,12 @@ Test(multi_plan, blocks_of_batches)
 Test(multi_plan, copies_suit_banks)
 {
     cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 1), 1);
-    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 3), 2);
-    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 31), 16);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 3), 3);  /* 2 would give up a third, */
+    cr_expect_eq(rw_multi_copies(RW_MULTI_LOCK, 9), 8); /* an eighth is not much */
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 31), 31);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 57), 57);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_HARDWARE, 3), 2);
+    cr_expect_eq(rw_multi_copies(RW_MULTI_HARDWARE, 31), 16);
     cr_expect_eq(rw_multi_copies(RW_MULTI_CAS, 33), 32);
     cr_expect_eq(rw_multi_copies(RW_MULTI_LOCK, 1024), 1024);
     cr_expect_eq(rw_multi_copies(RW_MULTI_HARDWARE, 1024), RW_TUNE_MULTI_MOST_COPIES);
@@ -132,12 +212,6 @@ Test(multi_plan, plans_hold)
     static const uint64_t bins[] = {0, 1, 2, 31, 505, 12287, 12288, 12289, 58112, 196608, 1572864};
     static const uint64_t elements[] = {0, 1, 1023, 1025, 100003, 50000000};
     static const uint64_t forced[] = {0, 1, 2, 3, 33, 297, 1024};
-    const struct rw_multi_figures hopper = {.shared_bytes = 227 * KI,
-                                            .l2_bytes = 50 * KI * KI,
-                                            .l2_line = 64,
-                                            .n_threads = 132 * 2048,
-                                            .block_threads = 1024,
-                                            .n_multiprocessors = 132};
     uint64_t refused = 0, shared = 0, global = 0;
     for (int i = 0; i < RW_MULTI_WAYS * LENGTH(bins) * LENGTH(elements) * LENGTH(forced) * 3; i++) {
         const int w = i % RW_MULTI_WAYS, b = i / RW_MULTI_WAYS % LENGTH(bins);
