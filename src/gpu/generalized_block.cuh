@@ -20,6 +20,9 @@ struct gen_args {
     uint32_t groups;     /* blocks a histogram and pass */
     void *d_cell;        /* parts or the result */
     uint32_t *d_lock;    /* global memory, with locks: one a cell */
+    /* Global memory: from a bin to the next and from a copy to the next, in cells. */
+    uint32_t bin_step;
+    uint64_t copy_step;
 };
 
 static inline struct gen_args gen_args_of(const struct rw_gen_call *call)

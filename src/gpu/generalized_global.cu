@@ -3,7 +3,9 @@
  * another, keep the bins of one within L2.
  *
  * Shapes: index [n_out][n]; cells [n_out * n_bins][M], the copies of a bin side by side, so that
- * few active bins fill their lines; they are the result itself if M is 1. A lock a cell, apart.
+ * few active bins fill their lines; or, for the hardware's atomics, [M][n_out * n_bins]: those wait
+ * for one another by the line, and copies in one line would be of no use. They are the result
+ * itself if M is 1. A lock a cell, apart.
  *
  * Decomposition: grid (histogram, group of its K); thread t of the grid adds to copy t % M. Kernels
  * before and after clear the cells and merge the copies. */
@@ -34,11 +36,12 @@ __global__ void __launch_bounds__(RW_TUNE_MULTI_GLOBAL_THREADS)
     const uint64_t worker = (uint64_t)group * blockDim.x + threadIdx.x;
     const uint64_t n_workers = (uint64_t)a.groups * blockDim.x;
     const uint32_t copy = (uint32_t)(((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) % a.m);
+    const uint64_t copy_first = copy * a.copy_step;
     typename OP::value *const d_cell = (typename OP::value *)a.d_cell;
     gen_visit<OP, SOURCE, RW_TUNE_MULTI_GLOBAL_UNROLL, false>(
         a, hist, worker, n_workers, [&](uint32_t at, typename OP::value v) {
             if (at - a.first_cell < n_here) { /* wraps below the pass */
-                const uint64_t cell = (row + at) * a.m + copy;
+                const uint64_t cell = (row + at) * a.bin_step + copy_first;
                 OP::global_update(d_cell + cell, OP::LOCKED ? a.d_lock + cell : NULL, v);
             }
         });
@@ -53,6 +56,9 @@ static int launch(const struct rw_gen_call *call, cudaStream_t stream)
     const uint64_t blocks = (uint64_t)call->n_out * a.groups;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidConfiguration;
+    const bool apart = call->way == RW_MULTI_HARDWARE;
+    a.bin_step = apart ? 1 : a.m;
+    a.copy_step = apart ? n_cells : 1;
     size_t used = 0;
     a.d_cell = call->d_out;
     if (a.m > 1) {
@@ -74,6 +80,8 @@ static int launch(const struct rw_gen_call *call, cudaStream_t stream)
     }
     if (error != cudaSuccess || a.m == 1)
         return error;
+    if (apart) /* n_cells < 2^31 */
+        return gen_merge<OP, false>(a.d_cell, call->d_out, n_cells, (uint32_t)n_cells, a.m, stream);
     return gen_merge<OP, true>(a.d_cell, call->d_out, n_cells, 1, a.m, stream);
 }
 

@@ -250,10 +250,10 @@ struct gen_argmax_lock {
     static __device__ __forceinline__ void update(uint32_t *low, uint32_t *high, uint32_t *lock,
                                                   value v)
     {
-        /* High words only grow, so that what is below one now stays below. */
-        if ((uint32_t)(v >> 32) < *(volatile uint32_t *)high)
-            return;
-        for (bool done = false; !done;) {
+        /* High words only grow, so that what is below one now stays below; whoever finds the lock
+         * taken looks again, since its owner may be raising the word. */
+        const uint32_t top = (uint32_t)(v >> 32);
+        for (bool done = top < *(volatile uint32_t *)high; !done;) {
             if (atomicExch(lock, 1u) == 0) {
                 fence<GLOBAL>(); /* what the last owner wrote is seen */
                 const value old =
@@ -266,6 +266,8 @@ struct gen_argmax_lock {
                 fence<GLOBAL>(); /* written before the lock is given back */
                 atomicExch(lock, 0u);
                 done = true;
+            } else {
+                done = top < *(volatile uint32_t *)high;
             }
         }
     }

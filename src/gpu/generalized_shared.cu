@@ -19,28 +19,28 @@ __device__ __forceinline__ void gen_fold(const void *memory, uint32_t n, uint32_
 {
     enum { LANES = 32 };
     typedef typename OP::value value;
-    if (m >= LANES) { /* a warp a bin */
-        const uint32_t lane = threadIdx.x % LANES;
-        for (uint32_t b = threadIdx.x / LANES; b < n_here; b += blockDim.x / LANES) {
-            value sum = OP::neutral();
-            for (uint32_t c = lane; c < m; c += LANES)
-                sum = OP::combine(sum, OP::shared_read(memory, n, b * m + c));
-#pragma unroll
-            for (int step = LANES / 2; step > 0; step /= 2)
-                sum = OP::combine(sum, __shfl_xor_sync(0xffffffffu, sum, step));
-            if (lane == 0)
-                d_to[b] = sum;
-        }
-        return;
-    }
-    for (uint32_t b = threadIdx.x; b < n_here; b += blockDim.x) { /* a thread a bin */
+    /* As many lanes a bin as there are threads and copies for, a power of two: few bins take whole
+     * warps, and many take no shuffles. The lanes begin at copies apart, in different banks. */
+    uint32_t lanes = LANES;
+    while (lanes > 1 && (lanes > m || lanes * n_here > blockDim.x))
+        lanes /= 2;
+    const uint32_t lane = threadIdx.x % lanes, step = blockDim.x / lanes;
+    /* all lanes of a warp go round together */
+    const uint32_t bins_of_warp = LANES / lanes, n_up = (n_here + bins_of_warp - 1) / bins_of_warp;
+    for (uint32_t b = threadIdx.x / lanes; b < n_up * bins_of_warp; b += step) {
         value sum = OP::neutral();
-        uint32_t c = b % m; /* threads begin apart, in different banks */
-        for (uint32_t j = 0; j < m; j++) {
-            sum = OP::combine(sum, OP::shared_read(memory, n, b * m + c));
-            c = c + 1 < m ? c + 1 : 0;
+        if (b < n_here) {
+            const uint32_t first = b * lanes % m;
+#pragma unroll 4
+            for (uint32_t j = lane; j < m; j += lanes) {
+                const uint32_t c = first + j < m ? first + j : first + j - m;
+                sum = OP::combine(sum, OP::shared_read(memory, n, b * m + c));
+            }
         }
-        d_to[b] = sum;
+        for (uint32_t half = lanes / 2; half > 0; half /= 2)
+            sum = OP::combine(sum, __shfl_xor_sync(0xffffffffu, sum, half));
+        if (lane == 0 && b < n_here)
+            d_to[b] = sum;
     }
 }
 
