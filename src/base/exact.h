@@ -46,6 +46,9 @@ RW_HD double rw_pow2(int e)
 /* The nearest integer, halves to even; |v| < 2^63. */
 RW_HD int64_t rw_round_int64(double v)
 {
+#ifdef __CUDA_ARCH__
+    return __double2ll_rn(v); /* the same in one instruction */
+#else
     const int64_t down = (int64_t)v; /* towards 0 */
     const double rest = v - (double)down;
     if (rest > 0.5 || (rest == 0.5 && (down & 1)))
@@ -53,6 +56,7 @@ RW_HD int64_t rw_round_int64(double v)
     if (rest < -0.5 || (rest == -0.5 && (down & 1)))
         return down - 1;
     return down;
+#endif
 }
 
 /* The nearest integer of a float, halves to even; |v| < 2^63. The device has it as one instruction.

@@ -1,48 +1,26 @@
 // Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
-// the same inline function and added as integers, so any order will do.
+// the same inline functions, or by lambda_tame.h's, and added as integers, so any order will do.
 //
 // Shapes: rw_lambda_args in cu_lambda.h. A query's documents are kept by falling gain ("slots"),
 // an order that never changes: the documents whose gain differs from an upper one's are then two
 // ranges, so that no thread meets a pair of equal gains, and which document of a pair has the
 // larger gain is known without looking.
 //
-// Decomposition: one launch takes a block a query over 256 documents, then a warp a query. The
-// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS
-// other documents, keeps their sums in registers, and meets all upper documents of that gain in
-// turn; the upper document's sum is added over the warp. Shared memory a document: score and
-// discount, lambda, weight, position, upper. Queries with very many pairs are spread: a block
-// takes 512 documents, by position, and some of the upper ones, and adds to device memory; another
-// kernel finishes.
+// Decomposition: a block a query over 256 documents, else a warp a query, in launches of their own,
+// which differ in shared memory. The upper documents (positions under the truncation) are taken
+// gain by gain; a thread has SLOTS other documents, keeps their sums in registers, and meets all
+// upper documents of that gain in turn; the upper document's sum is added over the warp. Tame
+// queries (lambda_tame.h) have a loop of their own. Shared memory a document: score and discount,
+// lambda, weight, position, upper. Queries with very many pairs: cu_lambda_spread.cu.
 #include "gpu/cu_lambda.h"
 #include "gpu/lambda_block.cuh"
+#include "gpu/lambda_tame.h"
 #include "gpu/tuning.h"
 #include "rank/lambda.h"
 
-enum {
-    WARPS = RW_TUNE_LAMBDA_WARPS,
-    THREADS = 32 * WARPS,
-    SLOTS = RW_TUNE_LAMBDA_SLOTS,
-    SPREAD_LOWS = THREADS * SLOTS,
-    BEGIN_THREADS = 256
-};
-
-static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread a document");
+enum { WARPS = RW_TUNE_LAMBDA_WARPS, THREADS = 32 * WARPS };
 
 /* ---- A query in shared memory ---- */
-
-struct alignas(16) lambda_place { /* one load */
-    double score, discount;
-};
-
-struct lambda_query {
-    uint32_t first, n, n_top;
-    float ideal, scale;
-    int shift, norm;
-    struct lambda_place *place;          /* [n] by slot, as all of these */
-    unsigned long long *lambda, *weight; /* [n] sums */
-    uint16_t *position;                  /* [n] */
-    uint16_t *top;                       /* [n_top] slots of upper documents, ascending */
-};
 
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_place) + 16 + 4 };
 
@@ -105,31 +83,37 @@ __device__ __forceinline__ void lambda_list_tops(const struct lambda_query &quer
     }
 }
 
-/* First slot whose gain is under `gain` (strict), or not over it. */
+/* First slot whose gain is under `gain` (strict), or not over it. The lanes look at the ends of 32
+ * segments, then into the first that has such a gain. Every lane calls. */
 __device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t n, double gain,
                                                  bool strict)
 {
-    uint32_t lo = 0, hi = n;
-    while (lo < hi) {
-        const uint32_t middle = (lo + hi) / 2;
-        const double other = __ldg(d_gain + middle);
-        if (strict ? other < gain : other <= gain)
-            hi = middle;
-        else
-            lo = middle + 1;
+    uint32_t begin = 0, end = n; /* the answer is in [begin, end] */
+    while (begin < end) {
+        const uint32_t step = (end - begin + 31) / 32;
+        const uint32_t at = begin + (threadIdx.x % 32 + 1) * step - 1;
+        bool found = at >= end;
+        if (!found) {
+            const double other = __ldg(d_gain + at);
+            found = strict ? other < gain : other <= gain;
+        }
+        const uint32_t who = __ballot_sync(~0u, found);
+        if (!who)
+            return end;
+        begin += (uint32_t)(__ffs((int)who) - 1) * step;
+        end = begin + step - 1 < end ? begin + step - 1 : end;
     }
-    return lo;
+    return begin;
 }
 
-/* The end of the run of upper documents from `begin` on with the same gain. Every lane calls. */
-__device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query,
-                                                   const double *d_gain, uint32_t begin,
-                                                   double gain)
+/* The end of the run of upper documents from `begin` on: those of slots under `below`. Every lane
+ * calls. */
+__device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
+                                                   uint32_t below)
 {
     for (uint32_t base = begin + 1; base < query.n_top; base += 32) {
         const uint32_t j = base + threadIdx.x % 32;
-        const bool other = j < query.n_top && __ldg(d_gain + query.top[j]) != gain;
-        const uint32_t who = __ballot_sync(~0u, other);
+        const uint32_t who = __ballot_sync(~0u, j < query.n_top && query.top[j] >= below);
         if (who)
             return base + __ffs((int)who) - 1;
     }
@@ -141,14 +125,6 @@ struct lambda_run {
     uint32_t begin, end;
     uint32_t above, below;
     double gain;
-};
-
-/* The SLOTS documents of a thread. */
-struct lambda_own {
-    struct lambda_place place[SLOTS];
-    float gain_diff[SLOTS]; /* own less the upper one's */
-    uint32_t position[SLOTS];
-    long long lambda[SLOTS], weight[SLOTS];
 };
 
 /* Own document k of a lane is the (base + 32 warps k + lane)-th of those of other gains. Its slot,
@@ -166,10 +142,10 @@ __device__ __forceinline__ uint32_t lambda_own_slot(const struct lambda_query &q
 }
 
 /* Past the end a thread's document stands at position 0, above all others, and forms no pair. */
-template <bool BLOCK>
+template <bool BLOCK, int SLOTS>
 __device__ __forceinline__ void lambda_take(const struct lambda_query &query, const double *d_gain,
                                             const struct lambda_run &run, uint32_t base,
-                                            struct lambda_own &own)
+                                            struct lambda_own<SLOTS> &own)
 {
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) {
@@ -186,33 +162,16 @@ __device__ __forceinline__ void lambda_take(const struct lambda_query &query, co
     }
 }
 
-/* One pair: an upper document and one of the thread's, whose gain is larger by gain_diff (or, if
- * that is negative, smaller). lambda: the own document's, with its sign. Negating an operand of a
- * difference, a product or a rounding negates the result: nothing else differs from the host's. */
-__device__ __forceinline__ struct rw_lambda_pair
-lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_place &upper,
-            const struct lambda_place &own, float gain_diff)
-{
-    const float sign = copysignf(1.0f, gain_diff);
-    const struct rw_lambda_real real = rw_lambda_real_of_pair(
-        fabsf(gain_diff), (float)(upper.discount - own.discount),
-        sign * (float)(own.score - upper.score), query.ideal, sigma, query.norm);
-    struct rw_lambda_pair pair;
-    pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
-    pair.weight = rw_round_float(real.weight * query.scale);
-    return pair;
-}
-
 /* All pairs of a run's upper documents with the thread's; the sum of lambdas goes to hi and lo. */
-template <bool BLOCK>
+template <bool BLOCK, int SLOTS>
 __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, float sigma,
                                             const double *d_gain, const struct lambda_run &run,
                                             uint32_t base, long long &hi, long long &lo)
 {
     constexpr uint32_t stride = 32 * lambda_group<BLOCK>::warps;
     const uint32_t n = query.n - (run.below - run.above);
-    struct lambda_own own;
-    lambda_take<BLOCK>(query, d_gain, run, base, own);
+    struct lambda_own<SLOTS> own;
+    lambda_take<BLOCK, SLOTS>(query, d_gain, run, base, own);
     for (uint32_t j = run.begin; j < run.end; j++) {
         const uint32_t slot = query.top[j];
         const uint32_t r = query.position[slot];
@@ -254,6 +213,148 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
     __syncwarp();
 }
 
+/* ---- Tame queries ---- */
+
+struct lambda_tame {
+    struct rw_tame_query query;
+    float sigma;
+    struct lambda_place *stage; /* [32] of this warp: the upper documents at hand */
+};
+
+/* A document of a thread. */
+struct tame_own {
+    struct lambda_place place;
+    float gain_diff, toward;             /* as rw_tame_pair_of has them */
+    int side;                            /* 1 if its gain is the larger, else -1 */
+    struct rw_tame_parts lambda, weight; /* sums, with biases */
+};
+
+/* Past the end: any document, without a gain. */
+template <bool BLOCK>
+__device__ __forceinline__ void tame_take(const struct lambda_query &query, float sigma,
+                                          const double *d_gain, const struct lambda_run &run,
+                                          uint32_t slot, struct tame_own &own)
+{
+    const bool past = slot == UINT32_MAX;
+    slot = past ? 0 : slot;
+    own.place = query.place[slot];
+    own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + slot) - run.gain));
+    own.side = slot < run.above ? 1 : -1;
+    own.toward = slot < run.above ? sigma : -sigma;
+}
+
+/* One upper document against the lane's K: their sums and, with their biases, its own. */
+template <int K>
+__device__ __forceinline__ void
+tame_pairs(const struct lambda_tame &tame, const struct lambda_place &upper,
+           struct tame_own (&own)[K], struct rw_tame_parts &lambda, struct rw_tame_parts &weight)
+{
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        const struct rw_tame_pair pair = rw_tame_pair_of(
+            &tame.query, own[k].gain_diff, (float)(upper.discount - own[k].place.discount),
+            (float)(own[k].place.score - upper.score), own[k].toward, tame.sigma);
+        own[k].lambda.high += pair.lambda.high;
+        own[k].lambda.low += pair.lambda.low;
+        own[k].weight.high += pair.weight.high;
+        own[k].weight.low += pair.weight.low;
+        lambda.high -= (uint32_t)own[k].side * pair.lambda.high;
+        lambda.low -= (uint32_t)own[k].side * pair.lambda.low;
+        weight.high += pair.weight.high;
+        weight.low += pair.weight.low;
+    }
+}
+
+/* The lane's own sums of n pairs each go to shared memory and to hi and lo. */
+template <bool BLOCK>
+__device__ __forceinline__ void tame_add(const struct lambda_query &query, uint32_t slot,
+                                         uint32_t n, const struct tame_own &own, long long &hi,
+                                         long long &lo)
+{
+    if (slot == UINT32_MAX)
+        return;
+    const long long lambda = rw_tame_join(own.lambda.high - n * RW_TAME_HIGH_BIAS,
+                                          own.lambda.low - n * RW_TAME_LOW_BIAS);
+    const long long weight = rw_tame_join(own.weight.high - n * RW_TAME_HIGH_BIAS,
+                                          own.weight.low - n * RW_TAME_LOW_BIAS);
+    lambda_group<BLOCK>::add(&query.lambda[slot], own.side > 0 ? lambda : -lambda);
+    lambda_group<BLOCK>::add(&query.weight[slot], weight);
+    hi += lambda >> 32;
+    lo += lambda & 0xffffffff;
+}
+
+/* All pairs of a run's upper documents with K of each lane. Upper documents are taken 32 at a time,
+ * lane j keeps the j-th's sums: the parts of 32 K pairs stay under 2^31. */
+template <bool BLOCK, int K>
+__device__ __forceinline__ void
+tame_meet(const struct lambda_query &query, const struct lambda_tame &tame, const double *d_gain,
+          const struct lambda_run &run, uint32_t base, long long &hi, long long &lo)
+{
+    static_assert(K <= 4, "sums of parts");
+    const uint32_t lane = threadIdx.x % 32;
+    struct tame_own own[K];
+    struct rw_tame_parts start = {0, 0};
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        tame_take<BLOCK>(query, tame.sigma, d_gain, run,
+                         lambda_own_slot<BLOCK>(query, run, base, k), own[k]);
+        start.high += (uint32_t)own[k].side * RW_TAME_HIGH_BIAS;
+        start.low += (uint32_t)own[k].side * RW_TAME_LOW_BIAS;
+    }
+    for (uint32_t begin = run.begin; begin < run.end; begin += 32) {
+        const uint32_t n = run.end - begin < 32 ? run.end - begin : 32;
+        const uint32_t mine = query.top[lane < n ? begin + lane : begin];
+        tame.stage[lane] = query.place[mine];
+        struct rw_tame_parts lambda_sum = {0, 0}, weight_sum = {0, 0};
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            own[k].lambda = own[k].weight = {0, 0};
+        __syncwarp();
+        for (uint32_t j = 0; j < n; j++) {
+            struct rw_tame_parts lambda = start;
+            struct rw_tame_parts weight = {0u - K * RW_TAME_HIGH_BIAS, 0u - K * RW_TAME_LOW_BIAS};
+            tame_pairs<K>(tame, tame.stage[j], own, lambda, weight);
+            lambda.high = __reduce_add_sync(~0u, lambda.high);
+            lambda.low = __reduce_add_sync(~0u, lambda.low);
+            weight.high = __reduce_add_sync(~0u, weight.high);
+            weight.low = __reduce_add_sync(~0u, weight.low);
+            if (lane == j) {
+                lambda_sum = lambda;
+                weight_sum = weight;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            tame_add<BLOCK>(query, lambda_own_slot<BLOCK>(query, run, base, k), n, own[k], hi, lo);
+        if (lane < n) {
+            lambda_group<BLOCK>::add(&query.lambda[mine],
+                                     rw_tame_join(lambda_sum.high, lambda_sum.low));
+            lambda_group<BLOCK>::add(&query.weight[mine],
+                                     rw_tame_join(weight_sum.high, weight_sum.low));
+        }
+        __syncwarp(); /* the next ones' places and sums may be other lanes' */
+    }
+}
+
+/* The same with as many documents of a lane as the warp has, up to K. */
+template <bool BLOCK, int K>
+__device__ __forceinline__ void tame_meet_up_to(const struct lambda_query &query,
+                                                const struct lambda_tame &tame,
+                                                const double *d_gain, const struct lambda_run &run,
+                                                uint32_t base, long long &hi, long long &lo)
+{
+    const uint32_t n = query.n - (run.below - run.above);
+    if constexpr (K > 1) {
+        if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= n) {
+            tame_meet_up_to<BLOCK, K - 1>(query, tame, d_gain, run, base, hi, lo);
+            return;
+        }
+    }
+    tame_meet<BLOCK, K>(query, tame, d_gain, run, base, hi, lo);
+}
+
+/* ---- A query ---- */
+
 /* The final integers of the query, and their largest magnitudes. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
@@ -278,19 +379,42 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
     lambda_raise(&a.d_info->largest_weight, largest_weight);
 }
 
-/* A query of a warp or of the block. total: two words of shared memory of a block. */
-template <bool BLOCK>
-__device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
-                                                struct lambda_query &query,
-                                                unsigned long long *total)
+/* Pairs of all runs. */
+template <bool BLOCK, int SLOTS, bool TAME>
+__device__ __forceinline__ void
+lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
+            const struct lambda_tame &tame, long long &hi, long long &lo)
 {
     using group = lambda_group<BLOCK>;
     const double *d_gain = a.d_gain + query.first;
-    const float sigma = a.rule.sigma;
+    struct lambda_run run;
+    for (run.begin = 0; run.begin < query.n_top; run.begin = run.end) {
+        run.gain = __ldg(d_gain + query.top[run.begin]);
+        run.above = lambda_bound(d_gain, query.n, run.gain, false);
+        run.below = lambda_bound(d_gain, query.n, run.gain, true);
+        run.end = lambda_run_end(query, run.begin, run.below);
+        const uint32_t n = query.n - (run.below - run.above);
+        for (uint32_t base = 32 * group::warp(); base < n; base += group::size * SLOTS) {
+            if (TAME)
+                tame_meet_up_to<BLOCK, SLOTS>(query, tame, d_gain, run, base, hi, lo);
+            else
+                lambda_meet<BLOCK, SLOTS>(query, a.rule.sigma, d_gain, run, base, hi, lo);
+        }
+    }
+}
+
+/* A query of a warp or of the block. total: two words of shared memory of a block. */
+template <bool BLOCK, int SLOTS, bool TAME>
+__device__ __forceinline__ void
+lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
+                struct lambda_place *stage, unsigned long long *total)
+{
+    using group = lambda_group<BLOCK>;
+    const double highest = a.d_scores[a.d_order[query.first]];
+    const double lowest = a.d_scores[a.d_order[query.first + query.n - 1]];
     query.shift = rw_lambda_shift(query.n, &a.rule);
     query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
-    query.norm = a.rule.norm && a.d_scores[a.d_order[query.first]] !=
-                                    a.d_scores[a.d_order[query.first + query.n - 1]];
+    query.norm = a.rule.norm && highest != lowest;
     lambda_fill<BLOCK>(a, query);
     if (BLOCK && threadIdx.x < 2)
         total[threadIdx.x] = 0;
@@ -299,16 +423,12 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
         lambda_list_tops(query);
     group::sync();
     long long hi = 0, lo = 0;
-    struct lambda_run run;
-    for (run.begin = 0; run.begin < query.n_top; run.begin = run.end) {
-        run.gain = __ldg(d_gain + query.top[run.begin]);
-        run.end = lambda_run_end(query, d_gain, run.begin, run.gain);
-        run.above = lambda_bound(d_gain, query.n, run.gain, false);
-        run.below = lambda_bound(d_gain, query.n, run.gain, true);
-        const uint32_t n = query.n - (run.below - run.above);
-        for (uint32_t base = 32 * group::warp(); base < n; base += group::size * SLOTS)
-            lambda_meet<BLOCK>(query, sigma, d_gain, run, base, hi, lo);
-    }
+    const struct lambda_tame tame = {rw_tame_query_of(query.ideal, query.norm), a.rule.sigma,
+                                     stage};
+    if (TAME && a.tame && rw_tame_scores(highest - lowest, a.rule.sigma))
+        lambda_runs<BLOCK, SLOTS, true>(a, query, tame, hi, lo);
+    else
+        lambda_runs<BLOCK, TAME ? 1 : SLOTS, false>(a, query, tame, hi, lo);
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
     if (BLOCK) {
@@ -320,19 +440,25 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
         hi = (long long)total[0];
         lo = (long long)total[1];
     }
+    __syncwarp();
     lambda_finish<BLOCK>(a, query, rw_lambda_factor(&a.rule, hi, lo, query.shift));
 }
 
-__global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
-    lambda_kernel(const __grid_constant__ struct rw_lambda_args a)
+/* Queries d_query[begin, end), of a block or a warp each; room: documents of the longest. */
+struct lambda_jobs {
+    uint32_t begin, end, room;
+};
+
+template <bool BLOCK, int SLOTS, int BLOCKS, bool TAME>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
 {
     extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ struct lambda_place stage[TAME ? WARPS : 1][32];
     __shared__ unsigned long long total[2];
-    const bool by_block = blockIdx.x < a.n_block;
-    const uint32_t warp = by_block ? 0 : threadIdx.x / 32;
-    const uint32_t job =
-        by_block ? blockIdx.x : a.n_block + (blockIdx.x - a.n_block) * WARPS + warp;
-    if (job >= a.n_block + a.n_warp)
+    const uint32_t warp = threadIdx.x / 32;
+    const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
+    if (job >= jobs.end)
         return; /* a whole warp, in a block of warps that go their own ways */
     const uint32_t q = a.d_query[job];
     struct lambda_query query;
@@ -342,256 +468,94 @@ __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
         return;
     query.ideal = (float)a.d_ideal[q];
     if (!(query.ideal > 0.0f)) {
-        const uint32_t size = by_block ? THREADS : 32;
+        const uint32_t size = lambda_group<BLOCK>::size;
         for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
             a.d_lambda[query.first + i] = a.d_weight[query.first + i] = 0;
         return;
     }
     query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
-    const uint32_t room = by_block ? a.block_docs : a.warp_docs;
-    query.place =
-        reinterpret_cast<struct lambda_place *>(memory + (size_t)warp * room * LAMBDA_DOC_BYTES);
+    const uint32_t room = jobs.room;
+    query.place = reinterpret_cast<struct lambda_place *>(
+        memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
     query.lambda = reinterpret_cast<unsigned long long *>(query.place + room);
     query.weight = query.lambda + room;
     query.position = reinterpret_cast<uint16_t *>(query.weight + room);
     query.top = query.position + room;
-    if (by_block)
-        lambda_of_query<true>(a, query, total);
-    else
-        lambda_of_query<false>(a, query, total);
-}
-
-/* ---- Spread queries ---- */
-
-__global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
-{
-    if (blockIdx.x < a.n_tiles) {
-        const struct rw_lambda_tile tile = a.d_tile[blockIdx.x];
-        const uint32_t q = a.d_spread[tile.spread];
-        const uint32_t doc = a.d_offset[q] + tile.begin + threadIdx.x;
-        if (doc < a.d_offset[q + 1])
-            a.d_lambda[doc] = a.d_weight[doc] = 0;
-        return;
-    }
-    if (threadIdx.x == 0) {
-        struct rw_cuda_lambda_info info = {};
-        info.lambda_exponent = info.weight_exponent = RW_LAMBDA_EXPONENT;
-        *a.d_info = info;
-    }
-    for (uint32_t i = threadIdx.x; i < a.n_spread; i += BEGIN_THREADS)
-        a.d_total[i].hi = a.d_total[i].lo = 0;
-}
-
-struct spread_top {
-    struct lambda_place place;
-    double gain;
-};
-
-struct spread_shared {
-    struct spread_top top[RW_LAMBDA_SPREAD_TOPS];
-    unsigned long long lambda[RW_LAMBDA_SPREAD_TOPS], weight[RW_LAMBDA_SPREAD_TOPS];
-    unsigned long long total[2];
-};
-
-/* Upper documents at positions [top, end) against the thread's: adds to their sums in shared memory
- * and to the thread's own. The pairs' lambdas come as hi and lo. */
-__device__ __forceinline__ void spread_meet(const struct lambda_query &query, float sigma,
-                                            struct spread_shared &shared, uint32_t top,
-                                            uint32_t end, const double (&gain)[SLOTS],
-                                            struct lambda_own &own, long long &hi, long long &lo)
-{
-    long long sum = 0; /* at most SLOTS x 128 of n pairs, all of which stay under 2^62 */
-    for (uint32_t j = 0; j < end - top; j++) {
-        const struct spread_top upper = shared.top[j];
-        long long lambda = 0, weight = 0;
-#pragma unroll
-        for (int k = 0; k < SLOTS; k++) {
-            if (own.position[k] <= top + j || gain[k] == upper.gain)
-                continue;
-            const struct rw_lambda_pair pair =
-                lambda_pair(query, sigma, upper.place, own.place[k], (float)(gain[k] - upper.gain));
-            own.lambda[k] += pair.lambda;
-            own.weight[k] += pair.weight;
-            lambda -= pair.lambda;
-            weight += pair.weight;
-            sum += gain[k] > upper.gain ? pair.lambda : -pair.lambda;
-        }
-        __syncwarp();
-        lambda = lambda_warp_sum(lambda);
-        weight = lambda_warp_sum(weight);
-        if (threadIdx.x % 32 == 0) {
-            lambda_shared_add(&shared.lambda[j], lambda);
-            lambda_shared_add(&shared.weight[j], weight);
-        }
-    }
-    hi += sum >> 32;
-    lo += sum & 0xffffffff;
-}
-
-__device__ __forceinline__ void spread_add(int64_t *d_sum, uint32_t doc, unsigned long long v)
-{
-    if (v != 0)
-        atomicAdd(reinterpret_cast<unsigned long long *>(d_sum) + doc, v);
-}
-
-/* The thread's documents of a job. */
-__device__ __forceinline__ void spread_take(const struct rw_lambda_args &a,
-                                            const struct lambda_query &query, uint32_t low,
-                                            double (&gain)[SLOTS], struct lambda_own &own)
-{
-#pragma unroll
-    for (int k = 0; k < SLOTS; k++) {
-        const uint32_t t = low + THREADS * k + threadIdx.x;
-        own.lambda[k] = own.weight[k] = 0;
-        own.position[k] = 0;
-        own.place[k].score = own.place[k].discount = 0.0;
-        gain[k] = 0.0;
-        if (t >= query.n)
-            continue;
-        const uint32_t doc = a.d_order[query.first + t];
-        own.position[k] = t;
-        own.place[k].score = a.d_scores[doc];
-        own.place[k].discount = a.d_discount[t];
-        gain[k] = a.d_gain[doc];
-    }
-}
-
-__global__ void __launch_bounds__(THREADS)
-    lambda_spread_kernel(const __grid_constant__ struct rw_lambda_args a)
-{
-    __shared__ struct spread_shared shared;
-    const struct rw_lambda_job job = a.d_job[blockIdx.x];
-    const uint32_t q = a.d_spread[job.spread];
-    struct lambda_query query;
-    query.first = a.d_offset[q];
-    query.n = a.d_offset[q + 1] - query.first;
-    if (a.d_sampled && !a.d_sampled[query.first])
-        return;
-    query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
-    query.ideal = (float)a.d_ideal[q];
-    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - rw_lambda_shift(query.n, &a.rule));
-    query.norm = a.rule.norm && a.d_scores[a.d_order[query.first]] !=
-                                    a.d_scores[a.d_order[query.first + query.n - 1]];
-    double gain[SLOTS];
-    struct lambda_own own;
-    long long hi = 0, lo = 0;
-    spread_take(a, query, job.low, gain, own);
-    if (threadIdx.x < 2)
-        shared.total[threadIdx.x] = 0;
-    const uint32_t most = query.n_top - job.top;
-    const uint32_t last = job.top + (most < a.spread_tops ? most : a.spread_tops);
-    for (uint32_t top = job.top; top < last; top += RW_LAMBDA_SPREAD_TOPS) {
-        const uint32_t end =
-            last - top < RW_LAMBDA_SPREAD_TOPS ? last : top + RW_LAMBDA_SPREAD_TOPS;
-        __syncthreads();
-        for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
-            const uint32_t doc = a.d_order[query.first + top + j];
-            shared.top[j].place.score = a.d_scores[doc];
-            shared.top[j].place.discount = a.d_discount[top + j];
-            shared.top[j].gain = a.d_gain[doc];
-            shared.lambda[j] = shared.weight[j] = 0;
-        }
-        __syncthreads();
-        spread_meet(query, a.rule.sigma, shared, top, end, gain, own, hi, lo);
-        __syncthreads();
-        for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
-            const uint32_t doc = a.d_order[query.first + top + j];
-            spread_add(a.d_lambda, doc, shared.lambda[j]);
-            spread_add(a.d_weight, doc, shared.weight[j]);
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < SLOTS; k++) {
-        const uint32_t t = job.low + THREADS * k + threadIdx.x;
-        if (t >= query.n)
-            continue;
-        const uint32_t doc = a.d_order[query.first + t];
-        spread_add(a.d_lambda, doc, (unsigned long long)own.lambda[k]);
-        spread_add(a.d_weight, doc, (unsigned long long)own.weight[k]);
-    }
-    hi = lambda_warp_sum(hi);
-    lo = lambda_warp_sum(lo);
-    if (threadIdx.x % 32 == 0) {
-        lambda_shared_add(&shared.total[0], hi);
-        lambda_shared_add(&shared.total[1], lo);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        atomicAdd(&a.d_total[job.spread].hi, shared.total[0]);
-        atomicAdd(&a.d_total[job.spread].lo, shared.total[1]);
-    }
-}
-
-__global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args a)
-{
-    const struct rw_lambda_tile tile = a.d_tile[blockIdx.x];
-    const uint32_t q = a.d_spread[tile.spread];
-    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first;
-    if (a.d_sampled && !a.d_sampled[first])
-        return;
-    const struct rw_lambda_total total = a.d_total[tile.spread];
-    const double factor = rw_lambda_factor(&a.rule, (int64_t)total.hi, (int64_t)total.lo,
-                                           rw_lambda_shift(n, &a.rule));
-    const uint32_t doc = first + tile.begin + threadIdx.x;
-    uint64_t lambda_size = 0, weight_size = 0;
-    if (tile.begin + threadIdx.x < n) {
-        const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final(a.d_lambda[doc], factor, by);
-        const int64_t weight = rw_lambda_final(a.d_weight[doc], factor, by);
-        a.d_lambda[doc] = lambda;
-        a.d_weight[doc] = weight;
-        lambda_size = lambda_magnitude(lambda);
-        weight_size = lambda_magnitude(weight);
-    }
-    __syncwarp();
-    lambda_raise(&a.d_info->largest_lambda, lambda_size);
-    lambda_raise(&a.d_info->largest_weight, weight_size);
+    lambda_of_query<BLOCK, SLOTS, TAME>(a, query, stage[TAME ? warp : 0], total);
 }
 
 /* ---- Launchers ---- */
 
-static size_t shared_bytes(uint32_t block_docs, uint32_t warp_docs)
-{
-    const size_t docs = block_docs > WARPS * warp_docs ? block_docs : WARPS * warp_docs;
-    return docs * LAMBDA_DOC_BYTES;
-}
+/* Candidates, to be measured: then the best one stays, without this table. */
+struct lambda_variant {
+    const char *name;
+    void (*by_block)(const struct rw_lambda_args, const struct lambda_jobs);
+    void (*by_warp)(const struct rw_lambda_args, const struct lambda_jobs);
+    int narrow; /* short queries have a launch of their own */
+};
 
-extern "C" uint32_t rw_cuda_lambda_spread_lows(void)
+#define VARIANT(name, slots, blocks, tame, narrow)                                                 \
+    {                                                                                              \
+        name, lambda_kernel<true, slots, blocks, tame>, lambda_kernel<false, slots, blocks, tame>, \
+            narrow                                                                                 \
+    }
+
+static const struct lambda_variant variants[] = {
+    VARIANT("2 slots, 7 blocks, narrow", 2, 7, true, 1),
+    VARIANT("2 slots, 7 blocks", 2, 7, true, 0),
+    VARIANT("2 slots, 6 blocks, narrow", 2, 6, true, 1),
+    VARIANT("2 slots, 8 blocks, narrow", 2, 8, true, 1),
+    VARIANT("3 slots, 5 blocks, narrow", 3, 5, true, 1),
+    VARIANT("4 slots, 5 blocks, narrow", 4, 5, true, 1),
+    VARIANT("1 slot, 8 blocks, narrow", 1, 8, true, 1),
+    VARIANT("plain, 4 slots, 5 blocks", 4, 5, false, 0),
+    VARIANT("plain, 2 slots, 7 blocks, narrow", 2, 7, false, 1),
+};
+
+static int chosen;
+
+extern "C" const char *rw_cuda_lambda_choose(int variant)
 {
-    return SPREAD_LOWS;
+    if (variant < 0 || variant >= (int)(sizeof(variants) / sizeof(variants[0])))
+        return NULL;
+    chosen = variant;
+    return variants[variant].name;
 }
 
 extern "C" int rw_cuda_lambda_prepare(void)
 {
-    return (int)cudaFuncSetAttribute(lambda_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)shared_bytes(RW_LAMBDA_BLOCK_DOCS, RW_LAMBDA_WARP_DOCS));
-}
-
-extern "C" int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream)
-{
-    lambda_begin_kernel<<<args->n_tiles + 1, BEGIN_THREADS, 0, (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
+    const int most = RW_LAMBDA_BLOCK_DOCS > WARPS * RW_LAMBDA_WARP_DOCS
+                         ? RW_LAMBDA_BLOCK_DOCS
+                         : WARPS * RW_LAMBDA_WARP_DOCS;
+    for (const struct lambda_variant &v : variants) {
+        cudaError_t error = cudaFuncSetAttribute(
+            v.by_block, cudaFuncAttributeMaxDynamicSharedMemorySize, most * LAMBDA_DOC_BYTES);
+        if (error == cudaSuccess)
+            error = cudaFuncSetAttribute(v.by_warp, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         most * LAMBDA_DOC_BYTES);
+        if (error != cudaSuccess)
+            return (int)error;
+    }
+    return (int)cudaSuccess;
 }
 
 extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream)
 {
-    const uint32_t grid = args->n_block + (args->n_warp + WARPS - 1) / WARPS;
-    if (grid == 0)
-        return (int)cudaSuccess;
-    lambda_kernel<<<grid, THREADS, shared_bytes(args->block_docs, args->warp_docs),
-                    (cudaStream_t)stream>>>(*args);
-    return (int)cudaGetLastError();
-}
-
-extern "C" int rw_cuda_lambda_spread(const struct rw_lambda_args *args, void *stream)
-{
-    if (args->n_tiles == 0)
-        return (int)cudaSuccess;
-    if (args->n_jobs > 0)
-        lambda_spread_kernel<<<args->n_jobs, THREADS, 0, (cudaStream_t)stream>>>(*args);
-    const cudaError_t error = cudaGetLastError();
-    if (error != cudaSuccess)
-        return (int)error;
-    lambda_end_kernel<<<args->n_tiles, BEGIN_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    const struct lambda_variant &v = variants[chosen];
+    const uint32_t end = args->n_block + args->n_warp;
+    const uint32_t narrow = v.narrow ? args->n_narrow : 0;
+    const struct lambda_jobs block = {0, args->n_block, args->block_docs};
+    const struct lambda_jobs wide = {args->n_block, end - narrow, args->warp_docs};
+    const struct lambda_jobs rest = {
+        end - narrow, end,
+        args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS};
+    if (block.begin < block.end)
+        v.by_block<<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES,
+                     (cudaStream_t)stream>>>(*args, block);
+    for (const struct lambda_jobs *jobs : {&wide, &rest})
+        if (jobs->begin < jobs->end)
+            v.by_warp<<<(jobs->end - jobs->begin + WARPS - 1) / WARPS, THREADS,
+                        (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
+                *args, *jobs);
     return (int)cudaGetLastError();
 }

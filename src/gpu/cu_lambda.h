@@ -12,6 +12,7 @@ extern "C" {
 
 enum {
     RW_LAMBDA_WARP_DOCS = 256,   /* queries up to here are a warp's */
+    RW_LAMBDA_NARROW_DOCS = 128, /* up to here with those of a launch of their own */
     RW_LAMBDA_BLOCK_DOCS = 2048, /* up to here a block's, if their visits are few enough */
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block keeps at hand */
     RW_LAMBDA_TILE_DOCS = 256,   /* documents of a block that begins or ends a spread query */
@@ -40,9 +41,10 @@ struct rw_lambda_args {
     const uint16_t *d_slot;   /* [n_docs] where a document's gain stands among its query's; not of
                                  spread   queries */
     const double *d_discount; /* [longest] */
-    const double *d_doc_weight; /* [n_docs] NULL: all 1 */
-    const uint32_t *d_query;    /* [n_block + n_warp] by falling size */
-    uint32_t n_block, n_warp;
+    const double *d_doc_weight;         /* [n_docs] NULL: all 1 */
+    const uint32_t *d_query;            /* [n_block + n_warp] by falling size */
+    uint32_t n_block, n_warp, n_narrow; /* n_narrow of the n_warp: RW_LAMBDA_NARROW_DOCS or less */
+    int tame;                           /* the rule and all gains are tame (lambda_tame.h) */
     uint32_t block_docs, warp_docs; /* room for a query of a block, of a warp; multiples of 32 */
     uint32_t n_spread, n_jobs, n_tiles, spread_tops;
     const uint32_t *d_spread; /* [n_spread] their queries */
@@ -72,6 +74,9 @@ struct rw_gradient_args {
 uint32_t rw_cuda_lambda_spread_lows(void);
 /* Once, before any run: kernels are loaded, and may take the shared memory that they need. */
 int rw_cuda_lambda_prepare(void);
+/* Takes a candidate of the kernel of queries, for all runs from here on: its name, or NULL if there
+ * is none of that number. */
+const char *rw_cuda_lambda_choose(int variant);
 /* Clears d_info, totals, and sums of spread queries. */
 int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream);
 /* Queries of a block or a warp: from scores and order to the final integers. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gpu/cu_check.h"
 #include "gpu/cu_lambda.h"
+#include "gpu/lambda_tame.h"
 #include "gpu/transfer.h"
 #include "gpu/tuning.h"
 #include "rank/metric.h"
@@ -28,7 +29,7 @@ struct work {
     const uint32_t *query_offset;
     uint32_t n_queries, truncation;
     const double *ideal; /* [n_queries]; NULL: all count */
-    uint32_t n_block, n_warp, n_spread, n_jobs, n_tiles;
+    uint32_t n_block, n_warp, n_narrow, n_spread, n_jobs, n_tiles;
     uint32_t longest, longest_block, longest_warp, spread_tops;
     uint32_t *query, *spread; /* [n_block + n_warp], [n_spread] */
     struct rw_lambda_job *job;
@@ -83,7 +84,8 @@ static uint32_t choose_spread_tops(const struct work *work)
 static void list_work(struct work *work)
 {
     uint32_t place[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
-    work->n_block = work->n_warp = work->n_spread = work->n_jobs = work->n_tiles = 0;
+    work->n_block = work->n_warp = work->n_narrow = 0;
+    work->n_spread = work->n_jobs = work->n_tiles = 0;
     for (uint32_t q = 0; q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         work->longest = n > work->longest ? n : work->longest;
@@ -107,6 +109,7 @@ static void list_work(struct work *work)
         uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
         *longest = n > *longest ? n : *longest;
         work->n_warp += warp;
+        work->n_narrow += n <= RW_LAMBDA_NARROW_DOCS;
         work->n_block += !warp;
     }
     for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
@@ -151,11 +154,24 @@ static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
     return RW_OK;
 }
 
-/* gain, slot: [n_docs], written as struct rw_lambda_args has them. */
-static void order_gains(const struct rw_ctx *ctx, const struct work *work, const double *gains,
-                        double *gain, uint16_t *slot)
+/* Are gains as lambda_tame.h asks for? gain: [n], falling. */
+static int is_tame(const double *gain, uint32_t n)
 {
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64)
+    if (n > 0 && !(gain[0] <= 0x1p31 && gain[n - 1] >= 0.0))
+        return 0;
+    for (uint32_t r = 1; r < n; r++)
+        if (gain[r] != gain[r - 1] && !(gain[r - 1] - gain[r] >= 0x1p-40))
+            return 0;
+    return 1;
+}
+
+/* gain, slot: [n_docs], written as struct rw_lambda_args has them. Returns whether all gains of
+ * queries of a block or a warp are tame. */
+static int order_gains(const struct rw_ctx *ctx, const struct work *work, const double *gains,
+                       double *gain, uint16_t *slot)
+{
+    int tame = 1;
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64) reduction(&& : tame)
     for (uint32_t q = 0; q < work->n_queries; q++) {
         uint32_t order[RW_LAMBDA_BLOCK_DOCS];
         const uint32_t first = work->query_offset[q], n = docs_of(work, q);
@@ -169,7 +185,9 @@ static void order_gains(const struct rw_ctx *ctx, const struct work *work, const
             gain[first + r] = gains[first + order[r]];
             slot[first + order[r]] = (uint16_t)r;
         }
+        tame = tame && is_tame(gain + first, n);
     }
+    return tame;
 }
 
 static uint32_t round_32(uint32_t n)
@@ -191,6 +209,7 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
     list_work(work);
     args->n_block = work->n_block;
     args->n_warp = work->n_warp;
+    args->n_narrow = work->n_narrow;
     args->block_docs = round_32(work->longest_block);
     args->warp_docs = round_32(work->longest_warp);
     args->n_spread = work->n_spread;
@@ -232,7 +251,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
     for (uint32_t r = 0; r < work.longest; r++)
         discount[r] = rw_discount(r);
     RW_TRY_OUT(make_ideals(ctx, dataset, gains, rule, work.longest, discount, ideal));
-    order_gains(ctx, &work, gains, gain, slot);
+    args->tame = order_gains(ctx, &work, gains, gain, slot) && rw_tame_rule(rule);
     args->rule = *rule;
     work.ideal = ideal;
     RW_TRY_OUT(upload_work(lambda, &work));
@@ -386,6 +405,7 @@ uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda)
     const struct rw_lambda_args *args = &lambda->lambda;
     if (lambda->gradient != RW_GRADIENT_LAMBDA)
         return 3;
-    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block + args->n_warp > 0) +
-           (args->n_tiles > 0) + (args->n_jobs > 0);
+    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block > 0) +
+           (args->n_warp > args->n_narrow) + (args->n_narrow > 0) + (args->n_tiles > 0) +
+           (args->n_jobs > 0);
 }

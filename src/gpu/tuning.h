@@ -145,6 +145,8 @@
 #define RW_TUNE_RANK_THREADS 256
 /* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
 #define RW_TUNE_LAMBDA_WARPS 4
+/* The same of the kernel of spread queries: 80 registers. */
+#define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
 /* Lower documents that a thread takes past each upper one, whose sums are added over the warp once
  * for all of them. Registers (nvcc 13, sm_90), none or a word spilled: 4 slots 96 (5 blocks), 2 slots
  * 72 (7 blocks), 1 slot 56 (8 blocks). */

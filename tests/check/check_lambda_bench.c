@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "check_lambda.h"
 #include "data/synth.h"
+#include "gpu/cu_lambda.h"
 #include "gpu/lambda_cuda.h"
 #include "gpu/metric_cuda.h"
 #include "gpu/rank_cuda.h"
@@ -20,6 +21,7 @@ struct bench {
     double *d_score;
     int64_t *d_lambda, *d_weight;
     struct rw_cuda_lambda_info *d_info;
+    int quick; /* the public sets' shapes, without metrics */
 };
 
 static int run_rank(void *user)
@@ -45,8 +47,21 @@ static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)
 {
     double median, least, most;
     RW_TRY(rw_device_time(ctx, b->device, RUNS, run, b, &median, &least, &most));
-    printf("    %-22s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
+    printf("    %-44s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
     fflush(stdout);
+    return RW_OK;
+}
+
+/* Every candidate of the kernel of queries. */
+static int rows_lambdas(struct rw_ctx *ctx, struct bench *b, const char *what, int all)
+{
+    const char *name;
+    for (int v = 0; (v == 0 || all) && (name = rw_cuda_lambda_choose(v)) != NULL; v++) {
+        char text[120];
+        snprintf(text, sizeof(text), "%s: %d, %s", what, v, name);
+        RW_TRY(row(ctx, b, text, run_lambdas));
+    }
+    (void)rw_cuda_lambda_choose(0);
     return RW_OK;
 }
 
@@ -106,10 +121,10 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
         RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_rank));
-        RW_TRY_OUT(
-            row(ctx, b, first ? "lambdas, equal scores" : "lambdas with ranks", run_lambdas));
+        RW_TRY_OUT(rows_lambdas(ctx, b, first ? "lambdas, equal" : "lambdas",
+                                set->longest <= RW_LAMBDA_BLOCK_DOCS));
     }
-    if (metrics)
+    if (metrics && !b->quick)
         RW_TRY_OUT(bench_metrics(ctx, b, set));
 out:
     rw_cuda_lambda_free(b->lambda);
@@ -151,18 +166,20 @@ static int bench_giant(struct rw_ctx *ctx, struct bench *b, uint32_t n, uint32_t
     return status;
 }
 
-int lambda_bench(struct rw_ctx *ctx, struct rw_device *device)
+int lambda_bench(struct rw_ctx *ctx, struct rw_device *device, int quick)
 {
-    struct bench b = {.device = device};
+    struct bench b = {.device = device, .quick = quick};
     int status = RW_OK;
     RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k", 31531, 30));
     RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k, a fifth", 6306, 30));
     RW_TRY_OUT(bench_shape(ctx, &b, "mslr30k", "mslr30k, all pairs", 31531, 0));
     RW_TRY_OUT(bench_shape(ctx, &b, "yahoo", "yahoo", 19944, 30));
     RW_TRY_OUT(bench_shape(ctx, &b, "letor", "letor", 500, 30));
-    RW_TRY_OUT(bench_giant(ctx, &b, 200000, 30));
-    RW_TRY_OUT(bench_giant(ctx, &b, 200000, 0));
-    RW_TRY_OUT(bench_giant(ctx, &b, 2048, 0));
+    if (!quick) {
+        RW_TRY_OUT(bench_giant(ctx, &b, 200000, 30));
+        RW_TRY_OUT(bench_giant(ctx, &b, 200000, 0));
+        RW_TRY_OUT(bench_giant(ctx, &b, 2048, 0));
+    }
 out:
     if (status < 0)
         printf("bench: %s\n", rw_last_error(ctx));

@@ -1,4 +1,4 @@
-/* check_lambda [--seed N] [--stage NAME] [--quick] [--bench]
+/* check_lambda [--seed N] [--stage NAME] [--variant N] [--quick] [--bench]
  *
  * Gradients and metrics on the device against the host's functions, by ==: queries around every
  * size at which another kernel takes over, every kind of label, gain and score, truncations, norm,
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "check_lambda.h"
+#include "gpu/cu_lambda.h"
 #include "gpu/lambda_cuda.h"
 #include "gpu/transfer.h"
 #include "rank/metric.h"
@@ -494,12 +495,39 @@ static void stage_metrics(struct lambda_run *run)
             }
 }
 
+/* The device's short cuts on all floats. */
+static void stage_tame(struct lambda_run *run)
+{
+    static const char *const names[] = {"reciprocals", "quotients", "roundings", "exp"};
+    unsigned long long wrong[LENGTH(names)] = {0}, *d_wrong = NULL;
+    const size_t bytes = sizeof(wrong);
+    if (run->dead)
+        return;
+    if (rw_device_alloc(run->ctx, (void **)&d_wrong, bytes) < 0 ||
+        rw_transfer_write(run->ctx, run->device, d_wrong, wrong, bytes) < 0 ||
+        lambda_tame_check_run(d_wrong, run->device->stream) != 0 ||
+        rw_transfer_read(run->ctx, run->device, wrong, d_wrong, bytes) < 0) {
+        lambda_device_failed(run, "short cuts");
+    } else {
+        for (int i = 0; i < LENGTH(names); i++) {
+            char text[80];
+            snprintf(text, sizeof(text), "%llu are wrong", wrong[i]);
+            if (wrong[i])
+                lambda_failed(run, names[i], text);
+            else
+                run->n_equal++;
+        }
+    }
+    rw_device_free(d_wrong);
+}
+
 /* ---- the program ---- */
 
 static const struct stage {
     const char *name;
     void (*run)(struct lambda_run *run);
-} stages[] = {{"lambdas", stage_lambdas},
+} stages[] = {{"tame", stage_tame},
+              {"lambdas", stage_lambdas},
               {"all-pairs", stage_all_pairs},
               {"gradients", stage_gradients},
               {"metrics", stage_metrics}};
@@ -518,9 +546,14 @@ int main(int argc, char **argv)
             run.seed = strtoull(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
             only = argv[++i];
+        else if (strcmp(argv[i], "--variant") == 0 && i + 1 < argc &&
+                 rw_cuda_lambda_choose(atoi(argv[i + 1])))
+            i++;
         else
-            return fprintf(stderr, "usage: %s [--seed N] [--stage NAME] [--quick] [--bench]\n",
-                           argv[0]),
+            return fprintf(
+                       stderr,
+                       "usage: %s [--seed N] [--stage NAME] [--variant N] [--quick] [--bench]\n",
+                       argv[0]),
                    2;
     }
     if (rw_ctx_new(&run.ctx) < 0)
@@ -533,7 +566,7 @@ int main(int argc, char **argv)
     }
     printf("%s\n", run.device->name);
     if (bench) {
-        failed = lambda_bench(run.ctx, run.device);
+        failed = lambda_bench(run.ctx, run.device, run.quick);
     } else {
         for (int s = 0; s < LENGTH(stages); s++) {
             if (only && strcmp(only, stages[s].name) != 0)

@@ -1,0 +1,99 @@
+/* Without the device's reciprocal, which check_lambda compares there. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "base/rng.h"
+#include "gpu/lambda_tame.h"
+
+static double unit(uint64_t seed, uint64_t item)
+{
+    return (double)rw_random(seed, item, 0, RW_STREAM_SYNTH) * 0x1p-32;
+}
+
+static int64_t joined(struct rw_tame_parts parts)
+{
+    return rw_tame_join(parts.high - RW_TAME_HIGH_BIAS, parts.low - RW_TAME_LOW_BIAS);
+}
+
+Test(lambda_tame, pairs_are_the_rules)
+{
+    static const float sigmas[] = {1.0f, 0x1p-20f, 0.7f, 1.25f};
+    for (uint64_t i = 0; i < 2000000; i++) {
+        const uint64_t item = 8 * i;
+        const float sigma = sigmas[i % 4];
+        const int norm = i % 8 < 6;
+        const float gain_diff = i % 3 ? (float)(1 + (int)(unit(1, item) * 31.0))
+                                      : (float)exp2(unit(1, item) * 71.0 - 40.0);
+        const float ideal = (float)((double)gain_diff * exp2(unit(1, item + 1) * 12.0));
+        const float discount_diff = (float)exp2(-18.0 * unit(1, item + 2));
+        const float far = i % 5 == 0 ? 1e-6f : i % 5 == 1 ? 32.0f : 3.0f;
+        const float score_diff = (float)((unit(1, item + 3) - 0.5) * 2.0) * far;
+        const float sign = i % 2 ? 1.0f : -1.0f;
+        cr_assert(rw_tame_scores(fabs((double)score_diff), sigma));
+        const struct rw_tame_query query = rw_tame_query_of(ideal, norm);
+        const struct rw_tame_pair pair = rw_tame_pair_of(&query, gain_diff, discount_diff,
+                                                         sign * score_diff, sign * sigma, sigma);
+        const struct rw_lambda_pair want =
+            rw_lambda_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm, 0x1p40f);
+        cr_assert_eq(joined(pair.lambda), want.lambda, "pair %llu", (unsigned long long)i);
+        cr_assert_eq(joined(pair.weight), want.weight, "pair %llu", (unsigned long long)i);
+    }
+}
+
+Test(lambda_tame, a_document_that_is_not_below_forms_no_pair)
+{
+    const struct rw_tame_query query = rw_tame_query_of(3.0f, 1);
+    const float discounts[] = {-0.5f, 0.0f, 1.0f}, gains[] = {7.0f, 7.0f, 0.0f};
+    for (int i = 0; i < 3; i++) {
+        const struct rw_tame_pair pair =
+            rw_tame_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
+        cr_assert_eq(joined(pair.lambda), 0);
+        cr_assert_eq(joined(pair.weight), 0);
+    }
+}
+
+/* a / b whose distance from the middle between two floats is `units` / (2^24 b), the least there
+ * is: a 2^24 = m b + units, m odd. */
+Test(lambda_tame, quotients_beside_a_middle)
+{
+    uint32_t n = 0;
+    for (uint32_t b = (1u << 23) + 1; b < 1u << 24; b += 26) {
+        uint32_t inverse = b;
+        for (int i = 0; i < 5; i++)
+            inverse *= 2 - b * inverse;
+        for (int units = -3; units <= 3; units += 2) {
+            const uint64_t m = (uint32_t)-units * inverse % (1u << 24) + (1u << 24);
+            const uint64_t a = (uint64_t)((int64_t)(m * b) + units) >> 24;
+            if (a < b || a >= 1u << 24)
+                continue;
+            const float x = (float)a, y = (float)b;
+            cr_assert_eq(rw_tame_quotient(x, y, 1.0f / y), x / y, "%u / %u", (uint32_t)a, b);
+            cr_assert_eq(rw_tame_quotient(x * 0x1p-80f, y, 1.0f / y), x * 0x1p-80f / y);
+            n++;
+        }
+    }
+    cr_assert_gt(n, 100000u);
+}
+
+Test(lambda_tame, integers_in_two_parts)
+{
+    for (uint32_t bits = 0; bits < rw_bits_from_float(0x1p46f); bits += 997) {
+        const float v = rw_float_from_bits(bits);
+        cr_assert_eq(joined(rw_tame_round(v)), rw_round_float(v), "%a", (double)v);
+    }
+    const float halves[] = {0.5f, 1.5f, 2.5f, 4194303.5f, 4194304.5f, 8388607.5f, 12582911.0f};
+    for (int i = 0; i < 7; i++)
+        cr_assert_eq(joined(rw_tame_round(halves[i])), rw_round_float(halves[i]));
+}
+
+Test(lambda_tame, exp_is_exp)
+{
+    for (uint32_t bits = 0; bits <= rw_bits_from_float(40.0f); bits += 499)
+        for (int sign = 0; sign < 2; sign++) {
+            const float x = rw_float_from_bits(bits | (uint32_t)sign << 31);
+            float power;
+            const float p = rw_tame_exp(x, &power);
+            cr_assert_eq(p * power, rw_expf(x), "%a", (double)x);
+            cr_assert_eq(rw_tame_fma(p, power, 1.0f), 1.0f + rw_expf(x));
+        }
+}
