@@ -120,7 +120,10 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
-        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_rank));
+        rw_cuda_rank_choose(0);
+        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal, sorted" : "ranks, sorted", run_rank));
+        rw_cuda_rank_choose(1);
+        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal, counted" : "ranks, counted", run_rank));
         RW_TRY_OUT(rows_lambdas(ctx, b, first ? "lambdas, equal" : "lambdas",
                                 set->longest <= RW_LAMBDA_BLOCK_DOCS));
     }
