@@ -8,13 +8,14 @@
 #include "base/mem.h"
 #include "bench/bench_call.h"
 #include "bench/nodes_record.h"
+#include "gpu/tuning.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 enum { QUERIES = 31531, QUICK_QUERIES = 800, LEAVES = 255, N_GROUPS = 3, LARGEST = 126 };
 static const int group_bits[N_GROUPS] = {4, 8, 16};
 /* Nodes expanded together, at most; the first is what the bar is about. */
-static const int32_t batches[] = {64, 16, 254};
+static const int32_t batches[] = {RW_TUNE_GROWTH_BATCH, 16, 32, 64};
 
 struct group {
     struct rw_hist_matrix *matrix; /* NULL: no feature; owned */

@@ -136,11 +136,16 @@ static __device__ __forceinline__ void wait_for_launch_before()
 #endif
 }
 
-__global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
+static __device__ __forceinline__ void let_next_launch_begin()
 {
 #if __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
 #endif
+}
+
+__global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
+{
+    let_next_launch_begin();
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
          i += (uint64_t)gridDim.x * blockDim.x)
         d_cell[i] = 0;
@@ -234,6 +239,7 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
     const struct plan_row row = plan.row[blockIdx.y];
     uint32_t node;
     uint64_t begin, end;
+    let_next_launch_begin();
     if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end)) {
         wait_for_launch_before();
         return;
@@ -256,6 +262,8 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
 
 /* ---- into the shape of hist.h ---- */
 
+enum : uint64_t { NO_CELL = UINT64_MAX };
+
 /* What finish_kernel writes to. */
 struct finished {
     uint32_t n_features, n_bins;
@@ -263,29 +271,48 @@ struct finished {
     const uint32_t *d_parent; /* NULL: no siblings */
 };
 
-static __device__ __forceinline__ void put_cell(const struct finished &out, uint32_t parent,
-                                                uint64_t node_cells, uint32_t node, uint64_t cell,
-                                                uint32_t count, long long lambda, long long weight)
+/* A cell of a parent, and where it is. */
+struct parent_cell {
+    uint64_t at;
+    uint32_t count;
+    long long lambda, weight;
+};
+
+static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
+                                                               uint32_t parent, uint64_t cell)
 {
-    const uint64_t at = node * node_cells + cell, from = parent * node_cells + cell;
-    const bool sibling = parent != RW_HIST_NO_PARENT;
+    struct parent_cell p = {parent * ((uint64_t)out.n_features * out.n_bins) + cell, 0, 0, 0};
+    p.count = out.parents.d_count[p.at];
+    if (out.result.d_lambda_sum)
+        p.lambda = out.parents.d_lambda_sum[p.at];
+    if (out.result.d_weight_sum)
+        p.weight = out.parents.d_weight_sum[p.at];
+    return p;
+}
+
+static __device__ __forceinline__ void put_cell(const struct finished &out, uint32_t node,
+                                                uint64_t cell, bool sibling,
+                                                const struct parent_cell &p, uint32_t count,
+                                                long long lambda, long long weight)
+{
+    const uint64_t at = node * ((uint64_t)out.n_features * out.n_bins) + cell;
     out.result.d_count[at] = count;
     if (sibling)
-        out.parents.d_count[from] -= count;
+        out.parents.d_count[p.at] = p.count - count;
     if (out.result.d_lambda_sum) {
         out.result.d_lambda_sum[at] = lambda;
         if (sibling)
-            out.parents.d_lambda_sum[from] -= lambda;
+            out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
     }
     if (out.result.d_weight_sum) {
         out.result.d_weight_sum[at] = weight;
         if (sibling)
-            out.parents.d_weight_sum[from] -= weight;
+            out.parents.d_weight_sum[p.at] = p.weight - weight;
     }
 }
 
-/* Siblings too. Block: 32 x 8 threads; grid x = 32 bins, y = row of the plan and code, z = node. A
- * 32 x 32 square is turned in shared memory. */
+/* Siblings too: parents are read while the launch before ends. Block: 32 x 8 threads; grid x = 32
+ * bins, y = row of the plan and code, z = node. A 32 x 32 square is turned in shared memory. */
 __global__ void finish_kernel(const __grid_constant__ struct plan plan,
                               const __grid_constant__ struct finished out, uint32_t most_codes)
 {
@@ -296,6 +323,20 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan,
     /* a narrow tile has no documents in the bins from row.n_bins on */
     const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
+    const uint32_t my_bin = first + threadIdx.x;
+    struct parent_cell before[4];
+    const auto cell_of = [&](uint32_t slot) {
+        const uint32_t feature = (row.first_code + j) * lanes + slot; /* of the tile */
+        return slot < lanes && feature < row.n_features && my_bin < n_bins && j < row.n_codes
+                   ? (uint64_t)(row.first_feature + feature) * out.n_bins + row.first_bin + my_bin
+                   : NO_CELL;
+    };
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint64_t cell = cell_of(threadIdx.y + 8 * i);
+        if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
+            before[i] = parent_of(out, parent, cell);
+    }
     wait_for_launch_before();
     if (first >= n_bins || j >= row.n_codes)
         return;
@@ -313,15 +354,15 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan,
             square[2][y][threadIdx.x] = counted ? (long long)d_in[at + 2] : 0;
     }
     __syncthreads();
-    const uint32_t bin = first + threadIdx.x;
-    for (uint32_t slot = threadIdx.y; slot < lanes; slot += 8) {
-        const uint32_t feature = (row.first_code + j) * lanes + slot; /* of the tile */
-        if (feature >= row.n_features || bin >= n_bins)
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t slot = threadIdx.y + 8 * i;
+        const uint64_t cell = cell_of(slot);
+        if (cell == NO_CELL)
             continue;
         const long long value = square[0][threadIdx.x][slot];
-        put_cell(out, parent, (uint64_t)out.n_features * out.n_bins, node,
-                 (uint64_t)(row.first_feature + feature) * out.n_bins + row.first_bin + bin,
-                 (uint32_t)value, plan.wide ? square[1][threadIdx.x][slot] : value >> 32,
+        put_cell(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
+                 plan.wide ? square[1][threadIdx.x][slot] : value >> 32,
                  square[plan.words - 1][threadIdx.x][slot]);
     }
 }

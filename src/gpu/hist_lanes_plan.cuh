@@ -197,37 +197,59 @@ static double cost_of(const struct rw_hist_call *call, const struct plan_row *ro
     return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
 }
 
-/* Chunks as even as they go with no more blocks than multiprocessors, where the nodes are few
- * enough for that. Returns the largest number of chunks of a row. */
-static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
+/* Sets the rows' chunks for pieces of `size` documents of 32 lanes. Returns how long the launch
+ * takes, in such documents: with a block for each multiprocessor the largest piece, else what all
+ * take together and half of the largest, for the blocks that begin last. */
+static double set_size(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows,
+                       double size, uint32_t *most)
 {
     const uint64_t longest = longest_node(call);
+    double largest = 0, sum = 0;
+    uint64_t blocks = 0, docs = 0;
+    *most = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        docs += call->node[i].n;
+    for (uint32_t r = 0; r < n_rows; r++) {
+        const double cost = cost_of(call, &row[r]), chunk = size / cost;
+        row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+        const uint64_t whole = row[r].docs_a_chunk < longest ? row[r].docs_a_chunk : longest;
+        const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
+        blocks += chunks;
+        *most = chunks > *most ? chunks : *most;
+        sum += (double)docs * cost + (double)chunks * RW_TUNE_LANES_BLOCK_DOCS;
+        largest = (double)whole * cost > largest ? (double)whole * cost : largest;
+    }
+    largest += RW_TUNE_LANES_BLOCK_DOCS;
+    const double shared = sum / call->n_multiprocessors;
+    if (blocks <= (uint64_t)call->n_multiprocessors)
+        return largest;
+    return shared + largest / 2 > largest ? shared + largest / 2 : largest;
+}
+
+/* Chunks of the size that should be done first. Returns the largest number of chunks of a row. */
+static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
+{
     uint64_t docs = 0;
-    double cost = 0;
+    double cost = 0, best = 0, best_size = 0;
+    uint32_t most;
     for (uint32_t i = 0; i < call->n_nodes; i++)
         docs += call->node[i].n;
     for (uint32_t r = 0; r < n_rows; r++)
         cost += cost_of(call, &row[r]);
-    double size = (double)docs * cost / call->n_multiprocessors; /* whole rows of 32 lanes */
-    if (size < RW_TUNE_LANES_LEAST_DOCS)
-        size = RW_TUNE_LANES_LEAST_DOCS;
-    for (;;) {
-        uint64_t blocks = 0;
-        uint32_t most = 0;
-        int all_whole = 1;
-        for (uint32_t r = 0; r < n_rows; r++) {
-            const double chunk = size / cost_of(call, &row[r]);
-            row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
-            all_whole &= row[r].docs_a_chunk >= longest;
-            const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
-            blocks += chunks;
-            most = chunks > most ? chunks : most;
+    /* from half of a multiprocessor's share up; a few steps beyond its share all rounding is gone
+     */
+    double size = (double)docs * cost / call->n_multiprocessors / 2;
+    for (int i = 0; i < 64; i++, size *= 1.04) {
+        if (size < RW_TUNE_LANES_LEAST_DOCS)
+            size = RW_TUNE_LANES_LEAST_DOCS;
+        const double time = set_size(call, row, n_rows, size, &most);
+        if (i == 0 || time < best) {
+            best = time;
+            best_size = size;
         }
-        if (blocks <= (uint64_t)call->n_multiprocessors || all_whole ||
-            call->n_nodes * n_rows > (uint32_t)call->n_multiprocessors)
-            return most;
-        size *= 1.01;
     }
+    set_size(call, row, n_rows, best_size, &most);
+    return most;
 }
 
 #endif

@@ -3,18 +3,45 @@
 #ifndef RW_GPU_TUNING_H
 #define RW_GPU_TUNING_H
 
-/* ---- lanes ---- To be measured. */
+/* ---- lanes ----
+ * H200; 3.77 M documents, 128 features of 256 bins, uniform; kernel alone, cells neither cleared nor
+ * drained; G updates/s:
+ *
+ *   all documents, words read at fixed offsets: 512 threads, 32 words in flight 2937; 768, 16: 3890;
+ *     1024, 16: 3993; 1024, 8: 4065 (all that memory gives)
+ *   a gathered quarter: list, then words: 8 in flight 2331, 16: 2502; list and lambdas staged a turn
+ *     ahead 2370; words a turn ahead too: 8 in flight 3084, 16: 3003; rows staged in shared memory by
+ *     asynchronous copies 3118 (64 KB more); lambdas gathered in the pipeline, not packed before: 2762,
+ *     without the 8 us of the packing
+ *   atomics alone, addresses ready: 8138, one warp's a clock: what is left is instructions. A cell's
+ *     address by shift, mask and add (3 instructions): 2662 in whole calls; by a byte permutation of code
+ *     and lane, but the array's base added: 2704; by one dot product with the base in it: 2907
+ *   codes of 16 bits, 1024 bins: 1579 all; gathered, 8 in flight 863, 16: 936 (spills with newton: 12)
+ *
+ * Failed: two features a lane (16-bit loads) and two blocks a multiprocessor: 1789. Two documents'
+ * codes of 16 bits in a word: 1722 against 1579, but no gathering. Words of two 16-bit codes, a half of
+ * the features a pass: 1242 at 512 bins, 968 at 1024 (before the rest of this). */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
 #define RW_TUNE_LANES_RING      4
-#define RW_TUNE_LANES_FULL      16
-/* What a narrow tile's document costs at least, of one of 32 lanes. */
+/* A cell is drained at a look if it is fuller than 1 / so much: a quarter left sigma 10 of 1024 bins at
+ * 0.80 of uniform's rate. */
+#define RW_TUNE_LANES_FULL 16
+/* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255 leaves,
+ * ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996 | 1.002 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
-#define RW_TUNE_LANES_NARROW_LISTED 0.1
-/* Documents (of 32 lanes) that a block takes at least: clearing and draining its cells costs as
- * much as about so many. To be measured with the nodes of real trees. */
+#define RW_TUNE_LANES_NARROW_LISTED 0.15
+/* Documents (of 32 lanes) that a block takes at least, and those in whose time a block clears and drains
+ * its cells. The same builds at 512, 1200 | 512, 600 | 1024, 1200: 1.199 | 1.207 | 1.200 (before narrow
+ * tiles were weighed). */
 #define RW_TUNE_LANES_LEAST_DOCS 512
+#define RW_TUNE_LANES_BLOCK_DOCS 1200
+
+/* ---- growth ---- Nodes that the engine for GPUs is asked for at once, at most. The same builds at 16 |
+ * 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms in 22 | 18 | 17 | 18 batches: too many are expanded in
+ * vain, and then slots run out. */
+#define RW_TUNE_GROWTH_BATCH 24
 
 /* ---- the documents' methods ---- Not measured yet: the documents' own figures (Tables 5 and 6 of
  * weighted histogramming, the slides of privatized histograms) where they state one, else a first
@@ -57,7 +84,7 @@
 /* ---- engine ---- First guesses, to be measured. */
 #define RW_TUNE_QUANTISE_THREADS  256
 #define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
-#define RW_TUNE_SPLIT_WARPS       4
+#define RW_TUNE_SPLIT_WARPS       8
 #define RW_TUNE_PARTITION_THREADS 256
 #define RW_TUNE_SCORES_THREADS    256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
