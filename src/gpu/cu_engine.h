@@ -1,6 +1,7 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
- * cu_partition.cu (documents of nodes), cu_scores.cu (a tree's leaves added to scores).
+ * cu_partition.cu (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to
+ * scores).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
@@ -20,19 +21,33 @@ extern "C" {
 
 /* ---- codes of a set ---- */
 
-/* Where one feature's codes stand among a set's tiles (gpu/hist.h). */
+/* Where one feature's codes stand: in a set's tiles, or in a column of its own (gpu/hist.h). */
 struct rw_cuda_column {
-    const void *d_word;   /* elements of its tile */
-    uint32_t lanes, lane; /* elements of a document, and the feature's */
+    const void *d_word;   /* elements of its tile, or its column */
+    uint32_t bytes;       /* of an element: 1, 2 or 4 */
+    uint32_t lanes, lane; /* elements of a document, and the feature's; a column: 1 and 0 */
     uint32_t bits, shift; /* of a code, and how far up its element it stands */
+    uint32_t log_docs; /* 2^log_docs documents share an element: 1 for columns of 4 bits, else 0 */
 };
+
+RW_HD uint64_t rw_cuda_element_of(const struct rw_cuda_column *column, uint32_t doc)
+{
+    return (uint64_t)(doc >> column->log_docs) * column->lanes + column->lane;
+}
+
+RW_HD uint32_t rw_cuda_code_in(const struct rw_cuda_column *column, uint32_t element, uint32_t doc)
+{
+    const uint32_t among = doc & ((1u << column->log_docs) - 1);
+    return element >> (column->shift + among * column->bits) & ((1u << column->bits) - 1);
+}
 
 RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc)
 {
-    const uint64_t at = (uint64_t)doc * column->lanes + column->lane;
-    if (column->bits == 16)
-        return ((const uint16_t *)column->d_word)[at];
-    return ((const uint32_t *)column->d_word)[at] >> column->shift & ((1u << column->bits) - 1);
+    const uint64_t at = rw_cuda_element_of(column, doc);
+    const uint32_t element = column->bytes == 1   ? ((const uint8_t *)column->d_word)[at]
+                             : column->bytes == 2 ? ((const uint16_t *)column->d_word)[at]
+                                                  : ((const uint32_t *)column->d_word)[at];
+    return rw_cuda_code_in(column, element, doc);
 }
 
 /* ---- the start of a tree: cu_quantise.cu ---- */
@@ -64,10 +79,11 @@ struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
     int bits, nearest;
-    const uint8_t *d_sampled;           /* [n_docs] NULL: all */
-    const int64_t *d_lambda, *d_weight; /* [n_docs] */
-    int32_t *d_lambda_q, *d_weight_q;   /* [n_docs] of sampled documents; weights: or NULL */
-    struct rw_cuda_begin *d_begin;      /* its info is there; the rest is written */
+    const uint8_t *d_sampled;             /* [n_docs] NULL: all */
+    const int64_t *d_lambda, *d_weight;   /* [n_docs] */
+    int32_t *d_lambda_q, *d_weight_q;     /* [n_docs] of sampled documents; weights: or NULL */
+    int32_t *d_lambda_too, *d_weight_too; /* [n_docs] the same once more; or NULL */
+    struct rw_cuda_begin *d_begin;        /* its info is there; the rest is written */
 };
 int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
@@ -92,13 +108,7 @@ struct rw_cuda_found {
     int32_t column; /* -1: no split */
     uint32_t bin;
     int32_t missing_left;
-    int32_t padding;
-};
-
-/* A node's split, and the sums of the documents that it sends left. */
-struct rw_cuda_split {
-    struct rw_cuda_found found;
-    struct rw_sum left;
+    uint32_t n_left; /* documents that go left */
 };
 
 struct rw_cuda_search {
@@ -107,67 +117,74 @@ struct rw_cuda_search {
     const float *d_cut;
     const uint8_t *d_feature_sampled; /* [n_features] */
     const uint32_t *d_buffer;         /* [n] of each node searched */
-    struct rw_cuda_found *d_best;     /* [n][n_features] scratch */
-    struct rw_cuda_split *d_split;    /* [n] written; sums 0 */
-    uint32_t n, n_features;           /* n: at most 65535 */
+    struct rw_cuda_found *d_best;     /* [n][n_blocks] scratch */
+    uint32_t *d_done;              /* [n] scratch: 0 before the first group, and again at the end */
+    struct rw_cuda_found *d_found; /* [n] written with the last group */
+    uint32_t n;                    /* at most 65535 */
+    uint32_t n_blocks;             /* rw_cuda_search_blocks() of all groups together */
 };
-/* Fills d_best for the features of one group; then, when all groups are done, d_split. */
+/* Searches the features of one group, whose blocks come after first_block others of a node. */
+uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells); /* n_features at most */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
-                         void *stream);
-int rw_cuda_search_finish(const struct rw_cuda_search *search, void *stream);
+                         uint32_t first_block, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 
 /* Documents that a block takes: places are cut into chunks of so many, node by node. */
 enum { RW_CUDA_CHUNK = 2048 };
 
-struct rw_cuda_range {    /* one node's */
-    uint64_t from, n;     /* its first place, and its documents */
+struct rw_cuda_part {     /* one node's */
+    uint64_t from, to;    /* its first place; that of its left child, whose documents come first */
+    uint32_t n, n_left;   /* at most 2^31 */
     uint32_t first_chunk; /* chunks of the nodes before it */
-    uint32_t padding;
-};
-
-struct rw_cuda_look {
-    const struct rw_cuda_range *d_range; /* [n_nodes] */
-    uint32_t n_nodes, n_chunks;
-    const struct rw_cuda_feature *d_feature;
-    const struct rw_cuda_column *d_column;
-    const uint32_t *d_list;             /* [.. places] */
-    const int64_t *d_lambda, *d_weight; /* [n_docs] */
-    uint8_t *d_left;                    /* [n_docs] written for the nodes' documents: 1 goes left */
-    struct rw_cuda_split *d_split;      /* [n_nodes] column -1: left alone; sums are added to */
-};
-/* Where each node's split sends its documents. */
-int rw_cuda_look(const struct rw_cuda_look *look, void *stream);
-
-struct rw_cuda_part {  /* one node's */
-    uint64_t from, to; /* its first place; that of its left child, whose documents come first */
-    uint64_t n, n_left;
-    uint32_t first_chunk, padding;
+    uint32_t bin, missing_code;
+    int32_t missing_left;
+    struct rw_cuda_column column;
 };
 
 struct rw_cuda_partition {
     const struct rw_cuda_part *d_part; /* [n_parts] */
     uint32_t n_parts, n_chunks;
-    const uint8_t *d_left;  /* [n_docs] what rw_cuda_look said */
-    uint32_t *d_list;       /* [.. places] */
-    uint32_t *d_flag;       /* [n_chunks][RW_CUDA_CHUNK / 32] scratch: who goes left, a bit each */
-    uint32_t *d_chunk_left; /* [n_chunks] scratch */
+    uint32_t *d_list;             /* [.. places] */
+    int32_t *d_lambda, *d_weight; /* [.. places] what moves with the documents; NULL: nothing */
+    unsigned long long *d_state;  /* [n_chunks] scratch, cleared once for all launches */
+    uint32_t launch;              /* under 2^30, another than the one before */
 };
 /* Stable: the documents of both children keep their order. Nodes' places do not overlap, nor do
  * those that are read and those that are written. */
 int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream);
 
-/* ---- scores: cu_scores.cu ---- */
+/* d_to[place] = d_from[d_list[place]], n places. */
+int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to,
+                   void *stream);
 
+/* ---- leaves: sums in cu_partition.cu, scores in cu_scores.cu ---- */
+
+/* A leaf's places, or some of them: a leaf may have several. */
 struct rw_cuda_leaf {
-    uint64_t from, n; /* its places */
-    uint32_t first_chunk;
+    uint64_t from;
+    uint32_t n, first_chunk;
+    uint32_t leaf;
     float value;
 };
+
+struct rw_cuda_leaf_sums {
+    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] values are not read */
+    uint32_t n_leaves, n_chunks;
+    const uint32_t *d_list;
+    const int64_t *d_lambda, *d_weight; /* [n_docs] */
+    uint16_t *d_leaf_of;                /* [n_docs] written: the leaf of each document, mod 2^16 */
+    struct rw_sum *d_sum;               /* [n_sums] by leaf; all but n, which is 0 */
+};
+int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
+
 /* score += the leaf's value, for each document of each leaf. */
 int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, uint32_t n_chunks,
                        const uint32_t *d_list, double *d_score, void *stream);
+/* The same where each document's leaf is known; d_sampled: [n_docs] 0: left as they are; NULL:
+ * none. d_value: [n_leaves]. */
+int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
+                       uint32_t n_docs, double *d_score, void *stream);
 
 struct rw_cuda_walk {
     const struct rw_coded_node *d_node; /* [n_leaves - 1] */

@@ -1,20 +1,18 @@
-/* Why: the documents of many nodes divided between their children, in order, with the exact sums of
- * the left children; the right ones' are the rest.
- *
- * Looking is apart from moving: it follows the search for splits at once, so that the host hears of
- * splits and sums together and waits once a batch of nodes. A node that is never split was looked
- * at in vain; that is one pass over the documents more a tree.
+/* Why: the documents of many nodes divided between their children, in order, and with them what
+ * histograms read of each document, in one pass over memory; and the exact sums of a finished
+ * tree's leaves.
  *
  * Shapes: the list of documents by place; nodes are ranges of places, cut into chunks of
  * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
- * read after it was written over.
+ * read after it was written over. How many documents go left is known from the histograms.
  *
- * Decomposition: a block a chunk for looking (look_kernel: codes, sums, a byte a document), for
- * counting (count_kernel: a bit a place) and for moving (move_kernel); a block a node for adding up
- * its chunks (scan_kernel). In a chunk the items of a thread are THREADS apart, so bit i of word w
- * is the item at 32 w + i. */
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
+ * Decomposition: a block a chunk. partition_kernel: where a chunk's left documents go depends on
+ * those of the chunks before it in its node: each block publishes its own number, then adds up what
+ * is published before it, back to the first block that knows its sum (single-pass scan with
+ * decoupled look-back, Merrill and Garland 2016). Blocks wait only for those of lower index, which
+ * start before them, as CUB's scans rely on, too. In a chunk the items of a thread are THREADS
+ * apart, so bit i of word w is the item at 32 w + i. sums_kernel: a block a chunk of a leaf. */
+#include <cuda_runtime.h>
 
 #include "gpu/cu_engine.h"
 #include "gpu/cu_find.cuh"
@@ -23,150 +21,245 @@
 enum {
     WARP = 32,
     THREADS = RW_TUNE_PARTITION_THREADS,
+    WARPS = THREADS / WARP,
     ITEMS = RW_CUDA_CHUNK / THREADS,
     WORDS = RW_CUDA_CHUNK / WARP
 };
+#define ALL_LANES 0xffffffffu
 static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its block");
-static_assert(WORDS <= THREADS, "a thread for each word of bits");
+static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
 
-static __global__ void __launch_bounds__(THREADS)
-    look_kernel(const __grid_constant__ struct rw_cuda_look a)
+/* ---- what is published of a chunk ---- */
+
+/* In one word of 64 bits, so that it is seen as a whole: the launch it is of (nothing need be
+ * cleared between launches), of what it is the number, and the number. */
+enum { OF_CHUNK = 1, UP_TO_CHUNK = 2 };
+
+static __device__ void publish(unsigned long long *d_state, uint32_t launch, uint32_t kind,
+                               uint32_t n)
 {
-    using reduce = cub::BlockReduce<long long, THREADS>;
-    __shared__ typename reduce::TempStorage shared;
-    const uint32_t p = find_chunk(a.d_range, a.n_nodes, blockIdx.x);
-    const struct rw_cuda_range range = a.d_range[p];
-    const struct rw_cuda_found split = a.d_split[p].found;
-    if (split.column < 0) /* the same for the whole block */
-        return;
-    const struct rw_cuda_column column = a.d_column[split.column];
-    const uint32_t missing_code = a.d_feature[split.column].n_bins;
-    const uint64_t begin = (uint64_t)(blockIdx.x - range.first_chunk) * RW_CUDA_CHUNK;
-    struct rw_sum sum = {0, 0, 0, 0, 0};
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint64_t i = begin + (uint64_t)r * THREADS + threadIdx.x;
-        if (i >= range.n)
-            break;
-        const uint32_t doc = a.d_list[range.from + i];
-        const uint32_t code = rw_cuda_code_of(&column, doc);
-        const int left = code == missing_code ? split.missing_left != 0 : code <= split.bin;
-        a.d_left[doc] = (uint8_t)left;
-        if (left)
-            rw_sum_add(&sum, a.d_lambda[doc], a.d_weight[doc]);
-    }
-    const long long mine[5] = {(long long)sum.n, (long long)sum.lambda_hi, (long long)sum.lambda_lo,
-                               (long long)sum.weight_hi, (long long)sum.weight_lo};
-    struct rw_sum *const d_sum = &a.d_split[p].left;
-    unsigned long long *const to[5] = {
-        (unsigned long long *)&d_sum->n, (unsigned long long *)&d_sum->lambda_hi,
-        (unsigned long long *)&d_sum->lambda_lo, (unsigned long long *)&d_sum->weight_hi,
-        (unsigned long long *)&d_sum->weight_lo};
-    for (int i = 0; i < 5; i++) {
-        const long long all = reduce(shared).Sum(mine[i]);
-        if (threadIdx.x == 0 && all != 0)
-            atomicAdd(to[i], (unsigned long long)all);
-        __syncthreads(); /* the reduction's memory is used again */
-    }
+    *(volatile unsigned long long *)d_state =
+        (unsigned long long)launch << 34 | (unsigned long long)kind << 32 | n;
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    count_kernel(const __grid_constant__ struct rw_cuda_partition a)
+/* Left documents of the chunks [first, chunk). A whole warp calls it. */
+static __device__ uint32_t look_back(const unsigned long long *d_state, uint32_t launch,
+                                     uint32_t first, uint32_t chunk)
 {
-    using reduce = cub::BlockReduce<uint32_t, THREADS>;
-    __shared__ typename reduce::TempStorage shared;
-    const struct rw_cuda_part part = a.d_part[find_chunk(a.d_part, a.n_parts, blockIdx.x)];
-    const uint64_t begin = (uint64_t)(blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
-    uint32_t n_left = 0;
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint64_t i = begin + (uint64_t)r * THREADS + threadIdx.x;
-        const int left = i < part.n && a.d_left[a.d_list[part.from + i]];
-        const uint32_t flags = __ballot_sync(0xffffffffu, left);
-        if (threadIdx.x % WARP == 0)
-            a.d_flag[(uint64_t)blockIdx.x * WORDS + (r * THREADS + threadIdx.x) / WARP] = flags;
-        n_left += left;
-    }
-    n_left = reduce(shared).Sum(n_left);
-    if (threadIdx.x == 0)
-        a.d_chunk_left[blockIdx.x] = n_left;
-}
-
-/* d_chunk_left: of each chunk, then of the chunks of its node before it. */
-static __global__ void __launch_bounds__(THREADS)
-    scan_kernel(const __grid_constant__ struct rw_cuda_partition a)
-{
-    using scan = cub::BlockScan<uint32_t, THREADS>;
-    __shared__ typename scan::TempStorage shared;
-    const uint32_t first = a.d_part[blockIdx.x].first_chunk;
-    const uint32_t end =
-        blockIdx.x + 1 < a.n_parts ? a.d_part[blockIdx.x + 1].first_chunk : a.n_chunks;
+    const uint32_t lane = threadIdx.x % WARP;
     uint32_t before = 0;
-    for (uint32_t some = first; some < end; some += THREADS) {
-        const uint32_t chunk = some + threadIdx.x;
-        uint32_t left = chunk < end ? a.d_chunk_left[chunk] : 0, all;
-        scan(shared).ExclusiveSum(left, left, all);
-        if (chunk < end)
-            a.d_chunk_left[chunk] = before + left;
-        before += all;
-        __syncthreads(); /* the scan's memory is used again */
+    for (;;) {
+        const bool there = chunk - first > lane; /* else it is the end of what is before */
+        unsigned long long word = (unsigned long long)UP_TO_CHUNK << 32;
+        int waiting = 1;
+        while (waiting) {
+            if (there)
+                word = *(const volatile unsigned long long *)&d_state[chunk - 1 - lane];
+            waiting = there && (word >> 34 != launch || (word >> 32 & 3) == 0);
+            waiting = __ballot_sync(ALL_LANES, waiting) != 0;
+        }
+        const uint32_t ends = __ballot_sync(ALL_LANES, (word >> 32 & 3) == UP_TO_CHUNK);
+        const uint32_t nearest = ends ? (uint32_t)__ffs((int)ends) - 1 : WARP - 1;
+        uint32_t n = lane <= nearest ? (uint32_t)word : 0;
+        for (uint32_t step = WARP / 2; step > 0; step /= 2)
+            n += __shfl_xor_sync(ALL_LANES, n, step);
+        before += n;
+        if (ends)
+            return before;
+        chunk -= WARP;
     }
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    move_kernel(const __grid_constant__ struct rw_cuda_partition a)
+/* ---- partition ---- */
+
+/* Bit r: item r goes left. The codes of all items are asked for before the first is looked at. */
+template <class ELEMENT>
+static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const uint32_t (&doc)[ITEMS],
+                                     uint32_t n)
 {
-    using scan = cub::BlockScan<uint32_t, THREADS>;
-    __shared__ typename scan::TempStorage shared;
-    __shared__ uint32_t flags[WORDS], left_before[WORDS];
+    uint32_t element[ITEMS], left = 0;
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        element[r] =
+            ((const ELEMENT *)part.column.d_word)[rw_cuda_element_of(&part.column, doc[r])];
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t code = rw_cuda_code_in(&part.column, element[r], doc[r]);
+        const int goes = code == part.missing_code ? part.missing_left != 0 : code <= part.bin;
+        left |= (uint32_t)(goes && r * THREADS + threadIdx.x < n) << r;
+    }
+    return left;
+}
+
+/* flags -> how many bits are set in the words before each; returns the sum. A whole warp. */
+static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    const uint32_t even = (uint32_t)__popc(flags[2 * lane]);
+    const uint32_t both = even + (uint32_t)__popc(flags[2 * lane + 1]);
+    uint32_t up_to = both;
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const uint32_t lower = __shfl_up_sync(ALL_LANES, up_to, step);
+        if (lane >= step)
+            up_to += lower;
+    }
+    before[2 * lane] = up_to - both;
+    before[2 * lane + 1] = up_to - both + even;
+    return __shfl_sync(ALL_LANES, up_to, WARP - 1);
+}
+
+/* Left documents of the node before this chunk. Warp 0 calls it. */
+static __device__ uint32_t left_before_chunk(const struct rw_cuda_partition &a, uint32_t first,
+                                             uint32_t n_left)
+{
+    const uint32_t chunk = blockIdx.x, lane = threadIdx.x % WARP;
+    if (chunk == first) {
+        if (lane == 0)
+            publish(&a.d_state[chunk], a.launch, UP_TO_CHUNK, n_left);
+        return 0;
+    }
+    if (lane == 0)
+        publish(&a.d_state[chunk], a.launch, OF_CHUNK, n_left);
+    const uint32_t before = look_back(a.d_state, a.launch, first, chunk);
+    if (lane == 0)
+        publish(&a.d_state[chunk], a.launch, UP_TO_CHUNK, before + n_left);
+    return before;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    partition_kernel(const __grid_constant__ struct rw_cuda_partition a)
+{
+    __shared__ uint32_t flags[WORDS], before[WORDS], chunk_before;
+    const uint32_t lane = threadIdx.x % WARP;
     const struct rw_cuda_part part = a.d_part[find_chunk(a.d_part, a.n_parts, blockIdx.x)];
-    const uint64_t begin = (uint64_t)(blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
-    const uint32_t word =
-        threadIdx.x < WORDS ? a.d_flag[(uint64_t)blockIdx.x * WORDS + threadIdx.x] : 0;
-    uint32_t before;
-    scan(shared).ExclusiveSum((uint32_t)__popc(word), before);
-    if (threadIdx.x < WORDS) {
-        flags[threadIdx.x] = word;
-        left_before[threadIdx.x] = before;
+    const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
+    const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
+    const uint64_t from = part.from + begin;
+    uint32_t doc[ITEMS];
+    int32_t lambda[ITEMS], weight[ITEMS];
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        doc[r] = i < n ? a.d_list[from + i] : 0;
+        lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
+        weight[r] = a.d_weight && i < n ? a.d_weight[from + i] : 0;
+    }
+    const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t>(part, doc, n)
+                          : part.column.bytes == 2 ? goes_left<uint16_t>(part, doc, n)
+                                                   : goes_left<uint32_t>(part, doc, n);
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t word = __ballot_sync(ALL_LANES, (int)(left >> r & 1));
+        if (lane == 0)
+            flags[(r * THREADS + threadIdx.x) / WARP] = word;
     }
     __syncthreads();
-    const uint64_t chunk_left = a.d_chunk_left[blockIdx.x];
-    const uint32_t lane = threadIdx.x % WARP;
+    if (threadIdx.x < WARP) {
+        const uint32_t n_left = add_up(flags, before);
+        const uint32_t all_before = left_before_chunk(a, part.first_chunk, n_left);
+        if (lane == 0)
+            chunk_before = all_before;
+    }
+    __syncthreads();
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        const uint64_t i = begin + (uint64_t)r * THREADS + threadIdx.x;
-        if (i >= part.n)
+        const uint32_t i = r * THREADS + threadIdx.x, w = i / WARP;
+        if (i >= n)
             break;
-        const uint32_t w = (r * THREADS + threadIdx.x) / WARP;
-        const uint64_t lefts =
-            chunk_left + left_before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
-        const int left = flags[w] >> lane & 1;
-        const uint64_t to = left ? part.to + lefts : part.to + part.n_left + (i - lefts);
-        a.d_list[to] = a.d_list[part.from + i];
+        const uint32_t lefts =
+            chunk_before + before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
+        const uint64_t to = part.to + (left >> r & 1 ? lefts : part.n_left + (begin + i - lefts));
+        a.d_list[to] = doc[r];
+        if (a.d_lambda)
+            a.d_lambda[to] = lambda[r];
+        if (a.d_weight)
+            a.d_weight[to] = weight[r];
     }
 }
 
-extern "C" int rw_cuda_look(const struct rw_cuda_look *look, void *stream)
+extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream)
 {
-    if (look->n_chunks == 0)
+    if (partition->n_chunks == 0)
         return cudaSuccess;
-    look_kernel<<<look->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*look);
+    partition_kernel<<<partition->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*partition);
     return cudaGetLastError();
 }
 
-extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream_)
+/* ---- what histograms read, by place ---- */
+
+static __global__ void __launch_bounds__(THREADS)
+    gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to)
 {
-    cudaStream_t stream = (cudaStream_t)stream_;
-    if (partition->n_chunks == 0)
+    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
+         i += (uint64_t)gridDim.x * THREADS)
+        d_to[i] = d_from[d_list[i]];
+}
+
+extern "C" int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from,
+                              int32_t *d_to, void *stream)
+{
+    const uint32_t blocks = rw_cuda_chunks(n);
+    if (blocks == 0)
         return cudaSuccess;
-    count_kernel<<<partition->n_chunks, THREADS, 0, stream>>>(*partition);
-    cudaError_t error = cudaGetLastError();
-    if (error != cudaSuccess)
+    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(d_list, n, d_from, d_to);
+    return cudaGetLastError();
+}
+
+/* ---- leaves ---- */
+
+enum { N_SUMS = 4 };
+
+static __global__ void __launch_bounds__(THREADS)
+    sums_kernel(const __grid_constant__ struct rw_cuda_leaf_sums a)
+{
+    __shared__ long long of_warp[WARPS][N_SUMS];
+    const uint32_t lane = threadIdx.x % WARP;
+    const struct rw_cuda_leaf leaf = a.d_leaf[find_chunk(a.d_leaf, a.n_leaves, blockIdx.x)];
+    const uint32_t begin = (blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
+    const uint32_t n = leaf.n - begin; /* more than a chunk, or what is left */
+    const uint64_t from = leaf.from + begin;
+    uint32_t doc[ITEMS];
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        doc[r] = i < n ? a.d_list[from + i] : 0;
+    }
+    struct rw_sum sum = {0, 0, 0, 0, 0};
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const bool there = r * THREADS + threadIdx.x < n;
+        rw_sum_add(&sum, there ? a.d_lambda[doc[r]] : 0, there ? a.d_weight[doc[r]] : 0);
+        if (there)
+            a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
+    }
+    long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.weight_hi, sum.weight_lo};
+#pragma unroll
+    for (int k = 0; k < N_SUMS; k++) {
+        for (uint32_t step = WARP / 2; step > 0; step /= 2)
+            all[k] += __shfl_xor_sync(ALL_LANES, all[k], step);
+        if (lane == 0)
+            of_warp[threadIdx.x / WARP][k] = all[k];
+    }
+    __syncthreads();
+    if (threadIdx.x >= N_SUMS)
+        return;
+    long long of_block = 0;
+    for (int w = 0; w < WARPS; w++)
+        of_block += of_warp[w][threadIdx.x];
+    unsigned long long *const to[N_SUMS] = {(unsigned long long *)&a.d_sum[leaf.leaf].lambda_hi,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].lambda_lo,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_hi,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_lo};
+    atomicAdd(to[threadIdx.x], (unsigned long long)of_block);
+}
+
+extern "C" int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums,
+                                 void *stream)
+{
+    const cudaError_t error =
+        cudaMemsetAsync(sums->d_sum, 0, n_sums * sizeof(*sums->d_sum), (cudaStream_t)stream);
+    if (error != cudaSuccess || sums->n_chunks == 0)
         return error;
-    scan_kernel<<<partition->n_parts, THREADS, 0, stream>>>(*partition);
-    error = cudaGetLastError();
-    if (error != cudaSuccess)
-        return error;
-    move_kernel<<<partition->n_chunks, THREADS, 0, stream>>>(*partition);
+    sums_kernel<<<sums->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*sums);
     return cudaGetLastError();
 }

@@ -1,11 +1,14 @@
-/* Why: the best split of many nodes in one launch a group of features.
+/* Why: the best split of many nodes in one launch a group of features. What this takes is mostly
+ * the time of steps that wait for one another, so as many threads as there are bins share a
+ * feature.
  *
- * Shapes: cells [buffer][feature][bin] of a group; the best of each (node, feature), then of each
+ * Shapes: cells [buffer][feature][bin] of a group; the best of each (node, block), then of each
  * node.
  *
- * Decomposition: search_kernel: grid y = a node, a warp a feature: 32 bins at a time are summed up
- * from the left by shuffles, and every lane tries the cut at its bin, missing values left and then
- * right. finish_kernel: a block a node.
+ * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, neighbouring bins a
+ * thread (one, up to 256 bins). Threads add up their bins, warps and then the warps of a feature
+ * the threads', and every thread tries the cuts at its bins, missing values left and then right.
+ * The block that is the last of its node to finish picks the best of all blocks.
  *
  * Gains are made by the functions of tree/numbers.h from exact sums, and the choice is by (gain,
  * feature, bin), so that no order of threads matters. */
@@ -14,8 +17,9 @@
 #include "gpu/cu_engine.h"
 #include "gpu/tuning.h"
 
-enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, FINISH_THREADS = 128 };
+enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP };
 #define ALL_LANES 0xffffffffu
+static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 
 struct cell {
     uint32_t n;
@@ -39,15 +43,11 @@ static __device__ struct rw_cell side_of(const struct cell &cell, const struct c
     return side;
 }
 
-/* The sum over all lanes, the same for each. */
-static __device__ struct cell sum_lanes(struct cell cell)
+static __device__ void add_cell(struct cell *to, const struct cell &cell)
 {
-    for (int step = WARP / 2; step > 0; step /= 2) {
-        cell.n += __shfl_xor_sync(ALL_LANES, cell.n, step);
-        cell.lambda += __shfl_xor_sync(ALL_LANES, cell.lambda, step);
-        cell.weight += __shfl_xor_sync(ALL_LANES, cell.weight, step);
-    }
-    return cell;
+    to->n += cell.n;
+    to->lambda += cell.lambda;
+    to->weight += cell.weight;
 }
 
 /* The sum over the lanes up to this one. */
@@ -86,6 +86,7 @@ static __device__ void try_cut(const struct rw_split_rule &rule, const struct ce
             best->gain = gain;
             best->bin = bin;
             best->missing_left = missing_left;
+            best->n_left = (uint32_t)l.n;
         }
     }
 }
@@ -98,108 +99,144 @@ static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_
     return a.column != b.column ? a.column < b.column : a.bin < b.bin;
 }
 
-static __device__ struct rw_cuda_found best_of_lanes(struct rw_cuda_found best)
+/* The best of a block, from one of each of its warps. Thread 0's is right. */
+static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
+                                                     struct rw_cuda_found *of_warp)
 {
-    for (int step = WARP / 2; step > 0; step /= 2) {
-        struct rw_cuda_found other = best;
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t step = WARP / 2; step > 0; step /= 2) {
+        struct rw_cuda_found other;
         other.gain = __shfl_xor_sync(ALL_LANES, best.gain, step);
+        other.column = __shfl_xor_sync(ALL_LANES, best.column, step);
         other.bin = __shfl_xor_sync(ALL_LANES, best.bin, step);
         other.missing_left = __shfl_xor_sync(ALL_LANES, best.missing_left, step);
+        other.n_left = __shfl_xor_sync(ALL_LANES, best.n_left, step);
         if (beats(other, best))
             best = other;
+    }
+    if (lane == 0)
+        of_warp[threadIdx.x / WARP] = best;
+    __syncthreads();
+    for (int w = 0; w < WARPS && threadIdx.x == 0; w++) {
+        if (beats(of_warp[w], best))
+            best = of_warp[w];
     }
     return best;
 }
 
-static __global__ void __launch_bounds__(WARPS *WARP)
-    search_kernel(const __grid_constant__ struct rw_cuda_search a,
-                  const __grid_constant__ struct rw_cuda_cells cells)
+/* The best cut at this thread's bins, `bins` of them; `warps` warps have the feature's. Nothing if
+ * the feature is not to be searched. All threads of a block call it. */
+static __device__ void search_bins(const struct rw_cuda_search &a,
+                                   const struct rw_cuda_cells &cells, uint32_t f, int searched,
+                                   uint32_t warps, uint32_t bins, struct rw_cuda_found *best)
 {
-    const uint32_t lane = threadIdx.x % WARP;
-    const uint32_t f = blockIdx.x * WARPS + threadIdx.x / WARP;
-    if (f >= cells.n_features) /* the same for a whole warp, and no block waits below */
-        return;
-    const uint32_t column = cells.d_column[f];
-    struct rw_cuda_found best = {0.0, (int32_t)column, 0, 0, 0};
-    if (a.d_feature_sampled[column]) {
-        const struct rw_cuda_feature feature = a.d_feature[column];
-        const uint64_t base =
-            ((uint64_t)a.d_buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
-        const struct cell none = {0, 0, 0};
-        struct cell all = none, before = none;
-        const struct cell missing =
-            feature.has_missing ? load_cell(cells, base + feature.n_bins) : none;
-        for (uint32_t bin = lane; bin < feature.n_bins; bin += WARP) {
-            const struct cell cell = load_cell(cells, base + bin);
-            all.n += cell.n;
-            all.lambda += cell.lambda;
-            all.weight += cell.weight;
-        }
-        all = sum_lanes(all);
-        all.n += missing.n;
-        all.lambda += missing.lambda;
-        all.weight += missing.weight;
-        const struct rw_cell whole = side_of(all, NULL);
-        const double parent = rw_side_gain(&a.rule, &whole);
-        for (uint32_t first = 0; first < feature.n_bins; first += WARP) {
-            const uint32_t bin = first + lane;
-            struct cell left =
-                sum_up_to(bin < feature.n_bins ? load_cell(cells, base + bin) : none, lane);
-            left.n += before.n;
-            left.lambda += before.lambda;
-            left.weight += before.weight;
-            if (bin < feature.n_bins)
-                try_cut(a.rule, left, all, missing, parent,
-                        0.0f <= a.d_cut[feature.first_cut + bin], bin, &best);
-            before.n = __shfl_sync(ALL_LANES, left.n, WARP - 1);
-            before.lambda = __shfl_sync(ALL_LANES, left.lambda, WARP - 1);
-            before.weight = __shfl_sync(ALL_LANES, left.weight, WARP - 1);
-        }
-        best = best_of_lanes(best);
+    __shared__ struct cell of_warp[WARPS];
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t first_warp = warp / warps * warps;
+    const struct cell none = {0, 0, 0};
+    const struct rw_cuda_feature feature =
+        searched ? a.d_feature[best->column] : rw_cuda_feature{0, 0, 0};
+    const uint64_t base = ((uint64_t)a.d_buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
+    const uint32_t bin = (threadIdx.x - first_warp * WARP) * bins;
+    const uint32_t end = bin + bins < feature.n_bins ? bin + bins : feature.n_bins;
+    const struct cell missing =
+        feature.has_missing ? load_cell(cells, base + feature.n_bins) : none;
+    struct cell mine = none, all = missing;
+    for (uint32_t b = bin; b < end; b++)
+        add_cell(&mine, load_cell(cells, base + b));
+    struct cell left = sum_up_to(mine, lane);
+    if (lane == WARP - 1)
+        of_warp[warp] = left;
+    left.n -= mine.n;
+    left.lambda -= mine.lambda;
+    left.weight -= mine.weight;
+    __syncthreads();
+    for (uint32_t w = first_warp; w < first_warp + warps; w++) {
+        if (w < warp)
+            add_cell(&left, of_warp[w]);
+        add_cell(&all, of_warp[w]);
     }
-    if (lane == 0)
-        a.d_best[(uint64_t)blockIdx.y * a.n_features + column] = best;
+    const struct rw_cell whole = side_of(all, NULL);
+    const double parent = rw_side_gain(&a.rule, &whole);
+    for (uint32_t b = bin; b < end; b++) {
+        add_cell(&left, bins == 1 ? mine : load_cell(cells, base + b));
+        try_cut(a.rule, left, all, missing, parent, 0.0f <= a.d_cut[feature.first_cut + b], b,
+                best);
+    }
 }
 
-static __global__ void finish_kernel(const __grid_constant__ struct rw_cuda_search a)
+static __global__ void __launch_bounds__(THREADS)
+    search_kernel(const __grid_constant__ struct rw_cuda_search a,
+                  const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps, uint32_t bins,
+                  uint32_t first_block)
 {
-    __shared__ struct rw_cuda_found found[FINISH_THREADS];
-    const struct rw_cuda_found *d_best = a.d_best + (uint64_t)blockIdx.x * a.n_features;
+    __shared__ struct rw_cuda_found of_warp[WARPS];
+    __shared__ uint32_t n_done;
+    const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
+    struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
-    for (uint32_t f = threadIdx.x; f < a.n_features; f += FINISH_THREADS) {
-        if (beats(d_best[f], best))
-            best = d_best[f];
+    int searched = 0;
+    if (f < cells.n_features) {
+        best.column = (int32_t)cells.d_column[f];
+        searched = a.d_feature_sampled[best.column];
     }
-    found[threadIdx.x] = best;
-    __syncthreads();
-    for (uint32_t step = FINISH_THREADS / 2; step > 0; step /= 2) {
-        if (threadIdx.x < step && beats(found[threadIdx.x + step], found[threadIdx.x]))
-            found[threadIdx.x] = found[threadIdx.x + step];
-        __syncthreads();
-    }
+    search_bins(a, cells, f, searched, warps, bins, &best);
+    best = best_of_block(best, of_warp);
     if (threadIdx.x == 0) {
-        if (!(found[0].gain > 0.0))
-            found[0].column = -1;
-        const struct rw_sum none = {0, 0, 0, 0, 0};
-        a.d_split[blockIdx.x].found = found[0];
-        a.d_split[blockIdx.x].left = none;
+        d_best[first_block + blockIdx.x] = best;
+        __threadfence(); /* the last block reads it */
+        n_done = atomicAdd(&a.d_done[blockIdx.y], 1u) + 1;
     }
+    __syncthreads();
+    if (n_done != a.n_blocks)
+        return;
+    __threadfence();
+    best = rw_cuda_found{0.0, INT32_MAX, 0, 0, 0};
+    for (uint32_t b = threadIdx.x; b < a.n_blocks; b += THREADS) {
+        const volatile struct rw_cuda_found *const d_one = &d_best[b];
+        struct rw_cuda_found one;
+        one.gain = d_one->gain;
+        one.column = d_one->column;
+        one.bin = d_one->bin;
+        one.missing_left = d_one->missing_left;
+        one.n_left = d_one->n_left;
+        if (beats(one, best))
+            best = one;
+    }
+    best = best_of_block(best, of_warp);
+    if (threadIdx.x > 0)
+        return;
+    if (!(best.gain > 0.0))
+        best.column = -1;
+    a.d_found[blockIdx.y] = best;
+    a.d_done[blockIdx.y] = 0;
+}
+
+/* Warps that share a feature. */
+static uint32_t warps_of(const struct rw_cuda_cells *cells)
+{
+    uint32_t warps = 1;
+    while (warps < WARPS && warps * WARP < cells->n_bins)
+        warps *= 2;
+    return warps;
+}
+
+extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells)
+{
+    const uint32_t features = WARPS / warps_of(cells); /* of a block */
+    return (cells->n_features + features - 1) / features;
 }
 
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
-                                    const struct rw_cuda_cells *cells, void *stream)
+                                    const struct rw_cuda_cells *cells, uint32_t first_block,
+                                    void *stream)
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
-    const dim3 grid((cells->n_features + WARPS - 1) / WARPS, search->n);
-    search_kernel<<<grid, WARPS * WARP, 0, (cudaStream_t)stream>>>(*search, *cells);
-    return cudaGetLastError();
-}
-
-extern "C" int rw_cuda_search_finish(const struct rw_cuda_search *search, void *stream)
-{
-    if (search->n == 0)
-        return cudaSuccess;
-    finish_kernel<<<search->n, FINISH_THREADS, 0, (cudaStream_t)stream>>>(*search);
+    const uint32_t warps = warps_of(cells);
+    const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
+    const dim3 grid(rw_cuda_search_blocks(cells), search->n);
+    search_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins,
+                                                              first_block);
     return cudaGetLastError();
 }

@@ -5,6 +5,8 @@
 #include "base/rng.h"
 #include "gpu/tuning.h"
 
+enum { MOST_NOTED = 65536 }; /* leaves whose numbers d_leaf_of holds */
+
 #define RW_CUDA_TRY(cuda, n_launches, call)                 \
     do {                                                    \
         RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
@@ -93,6 +95,30 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
     return RW_OK;
 }
 
+/* Have all groups that chose a method chosen one that takes lambdas by place? */
+static int may_move(const struct rw_cuda *cuda)
+{
+    int may = cuda->d_lambda_place != NULL;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_place;
+    return may;
+}
+
+/* Of a sample, by place. */
+static int gather_integers(struct rw_cuda *cuda, uint32_t n)
+{
+    if (!cuda->d_sampled || !may_move(cuda))
+        return RW_OK;
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_place,
+                               rw_cuda_stream(cuda)));
+    if (cuda->d_weight_q)
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_gather(cuda->d_list, n, cuda->d_weight_q, cuda->d_weight_place,
+                                   rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
 /* Lambdas, quantised, and the root's sums, on their way to the host. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
@@ -101,6 +127,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                rw_cuda_stream(cuda), cuda->d_lambda, cuda->d_weight,
                                &cuda->d_begin->info));
     rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
+    const int too = !cuda->d_sampled && may_move(cuda); /* places are documents */
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
                                               .tree = tree,
                                               .n_docs = cuda->n_docs,
@@ -111,11 +138,13 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_weight = cuda->d_weight,
                                               .d_lambda_q = cuda->d_lambda_q,
                                               .d_weight_q = cuda->d_weight_q,
+                                              .d_lambda_too = too ? cuda->d_lambda_place : NULL,
+                                              .d_weight_too = too ? cuda->d_weight_place : NULL,
                                               .d_begin = cuda->d_begin};
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     RW_CUDA_TRY(cuda, 1,
                 rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
-                                     (uint32_t *)cuda->d_split, cuda->d_list_scratch,
+                                     (uint32_t *)(void *)cuda->d_found, cuda->d_list_scratch,
                                      cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -158,12 +187,13 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffer_of[s] = cuda->child[s][0] = cuda->known[s].found.column = -1;
-    cuda->n_used = 0;
+        cuda->buffer_of[s] = cuda->child[s][0] = -1;
+    cuda->n_used = cuda->n_summed = 0;
+    cuda->moves = -1;
     cuda->first[0] = 0;
-    cuda->sum[0] = root.sum;
+    cuda->n[0] = (uint32_t)root.sum.n;
     *out = root;
-    return RW_OK;
+    return gather_integers(cuda, cuda->n[0]);
 }
 
 static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
@@ -180,129 +210,77 @@ static uint64_t other_half(const struct rw_cuda *cuda, uint64_t place)
     return place < cuda->half ? place + cuda->half : place - cuda->half;
 }
 
-static void take_children(struct rw_cuda *cuda, const struct rw_split *split,
-                          const struct rw_sum *left, struct rw_sum *sums)
+static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
 {
-    const struct rw_sum *whole = &cuda->sum[split->slot];
     const uint64_t to = other_half(cuda, cuda->first[split->slot]);
-    sums[0] = *left;
-    sums[1] = (struct rw_sum){.n = whole->n - left->n,
-                              .lambda_hi = whole->lambda_hi - left->lambda_hi,
-                              .lambda_lo = whole->lambda_lo - left->lambda_lo,
-                              .weight_hi = whole->weight_hi - left->weight_hi,
-                              .weight_lo = whole->weight_lo - left->weight_lo};
     cuda->first[split->left] = to;
-    cuda->first[split->right] = to + left->n;
-    cuda->sum[split->left] = sums[0];
-    cuda->sum[split->right] = sums[1];
+    cuda->first[split->right] = to + split->n_left;
+    cuda->n[split->left] = split->n_left;
+    cuda->n[split->right] = cuda->n[split->slot] - split->n_left;
     cuda->child[split->slot][0] = split->left;
     cuda->child[split->slot][1] = split->right;
     cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
-    cuda->known[split->left].found.column = cuda->known[split->right].found.column = -1;
 }
 
-int rw_cuda_look_at(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
+/* Whether lambdas move with the documents in this tree: its first histograms are done. */
+static int decide_moves(const struct rw_cuda *cuda)
 {
-    struct rw_cuda_piece piece;
-    uint32_t n_chunks = 0;
-    RW_TRY(rw_cuda_room(cuda, n * sizeof(struct rw_cuda_range), &piece));
-    struct rw_cuda_range *range = piece.host;
-    for (uint32_t i = 0; i < n; i++) {
-        range[i] = (struct rw_cuda_range){
-            .from = cuda->first[slots[i]], .n = cuda->sum[slots[i]].n, .first_chunk = n_chunks};
-        n_chunks += rw_cuda_chunks(range[i].n);
-    }
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*range)));
-    const struct rw_cuda_look look = {.d_range = piece.d,
-                                      .n_nodes = n,
-                                      .n_chunks = n_chunks,
-                                      .d_feature = cuda->d_feature,
-                                      .d_column = cuda->set[0].d_column,
-                                      .d_list = cuda->d_list,
-                                      .d_lambda = cuda->d_lambda,
-                                      .d_weight = cuda->d_weight,
-                                      .d_left = cuda->d_left,
-                                      .d_split = cuda->d_split};
-    RW_CUDA_TRY(cuda, 1, rw_cuda_look(&look, rw_cuda_stream(cuda)));
-    return RW_OK;
+    int all_chose = 1;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        all_chose &= !cuda->group[g].n_features || cuda->group[g].chosen;
+    return all_chose && may_move(cuda);
 }
 
-static int is_known(const struct rw_cuda *cuda, const struct rw_split *split)
-{
-    const struct rw_cuda_found *known = &cuda->known[split->slot].found;
-    return known->column == split->column && known->bin == split->bin &&
-           (known->missing_left != 0) == (split->missing_left != 0);
-}
-
-/* Looks at those splits that are not the best ones, which were looked at when they were found. */
-static int look_at_others(struct rw_cuda *cuda, const struct rw_split *splits, int n)
-{
-    struct rw_cuda_piece piece;
-    uint32_t n_others = 0;
-    for (int i = 0; i < n; i++) {
-        if (!is_known(cuda, &splits[i]))
-            cuda->stack[n_others++] = splits[i].slot;
-    }
-    if (n_others == 0)
-        return RW_OK;
-    RW_TRY(rw_cuda_room(cuda, n_others * sizeof(struct rw_cuda_split), &piece));
-    struct rw_cuda_split *other = piece.host;
-    for (int i = 0; i < n; i++) {
-        if (is_known(cuda, &splits[i]))
-            continue;
-        *other++ = (struct rw_cuda_split){.found = {.column = splits[i].column,
-                                                    .bin = splits[i].bin,
-                                                    .missing_left = splits[i].missing_left}};
-    }
-    piece.d = cuda->d_split;
-    RW_TRY(rw_cuda_send(cuda, &piece, n_others * sizeof(*other)));
-    RW_TRY(rw_cuda_look_at(cuda, cuda->stack, n_others));
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_split, n_others * sizeof(*other)));
-    const struct rw_cuda_split *answer = cuda->answer;
-    for (uint32_t i = 0; i < n_others; i++)
-        cuda->known[cuda->stack[i]] = answer[i];
-    return RW_OK;
-}
-
-static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
-                          struct rw_sum *sums)
+static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_piece piece;
     uint32_t n_chunks = 0;
     if (n == 0)
         return RW_OK;
-    RW_TRY(look_at_others(cuda, splits, n));
+    if (cuda->moves < 0)
+        cuda->moves = decide_moves(cuda);
     RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_part), &piece));
     struct rw_cuda_part *part = piece.host;
     for (int i = 0; i < n; i++) {
         const int32_t slot = splits[i].slot;
+        const uint32_t column = (uint32_t)splits[i].column;
+        if (splits[i].n_left > cuda->n[slot])
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
         part[i] = (struct rw_cuda_part){.from = cuda->first[slot],
                                         .to = other_half(cuda, cuda->first[slot]),
-                                        .n = cuda->sum[slot].n,
-                                        .n_left = cuda->known[slot].left.n,
-                                        .first_chunk = n_chunks};
+                                        .n = cuda->n[slot],
+                                        .n_left = splits[i].n_left,
+                                        .first_chunk = n_chunks,
+                                        .bin = splits[i].bin,
+                                        .missing_code =
+                                            rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
+                                        .missing_left = splits[i].missing_left,
+                                        .column = cuda->split_column[column]};
         n_chunks += rw_cuda_chunks(part[i].n);
-        take_children(cuda, &splits[i], &cuda->known[slot].left, &sums[2 * i]);
+        take_children(cuda, &splits[i]);
     }
     if (n_chunks > cuda->most_chunks)
         return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
     RW_TRY(rw_cuda_send(cuda, &piece, (size_t)n * sizeof(*part)));
-    const struct rw_cuda_partition partition = {.d_part = piece.d,
-                                                .n_parts = (uint32_t)n,
-                                                .n_chunks = n_chunks,
-                                                .d_left = cuda->d_left,
-                                                .d_list = cuda->d_list,
-                                                .d_flag = cuda->d_flag,
-                                                .d_chunk_left = cuda->d_chunk_left};
-    RW_CUDA_TRY(cuda, 3, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
+    const uint32_t launch = ++cuda->n_partitions & ((1u << 30) - 1);
+    const struct rw_cuda_partition partition = {
+        .d_part = piece.d,
+        .n_parts = (uint32_t)n,
+        .n_chunks = n_chunks,
+        .d_list = cuda->d_list,
+        .d_lambda = cuda->moves ? cuda->d_lambda_place : NULL,
+        .d_weight = cuda->moves ? cuda->d_weight_place : NULL,
+        .d_state = cuda->d_state,
+        .launch = launch};
+    RW_CUDA_TRY(cuda, 1, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
-/* ---- scores ---- */
+/* ---- leaves and scores ---- */
 
 /* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
-static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, float value,
+static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct rw_cuda_leaf *leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
     int n_stack = 0;
@@ -315,22 +293,76 @@ static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, float value,
             continue;
         }
         piece[n_pieces++] = (struct rw_cuda_leaf){.from = cuda->first[at],
-                                                  .n = cuda->sum[at].n,
+                                                  .n = cuda->n[at],
                                                   .first_chunk = *n_chunks,
-                                                  .value = value};
-        *n_chunks += rw_cuda_chunks(cuda->sum[at].n);
+                                                  .leaf = leaf->leaf,
+                                                  .value = leaf->value};
+        *n_chunks += rw_cuda_chunks(cuda->n[at]);
     }
     return n_pieces;
+}
+
+static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
+                          struct rw_sum *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_piece piece;
+    uint32_t n = 0, n_chunks = 0;
+    if (n_leaves == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
+    for (int i = 0; i < n_leaves; i++) {
+        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
+        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
+    const struct rw_cuda_leaf_sums args = {.d_leaf = piece.d,
+                                           .n_leaves = n,
+                                           .n_chunks = n_chunks,
+                                           .d_list = cuda->d_list,
+                                           .d_lambda = cuda->d_lambda,
+                                           .d_weight = cuda->d_weight,
+                                           .d_leaf_of = cuda->d_leaf_of,
+                                           .d_sum = cuda->d_sum};
+    cuda->n_summed = 0;
+    RW_CUDA_TRY(cuda, 2, rw_cuda_leaf_sums(&args, (uint32_t)n_leaves, rw_cuda_stream(cuda)));
+    const struct rw_cuda_leaf *leaf = piece.host; /* the stage is filled anew after the wait only */
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*sums)));
+    memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
+    for (uint32_t i = 0; i < n; i++)
+        sums[leaf[i].leaf].n += leaf[i].n;
+    memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
+    cuda->n_summed = n_leaves;
+    return RW_OK;
+}
+
+/* Each document's leaf is known. */
+static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
+{
+    const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, bytes, &piece));
+    memcpy(piece.host, tree->leaf, bytes);
+    RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_add_values(cuda->d_leaf_of, piece.d, cuda->d_sampled, cuda->n_docs,
+                                   cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    return RW_OK;
 }
 
 static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
 {
     struct rw_cuda_piece piece;
     uint32_t n = 0, n_chunks = 0;
+    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= MOST_NOTED &&
+        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
+        return add_values(cuda, tree);
     RW_TRY(
         rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int32_t i = 0; i < tree->n_leaves; i++)
-        n = list_leaf(cuda, leaf_slot[i], tree->leaf[i], piece.host, n, &n_chunks);
+    for (int32_t i = 0; i < tree->n_leaves; i++) {
+        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i, .value = tree->leaf[i]};
+        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
+    }
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
     RW_CUDA_TRY(cuda, 1,
                 rw_cuda_add_leaves(piece.d, n, n_chunks, cuda->d_list, cuda->set[0].d_score,
@@ -440,7 +472,7 @@ static void cuda_close(struct rw_engine *engine)
 
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
-    .batch = RW_TUNE_ENGINE_NODES,
+    .batch = RW_TUNE_GROWTH_BATCH,
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,
@@ -448,6 +480,7 @@ static const struct rw_engine_ops cuda_ops = {
     .histograms = rw_cuda_histograms,
     .best_splits = rw_cuda_best_splits,
     .partition = cuda_partition,
+    .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
     .watch = cuda_watch,

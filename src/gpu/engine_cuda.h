@@ -76,26 +76,34 @@ struct rw_cuda {
     struct rw_cuda_begin *d_begin;
     int64_t *d_lambda, *d_weight;     /* [n_docs] */
     int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
-    uint32_t *d_list;                 /* [2][half] */
-    uint64_t half;                    /* places of a half */
-    struct rw_sum *sum;               /* [max_slots] of each node; owned */
-    uint64_t *first;                  /* [max_slots] each node's first place; owned */
-    int32_t *buffer_of;               /* [max_slots] histogram; -1: none; owned */
-    int32_t (*child)[2];              /* [max_slots] slots; -1: not partitioned; owned */
-    int32_t *stack;                   /* [max_slots] scratch; owned */
-    struct rw_cuda_split *known; /* [max_slots] what was looked at; column -1: nothing; owned */
+    /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
+     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1. */
+    int32_t *d_lambda_place, *d_weight_place;
+    int moves;
+    uint32_t *d_list;    /* [2][half] */
+    uint64_t half;       /* places of a half */
+    uint32_t *n;         /* [max_slots] documents of each node; owned */
+    uint64_t *first;     /* [max_slots] each node's first place; owned */
+    int32_t *buffer_of;  /* [max_slots] histogram; -1: none; owned */
+    int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
+    int32_t *stack;      /* [max_slots] scratch; owned */
     int32_t n_buffers, n_used;
     /* scratch */
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
     uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
     uint32_t most_nodes;
-    uint64_t most_chunks;   /* of a launch */
-    uint32_t *d_flag;       /* [most_chunks][RW_CUDA_CHUNK / 32] */
-    uint32_t *d_chunk_left; /* [most_chunks] */
-    uint8_t *d_left;        /* [n_docs] */
+    uint64_t most_chunks;                /* of a launch */
+    unsigned long long *d_state;         /* [most_chunks] */
+    uint32_t n_partitions;               /* so far */
+    struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
     struct rw_cuda_found *d_best;
-    struct rw_cuda_split *d_split; /* [max_slots] */
+    struct rw_cuda_found *d_found; /* [max_slots] */
+    uint32_t *d_done;              /* [most_searched] */
     uint32_t most_searched;        /* nodes of one search */
+    uint16_t *d_leaf_of;           /* [n_docs] */
+    struct rw_sum *d_sum;          /* [max_slots] */
+    int32_t *summed;               /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t n_summed;              /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;
     void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
@@ -140,9 +148,6 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
  * nodes while there is a little to spare. */
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
-
-/* Enqueues a look at the splits in cuda->d_split [n] of so many nodes. */
-int rw_cuda_look_at(struct rw_cuda *cuda, const int32_t *slots, uint32_t n);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const double *gains);

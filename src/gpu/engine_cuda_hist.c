@@ -10,14 +10,15 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                       const uint32_t *d_list)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
-    const int newton = cuda->host.base.rules.newton;
+    const int newton = cuda->host.base.rules.newton, by_place = d_list && cuda->moves == 1;
     return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
                                  .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
                                  .d_list = d_list,
                                  .node = node,
                                  .n_nodes = n_nodes,
-                                 .d_lambda = cuda->d_lambda_q,
-                                 .d_weight = cuda->d_weight_q,
+                                 .d_lambda = by_place ? cuda->d_lambda_place : cuda->d_lambda_q,
+                                 .d_weight = by_place ? cuda->d_weight_place : cuda->d_weight_q,
+                                 .by_place = by_place,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
                                  .zero_skip = group->chosen && group->choice.zero_skip,
                                  .d_frequent = group->d_frequent,
@@ -34,19 +35,12 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_group *group = &cuda->group[g];
-    struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     struct rw_hist_call call = *root;
     if (cuda->d_choice_scratch)
         call.d_scratch = cuda->d_choice_scratch;
     RW_TRY(rw_hist_choose(ctx, cuda->device, &call, &group->candidates, &group->choice));
     group->chosen = 1;
-    RW_TRY(rw_transfer_wait(ctx, cuda->device));
-    if (matrix->d_column && group->choice.method->reads_tiles) {
-        rw_device_free((void *)(uintptr_t)matrix->d_column);
-        matrix->d_column = NULL;
-        matrix->column_words = 0;
-    }
-    return RW_OK;
+    return rw_transfer_wait(ctx, cuda->device);
 }
 
 /* When all groups have chosen: of the two scratches, the one that is not needed is given back. */
@@ -173,7 +167,7 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
     cuda->node[i].first = cuda->first[s->smaller];
-    cuda->node[i].n = cuda->sum[s->smaller].n;
+    cuda->node[i].n = cuda->n[s->smaller];
     cuda->parent[i] = RW_HIST_NO_PARENT;
     if (s->parent >= 0 && s->larger >= 0) {
         cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
@@ -214,6 +208,7 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
     split.cut = cuts->cut[cuts->offset[found->column] + found->bin];
     split.missing_left = found->missing_left;
     split.gain = found->gain;
+    split.n_left = found->n_left;
     return split;
 }
 
@@ -229,31 +224,31 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
         buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*buffer)));
+    uint32_t n_blocks = 0, first_block = 0;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells);
     const struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
                                           .d_feature = cuda->d_feature,
                                           .d_cut = cuda->d_cut,
                                           .d_feature_sampled = cuda->d_feature_sampled,
                                           .d_buffer = piece.d,
                                           .d_best = cuda->d_best,
-                                          .d_split = cuda->d_split,
+                                          .d_done = cuda->d_done,
+                                          .d_found = cuda->d_found,
                                           .n = n,
-                                          .n_features = cuda->host.base.info.n_features};
+                                          .n_blocks = n_blocks};
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         if (!cuda->group[g].n_features)
             continue;
-        RW_CU(ctx, (cudaError_t)rw_cuda_search_group(&search, &cuda->group[g].cells,
+        RW_CU(ctx, (cudaError_t)rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
                                                      rw_cuda_stream(cuda)));
         rw_transfer_launched(cuda->device, 1);
+        first_block += rw_cuda_search_blocks(&cuda->group[g].cells);
     }
-    RW_CU(ctx, (cudaError_t)rw_cuda_search_finish(&search, rw_cuda_stream(cuda)));
-    rw_transfer_launched(cuda->device, 1);
-    RW_TRY(rw_cuda_look_at(cuda, slots, n));
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_split, n * sizeof(*cuda->d_split)));
-    const struct rw_cuda_split *split = cuda->answer;
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &split[i].found);
-        cuda->known[slots[i]] = split[i];
-    }
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_found, n * sizeof(*cuda->d_found)));
+    const struct rw_cuda_found *found = cuda->answer;
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &found[i]);
     return RW_OK;
 }
 

@@ -70,40 +70,24 @@ static void drop_codes(struct rw_bins *bins)
     }
 }
 
-/* Could a candidate that reads columns take the group's histograms? */
-static int columns_have_a_use(const struct rw_cuda *cuda, const struct rw_cuda_group *group)
-{
-    const unsigned sums = 1u << (cuda->host.base.rules.newton ? RW_HIST_NEWTON : RW_HIST_MART);
-    if (!cuda->host.base.rules.hist && rw_hist_rule(&group->candidates, group->n_bins))
-        return 0;
-    for (int i = 0; i < group->candidates.n; i++) {
-        const struct rw_hist_method *method = group->candidates.method[i];
-        if (!method->reads_tiles && (method->bits & (unsigned)group->bits) &&
-            (method->sums & sums) && group->n_bins <= method->most_bins)
-            return 1;
-    }
-    return 0;
-}
-
-/* A forced method gets its columns; for a choice they are made if a quarter of what is free holds
- * them. */
+/* Columns are for partitions, which read one feature of many documents, and for methods that read
+ * them: made if a quarter of what is free holds them, or if a forced method needs them. */
 static int layouts_of(struct rw_cuda *cuda, int g, uint32_t n_docs, int *layouts)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     size_t free_bytes = 0, all_bytes = 0;
     *layouts = RW_HIST_TILES;
-    if (!columns_have_a_use(cuda, group))
-        return RW_OK;
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     const uint64_t bytes = (uint64_t)n_docs * group->n_features * (uint64_t)group->bits / 8;
-    if (cuda->host.base.rules.hist || bytes <= free_bytes / 4)
+    const int needed = cuda->host.base.rules.hist && !group->candidates.method[0]->reads_tiles;
+    if (needed || bytes <= free_bytes / 4)
         *layouts |= RW_HIST_COLUMNS;
     return RW_OK;
 }
 
 static uint64_t matrix_bytes(const struct rw_hist_matrix *matrix)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 4 * matrix->column_words * matrix->n_features;
     for (uint32_t t = 0; t < matrix->n_tiles; t++)
         bytes += (uint64_t)matrix->n_docs * matrix->tile[t].lanes * (matrix->bits == 16 ? 2 : 4);
     return bytes;
@@ -141,6 +125,20 @@ out:
     return status;
 }
 
+/* Where partitions read a group's codes: in its columns, if there are any. */
+static void find_split_columns(struct rw_cuda *cuda, int g)
+{
+    const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+    const uint32_t bits = (uint32_t)cuda->group[g].bits;
+    for (uint32_t f = 0; matrix && matrix->d_column && f < matrix->n_features; f++)
+        cuda->split_column[cuda->group[g].column[f]] =
+            (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
+                                    .bytes = bits == 16 ? 2 : 1,
+                                    .lanes = 1,
+                                    .bits = bits,
+                                    .log_docs = bits == 4};
+}
+
 /* Where each feature's codes are in a set's tiles. */
 static int make_columns(struct rw_cuda *cuda, int set)
 {
@@ -156,11 +154,18 @@ static int make_columns(struct rw_cuda *cuda, int set)
             for (uint32_t f = 0; f < tile->n_features; f++)
                 column[cuda->group[g].column[tile->first_feature + f]] =
                     (struct rw_cuda_column){.d_word = tile->d_word,
+                                            .bytes = tile->bits == 16 ? 2 : 4,
                                             .lanes = tile->lanes,
                                             .lane = f % tile->lanes,
                                             .bits = (uint32_t)tile->bits,
                                             .shift = f / tile->lanes * (uint32_t)tile->bits};
         }
+    }
+    if (set == 0) {
+        RW_TRY_OUT(RW_NEW(ctx, cuda->split_column, n_features));
+        memcpy(cuda->split_column, column, n_features * sizeof(*column));
+        for (int g = 0; g < RW_CUDA_GROUPS; g++)
+            find_split_columns(cuda, g);
     }
     RW_TRY_OUT(RW_CUDA_NEW(cuda, cuda->set[set].d_column, n_features));
     RW_TRY_OUT(rw_transfer_write(ctx, cuda->device, cuda->set[set].d_column, column,
@@ -261,6 +266,20 @@ static int make_pools(struct rw_cuda *cuda)
     return RW_OK;
 }
 
+/* May each group's histograms take lambdas by place? */
+static int moves_have_a_use(const struct rw_cuda *cuda)
+{
+    int use = 1;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        const struct rw_hist_candidates *candidates = &cuda->group[g].candidates;
+        int any = !cuda->group[g].n_features;
+        for (int i = 0; i < candidates->n; i++)
+            any |= candidates->method[i]->by_place;
+        use &= any;
+    }
+    return use;
+}
+
 static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -274,10 +293,17 @@ static int make_lists(struct rw_cuda *cuda)
     cuda->half = (n + 63) / 64 * 64;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_list, 2 * cuda->half));
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_flag, cuda->most_chunks * (RW_CUDA_CHUNK / 32)));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_chunk_left, cuda->most_chunks));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_left, n));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_split, n_slots));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_state, cuda->most_chunks));
+    RW_CU(cuda->host.base.ctx,
+          cudaMemsetAsync(cuda->d_state, 0, cuda->most_chunks * sizeof(*cuda->d_state),
+                          (cudaStream_t)rw_cuda_stream(cuda)));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_found, n_slots));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
+    if (moves_have_a_use(cuda))
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_place, 2 * cuda->half));
+    if (moves_have_a_use(cuda) && rules->newton)
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     if (rules->query_threshold > UINT32_MAX)
         return RW_OK;
@@ -294,12 +320,12 @@ static int make_host_side(struct rw_cuda *cuda)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const size_t n_slots = cuda->host.base.rules.max_slots;
     const size_t n_features = cuda->host.base.info.n_features;
-    RW_TRY(RW_NEW(ctx, cuda->sum, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->n, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->first, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->buffer_of, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->child, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
-    RW_TRY(RW_NEW(ctx, cuda->known, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->summed, n_slots));
     RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
@@ -309,11 +335,14 @@ static int make_host_side(struct rw_cuda *cuda)
     searched = searched < n_slots ? searched : n_slots;
     cuda->most_searched = (uint32_t)searched;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_best, searched * n_features));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_done, searched));
+    RW_CU(ctx, cudaMemsetAsync(cuda->d_done, 0, searched * sizeof(*cuda->d_done),
+                               (cudaStream_t)rw_cuda_stream(cuda)));
     /* the largest pieces: a node's part, a leaf, two coded nodes; several at a time */
     cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
     RW_TRY(rw_cuda_new(cuda, (void **)&cuda->stage.d, cuda->stage.bytes, 1));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
-    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_cuda_split);
+    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     return rw_transfer_pinned_alloc(ctx, &cuda->answer, cuda->answer_bytes);
 }
 
@@ -482,8 +511,9 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->answer);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->sum,   cuda->first, cuda->buffer_of, cuda->child, cuda->stack,
-                           cuda->known, cuda->coded, cuda->node,      cuda->parent};
+    void *const owned[] = {cuda->n,      cuda->first,       cuda->buffer_of, cuda->child,
+                           cuda->stack,  cuda->summed,      cuda->coded,     cuda->node,
+                           cuda->parent, cuda->split_column};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }

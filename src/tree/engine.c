@@ -148,8 +148,7 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
     return engine->ops->best_splits(engine, slots, n, out);
 }
 
-int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
-                        struct rw_sum *sums)
+int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     if (!engine->in_tree || n < 0)
         return misuse(engine, "partition outside a tree");
@@ -159,7 +158,19 @@ int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits,
             s->left == s->right || s->column < 0 || (uint32_t)s->column >= engine->info.n_features)
             return misuse(engine, "partition of slots or columns out of range");
     }
-    return engine->ops->partition(engine, splits, n, sums);
+    return engine->ops->partition(engine, splits, n);
+}
+
+int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                        struct rw_sum *sums)
+{
+    if (!engine->in_tree || n < 0 || (uint32_t)n > engine->rules.max_slots)
+        return misuse(engine, "sums of leaves outside a tree");
+    for (int i = 0; i < n; i++) {
+        if (!slot_ok(engine, leaf_slot[i]))
+            return misuse(engine, "sums of slots out of range");
+    }
+    return engine->ops->leaf_sums(engine, leaf_slot, n, sums);
 }
 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,

@@ -73,6 +73,7 @@ struct rw_split {
     float cut;
     int missing_left;
     double gain;
+    uint32_t n_left;     /* documents that go left */
     int32_t left, right; /* slots of the children, filled in by the grower */
 };
 
@@ -95,10 +96,14 @@ struct rw_engine_ops {
     /* The best split of each slot, by gain, then lower feature id, lower cut, missing left first.
      */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
-    /* Sends the documents of split->slot to its children; sums: [n][2], left and right. */
-    int (*partition)(struct rw_engine *, const struct rw_split *, int n, struct rw_sum *sums);
-    /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf. A leaf may
-     * have been partitioned, too: its documents are those of the slots below it. */
+    /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
+     * count refuse what is not (RW_ERR_INTERNAL), others rely on it. */
+    int (*partition)(struct rw_engine *, const struct rw_split *, int n);
+    /* The sums over each leaf's documents, of which no two leaves share any. leaf_slot: [n]; sums:
+     * [n]. A leaf may have been partitioned, too: its documents are those of the slots below it. */
+    int (*leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n, struct rw_sum *sums);
+    /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] slot of each leaf, as of
+     * leaf_sums. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* A pair. NULL: the host computes metrics from read_scores. `watch` says what will be measured
@@ -148,7 +153,8 @@ int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
-int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
+int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
+int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums);
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);

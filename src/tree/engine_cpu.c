@@ -197,7 +197,7 @@ static uint32_t column_code(const struct rw_cpu *cpu, uint32_t column, uint32_t 
 
 /* Chunks of the node's documents are counted, then moved to their places, in order: a stable
  * partition whatever the number of threads. */
-static void split_node(struct rw_cpu *cpu, const struct rw_split *split, struct rw_sum *sums)
+static int split_node(struct rw_cpu *cpu, const struct rw_split *split)
 {
     const struct rw_host *host = &cpu->ref.host;
     const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
@@ -209,26 +209,22 @@ static void split_node(struct rw_cpu *cpu, const struct rw_split *split, struct 
     const uint32_t *doc = cpu->doc + first;
     uint32_t *to = cpu->doc_scratch + first;
     const int n_threads = n >= PARALLEL_DOCS ? host->base.n_threads : 1;
+    uint32_t n_left = 0;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
     {
         const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
         const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-        struct rw_sum sum[2] = {{0}, {0}};
-        for (uint32_t i = from; i < end; i++) {
-            const int right = !rw_coded_goes_left(&node, column_code(cpu, column, doc[i]));
-            rw_sum_add(&sum[right], host->lambda[doc[i]], host->weight[doc[i]]);
-        }
-        cpu->chunk_left[t] = (uint32_t)sum[0].n;
-#pragma omp critical
-        {
-            rw_sum_merge(&sums[0], &sum[0]);
-            rw_sum_merge(&sums[1], &sum[1]);
-        }
+        uint32_t here = 0;
+        for (uint32_t i = from; i < end; i++)
+            here += (uint32_t)rw_coded_goes_left(&node, column_code(cpu, column, doc[i]));
+        cpu->chunk_left[t] = here;
+#pragma omp atomic
+        n_left += here;
 #pragma omp barrier
         uint32_t left = 0;
         for (uint64_t before = 0; before < t; before++)
             left += cpu->chunk_left[before];
-        uint32_t right = (uint32_t)sums[0].n + (from - left);
+        uint32_t right = n_left + (from - left);
         for (uint32_t i = from; i < end; i++) {
             if (rw_coded_goes_left(&node, column_code(cpu, column, doc[i])))
                 to[left++] = doc[i];
@@ -238,19 +234,40 @@ static void split_node(struct rw_cpu *cpu, const struct rw_split *split, struct 
 #pragma omp barrier
         memcpy(cpu->doc + first + from, to + from, (end - from) * sizeof(*to));
     }
-    const uint32_t n_left = (uint32_t)sums[0].n;
     cpu->begin[split->left] = first;
     cpu->n[split->left] = n_left;
     cpu->begin[split->right] = first + n_left;
     cpu->n[split->right] = n - n_left;
+    return rw_host_check_left(host, split, n_left);
 }
 
-static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
+static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
+{
+    for (int i = 0; i < n; i++)
+        RW_TRY(split_node(rw_cpu_of(engine), &splits[i]));
+    return RW_OK;
+}
+
+/* A partitioned node's part of `doc` is that of the nodes below it. */
+static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                          struct rw_sum *sums)
 {
-    memset(sums, 0, 2 * (size_t)n * sizeof(*sums));
-    for (int i = 0; i < n; i++)
-        split_node(rw_cpu_of(engine), &splits[i], &sums[2 * i]);
+    const struct rw_cpu *cpu = rw_cpu_of(engine);
+    const struct rw_host *host = &cpu->ref.host;
+    memset(sums, 0, (size_t)n * sizeof(*sums));
+    for (int leaf = 0; leaf < n; leaf++) {
+        const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
+        const uint32_t n_docs = cpu->n[leaf_slot[leaf]];
+#pragma omp parallel num_threads(engine->n_threads) if (n_docs >= PARALLEL_DOCS)
+        {
+            struct rw_sum sum = {0};
+#pragma omp for
+            for (uint32_t i = 0; i < n_docs; i++)
+                rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
+#pragma omp critical
+            rw_sum_merge(&sums[leaf], &sum);
+        }
+    }
     return RW_OK;
 }
 
@@ -299,6 +316,7 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
     ops->histograms = rw_cpu_histograms;
     ops->best_splits = rw_cpu_best_splits;
     ops->partition = cpu_partition;
+    ops->leaf_sums = cpu_leaf_sums;
     ops->add_tree = cpu_add_tree;
     (*out)->ops = ops;
     return RW_OK;

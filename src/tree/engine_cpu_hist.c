@@ -234,6 +234,7 @@ static void scan_feature(const struct rw_cpu *cpu, const int64_t *cells, uint32_
                 best->bin = b;
                 best->cut = cut;
                 best->missing_left = missing_left;
+                best->n_left = (uint32_t)l.n;
             }
         }
     }

@@ -457,6 +457,15 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     return RW_OK;
 }
 
+int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left)
+{
+    if (split->n_left == n_left)
+        return RW_OK;
+    return rw_fail(host->base.ctx, RW_ERR_INTERNAL,
+                   "split of slot %d: %llu documents go left, not %u", split->slot,
+                   (unsigned long long)n_left, split->n_left);
+}
+
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {

@@ -63,6 +63,9 @@ int rw_host_set_gradients(struct rw_host *host, const double *gradients, const d
 /* Everything of begin_tree but what an engine keeps of its own. */
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
 
+/* RW_ERR_INTERNAL unless so many documents were expected to the left. */
+int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);
+
 /* A tree's splits in terms of a set's codes. */
 struct rw_coded_node {
     uint32_t column, bin, missing_code;

@@ -23,6 +23,8 @@ static void ref_close(struct rw_engine *engine)
         rw_host_drop(&ref->host, ref->cell[s]);
     rw_host_drop(&ref->host, ref->cell);
     rw_host_drop(&ref->host, ref->slot_of_doc);
+    rw_host_drop(&ref->host, ref->parent);
+    rw_host_drop(&ref->host, ref->leaf_of);
     rw_host_drop(&ref->host, ref->cell_offset);
     rw_host_drop(&ref->host, ref->node);
     rw_host_release(&ref->host);
@@ -38,6 +40,8 @@ static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *
         return RW_OK;
     const struct rw_cuts *cuts = cuts_of(ref);
     RW_TRY(RW_HOST_NEW(&ref->host, ref->slot_of_doc, dataset->n_docs));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->parent, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->leaf_of, engine->rules.max_slots));
     RW_TRY(RW_HOST_NEW(&ref->host, ref->cell_offset, cuts->n_features + 1));
     ref->cell_offset[0] = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
@@ -61,6 +65,8 @@ static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     RW_TRY(rw_host_begin_tree(&ref->host, tree, out));
     for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++)
         ref->slot_of_doc[doc] = ref->host.sampled[doc] ? 0 : -1;
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        ref->parent[s] = -1;
     return RW_OK;
 }
 
@@ -114,6 +120,7 @@ static void try_cut(const struct rw_split_rule *rule, const struct rw_cell *left
             *best = *candidate;
             best->missing_left = missing_left;
             best->gain = gain;
+            best->n_left = (uint32_t)l.n;
         }
     }
 }
@@ -162,8 +169,7 @@ static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n
     return RW_OK;
 }
 
-static int ref_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
-                         struct rw_sum *sums)
+static int ref_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_ref *ref = ref_of(engine);
     for (int i = 0; i < n; i++) {
@@ -174,15 +180,36 @@ static int ref_partition(struct rw_engine *engine, const struct rw_split *splits
                                            .missing_code =
                                                rw_cuts_n_bins(cuts, (uint32_t)split->column),
                                            .missing_left = split->missing_left};
-        memset(&sums[2 * i], 0, 2 * sizeof(*sums));
+        uint32_t n_left = 0;
+        ref->parent[split->left] = ref->parent[split->right] = split->slot;
         for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
             if (ref->slot_of_doc[doc] != split->slot)
                 continue;
             const uint32_t code = rw_bins_code(ref->host.set[0].bins, node.column, doc);
             const int left = rw_coded_goes_left(&node, code);
             ref->slot_of_doc[doc] = left ? split->left : split->right;
-            rw_sum_add(&sums[2 * i + !left], ref->host.lambda[doc], ref->host.weight[doc]);
+            n_left += (uint32_t)left;
         }
+        RW_TRY(rw_host_check_left(&ref->host, split, n_left));
+    }
+    return RW_OK;
+}
+
+static int ref_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                         struct rw_sum *sums)
+{
+    struct rw_ref *ref = ref_of(engine);
+    memset(sums, 0, (size_t)n * sizeof(*sums));
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        ref->leaf_of[s] = -1;
+    for (int i = 0; i < n; i++)
+        ref->leaf_of[leaf_slot[i]] = i;
+    for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
+        int32_t slot = ref->slot_of_doc[doc];
+        while (slot >= 0 && ref->leaf_of[slot] < 0)
+            slot = ref->parent[slot];
+        if (slot >= 0)
+            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.weight[doc]);
     }
     return RW_OK;
 }
@@ -234,6 +261,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .histograms = ref_histograms,
     .best_splits = ref_best_splits,
     .partition = ref_partition,
+    .leaf_sums = ref_leaf_sums,
     .add_tree = ref_add_tree,
     .read_scores = ref_read_scores,
     .read_integers = ref_read_integers,

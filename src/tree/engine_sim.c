@@ -169,16 +169,28 @@ static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n
     return status;
 }
 
-static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n,
-                         struct rw_sum *sums)
+static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_split *in;
     const size_t bytes = (size_t)n * sizeof(*in);
     RW_TRY(borrow(engine->ctx, (void **)&in, splits, bytes));
-    memset(sums, POISON, 2 * (size_t)n * sizeof(*sums));
     int status = enter(engine);
     if (status >= 0)
-        status = leave(engine, rw_ref_ops.partition(engine, in, n, sums));
+        status = leave(engine, rw_ref_ops.partition(engine, in, n));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                         struct rw_sum *sums)
+{
+    int32_t *in;
+    const size_t bytes = (size_t)n * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, leaf_slot, bytes));
+    memset(sums, POISON, (size_t)n * sizeof(*sums));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.leaf_sums(engine, in, n, sums));
     give_back(in, bytes);
     return status;
 }
@@ -236,6 +248,7 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
                                       .histograms = sim_histograms,
                                       .best_splits = sim_best_splits,
                                       .partition = sim_partition,
+                                      .leaf_sums = sim_leaf_sums,
                                       .add_tree = sim_add_tree,
                                       .read_scores = sim_read_scores,
                                       .read_integers = sim_read_integers};

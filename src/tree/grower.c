@@ -10,7 +10,7 @@
  * best splits found. It belongs to the tree, and has a number, once its parent was accepted, in the
  * order of one-at-a-time growth; what was expanded too much is left. */
 struct node {
-    struct rw_sum sum;
+    uint64_t n;            /* documents */
     struct rw_split split; /* best split; column -1: a leaf */
     int32_t depth;
     int32_t number; /* -1: not of the tree */
@@ -40,7 +40,7 @@ struct rw_grower {
     /* one batch */
     struct prospect *prospect;  /* [max_slots] */
     struct rw_split *batch;     /* [max_slots] */
-    struct rw_sum *sums;        /* [max_slots][2] */
+    struct rw_sum *sum;         /* [max_slots] of each leaf, at the end */
     struct rw_sibling *sibling; /* [max_slots] */
     int32_t *search;            /* [max_slots] slots whose split is asked for */
     struct rw_split *found;     /* [max_slots] */
@@ -72,7 +72,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY_OUT(RW_NEW(ctx, grower->split_node, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->batch, n));
-    RW_TRY_OUT(RW_NEW(ctx, grower->sums, 2 * n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->sum, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sibling, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->search, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->found, n));
@@ -93,7 +93,7 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower->split_node);
     rw_mem_free(grower->prospect);
     rw_mem_free(grower->batch);
-    rw_mem_free(grower->sums);
+    rw_mem_free(grower->sum);
     rw_mem_free(grower->sibling);
     rw_mem_free(grower->search);
     rw_mem_free(grower->found);
@@ -146,15 +146,15 @@ static int32_t frontier_pop(struct rw_grower *g)
 
 static int may_split(const struct rw_grower *g, const struct node *node)
 {
-    return node->sum.n >= 2 * (uint64_t)g->rules.min_docs &&
+    return node->n >= 2 * (uint64_t)g->rules.min_docs &&
            (g->rules.depth == 0 || node->depth < g->rules.depth);
 }
 
 /* A node at the next slot. */
-static int32_t add_node(struct rw_grower *g, const struct rw_sum *sum, int32_t depth)
+static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
     g->node[g->n_slots] =
-        (struct node){.sum = *sum, .split = {.column = -1}, .depth = depth, .number = -1};
+        (struct node){.n = n, .split = {.column = -1}, .depth = depth, .number = -1};
     return g->n_slots++;
 }
 
@@ -186,7 +186,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         g->batch[i].right = g->n_slots + 2 * i + 1;
     }
     double start = rw_clock_ms();
-    RW_TRY(rw_engine_partition(engine, g->batch, n_batch, g->sums));
+    RW_TRY(rw_engine_partition(engine, g->batch, n_batch));
     times->partition_ms += rw_clock_ms() - start;
     times->n_batches++;
     int n_siblings = 0, n_search = 0;
@@ -197,14 +197,15 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         parent->split.left = split->left;
         parent->split.right = split->right;
         const int32_t child[2] = {split->left, split->right};
+        const uint64_t n[2] = {split->n_left, parent->n - split->n_left};
         int wanted[2];
         for (int side = 0; side < 2; side++) {
-            add_node(g, &g->sums[2 * i + side], parent->depth + 1);
+            add_node(g, n[side], parent->depth + 1);
             wanted[side] = look && may_split(g, &g->node[child[side]]);
             if (wanted[side])
                 g->search[n_search++] = child[side];
         }
-        const int small = g->sums[2 * i].n <= g->sums[2 * i + 1].n ? 0 : 1;
+        const int small = n[0] <= n[1] ? 0 : 1;
         if (wanted[0] || wanted[1])
             g->sibling[n_siblings++] =
                 (struct rw_sibling){.parent = split->slot,
@@ -233,7 +234,7 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
     times->lambdas_ms = rw_clock_ms() - start;
-    add_node(g, &root->sum, 0);
+    add_node(g, root->sum.n, 0);
     if (!may_split(g, &g->node[0]) || root->n_features == 0) {
         number_node(g, 0);
         return RW_OK;
@@ -340,10 +341,9 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
 
 /* ---- the finished tree ---- */
 
-static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_tree *tree,
-                     int32_t *leaf_slot)
+static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const struct rw_root *root,
+                       const int32_t *leaf_slot, struct rw_tree *tree)
 {
-    RW_TRY(rw_tree_init(g->ctx, tree, g->n_splits + 1));
     const struct rw_leaf_rule rule = {
         .rate = g->rules.rate,
         .l2 = g->rules.l2,
@@ -352,6 +352,25 @@ static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_
             (double)root->sum.n,
         .lambda_exponent = root->lambda_exponent,
         .weight_exponent = root->weight_exponent};
+    tree->leaf[0] = 0.0f;
+    if (g->n_splits == 0)
+        return RW_OK;
+    RW_TRY(rw_engine_leaf_sums(engine, leaf_slot, tree->n_leaves, g->sum));
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
+        if (g->sum[leaf].n != g->node[leaf_slot[leaf]].n)
+            return rw_fail(g->ctx, RW_ERR_INTERNAL, "a leaf of other documents than its node's");
+        tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
+        if (!isfinite(tree->leaf[leaf]))
+            return rw_fail(g->ctx, RW_ERR_DATA,
+                           "a leaf's value is beyond the largest float: gradients too large for "
+                           "their hessians");
+    }
+    return RW_OK;
+}
+
+/* Splits, in order, and the slots of leaves. */
+static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_slot)
+{
     for (int32_t k = 0; k < g->n_splits; k++)
         g->node[g->split_node[k]].index = k;
     int32_t n_leaves = 0;
@@ -360,15 +379,7 @@ static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_
         if (node->is_split)
             continue;
         node->index = ~n_leaves;
-        leaf_slot[n_leaves] = g->slot_of[number];
-        tree->leaf[n_leaves] = g->n_splits ? rw_leaf_value(&rule, &node->sum) : 0.0f;
-        if (!isfinite(tree->leaf[n_leaves])) {
-            rw_tree_release(tree);
-            return rw_fail(g->ctx, RW_ERR_DATA,
-                           "a leaf's value is beyond the largest float: gradients too large for "
-                           "their hessians");
-        }
-        n_leaves++;
+        leaf_slot[n_leaves++] = g->slot_of[number];
     }
     for (int32_t k = 0; k < g->n_splits; k++) {
         const struct rw_split *split = &g->node[g->split_node[k]].split;
@@ -379,7 +390,6 @@ static int make_tree(struct rw_grower *g, const struct rw_root *root, struct rw_
         tree->missing_left[k] = (uint8_t)split->missing_left;
         tree->gain[k] = split->gain;
     }
-    return RW_OK;
 }
 
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
@@ -392,5 +402,12 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
         RW_TRY(grow_levels(grower, engine, times));
     else
         RW_TRY(grow_best_first(grower, engine, times));
-    return make_tree(grower, &root, out, leaf_slot);
+    RW_TRY(rw_tree_init(grower->ctx, out, grower->n_splits + 1));
+    make_tree(grower, out, leaf_slot);
+    const double start = rw_clock_ms();
+    const int status = leaf_values(grower, engine, &root, leaf_slot, out);
+    times->partition_ms += rw_clock_ms() - start;
+    if (status < 0)
+        rw_tree_release(out);
+    return status;
 }

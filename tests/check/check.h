@@ -20,6 +20,7 @@ enum check_op {
     OP_BEGIN_TREE,
     OP_SPLITS,
     OP_PARTITION,
+    OP_LEAF_SUMS,
     OP_SCORES,
     OP_GROW,
     N_OPS
@@ -151,8 +152,12 @@ void check_splits(struct check_run *run, const struct rw_sibling *siblings, int 
                   int32_t *slots, int n_slots);
 /* Documents that a split would send left, by ref's own data. */
 uint32_t check_count_left(const struct check_run *run, const struct rw_split *split);
-void check_partition(struct check_run *run, const struct rw_split *splits, int n,
-                     struct rw_sum *sums);
+void check_partition(struct check_run *run, const struct rw_split *splits, int n);
+/* Of some leaves of the tree that has been grown: as it is, or with some of its nodes taken whole.
+ */
+void check_leaf_sums(struct check_run *run);
+/* Of these. */
+void check_sums_of(struct check_run *run, const int32_t *leaf_slot, int n);
 void check_scores(struct check_run *run);
 void check_grow(struct check_run *run, uint32_t tree);
 

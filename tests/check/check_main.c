@@ -10,8 +10,9 @@
 #include "check.h"
 
 static const char *const engine_name[] = {"ref", "cpu", "sim", "cuda"};
-static const char *const op_name[N_OPS] = {
-    "load", "set_gradients", "begin_tree", "best_splits", "partition", "scores", "grow"};
+static const char *const op_name[N_OPS] = {"load",        "set_gradients", "begin_tree",
+                                           "best_splits", "partition",     "leaf_sums",
+                                           "scores",      "grow"};
 enum { N_ENGINES = sizeof(engine_name) / sizeof(engine_name[0]) };
 enum { SKIPPED = 77 }; /* exit status, as Meson reads it */
 

@@ -95,6 +95,7 @@ static int random_split(struct check_run *run, const struct check_node *node,
         split->bin = check_bits(&run->random);
         split->missing_left = (int)check_below(&run->random, 2);
         const uint32_t left = check_count_left(run, split);
+        split->n_left = left;
         if (left > 0 && left < node->n)
             return 1;
     }
@@ -146,30 +147,31 @@ static int choose_batch(struct check_run *run, uint32_t room, struct rw_split *b
 static void split_batch(struct check_run *run, struct rw_split *batch, const int32_t *parents,
                         int n)
 {
-    struct rw_sum *sums = calloc(2 * (size_t)n, sizeof(*sums));
     struct rw_sibling *siblings = calloc((size_t)n, sizeof(*siblings));
     int32_t *slots = calloc(2 * (size_t)n, sizeof(*slots));
     int n_siblings = 0, n_slots = 0;
-    if (!sums || !siblings || !slots)
+    if (!siblings || !slots)
         abort();
     for (int i = 0; i < n; i++) {
         struct check_node *parent = &run->node[parents[i]];
+        const uint32_t parts[2] = {batch[i].n_left, parent->n - batch[i].n_left};
         parent->split = run->n_splits;
         parent->left = batch[i].left = run->n_nodes++;
         parent->right = batch[i].right = run->n_nodes++;
         run->split[run->n_splits++] = batch[i];
+        for (int side = 0; side < 2; side++) {
+            const int32_t slot = side ? parent->right : parent->left;
+            run->node[slot] = (struct check_node){
+                .slot = slot, .n = parts[side], .best = {.column = -1}, .split = -1};
+        }
     }
-    check_partition(run, batch, n, sums);
+    check_partition(run, batch, n);
     for (int i = 0; i < n; i++) {
         const int wanted[2] = {check_chance(&run->random, 0.9), check_chance(&run->random, 0.9)};
-        const int small = sums[2 * i].n <= sums[2 * i + 1].n ? 0 : 1;
+        const int small = run->node[batch[i].left].n <= run->node[batch[i].right].n ? 0 : 1;
         for (int side = 0; side < 2; side++) {
             const int32_t slot = side ? batch[i].right : batch[i].left;
-            run->node[slot] = (struct check_node){.slot = slot,
-                                                  .n = (uint32_t)sums[2 * i + side].n,
-                                                  .can_split = wanted[side],
-                                                  .best = {.column = -1},
-                                                  .split = -1};
+            run->node[slot].can_split = wanted[side];
             if (wanted[side])
                 slots[n_slots++] = slot;
         }
@@ -182,7 +184,6 @@ static void split_batch(struct check_run *run, struct rw_split *batch, const int
     }
     if (n_siblings)
         check_splits(run, siblings, n_siblings, slots, n_slots);
-    free(sums);
     free(siblings);
     free(slots);
 }
@@ -241,6 +242,7 @@ int check_run_case(const struct check_case *c, const char *engine, struct check_
         if (!check_begin_tree(run, tree))
             break;
         grow_by_hand(run);
+        check_leaf_sums(run);
         check_scores(run);
         if (c->rules.gradient == RW_GRADIENT_CUSTOM)
             check_gradients(run, tree);

@@ -74,6 +74,8 @@ void check_scores(struct check_run *run)
         free(leaf_slot);
         return;
     }
+    if (check_chance(&run->random, 0.5)) /* as a grower does */
+        check_sums_of(run, leaf_slot, tree.n_leaves);
     add(run, 0, &tree, leaf_slot);
     for (int set = 1; set < run->c->n_sets; set++)
         add(run, set, &tree, NULL);

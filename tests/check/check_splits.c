@@ -12,7 +12,7 @@ int check_same_split(const struct rw_split *a, const struct rw_split *b)
     return a->column < 0 ||
            (a->feature == b->feature && a->column == b->column && a->bin == b->bin &&
             memcmp(&a->cut, &b->cut, sizeof(a->cut)) == 0 && a->missing_left == b->missing_left &&
-            memcmp(&a->gain, &b->gain, sizeof(a->gain)) == 0);
+            memcmp(&a->gain, &b->gain, sizeof(a->gain)) == 0 && a->n_left == b->n_left);
 }
 
 static void shuffle(struct check_random *random, int32_t *slots, int n)
@@ -42,12 +42,13 @@ void check_splits(struct check_run *run, const struct rw_sibling *siblings, int 
     check_status(run, OP_SPLITS, status[0], status[1]);
     for (size_t i = 0; i < n && status[0] >= 0 && status[1] >= 0; i++) {
         const struct rw_split *a = &split[0][i], *b = &split[1][i];
-        check_that(run, OP_SPLITS, check_same_split(a, b),
-                   "slot %d of %u documents: feature %u bin %u cut %.9g missing %d gain %.17g, "
-                   "ref has %d:%u %u %.9g %d %.17g",
-                   slots[i], run->node[slots[i]].n, b->column < 0 ? 0 : b->feature, b->bin,
-                   (double)b->cut, b->missing_left, b->gain, a->column, a->feature, a->bin,
-                   (double)a->cut, a->missing_left, a->gain);
+        check_that(
+            run, OP_SPLITS, check_same_split(a, b),
+            "slot %d of %u documents: feature %u bin %u cut %.9g missing %d gain %.17g left %u, "
+            "ref has %d:%u %u %.9g %d %.17g %u",
+            slots[i], run->node[slots[i]].n, b->column < 0 ? 0 : b->feature, b->bin, (double)b->cut,
+            b->missing_left, b->gain, b->n_left, a->column, a->feature, a->bin, (double)a->cut,
+            a->missing_left, a->gain, a->n_left);
         run->node[slots[i]].best = *a;
     }
     check_that(run, OP_SPLITS, check_fences(split[1], n, sizeof(**split)),

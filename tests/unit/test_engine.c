@@ -124,7 +124,7 @@ static void misuse_of(const char *device)
     struct rw_engine_rules rules = plain_rules();
     struct rw_root root;
     struct rw_split split[2];
-    struct rw_sum sums[4];
+    struct rw_sum sums[2];
     double scores[80];
     open_engine(device, &rules);
     const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
@@ -137,7 +137,8 @@ static void misuse_of(const char *device)
     cr_assert_eq(rw_engine_set_gradients(engine, gains, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_leaf_sums(engine, &slot, 1, sums), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_read_scores(engine, 1, scores), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
     cr_assert_eq(root.sum.n, 80);
@@ -154,14 +155,20 @@ static void misuse_of(const char *device)
         cr_assert_eq(rw_engine_histograms(engine, &bad[i], 1), RW_ERR_ARGUMENT, "%d", i);
     split[0].left = 1;
     split[0].right = 1;
-    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     split[0].right = 7;
-    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     split[0].right = 2;
     split[0].column = 3;
-    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
     split[0].column = -1;
-    cr_assert_eq(rw_engine_partition(engine, split, 1, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_partition(engine, split, 1), RW_ERR_ARGUMENT);
+    int32_t leaf[2] = {0, 7};
+    cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 2, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 8, sums), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 1, sums), RW_OK);
+    cr_assert_eq(sums[0].n, 80);
+    cr_assert_eq(memcmp(&sums[0], &root.sum, sizeof(root.sum)), 0);
     struct rw_tree tree;
     cr_assert_eq(rw_tree_init(ctx, &tree, 8), RW_OK);
     cr_assert_eq(rw_engine_add_tree(engine, 0, &tree, NULL), RW_ERR_ARGUMENT);
@@ -175,6 +182,36 @@ ENGINE_TEST(misuse)
     misuse_of("ref");
     misuse_of("cpu");
     misuse_of("sim");
+}
+
+/* A split says how many documents it sends left; those who count them see that it is right. */
+ENGINE_TEST(documents_to_the_left)
+{
+    const struct rw_engine_rules rules = plain_rules();
+    static const char *const devices[] = {"ref", "cpu", "sim"};
+    const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
+    const int32_t slot = 0, leaf[2] = {2, 1};
+    for (int d = 0; d < 3; d++) {
+        struct rw_root root;
+        struct rw_split split;
+        struct rw_sum sums[2];
+        open_engine(devices[d], &rules);
+        cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
+        for (int more = 1; more >= 0; more--) {
+            cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+            cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_OK);
+            cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, &split), RW_OK);
+            split.left = 1;
+            split.right = 2;
+            split.n_left += (uint32_t)more;
+            cr_assert_eq(rw_engine_partition(engine, &split, 1), more ? RW_ERR_INTERNAL : RW_OK);
+        }
+        cr_assert_eq(rw_engine_leaf_sums(engine, leaf, 2, sums), RW_OK);
+        cr_assert_eq(sums[1].n, split.n_left);
+        cr_assert_eq(sums[0].n, 80 - split.n_left);
+        rw_sum_merge(&sums[0], &sums[1]);
+        cr_assert_eq(memcmp(&sums[0], &root.sum, sizeof(root.sum)), 0);
+    }
 }
 
 ENGINE_TEST(custom_gradients_hold)
