@@ -20,6 +20,20 @@ static size_t column_bytes(const struct rw_column *column)
     return (size_t)column->n * (column->row ? 2 : 1) * sizeof(float);
 }
 
+/* A feature's codes as one chunk: if they are listed, the documents, then the codes. */
+static int send_codes(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe,
+                      const struct rw_codes *codes, size_t code_bytes, rw_transfer_use_fn use,
+                      void *user, const void *note)
+{
+    void *room;
+    const size_t row_bytes = codes->row ? codes->n * sizeof(*codes->row) : 0;
+    RW_TRY(rw_transfer_pipe_room(pipe, &room));
+    if (row_bytes)
+        rw_transfer_copy_host(ctx, room, codes->row, row_bytes);
+    rw_transfer_copy_host(ctx, (char *)room + row_bytes, codes->code, codes->n * code_bytes);
+    return rw_transfer_pipe_send(pipe, row_bytes + codes->n * code_bytes, use, user, note);
+}
+
 /* One column as one chunk: its values, then, if it is sparse, their documents. NULL: no value. */
 static int send_column(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe,
                        const struct rw_column *column, rw_transfer_use_fn use, void *user,
@@ -49,15 +63,26 @@ static struct rw_cuda_raw raw_of(const struct rw_transfer_chunk *chunk,
     return raw;
 }
 
-static int pipe_for(struct rw_ctx *ctx, const struct rw_device *device,
-                    const struct rw_dataset *dataset, struct rw_transfer_pipe **pipe)
+static size_t most_column_bytes(const struct rw_dataset *dataset)
 {
     size_t most = 1;
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         const size_t bytes = column_bytes(&dataset->column[c]);
         most = bytes > most ? bytes : most;
     }
-    return rw_transfer_pipe_new(ctx, device, most, PLACES, pipe);
+    return most;
+}
+
+static size_t most_code_bytes(const struct rw_bins *bins)
+{
+    size_t most = 1;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        const struct rw_codes *codes = &bins->codes[f];
+        const size_t bytes =
+            codes->n * (rw_cuts_code_bytes(bins->cuts, f) + (codes->row ? sizeof(*codes->row) : 0));
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 /* ---- cuts ---- */
@@ -157,7 +182,7 @@ int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
     f->dataset = dataset;
     f->rule = rule;
     RW_TRY_OUT(finder_init(f, device, &sample));
-    RW_TRY_OUT(pipe_for(ctx, device, dataset, &pipe));
+    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, most_column_bytes(dataset), PLACES, &pipe));
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         if (rw_cuts_decided(&dataset->column[c], rule, &found[c]))
@@ -181,6 +206,17 @@ out:
     return status;
 }
 
+uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
+{
+    const uint32_t n = dataset->n_docs, sampled = n < RW_CUT_SAMPLE_DOCS ? n : RW_CUT_SAMPLE_DOCS;
+    struct rw_cuda_cut_job job = {.n_docs = n,
+                                  .n_sample = sampled + sampled / 16, /* about so many are drawn */
+                                  .bins = (uint32_t)bins,
+                                  .d_sample_row = &n /* only whether it is there is looked at */};
+    return PLACES * (most_column_bytes(dataset) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
+           job.n_sample * sizeof(uint32_t) + BATCH * sizeof(struct rw_cut_intervals);
+}
+
 /* ---- codes ---- */
 
 struct coder {
@@ -197,6 +233,7 @@ struct coder {
 /* What a chunk is of. */
 struct coded {
     const struct rw_column *column; /* NULL: absent everywhere */
+    const struct rw_codes *codes;   /* in its place, if there are codes */
     uint32_t f;                     /* of the matrix */
 };
 
@@ -231,6 +268,27 @@ static int count_code(const struct coder *c, uint32_t f, const uint16_t *d_code,
                                         .n_multiprocessors = c->device->n_multiprocessors,
                                         .shared_bytes = c->device->shared_bytes};
     return rw_values_run(c->ctx, &rw_values_privatized, &call, stream);
+}
+
+/* Codes that were found before. */
+static int widen_chunk(void *user, const struct rw_transfer_chunk *chunk)
+{
+    const struct coder *c = user;
+    const struct coded *note = chunk->note;
+    const struct rw_codes *codes = note->codes;
+    const size_t row_bytes = codes->row ? codes->n * sizeof(*codes->row) : 0;
+    uint16_t *const d_code = c->d_code[chunk->place];
+    const struct rw_cuda_widen_job job = {
+        .d_row = codes->row ? chunk->d_data : NULL,
+        .d_from = (const char *)chunk->d_data + row_bytes,
+        .n = codes->n,
+        .n_docs = c->matrix->n_docs,
+        .code_bytes = (uint32_t)rw_cuts_code_bytes(c->coding->cuts, c->coding->feature[note->f]),
+        .rest = codes->rest,
+        .d_code = d_code};
+    RW_CU(c->ctx, (cudaError_t)rw_cuda_code_widen(&job, chunk->stream));
+    RW_TRY(put_code(c, note->f, d_code, chunk->stream));
+    return count_code(c, note->f, d_code, chunk->stream);
 }
 
 static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
@@ -323,6 +381,34 @@ static int check_coding(struct rw_ctx *ctx, const struct rw_cuda_coding *coding)
     return RW_OK;
 }
 
+static size_t chunk_bytes(const struct rw_cuda_coding *coding)
+{
+    return coding->codes ? most_code_bytes(coding->codes) : most_column_bytes(coding->dataset);
+}
+
+uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
+{
+    return PLACES * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
+           coding->cuts->offset[coding->cuts->n_features] * sizeof(float) +
+           (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t) +
+           (MOST_CODES + 1) * sizeof(int32_t);
+}
+
+/* One feature of the matrix, from its values or from its codes. */
+static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
+{
+    const struct rw_cuda_coding *coding = c->coding;
+    const uint32_t place = coding->feature[f];
+    struct coded note = {.f = f};
+    if (coding->codes) {
+        note.codes = &coding->codes->codes[coding->code_of[place]];
+        return send_codes(c->ctx, pipe, note.codes, rw_cuts_code_bytes(coding->cuts, place),
+                          widen_chunk, c, &note);
+    }
+    note.column = rw_dataset_column(coding->dataset, coding->cuts->feature[place]);
+    return send_column(c->ctx, pipe, note.column, code_chunk, c, &note);
+}
+
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out)
@@ -333,14 +419,10 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
     *out = NULL;
     RW_TRY_OUT(check_coding(ctx, coding));
     RW_TRY_OUT(coder_init(&c, counts != NULL));
-    RW_TRY_OUT(pipe_for(ctx, device, coding->dataset, &pipe));
+    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), PLACES, &pipe));
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
-    for (uint32_t f = 0; f < coding->n_features; f++) {
-        const struct coded note = {
-            .column = rw_dataset_column(coding->dataset, coding->cuts->feature[coding->feature[f]]),
-            .f = f};
-        RW_TRY_OUT(send_column(ctx, pipe, note.column, code_chunk, &c, &note));
-    }
+    for (uint32_t f = 0; f < coding->n_features; f++)
+        RW_TRY_OUT(send_feature(&c, pipe, f));
     RW_TRY_OUT(rw_transfer_pipe_end(pipe));
     if (counts)
         RW_TRY_OUT(rw_transfer_read(ctx, device, counts, c.d_count,

@@ -288,6 +288,34 @@ extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
     return cudaGetLastError();
 }
 
+__global__ void __launch_bounds__(THREADS) code_rest_kernel(const struct rw_cuda_widen_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n_docs; i += step)
+        job.d_code[i] = (uint16_t)job.rest;
+}
+
+__global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_widen_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n; i += step)
+        job.d_code[job.d_row ? job.d_row[i] : i] = job.code_bytes == 1
+                                                       ? ((const uint8_t *)job.d_from)[i]
+                                                       : ((const uint16_t *)job.d_from)[i];
+}
+
+extern "C" int rw_cuda_code_widen(const struct rw_cuda_widen_job *job, void *stream)
+{
+    if (job->d_row || job->n == 0) {
+        code_rest_kernel<<<blocks_of(job->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);
+        const cudaError_t error = cudaGetLastError();
+        if (error != cudaSuccess || job->n == 0)
+            return error;
+    }
+    code_widen_kernel<<<blocks_of(job->n), THREADS, 0, (cudaStream_t)stream>>>(*job);
+    return cudaGetLastError();
+}
+
 /* Two codes of 4 bits share a byte, and their features may be written at the same time. */
 __global__ void __launch_bounds__(THREADS)
     code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,

@@ -7,7 +7,7 @@
 #ifndef RW_GPU_DEVICE_CUTS_H
 #define RW_GPU_DEVICE_CUTS_H
 
-#include "data/cuts.h"
+#include "data/bins.h"
 #include "gpu/device.h"
 #include "gpu/hist.h"
 
@@ -24,17 +24,25 @@ struct rw_cuda_coding {
     const struct rw_dataset *dataset;
     const struct rw_cuts *cuts;
     int absent_missing;
-    const uint32_t *feature; /* [n_features] places in `cuts` of the matrix's features */
+    const uint32_t *feature;       /* [n_features] places in `cuts` of the matrix's features */
     uint32_t n_features, n_narrow; /* the last so many have at most 16 codes (8 bits only) */
-    uint32_t n_bins; /* at least as many as any of them has codes */
-    int bits;        /* 4, 8 or 16: what holds n_bins codes */
-    int layouts;     /* RW_HIST_TILES | RW_HIST_COLUMNS (hist_matrix.h) */
+    uint32_t n_bins;               /* at least as many as any of them has codes */
+    int bits;                      /* 4, 8 or 16: what holds n_bins codes */
+    int layouts;                   /* RW_HIST_TILES | RW_HIST_COLUMNS (hist_matrix.h) */
+    /* NULL: from values. Else codes under the same cuts, which are fewer bytes to send: of feature
+     * code_of[f] for the cuts' feature f. */
+    const struct rw_bins *codes;
+    const uint32_t *code_of;
 };
 /* The codes that rw_bins_make finds, in the layouts of rw_hist_matrix_new; freed with
  * rw_hist_matrix_free. counts: NULL, or [n_features][n_bins], written: documents of each code. */
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_cuda_coding *coding, uint64_t *counts,
                       struct rw_hist_matrix **out);
+
+/* Device memory that the two take and give back again, at most, beside the matrix. */
+uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
+uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 
 /* ---- Launchers (device_cuts.cu); each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
 
@@ -71,6 +79,16 @@ struct rw_cuda_code_job {
     uint16_t *d_code;         /* [n_docs] written */
 };
 int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream);
+
+/* Listed codes of one or two bytes become one for each document. */
+struct rw_cuda_widen_job {
+    const uint32_t *d_row; /* [n] ascending documents; NULL: n is n_docs */
+    const void *d_from;    /* [n] uint8_t or uint16_t */
+    uint32_t n, n_docs;
+    uint32_t code_bytes, rest; /* rest: the code of documents that are not listed */
+    uint16_t *d_code;          /* [n_docs] written */
+};
+int rw_cuda_code_widen(const struct rw_cuda_widen_job *job, void *stream);
 /* Codes into the bits [shift, shift + bits) of the elements of one lane of a tile (hist.h), where 0
  * stands; features of one tile may be written at the same time. */
 int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, int bits,

@@ -336,12 +336,14 @@ static int same_counts(struct cuts_case *c, const struct rw_bins *bins, const ui
     return 1;
 }
 
-/* The features whose codes take `bits` bits. */
+/* The features whose codes take `bits` bits: coded from values, then from the codes that a cache
+ * would bring. */
 static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
                         const struct rw_bins *bins, int bits)
 {
     const struct rw_cuts *cuts = bins->cuts;
     uint32_t *feature = alloc(cuts->n_features, sizeof(*feature));
+    uint32_t *same_place = alloc(cuts->n_features, sizeof(*same_place));
     struct rw_cuda_coding coding = {.dataset = dataset,
                                     .cuts = cuts,
                                     .absent_missing = c->rule.absent_missing,
@@ -367,16 +369,25 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t k = 0; k < coding.n_features; k++)
         expand(bins, feature[k], want + (uint64_t)k * dataset->n_docs);
-    if (coding.n_features > 0 &&
-        rw_cuda_bins_make(c->run->ctx, c->run->device, &coding, counts, &matrix) < 0) {
-        failed(c, "codes of %d bits: %s", bits, rw_last_error(c->run->ctx));
-    } else if (matrix) {
-        int same = same_counts(c, bins, feature, matrix, counts) && same_columns(c, matrix, want);
-        for (uint32_t t = 0; t < matrix->n_tiles && same; t++)
-            same = same_tile(c, matrix, &matrix->tile[t], want);
-        c->tally->passed += (uint64_t)same;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        same_place[f] = f;
+    for (int from_codes = 0; from_codes < 2; from_codes++) {
+        coding.codes = from_codes ? bins : NULL;
+        coding.code_of = same_place;
+        if (coding.n_features > 0 &&
+            rw_cuda_bins_make(c->run->ctx, c->run->device, &coding, counts, &matrix) < 0) {
+            failed(c, "codes of %d bits: %s", bits, rw_last_error(c->run->ctx));
+        } else if (matrix) {
+            int same =
+                same_counts(c, bins, feature, matrix, counts) && same_columns(c, matrix, want);
+            for (uint32_t t = 0; t < matrix->n_tiles && same; t++)
+                same = same_tile(c, matrix, &matrix->tile[t], want);
+            c->tally->passed += (uint64_t)same;
+        }
+        rw_hist_matrix_free(matrix);
+        matrix = NULL;
     }
-    rw_hist_matrix_free(matrix);
+    free(same_place);
     free(feature);
     free(counts);
     free(want);
