@@ -252,6 +252,27 @@ struct rw_train_hooks {
 RW_API int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
                                  size_t size);
 
+/* What training would take. */
+struct rw_plan_part {
+    const char *name; /* "codes"; static */
+    uint64_t bytes;
+};
+struct rw_plan {
+    char device[160];  /* "cpu", or "cuda:0, " and the GPU's name */
+    int on_gpu;        /* bytes are the GPU's; else the host's */
+    int n_parts;
+    struct rw_plan_part part[12]; /* [n_parts] */
+    uint64_t bytes;      /* their sum: what the engine holds while it trains */
+    uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
+    uint64_t free_bytes; /* of the GPU; 0 on the host */
+    double tree_ms;      /* expected of a tree */
+};
+/* The same arguments as rw_train; what it would take on the device that it would choose. Makes cuts,
+ * but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is filled). */
+RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *train, const struct rw_dataset *const *valid,
+                         int n_valid, struct rw_plan *out);
+
 /* --- models --- */
 RW_API int rw_model_n_trees(const struct rw_model *model);
 /* 0 if training had no validation set. */

@@ -138,6 +138,34 @@ out:
     return status;
 }
 
+/* As code_column and thin_out decide. */
+static uint32_t entries_of(const struct rw_column *column, uint32_t n_docs,
+                           const struct coder *coder, uint32_t n_codes)
+{
+    uint32_t counts[1026] = {0}, most = 0;
+    const uint32_t n = column ? column->n : 0;
+    for (uint32_t i = 0; i < n; i++)
+        counts[code_of(coder, column->value[i])]++;
+    const uint32_t n_others = n - counts[coder->absent];
+    if ((!column || column->row) && n_others <= n_docs / RW_SPARSE_SHARE)
+        return n_others;
+    counts[coder->absent] += n_docs - n;
+    for (uint32_t c = 0; c < n_codes; c++)
+        most = counts[c] > most ? counts[c] : most;
+    return n_docs - most <= n_docs / RW_SPARSE_SHARE ? n_docs - most : n_docs;
+}
+
+void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n)
+{
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        const struct coder coder = coder_of(cuts, f, rule->absent_missing);
+        n[f] = entries_of(rw_dataset_column(dataset, cuts->feature[f]), dataset->n_docs, &coder,
+                          rw_cuts_n_codes(cuts, f));
+    }
+}
+
 void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
 {
     const struct rw_codes *codes = &bins->codes[f];

@@ -35,6 +35,10 @@ enum { RW_SPARSE_SHARE = 8 };
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
+/* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
+ * dense. */
+void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n);
 
 /* Codes a feature can have: value bins, and one for missing if the training set has any. */
 static inline uint32_t rw_cuts_n_codes(const struct rw_cuts *cuts, uint32_t f)
@@ -45,6 +49,13 @@ static inline uint32_t rw_cuts_n_codes(const struct rw_cuts *cuts, uint32_t f)
 static inline size_t rw_cuts_code_bytes(const struct rw_cuts *cuts, uint32_t f)
 {
     return rw_cuts_n_codes(cuts, f) > 256 ? 2 : 1;
+}
+
+/* Bytes of a feature's codes with n entries. */
+static inline uint64_t rw_codes_bytes(const struct rw_cuts *cuts, uint32_t f, uint32_t n,
+                                      uint32_t n_docs)
+{
+    return (uint64_t)n * (rw_cuts_code_bytes(cuts, f) + (n < n_docs ? sizeof(uint32_t) : 0));
 }
 
 /* The i-th entry of a feature's codes. */

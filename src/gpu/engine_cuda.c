@@ -21,9 +21,12 @@ int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
     *out = NULL;
     if (cuda->n_owned == RW_CUDA_MOST_OWNED)
         return rw_fail(ctx, RW_ERR_INTERNAL, "too many pieces of device memory");
+    rw_cuda_count(cuda, cuda->part, n * size);
+    *out = cuda; /* a dry run's is never followed */
+    if (cuda->dry)
+        return RW_OK;
     RW_TRY(rw_device_alloc(ctx, out, n * size));
     cuda->owned[cuda->n_owned++] = *out;
-    cuda->bytes += n * size;
     return RW_OK;
 }
 
@@ -487,6 +490,8 @@ static const struct rw_engine_ops cuda_ops = {
     .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,
     .tell = rw_cuda_tell,
+    .plan = rw_cuda_plan,
+    .tree_ms = rw_cuda_tree_ms,
 };
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)

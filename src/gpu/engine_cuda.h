@@ -22,6 +22,19 @@ extern "C" {
 
 enum { RW_CUDA_GROUPS = 3, RW_CUDA_MOST_OWNED = 64 + 4 * RW_MAX_SETS };
 
+/* What device memory is for: the parts of a plan. */
+enum rw_cuda_use {
+    RW_CUDA_CODES,
+    RW_CUDA_COLUMN_COPIES,
+    RW_CUDA_LISTS,
+    RW_CUDA_LAMBDAS,
+    RW_CUDA_SCORES,
+    RW_CUDA_POOL,
+    RW_CUDA_SCRATCH,
+    RW_CUDA_TABLES,
+    RW_CUDA_PARTS
+};
+
 struct rw_cuda_set {
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
@@ -50,7 +63,7 @@ struct rw_cuda_stage {
 };
 
 struct rw_cuda {
-    struct rw_host host; /* cuts, and a set's codes until they are on the device */
+    struct rw_host host; /* cuts; codes are nowhere on the host */
     struct rw_device *device;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_set set[RW_MAX_SETS];
@@ -58,6 +71,13 @@ struct rw_cuda {
     void *owned[RW_CUDA_MOST_OWNED]; /* device memory */
     int n_owned;
     uint64_t bytes; /* of it */
+    /* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory
+     * mean nothing, but everything is counted as it would be. */
+    int dry;
+    enum rw_cuda_use part; /* that memory is allocated for */
+    uint64_t part_bytes[RW_CUDA_PARTS];
+    uint64_t free_bytes; /* of the device before the training set was loaded */
+    uint64_t most_bytes; /* a dry run's: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* pinned: what is read back; [answer_bytes] */
     size_t answer_bytes;
@@ -149,8 +169,26 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
 
+/* Counts device memory that something else allocates. */
+void rw_cuda_count(struct rw_cuda *cuda, enum rw_cuda_use part, uint64_t bytes);
+
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const double *gains);
+/* Everything of a data set but cuts, which are there. codes: NULL, or of its cache, at code_of. */
+struct rw_cuda_source {
+    const struct rw_dataset *dataset;
+    const double *gains;
+    const struct rw_bins *codes;
+    const uint32_t *code_of;
+};
+int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
+/* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
+int rw_cuda_list_candidates(struct rw_cuda *cuda);
+int rw_cuda_plan_histograms(struct rw_cuda *cuda);
+/* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
+int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,

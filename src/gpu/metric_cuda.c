@@ -11,7 +11,7 @@ enum { MOST_TABLES = 16 };
 
 struct rw_cuda_metrics {
     struct rw_ctx *ctx;       /* borrowed */
-    struct rw_device *device; /* borrowed */
+    struct rw_device *device; /* borrowed; NULL: nothing is allocated, only counted */
     struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
     struct rw_metric *metric;         /* [n_metrics] owned */
@@ -48,6 +48,12 @@ static int upload(struct rw_cuda_metrics *metrics, void *out, const void *from, 
                   size_t size)
 {
     void *d = NULL;
+    if (!metrics->device) {
+        metrics->bytes += n * size;
+        d = metrics; /* only whether it is there is looked at */
+        memcpy(out, &d, sizeof(d));
+        return RW_OK;
+    }
     const int status =
         rw_cuda_upload(metrics->ctx, metrics->device, &d, from, n * size, &metrics->bytes);
     if (d)
@@ -126,9 +132,12 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
         metric[m].d_weight = d_weight[!!kind->by_document];
         if (metric[m].kind != RW_CUDA_ERR || plan->ties != RW_TIES_MEAN)
             continue;
-        RW_TRY_OUT(rw_cuda_upload(metrics->ctx, metrics->device, &metrics->scratch[m], NULL,
-                                  ((size_t)judged->n_docs + judged->n_queries) * sizeof(double),
-                                  &metrics->bytes));
+        const size_t bytes = ((size_t)judged->n_docs + judged->n_queries) * sizeof(double);
+        if (metrics->device)
+            RW_TRY_OUT(rw_cuda_upload(metrics->ctx, metrics->device, &metrics->scratch[m], NULL,
+                                      bytes, &metrics->bytes));
+        else
+            metrics->bytes += bytes;
         metric[m].d_scratch = metrics->scratch[m];
     }
     RW_TRY_OUT(UPLOAD(metrics, metrics->args.d_metric, metric, n_metrics));
@@ -153,8 +162,12 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     RW_TRY(RW_NEW(ctx, metrics->metric, n_metrics));
     RW_TRY(RW_NEW(ctx, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
-    RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judged->n_docs, judged->n_queries,
-                             judged->query_offset, &metrics->rank));
+    if (metrics->device)
+        RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judged->n_docs, judged->n_queries,
+                                 judged->query_offset, &metrics->rank));
+    else
+        metrics->rank.bytes =
+            rw_cuda_rank_plan_bytes(judged->n_docs, judged->n_queries, judged->query_offset);
     args->d_offset = metrics->rank.d_offset;
     args->d_order = metrics->rank.d_order;
     args->d_by_size = metrics->rank.d_by_size;
@@ -179,6 +192,20 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
     }
     *out = metrics;
     return RW_OK;
+}
+
+int rw_cuda_metrics_plan_bytes(struct rw_ctx *ctx, const struct rw_metric_plan *plan,
+                               uint64_t *bytes)
+{
+    struct rw_cuda_metrics *metrics;
+    *bytes = 0;
+    RW_TRY(RW_NEW(ctx, metrics, 1));
+    metrics->ctx = ctx;
+    const int status = load(metrics, plan);
+    *bytes = rw_cuda_metrics_bytes(metrics);
+    metrics->rank = (struct rw_cuda_rank){0};
+    rw_cuda_metrics_free(metrics);
+    return status;
 }
 
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)

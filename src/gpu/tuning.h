@@ -185,4 +185,22 @@
 /* Most blocks that such queries are cut into, together. */
 #define RW_TUNE_LAMBDA_SPREAD_JOBS 65536
 
+/* ---- plan ---- What a tree is expected to take: bytes at a share of the memory's bandwidth, pairs
+ * of documents, and launches and waits of each batch of nodes. First guesses, to be measured against
+ * `train --verbose`; `--device auto` decides by them. */
+#define RW_TUNE_PLAN_BATCH_US        60.0
+#define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* where the device does not tell */
+#define RW_TUNE_PLAN_BANDWIDTH_SHARE 0.4
+/* Bytes of a document: beside its codes each time a histogram reads it; at each level; at each tree;
+ * and at each level of a tree that it only walks. */
+#define RW_TUNE_PLAN_ROW_BYTES   12.0
+#define RW_TUNE_PLAN_LEVEL_BYTES 60.0
+#define RW_TUNE_PLAN_DOC_BYTES   160.0
+#define RW_TUNE_PLAN_WALK_BYTES  40.0
+/* How often a cell of a node is written or read. */
+#define RW_TUNE_PLAN_CELL_PASSES 4.0
+/* A pair of documents, with so many multiprocessors. */
+#define RW_TUNE_PLAN_PAIR_NS         0.004
+#define RW_TUNE_PLAN_MULTIPROCESSORS 132.0
+
 #endif

@@ -39,6 +39,7 @@ struct rw_engine_rules {
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
     uint64_t feature_threshold; /* the same for features */
     uint32_t max_slots;         /* nodes of a tree, at most */
+    uint32_t leaves;            /* of a tree, at most: for estimates and messages */
     /* cuda: the histogram method; NULL: the engine chooses. Borrowed until load. */
     const char *hist;
 };
@@ -78,6 +79,8 @@ struct rw_split {
 };
 
 struct rw_engine;
+struct rw_plan_data;
+struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
@@ -122,6 +125,9 @@ struct rw_engine_ops {
      * --verbose and the log. Known after the first tree. Returns 0 past the last item. NULL:
      * nothing. */
     int (*tell)(struct rw_engine *, int item, char *text, size_t size, double *ms);
+    /* A pair (tree/plan.h), before anything is loaded; NULL: the engine has no plan. */
+    int (*plan)(struct rw_engine *, const struct rw_plan_data *, struct rw_plan *out);
+    double (*tree_ms)(struct rw_engine *, const struct rw_plan_work *);
 };
 
 /* What all engines share; each extends it by embedding it first. */

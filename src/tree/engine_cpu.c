@@ -28,21 +28,32 @@ static void cpu_close(struct rw_engine *engine)
 
 /* ---- loading ---- */
 
+/* Counted: the plan (engine_cpu_plan.c) says beforehand what comes together here. */
+static int cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw)
+{
+    cpu->ref.host.base.info.bytes += n * size;
+    return raw ? rw_mem_new_raw(cpu->ref.host.base.ctx, out, n, size)
+               : rw_mem_new(cpu->ref.host.base.ctx, out, n, size);
+}
+
+#define CPU_NEW(cpu, pointer, n)     cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
+#define CPU_NEW_RAW(cpu, pointer, n) cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
+
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
 {
     struct rw_ctx *ctx = cpu->ref.host.base.ctx;
     const struct rw_bins *bins = cpu->ref.host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     group->bytes = bytes;
-    RW_TRY(RW_NEW(ctx, group->column, n_features));
+    RW_TRY(CPU_NEW(cpu, group->column, n_features));
     for (uint32_t f = 0; f < n_features; f++) {
         if (!bins->codes[f].row && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
             group->column[group->n++] = f;
     }
-    RW_TRY(RW_NEW(ctx, group->active, group->n));
-    RW_TRY(RW_NEW(ctx, group->base, group->n));
+    RW_TRY(CPU_NEW(cpu, group->active, group->n));
+    RW_TRY(CPU_NEW(cpu, group->base, group->n));
     const size_t stride = (size_t)group->n * (size_t)bytes;
-    RW_TRY(rw_mem_new_raw(ctx, (void **)&group->row, bins->n_docs, stride));
+    RW_TRY(cpu_new(cpu, (void **)&group->row, bins->n_docs, stride, 1));
     /* a block of documents at a time, so that the rows written stay in the cache */
     enum { BLOCK = 256 };
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
@@ -64,15 +75,14 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
 
 static int load_sparse(struct rw_cpu *cpu)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
     struct rw_cpu_sparse *sparse = &cpu->sparse;
     const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    RW_TRY(RW_NEW(ctx, sparse->column, bins->cuts->n_features));
+    RW_TRY(CPU_NEW(cpu, sparse->column, bins->cuts->n_features));
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
         if (bins->codes[f].row)
             sparse->column[sparse->n++] = f;
     }
-    RW_TRY(RW_NEW(ctx, sparse->offset, (size_t)bins->n_docs + 2));
+    RW_TRY(CPU_NEW(cpu, sparse->offset, (size_t)bins->n_docs + 2));
     uint64_t *begin =
         sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
     for (uint32_t c = 0; c < sparse->n; c++) {
@@ -82,7 +92,7 @@ static int load_sparse(struct rw_cpu *cpu)
     }
     for (uint32_t doc = 0; doc < bins->n_docs; doc++)
         begin[doc + 1] += begin[doc];
-    RW_TRY(RW_NEW_RAW(ctx, sparse->cell, begin[bins->n_docs]));
+    RW_TRY(CPU_NEW_RAW(cpu, sparse->cell, begin[bins->n_docs]));
     for (uint32_t c = 0; c < sparse->n; c++) {
         const uint32_t f = sparse->column[c];
         const struct rw_codes *codes = &bins->codes[f];
@@ -98,7 +108,6 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
                     const double *gains)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    struct rw_ctx *ctx = engine->ctx;
     const size_t n_slots = engine->rules.max_slots, n_docs = dataset->n_docs;
     RW_TRY(rw_ref_ops.load(engine, set, dataset, gains));
     if (set > 0)
@@ -106,25 +115,22 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(load_group(cpu, &cpu->group[0], 1));
     RW_TRY(load_group(cpu, &cpu->group[1], 2));
     RW_TRY(load_sparse(cpu));
-    RW_TRY(RW_NEW_RAW(ctx, cpu->doc, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, cpu->doc_scratch, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
-    RW_TRY(RW_NEW(ctx, cpu->begin, n_slots));
-    RW_TRY(RW_NEW(ctx, cpu->n, n_slots));
-    RW_TRY(RW_NEW(ctx, cpu->total, n_slots));
-    RW_TRY(RW_NEW(ctx, cpu->buffer_of, n_slots));
-    RW_TRY(RW_NEW(ctx, cpu->feature_best, engine->info.n_features));
-    RW_TRY(RW_NEW(ctx, cpu->chunk_left, (size_t)engine->n_threads));
-    /* Histograms live at no more nodes than there are leaves, and a node that may be searched has
-     * 2 x min_docs documents. Memory that is never touched costs nothing. */
-    uint64_t n_buffers = (n_slots + 1) / 2;
-    const uint64_t most = n_docs / engine->rules.min_docs + 2;
-    n_buffers = n_buffers < most ? n_buffers : most;
+    RW_TRY(CPU_NEW_RAW(cpu, cpu->doc, n_docs));
+    RW_TRY(CPU_NEW_RAW(cpu, cpu->doc_scratch, n_docs));
+    RW_TRY(CPU_NEW_RAW(cpu, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
+    RW_TRY(CPU_NEW(cpu, cpu->begin, n_slots));
+    RW_TRY(CPU_NEW(cpu, cpu->n, n_slots));
+    RW_TRY(CPU_NEW(cpu, cpu->total, n_slots));
+    RW_TRY(CPU_NEW(cpu, cpu->buffer_of, n_slots));
+    RW_TRY(CPU_NEW(cpu, cpu->feature_best, engine->info.n_features));
+    RW_TRY(CPU_NEW(cpu, cpu->chunk_left, (size_t)engine->n_threads));
+    /* memory that is never touched costs nothing */
+    const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs);
     cpu->n_buffers = (int32_t)n_buffers;
     cpu->buffer_words =
         cpu->ref.cell_offset[engine->info.n_features] * (engine->rules.newton ? 3 : 2);
-    RW_TRY(RW_NEW(ctx, cpu->free_buffer, n_buffers));
-    return RW_NEW_RAW(ctx, cpu->pool, n_buffers * cpu->buffer_words);
+    RW_TRY(CPU_NEW(cpu, cpu->free_buffer, n_buffers));
+    return CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words);
 }
 
 /* ---- the start of a tree ---- */
@@ -318,6 +324,8 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
     ops->partition = cpu_partition;
     ops->leaf_sums = cpu_leaf_sums;
     ops->add_tree = cpu_add_tree;
+    ops->plan = rw_cpu_plan;
+    ops->tree_ms = rw_cpu_tree_ms;
     (*out)->ops = ops;
     return RW_OK;
 }

@@ -63,6 +63,16 @@ static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
     return (struct rw_cpu *)engine;
 }
 
+/* Histograms live at no more nodes than there are leaves, and a node that may be searched has
+ * 2 x min_docs documents. */
+static inline uint64_t rw_cpu_n_buffers(const struct rw_engine_rules *rules, uint64_t n_docs)
+{
+    const uint64_t n = ((uint64_t)rules->max_slots + 1) / 2, most = n_docs / rules->min_docs + 2;
+    return n < most ? n : most;
+}
+
+int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 

@@ -12,6 +12,7 @@ enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048 };
 
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
 {
+    host->base.info.bytes += n * size;
     if (!host->alloc)
         return rw_mem_new_raw(host->base.ctx, out, n, size);
     return host->alloc(&host->base, out, n * size);
@@ -106,55 +107,110 @@ static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_
     return RW_OK;
 }
 
-/* Bins of the dataset's cache, under the engine's own cuts and codes. */
-static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, struct rw_bins **out)
+int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                        struct rw_cuts **out, uint32_t **place)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const struct rw_cut_rule *rule = &host->base.rules.cut;
+    const struct rw_bins *from = dataset->bins;
     struct rw_engine_info *info = &host->base.info;
     int status = RW_OK;
     uint8_t *keep = NULL;
-    struct rw_bins *bins = NULL;
     struct rw_cuts *cuts = NULL;
+    *out = NULL;
+    *place = NULL;
+    if (!from || from->rule.bins != rule->bins ||
+        from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
+        return RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
     RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
-    RW_TRY_OUT(RW_NEW(ctx, bins, 1));
+    RW_TRY_OUT(RW_NEW(ctx, *place, info->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
-    bins->cuts = cuts;
-    bins->owns_cuts = 1;
-    bins->n_docs = from->n_docs;
-    bins->rule = *rule;
-    bins->rule.ignore = NULL;
     cuts->n_constant = info->n_constant;
+    cuts->n_few = info->n_few;
+    cuts->n_ignored = info->n_ignored;
     RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
     RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
     RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
-    RW_TRY_OUT(RW_NEW(ctx, bins->codes, info->n_features));
     for (uint32_t f = 0; f < from->cuts->n_features; f++) {
         if (keep[f] != 1)
             continue;
         const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
-        const struct rw_codes *codes = &from->codes[f];
+        (*place)[at] = f;
         cuts->feature[at] = from->cuts->feature[f];
         cuts->has_missing[at] = from->cuts->has_missing[f];
         memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
                n_bins * sizeof(float));
         cuts->offset[at + 1] = cuts->offset[at] + n_bins;
         cuts->n_features++;
-        RW_TRY_OUT(
-            copy_codes(NULL, ctx, codes, rw_cuts_code_bytes(from->cuts, f), &bins->codes[at]));
     }
+    *out = cuts;
 out:
     rw_mem_free(keep);
     if (status < 0) {
-        if (!bins)
-            rw_cuts_free(cuts);
-        rw_bins_free(bins);
-        bins = NULL;
+        rw_cuts_free(cuts);
+        rw_mem_free(*place);
+        *place = NULL;
     }
-    *out = bins;
     return status;
+}
+
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
+                      uint32_t **place)
+{
+    RW_TRY(rw_host_cached_cuts(host, dataset, cuts, place));
+    return *cuts ? RW_OK : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
+}
+
+int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
+                         struct rw_bins **out)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    struct rw_bins *bins;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, bins, 1));
+    bins->cuts = cuts;
+    bins->n_docs = n_docs;
+    bins->rule = host->base.rules.cut;
+    bins->rule.ignore = NULL;
+    const int status = RW_NEW(ctx, bins->codes, cuts->n_features);
+    if (status < 0) {
+        rw_mem_free(bins);
+        return status;
+    }
+    bins->owns_cuts = owns_cuts;
+    *out = bins;
+    return RW_OK;
+}
+
+/* The codes of the dataset's cache under the engine's own cuts, which are taken, or freed. */
+static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, struct rw_cuts *cuts,
+                           const uint32_t *place, struct rw_bins **out)
+{
+    struct rw_bins *bins;
+    int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
+    if (status < 0) {
+        rw_cuts_free(cuts);
+        return status;
+    }
+    for (uint32_t f = 0; f < cuts->n_features && status >= 0; f++)
+        status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
+                            rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
+    if (status < 0)
+        rw_bins_free(bins);
+    else
+        *out = bins;
+    return status;
+}
+
+void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
+{
+    host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
+                                              .n_bins = cuts->offset[cuts->n_features],
+                                              .n_constant = cuts->n_constant,
+                                              .n_few = cuts->n_few,
+                                              .n_ignored = cuts->n_ignored};
 }
 
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
@@ -164,21 +220,21 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
     struct rw_bins **bins = &host->set[set].bins;
     if (set > 0)
         return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
-    const struct rw_bins *cached = dataset->bins;
-    if (cached && cached->rule.bins == rule->bins &&
-        cached->rule.absent_missing == rule->absent_missing &&
-        cached->rule.min_docs <= rule->min_docs)
-        return bins_from_cache(host, cached, bins);
     struct rw_cuts *cuts;
+    uint32_t *place;
+    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, &place));
+    if (cuts) {
+        rw_host_count_features(host, cuts);
+        const int status = bins_from_cache(host, dataset->bins, cuts, place, bins);
+        rw_mem_free(place);
+        return status;
+    }
     RW_TRY(rw_cuts_make(ctx, dataset, rule, &cuts));
     const int status = rw_bins_make(ctx, dataset, cuts, rule, 1, bins);
     if (status < 0)
         rw_cuts_free(cuts);
     else
-        host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
-                                                  .n_constant = cuts->n_constant,
-                                                  .n_few = cuts->n_few,
-                                                  .n_ignored = cuts->n_ignored};
+        rw_host_count_features(host, cuts);
     return status;
 }
 
@@ -186,6 +242,8 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
 static int move_codes(struct rw_host *host, struct rw_bins *bins)
 {
     int status = RW_OK;
+    for (uint32_t f = 0; !host->alloc && f < bins->cuts->n_features; f++)
+        host->base.info.bytes += rw_codes_bytes(bins->cuts, f, bins->codes[f].n, bins->n_docs);
     for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
         struct rw_codes moved = {0};
         if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
@@ -267,8 +325,6 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
         host->set[set].score[i] = 0.0;
     if (set > 0)
         return RW_OK;
-    const struct rw_cuts *cuts = host->set[0].bins->cuts;
-    host->base.info.n_bins = cuts->offset[cuts->n_features];
     return load_training(host, dataset, gains);
 }
 

@@ -53,6 +53,18 @@ void rw_host_drop(struct rw_host *host, void *p);
 
 /* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. */
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset);
+/* Its parts, for an engine that makes codes itself. The cuts of the data set's cache (*out, the
+ * caller's), if it has those of the engine's rule, else NULL. *place: [n_features] the caller's:
+ * where dataset->bins has each of them. */
+int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                        struct rw_cuts **out, uint32_t **place);
+/* Cuts for a plan: those, or made ones (*place NULL). */
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
+                      uint32_t **place);
+/* Bins whose codes are nowhere on the host. */
+int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
+                         struct rw_bins **out);
+void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /* the info */
 /* Keeps item[i] (NULL: i) iff its random number is under the threshold; if none is kept, the one
  * with the lowest number, the first of equals. kept: [n], written. */
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,

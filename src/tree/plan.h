@@ -1,0 +1,52 @@
+/* What a training will take, before any of it is allocated: bytes of each part, and the time of a
+ * tree by a stated model. `train --plan` prints it; `--device auto` decides by the times. */
+#ifndef RW_TREE_PLAN_H
+#define RW_TREE_PLAN_H
+
+#include "tree/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The sets that would be loaded, the training set first. */
+struct rw_plan_data {
+    const struct rw_dataset *const *set;       /* [n_sets] */
+    const struct rw_metric_plan *const *watch; /* [n_sets]; NULL: not watched */
+    int n_sets;
+};
+
+/* Adds a part; a part of that name grows. */
+void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes);
+
+/* What the time of a tree depends on. */
+struct rw_plan_work {
+    double docs;       /* that a tree sees */
+    double other_docs; /* that only get scores: validation sets, and what is not sampled */
+    double features;   /* that a tree sees */
+    double row_bytes;  /* of a document's codes */
+    double leaves;     /* at most */
+    double bins;       /* of all features together */
+    double visits;     /* pairs of documents that lambdas look at; 0: there are none */
+    int newton;        /* weights in histograms */
+};
+void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
+                     const struct rw_plan_data *data);
+
+/* How often a tree reads a document's row of codes: once at the root, and at each level below it
+ * for the smaller children, which hold at most half of the documents. */
+double rw_plan_passes(const struct rw_plan_work *work);
+/* Milliseconds of a tree on the host. */
+double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
+
+/* The rule of `auto`: a GPU if all rounds together are expected to take less there, what it takes
+ * to open it included. gpu_ms 0: could one be faster at all? */
+int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);
+
+/* The engine's plan. RW_ERR_UNSUPPORTED if it has none. */
+int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
