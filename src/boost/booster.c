@@ -8,6 +8,7 @@
 #include "boost/params_table.h"
 #include "boost/watch.h"
 #include "tree/grower.h"
+#include "tree/plan.h"
 
 /* Trees in a row that could not be split before a training with sampling is given up. */
 enum { MOST_EMPTY_TREES = 50, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
@@ -26,6 +27,7 @@ struct booster {
     struct rw_watch watch;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
+    int is_auto; /* nobody chose it */
     struct rw_grower *grower;
     int32_t *leaf_slot;                    /* [max leaves] */
     double *scores, *gradients, *hessians; /* [n_docs] custom objectives only */
@@ -106,10 +108,10 @@ static int prepare_features(struct booster *b)
     return RW_OK;
 }
 
-static int open_engine(struct booster *b)
+static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
 {
     const struct rw_params *p = &b->params;
-    struct rw_engine_rules rules = {
+    *rules = (struct rw_engine_rules){
         .cut = {.bins = p->bins,
                 .absent_missing = p->absent,
                 .min_docs = (uint32_t)p->min_docs,
@@ -131,20 +133,73 @@ static int open_engine(struct booster *b)
         .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
         .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
         .max_slots = rw_grow_max_slots(&b->grow_rules),
+        .leaves = b->grow_rules.levels ? 1u << b->grow_rules.depth : (uint32_t)b->grow_rules.leaves,
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
-    RW_TRY(rw_engine_open(b->ctx, p->device, &rules, &b->engine));
-    if (rules.gradient == RW_GRADIENT_LAMBDA) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
+}
+
+/* `auto`: a GPU, opened, if training is expected to take less there; else the host's engine. */
+static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
+{
+    const struct rw_plan_data data = {.set = b->set, .n_sets = b->n_sets};
+    struct rw_plan_work work;
+    rw_plan_work_of(&work, rules, &data);
+    const double cpu_ms = rw_plan_cpu_ms(&work, b->ctx->n_threads);
+    b->is_auto = 1;
+    if (rw_plan_gpu_pays(cpu_ms, 0.0, b->params.rounds) &&
+        rw_engine_open(b->ctx, "cuda", rules, &b->engine) >= 0) {
+        const double gpu_ms = b->engine->ops->tree_ms(b->engine, &work);
+        const int pays = rw_plan_gpu_pays(cpu_ms, gpu_ms, b->params.rounds);
+        rw_log(b->ctx, RW_LOG_NOTE,
+               "device %s: a tree is expected to take %.3g ms on the GPU and %.3g ms on %d "
+               "thread%s (--device changes it)",
+               pays ? "cuda" : "cpu", gpu_ms, cpu_ms, b->ctx->n_threads,
+               b->ctx->n_threads == 1 ? "" : "s");
+        if (pays)
+            return RW_OK;
+        rw_engine_close(b->engine);
+        b->engine = NULL;
     }
+    return rw_engine_open(b->ctx, "cpu", rules, &b->engine);
+}
+
+static int open_engine(struct booster *b)
+{
+    struct rw_engine_rules rules;
+    make_rules(b, &rules);
+    if (strcmp(b->params.device, "auto") == 0)
+        return open_auto(b, &rules);
+    return rw_engine_open(b->ctx, b->params.device, &rules, &b->engine);
+}
+
+static int load_sets(struct booster *b)
+{
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_load(b->engine, set, b->set[set], set == 0 ? b->gain : NULL));
     return RW_OK;
 }
 
-static int prepare(struct booster *b, const struct rw_params *params)
+/* Where `auto` took a GPU that turns out too small, the host's engine takes over. */
+static int load_engine(struct booster *b)
 {
-    double start = rw_clock_ms();
+    struct rw_engine_rules rules;
+    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
+        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
+    }
+    const int status = load_sets(b);
+    if (status != RW_ERR_MEMORY || !b->is_auto || strcmp(b->engine->ops->name, "cuda") != 0)
+        return status;
+    rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
+    rw_engine_close(b->engine);
+    b->engine = NULL;
+    make_rules(b, &rules);
+    RW_TRY(rw_engine_open(b->ctx, "cpu", &rules, &b->engine));
+    return load_sets(b);
+}
+
+/* All but the data on the engine. */
+static int prepare_engine(struct booster *b, const struct rw_params *params, double *start)
+{
     RW_TRY(rw_params_check(b->ctx, params));
     if (params->weights[0] && !b->set[0]->weight)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
@@ -157,7 +212,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     RW_TRY(prepare_features(b));
     RW_TRY(rw_watch_init(&b->watch, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
-    stage(b, "metrics", &start);
+    stage(b, "metrics", start);
     b->grow_rules =
         (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
                                .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
@@ -166,7 +221,14 @@ static int prepare(struct booster *b, const struct rw_params *params)
                                .min_docs = (uint32_t)b->params.min_docs,
                                .rate = b->params.rate,
                                .l2 = b->params.l2};
-    RW_TRY(open_engine(b));
+    return open_engine(b);
+}
+
+static int prepare(struct booster *b, const struct rw_params *params)
+{
+    double start = rw_clock_ms();
+    RW_TRY(prepare_engine(b, params, &start));
+    RW_TRY(load_engine(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     if (b->params.batch == 0)
         rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
@@ -387,6 +449,39 @@ static int finish_model(struct booster *b)
     return rw_watch_report(&b->watch, model);
 }
 
+static int take_sets(struct booster *b, const struct rw_dataset *train,
+                     const struct rw_dataset *const *valid, int n_valid)
+{
+    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
+                       RW_MAX_SETS - 1);
+    b->set[0] = train;
+    for (int v = 0; v < n_valid; v++)
+        b->set[b->n_sets++] = valid[v];
+    return RW_OK;
+}
+
+int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
+                  const struct rw_dataset *train, const struct rw_dataset *const *valid,
+                  int n_valid, struct rw_plan *out)
+{
+    int status = RW_OK;
+    struct booster b = {.ctx = ctx, .n_sets = 1};
+    struct rw_metric_plan plan[RW_MAX_SETS];
+    const struct rw_metric_plan *watch[RW_MAX_SETS];
+    double start = rw_clock_ms();
+    memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
+    RW_TRY_OUT(prepare_engine(&b, params, &start));
+    for (int set = 0; set < b.n_sets; set++)
+        watch[set] = rw_watch_plan(&b.watch, set, &plan[set]) ? &plan[set] : NULL;
+    const struct rw_plan_data data = {.set = b.set, .watch = watch, .n_sets = b.n_sets};
+    RW_TRY_OUT(rw_engine_plan(b.engine, &data, out));
+out:
+    booster_release(&b);
+    return status;
+}
+
 int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,
              const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
              struct rw_model **out)
@@ -394,12 +489,7 @@ int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
     int status = RW_OK;
     struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1};
     *out = NULL;
-    if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
-                       RW_MAX_SETS - 1);
-    b.set[0] = train;
-    for (int v = 0; v < n_valid; v++)
-        b.set[b.n_sets++] = valid[v];
+    RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
     RW_TRY_OUT(prepare(&b, params));
     double start = rw_clock_ms();
     for (int go_on = 1; go_on;)

@@ -119,15 +119,21 @@ static int measure_set(struct rw_watch *watch, struct rw_engine *engine, int set
     return RW_OK;
 }
 
+int rw_watch_plan(const struct rw_watch *watch, int set, struct rw_metric_plan *plan)
+{
+    *plan = (struct rw_metric_plan){.judged = &watch->judged[set],
+                                    .metric = watch->metric,
+                                    .n_metrics = watch->n_metrics,
+                                    .empty = (enum rw_empty)watch->params->empty,
+                                    .ties = (enum rw_ties)watch->params->ties};
+    return watches(watch, set) && watch->n_metrics > 0;
+}
+
 static int tell_engine(struct rw_watch *watch, struct rw_engine *engine)
 {
+    struct rw_metric_plan plan;
     for (int set = 0; set < watch->n_sets; set++) {
-        const struct rw_metric_plan plan = {.judged = &watch->judged[set],
-                                            .metric = watch->metric,
-                                            .n_metrics = watch->n_metrics,
-                                            .empty = (enum rw_empty)watch->params->empty,
-                                            .ties = (enum rw_ties)watch->params->ties};
-        if (watches(watch, set) && watch->n_metrics > 0)
+        if (rw_watch_plan(watch, set, &plan))
             RW_TRY(rw_engine_watch(engine, set, &plan));
     }
     watch->told = 1;

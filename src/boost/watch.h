@@ -41,6 +41,8 @@ struct rw_watch {
 int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                   int n_sets);
+/* What is measured of a set. Returns 0 if nothing is. */
+int rw_watch_plan(const struct rw_watch *watch, int set, struct rw_metric_plan *plan);
 void rw_watch_release(struct rw_watch *watch);
 /* Measures all watched sets after `round` (from 1). */
 int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round);

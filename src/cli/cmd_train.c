@@ -61,6 +61,7 @@ struct job {
     struct rw_model *model;     /* owned */
     struct rw_train_log log;
     int rounds_run;
+    int plan_only;
 };
 
 /* Sets' names for people: "valid" when there is only one. */
@@ -160,8 +161,10 @@ static int check_files(const struct rw_usage *usage, struct job *job)
 static int check(const struct rw_usage *usage, struct job *job)
 {
     const size_t n = (size_t)job->valid_files.n;
-    if (!job->output)
+    if (!job->output && !job->plan_only)
         return rw_options_wrong(usage, "'train' needs -o MODEL");
+    if (job->log_path && job->plan_only)
+        return rw_options_wrong(usage, "'--log' has no effect with '--plan'");
     const int status = rw_params_check(job->said.ctx, job->said.params);
     if (status < 0)
         return rw_talk_failed(job->said.ctx, status, "train");
@@ -183,7 +186,8 @@ static int check(const struct rw_usage *usage, struct job *job)
     code = check_files(usage, job);
     if (code >= 0)
         return code;
-    if (rw_output_check(job->output) < 0 || (job->log_path && rw_output_check(job->log_path) < 0))
+    if ((job->output && rw_output_check(job->output) < 0) ||
+        (job->log_path && rw_output_check(job->log_path) < 0))
         return RW_EXIT_FAILURE;
     return -1;
 }
@@ -277,6 +281,34 @@ static int train(struct job *job)
     return status < 0 ? status : report(job);
 }
 
+static void print_plan(const struct rw_plan *plan)
+{
+    printf("device          %s\n", plan->device);
+    for (int i = 0; i < plan->n_parts; i++)
+        printf("%-15s %15llu bytes\n", plan->part[i].name, (unsigned long long)plan->part[i].bytes);
+    printf("%-15s %15llu bytes of %s\n", "in all", (unsigned long long)plan->bytes,
+           plan->on_gpu ? "device memory" : "memory");
+    if (plan->on_gpu)
+        printf("%-15s %15llu bytes, while loading and choosing methods\n"
+               "%-15s %15llu bytes\n",
+               "at most", (unsigned long long)plan->most_bytes, "free",
+               (unsigned long long)plan->free_bytes);
+    printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
+}
+
+static int plan(struct job *job)
+{
+    struct rw_plan plan;
+    int status = read_data(job);
+    if (status < 0)
+        return status;
+    status = rw_train_plan(job->said.ctx, job->said.params, job->train,
+                           (const struct rw_dataset *const *)job->valid, job->valid_files.n, &plan);
+    if (plan.n_parts > 0)
+        print_plan(&plan);
+    return status;
+}
+
 static void release(struct job *job)
 {
     for (int i = 0; i < job->valid_files.n; i++) {
@@ -303,6 +335,9 @@ int rw_cmd_train(int argc, char **argv)
         {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_TEXT, &job.output},
         {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
          RW_OPTION_TEXT, &job.log_path},
+        {"plan", 0, NULL,
+         "print the bytes that each part takes and the time that a tree should, and do nothing",
+         RW_OPTION_FLAG, &job.plan_only},
         {0},
     };
     const struct rw_usage usage = {
@@ -320,7 +355,7 @@ int rw_cmd_train(int argc, char **argv)
     if (code < 0)
         code = check(&usage, &job);
     if (code < 0) {
-        const int status = train(&job);
+        const int status = job.plan_only ? plan(&job) : train(&job);
         if (status < 0)
             code = rw_talk_failed(job.said.ctx, status, "train");
         else

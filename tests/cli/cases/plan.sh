@@ -1,0 +1,23 @@
+# What a training would take.
+small_data
+"$RANKWOOD" train train.txt --valid valid.txt.gz --device cpu --threads 1 --rounds 5 --leaves 7 --plan |
+    sed 's/[0-9][0-9.e+]* ms/TIME/; s/ *[1-9][0-9]* bytes/ N bytes/'
+# The parts are what is said of all of them.
+"$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu |
+    awk '$1 == "in" { all = $3; next } $3 == "bytes" { sum += $2 } END { print (sum == all && sum > 0 ? "adds up" : "does not add up") }'
+# Nothing is written, whatever is named.
+"$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan --quiet --device cpu -o model.txt >plan.txt
+say model test -e model.txt
+# A cache has the same plan.
+"$RANKWOOD" bin train.txt -o train.rwb
+"$RANKWOOD" train train.rwb --rounds 5 --leaves 7 --plan --quiet --device cpu | cmp - plan.txt
+# More leaves are more histograms.
+bytes() {
+    "$RANKWOOD" train train.txt --rounds 5 --plan --quiet --device cpu "$@" | awk '$1 == "histograms" { print $2 }'
+}
+say more test "$(bytes --leaves 7)" -lt "$(bytes --leaves 8)"
+try train train.txt --plan --rounds 1 --leaves 7 --quiet --device sim
+try train train.txt --plan --log l --quiet
+try train --plan
+# Small data is the processor's, without a word.
+"$RANKWOOD" train train.txt --rounds 5 --leaves 7 --plan | head -n 1
