@@ -121,10 +121,11 @@ struct rw_cuda_search {
     uint32_t *d_done;              /* [n] scratch: 0 before the first group, and again at the end */
     struct rw_cuda_found *d_found; /* [n] written with the last group */
     uint32_t n;                    /* at most 65535 */
-    uint32_t n_blocks;             /* rw_cuda_search_blocks() of all groups together */
+    uint32_t n_blocks;             /* rw_cuda_search_blocks() of all groups together, for n nodes */
 };
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
-uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells); /* n_features at most */
+uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
+                               uint32_t n_nodes); /* n_features at most */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
 

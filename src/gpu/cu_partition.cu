@@ -224,12 +224,18 @@ static __global__ void __launch_bounds__(THREADS)
         const uint32_t i = r * THREADS + threadIdx.x;
         doc[r] = i < n ? a.d_list[from + i] : 0;
     }
-    struct rw_sum sum = {0, 0, 0, 0, 0};
+    int64_t lambda[ITEMS], weight[ITEMS]; /* all asked for before the first is added */
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const bool there = r * THREADS + threadIdx.x < n;
-        rw_sum_add(&sum, there ? a.d_lambda[doc[r]] : 0, there ? a.d_weight[doc[r]] : 0);
-        if (there)
+        lambda[r] = there ? a.d_lambda[doc[r]] : 0;
+        weight[r] = there ? a.d_weight[doc[r]] : 0;
+    }
+    struct rw_sum sum = {0, 0, 0, 0, 0};
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        rw_sum_add(&sum, lambda[r], weight[r]);
+        if (r * THREADS + threadIdx.x < n)
             a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
     }
     long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.weight_hi, sum.weight_lo};

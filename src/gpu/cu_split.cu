@@ -6,7 +6,7 @@
  * node.
  *
  * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, neighbouring bins a
- * thread (one, up to 256 bins). Threads add up their bins, warps and then the warps of a feature
+ * thread. Threads add up their bins, warps and then the warps of a feature
  * the threads', and every thread tries the cuts at its bins, missing values left and then right.
  * The block that is the last of its node to finish picks the best of all blocks.
  *
@@ -26,10 +26,11 @@ struct cell {
     long long lambda, weight;
 };
 
+template <int NEWTON>
 static __device__ struct cell load_cell(const struct rw_cuda_cells &cells, uint64_t at)
 {
     const struct cell cell = {cells.d_count[at], cells.d_lambda[at],
-                              cells.d_weight ? cells.d_weight[at] : 0};
+                              NEWTON ? cells.d_weight[at] : 0};
     return cell;
 }
 
@@ -43,20 +44,21 @@ static __device__ struct rw_cell side_of(const struct cell &cell, const struct c
     return side;
 }
 
-static __device__ void add_cell(struct cell *to, const struct cell &cell)
+template <int NEWTON> static __device__ void add_cell(struct cell *to, const struct cell &cell)
 {
     to->n += cell.n;
     to->lambda += cell.lambda;
-    to->weight += cell.weight;
+    if (NEWTON)
+        to->weight += cell.weight;
 }
 
 /* The sum over the lanes up to this one. */
-static __device__ struct cell sum_up_to(struct cell cell, uint32_t lane)
+template <int NEWTON> static __device__ struct cell sum_up_to(struct cell cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
         const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
         const long long lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
-        const long long weight = __shfl_up_sync(ALL_LANES, cell.weight, step);
+        const long long weight = NEWTON ? __shfl_up_sync(ALL_LANES, cell.weight, step) : 0;
         if (lane >= step) {
             cell.n += n;
             cell.lambda += lambda;
@@ -126,6 +128,7 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
 
 /* The best cut at this thread's bins, `bins` of them; `warps` warps have the feature's. Nothing if
  * the feature is not to be searched. All threads of a block call it. */
+template <int NEWTON>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, int searched,
                                    uint32_t warps, uint32_t bins, struct rw_cuda_found *best)
@@ -140,11 +143,11 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     const uint32_t bin = (threadIdx.x - first_warp * WARP) * bins;
     const uint32_t end = bin + bins < feature.n_bins ? bin + bins : feature.n_bins;
     const struct cell missing =
-        feature.has_missing ? load_cell(cells, base + feature.n_bins) : none;
+        feature.has_missing ? load_cell<NEWTON>(cells, base + feature.n_bins) : none;
     struct cell mine = none, all = missing;
     for (uint32_t b = bin; b < end; b++)
-        add_cell(&mine, load_cell(cells, base + b));
-    struct cell left = sum_up_to(mine, lane);
+        add_cell<NEWTON>(&mine, load_cell<NEWTON>(cells, base + b));
+    struct cell left = sum_up_to<NEWTON>(mine, lane);
     if (lane == WARP - 1)
         of_warp[warp] = left;
     left.n -= mine.n;
@@ -153,18 +156,20 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     __syncthreads();
     for (uint32_t w = first_warp; w < first_warp + warps; w++) {
         if (w < warp)
-            add_cell(&left, of_warp[w]);
-        add_cell(&all, of_warp[w]);
+            add_cell<NEWTON>(&left, of_warp[w]);
+        add_cell<NEWTON>(&all, of_warp[w]);
     }
+    struct rw_split_rule rule = a.rule;
+    rule.newton = NEWTON; /* known when this is compiled */
     const struct rw_cell whole = side_of(all, NULL);
-    const double parent = rw_side_gain(&a.rule, &whole);
+    const double parent = rw_side_gain(&rule, &whole);
     for (uint32_t b = bin; b < end; b++) {
-        add_cell(&left, bins == 1 ? mine : load_cell(cells, base + b));
-        try_cut(a.rule, left, all, missing, parent, 0.0f <= a.d_cut[feature.first_cut + b], b,
-                best);
+        add_cell<NEWTON>(&left, bins == 1 ? mine : load_cell<NEWTON>(cells, base + b));
+        try_cut(rule, left, all, missing, parent, 0.0f <= a.d_cut[feature.first_cut + b], b, best);
     }
 }
 
+template <int NEWTON>
 static __global__ void __launch_bounds__(THREADS)
     search_kernel(const __grid_constant__ struct rw_cuda_search a,
                   const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps, uint32_t bins,
@@ -180,7 +185,7 @@ static __global__ void __launch_bounds__(THREADS)
         best.column = (int32_t)cells.d_column[f];
         searched = a.d_feature_sampled[best.column];
     }
-    search_bins(a, cells, f, searched, warps, bins, &best);
+    search_bins<NEWTON>(a, cells, f, searched, warps, bins, &best);
     best = best_of_block(best, of_warp);
     if (threadIdx.x == 0) {
         d_best[first_block + blockIdx.x] = best;
@@ -212,18 +217,21 @@ static __global__ void __launch_bounds__(THREADS)
     a.d_done[blockIdx.y] = 0;
 }
 
-/* Warps that share a feature. */
-static uint32_t warps_of(const struct rw_cuda_cells *cells)
+/* Warps that share a feature: as many as it has bins for, while there are not too many blocks for
+ * them to run at once. */
+static uint32_t warps_of(const struct rw_cuda_cells *cells, uint32_t n_nodes)
 {
     uint32_t warps = 1;
-    while (warps < WARPS && warps * WARP < cells->n_bins)
+    while (warps < WARPS && warps * WARP < cells->n_bins &&
+           (uint64_t)n_nodes * cells->n_features * warps * 2 <=
+               (uint64_t)RW_TUNE_SPLIT_BLOCKS * WARPS)
         warps *= 2;
     return warps;
 }
 
-extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells)
+extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells, uint32_t n_nodes)
 {
-    const uint32_t features = WARPS / warps_of(cells); /* of a block */
+    const uint32_t features = WARPS / warps_of(cells, n_nodes); /* of a block */
     return (cells->n_features + features - 1) / features;
 }
 
@@ -233,10 +241,14 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
-    const uint32_t warps = warps_of(cells);
+    const uint32_t warps = warps_of(cells, search->n);
     const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
-    const dim3 grid(rw_cuda_search_blocks(cells), search->n);
-    search_kernel<<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins,
-                                                              first_block);
+    const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
+    if (search->rule.newton)
+        search_kernel<1>
+            <<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins, first_block);
+    else
+        search_kernel<0>
+            <<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins, first_block);
     return cudaGetLastError();
 }

@@ -226,7 +226,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*buffer)));
     uint32_t n_blocks = 0, first_block = 0;
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells);
+        n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
     const struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
                                           .d_feature = cuda->d_feature,
                                           .d_cut = cuda->d_cut,
@@ -243,7 +243,7 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
         RW_CU(ctx, (cudaError_t)rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
                                                      rw_cuda_stream(cuda)));
         rw_transfer_launched(cuda->device, 1);
-        first_block += rw_cuda_search_blocks(&cuda->group[g].cells);
+        first_block += rw_cuda_search_blocks(&cuda->group[g].cells, n);
     }
     RW_TRY(rw_cuda_answer(cuda, cuda->d_found, n * sizeof(*cuda->d_found)));
     const struct rw_cuda_found *found = cuda->answer;

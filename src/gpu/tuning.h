@@ -73,7 +73,7 @@
 /* The rule: codes of a feature up to which `lanes` is taken without timing (4-bit groups), and
  * `collision-free` where `lanes` is no candidate (Table 7 of weighted histogramming). */
 #define RW_TUNE_HYBRID_FEW_LANES 16
-#define RW_TUNE_HYBRID_FEW_FREE  128
+#define RW_TUNE_HYBRID_FEW_FREE  16
 /* Runs of a candidate, after a first one which must be within so many times the best so far. */
 #define RW_TUNE_HYBRID_RUNS     3
 #define RW_TUNE_HYBRID_HOPELESS 1.5
@@ -85,6 +85,7 @@
 #define RW_TUNE_QUANTISE_THREADS  256
 #define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
 #define RW_TUNE_SPLIT_WARPS       8
+#define RW_TUNE_SPLIT_BLOCKS      1200 /* of a search's warps, past which features share fewer */
 #define RW_TUNE_PARTITION_THREADS 256
 #define RW_TUNE_SCORES_THREADS    256
 /* Nodes of one histogram call, at most, where scratch holds so many: it grows with them. */
