@@ -133,43 +133,9 @@ static double best_single(const struct mixed *x, const struct rw_bench_times *ti
 
 /* ---- hybrids ---- */
 
-/* The document's: its three methods, feature by feature. */
-static int hybrid_of_three(struct mixed *x, enum rw_hist_sums sums, double *gain)
-{
-    static const char name[] = "hybrid of the three";
-    struct rw_bench *bench = x->w->bench;
-    struct rw_hist_candidates three;
-    struct rw_weighted_plan plan = {.n = 0}, part[MOST_GROUPS];
-    struct rw_bench_times times;
-    int n_parts = 0, status = RW_OK;
-    rw_weighted_three(&three);
-    for (int g = 0; g < x->n_groups; g++) {
-        const struct rw_weighted_choosing how = {&three, sums, 1};
-        part[n_parts] = (struct rw_weighted_plan){.n = 0};
-        RW_TRY_OUT(
-            rw_weighted_plan_by_feature(bench, &part[n_parts++], &x->group[g], x->docs, &how));
-        RW_TRY_OUT(rw_weighted_plan_time(bench, &part[g], &times));
-        const double best = best_single(x, x->time[g], &three);
-        const struct rw_weighted_row row = row_of(x, g, name, best / times.median_ms);
-        RW_TRY_OUT(rw_weighted_plan_row(bench, &part[g], &row, &times));
-        for (int i = 0; i < part[g].n; i++)
-            RW_TRY_OUT(rw_weighted_plan_add(bench, &plan, part[g].group[i]));
-        plan.choosing_ms += part[g].choosing_ms;
-    }
-    RW_TRY_OUT(rw_weighted_plan_time(bench, &plan, &times));
-    *gain = best_single(x, x->total, &three) / times.median_ms;
-    x->hybrid_ms = times.median_ms;
-    const struct rw_weighted_row row = row_of(x, -1, name, *gain);
-    RW_TRY_OUT(rw_weighted_plan_row(bench, &plan, &row, &times));
-out:
-    for (int i = 0; i < n_parts; i++)
-        rw_weighted_plan_release(&part[i]);
-    return status;
-}
-
 /* The group takes what rw_hist_choose says; call: the number of the call that it is. */
-static int choose_group(struct mixed *x, int g, enum rw_hist_sums sums, double *choosing_ms,
-                        int *call)
+static int choose_group(struct mixed *x, const struct rw_hist_candidates *among, int g,
+                        enum rw_hist_sums sums, double *choosing_ms, int *call)
 {
     struct rw_bench *bench = x->w->bench;
     struct rw_bench_call *c = &x->group[g].call;
@@ -177,8 +143,8 @@ static int choose_group(struct mixed *x, int g, enum rw_hist_sums sums, double *
     int status;
     RW_TRY(RW_NEW(bench->ctx, choice, 1));
     RW_TRY_OUT(set_call(x, g, sums, 0)); /* the first method need not take it */
-    RW_TRY_OUT(rw_bench_call_room(c, rw_hist_choose_bytes(&c->call, &x->all)));
-    RW_TRY_OUT(rw_hist_choose(bench->ctx, bench->device, &c->call, &x->all, choice));
+    RW_TRY_OUT(rw_bench_call_room(c, rw_hist_choose_bytes(&c->call, among)));
+    RW_TRY_OUT(rw_hist_choose(bench->ctx, bench->device, &c->call, among, choice));
     RW_TRY_OUT(rw_device_wait(bench->ctx, bench->device));
     *choosing_ms = choice->choosing_ms;
     *call = choice->zero_skip;
@@ -190,10 +156,11 @@ out:
     return status;
 }
 
-/* The trainer's: all methods, group by group. A group's row is that of the call it chose. */
-static int hybrid_of_all(struct mixed *x, enum rw_hist_sums sums, double *lowest)
+/* Group by group, as the trainer does. A group's row is that of the call it chose. gain: of all
+ * groups together beside the best single method; lowest: of any row. */
+static int hybrid(struct mixed *x, const struct rw_hist_candidates *among, const char *name,
+                  enum rw_hist_sums sums, double *gain, double *lowest)
 {
-    static const char name[] = "hybrid of all";
     struct rw_bench *bench = x->w->bench;
     struct rw_weighted_plan plan = {.n = 0};
     struct rw_bench_times times;
@@ -201,24 +168,27 @@ static int hybrid_of_all(struct mixed *x, enum rw_hist_sums sums, double *lowest
     for (int g = 0; g < x->n_groups; g++) {
         struct rw_weighted_plan alone = {.n = 0};
         int call = 0;
-        RW_TRY(choose_group(x, g, sums, &alone.choosing_ms, &call));
+        RW_TRY(choose_group(x, among, g, sums, &alone.choosing_ms, &call));
         RW_TRY(rw_weighted_plan_add(bench, &alone, &x->group[g]));
         RW_TRY(rw_weighted_plan_add(bench, &plan, &x->group[g]));
         plan.choosing_ms += alone.choosing_ms;
-        const double relative = best_single(x, x->time[g], &x->all) / x->time[g][call].median_ms;
+        const double relative = best_single(x, x->time[g], among) / x->time[g][call].median_ms;
         const struct rw_weighted_row row = row_of(x, g, name, relative);
         *lowest = relative < *lowest ? relative : *lowest;
         RW_TRY(rw_weighted_plan_row(bench, &alone, &row, &x->time[g][call]));
     }
     RW_TRY(rw_weighted_plan_time(bench, &plan, &times));
-    const double relative = best_single(x, x->total, &x->all) / times.median_ms;
-    const struct rw_weighted_row row = row_of(x, -1, name, relative);
-    *lowest = relative < *lowest ? relative : *lowest;
+    *gain = best_single(x, x->total, among) / times.median_ms;
+    *lowest = *gain < *lowest ? *gain : *lowest;
     x->hybrid_ms = times.median_ms < x->hybrid_ms ? times.median_ms : x->hybrid_ms;
+    const struct rw_weighted_row row = row_of(x, -1, name, *gain);
     return rw_weighted_plan_row(bench, &plan, &row, &times);
 }
 
 /* ---- the CPU ---- */
+
+/* Cells of a feature: threads do not meet in a cache line. */
+enum { CPU_ROOM = 1024 };
 
 /* Results of serial on one group. */
 struct cpu {
@@ -243,9 +213,9 @@ static void run_serial(const struct mixed *x, const struct rw_weighted_group *gr
             .n_nodes = 1,
             .lambda = x->docs->lambda,
             .value = x->docs->value,
-            .count = cpu->count + f * n_bins,
-            .lambda_sum = exact ? cpu->lambda_sum + f * n_bins : NULL,
-            .float_sum = exact ? NULL : cpu->float_sum + f * n_bins,
+            .count = cpu->count + f * CPU_ROOM,
+            .lambda_sum = exact ? cpu->lambda_sum + f * CPU_ROOM : NULL,
+            .float_sum = exact ? NULL : cpu->float_sum + f * CPU_ROOM,
         };
         rw_hist_serial_run(&job);
     }
@@ -262,7 +232,7 @@ static int time_serial(const struct mixed *x, int bits, enum rw_hist_sums sums, 
                        struct rw_bench_times *out)
 {
     struct rw_ctx *ctx = x->w->bench->ctx;
-    const uint64_t cells = (uint64_t)x->set->columns.n_features * 1024;
+    const uint64_t cells = (uint64_t)x->set->columns.n_features * CPU_ROOM;
     struct cpu cpu = {NULL, NULL, NULL};
     double ms[CPU_RUNS];
     int status;
@@ -342,12 +312,17 @@ static int one_kind(struct mixed *x, enum rw_hist_sums sums)
 {
     struct rw_weighted_figures *figures = &x->w->figures;
     const int exact = sums == RW_HIST_MART;
+    struct rw_hist_candidates three;
+    double gain, lowest;
+    rw_weighted_three(&three);
     RW_TRY(all_methods(x, sums));
     x->hybrid_ms = NAN;
     if (!x->w->bench->options->method) {
-        RW_TRY(hybrid_of_three(x, sums, exact ? &figures->hybrid_exact : &figures->hybrid_float));
+        x->hybrid_ms = INFINITY;
+        RW_TRY(hybrid(x, &three, "hybrid of the three", sums,
+                      exact ? &figures->hybrid_exact : &figures->hybrid_float, &lowest));
         if (exact)
-            RW_TRY(hybrid_of_all(x, sums, &figures->lanes_lowest));
+            RW_TRY(hybrid(x, &x->all, "hybrid of all", sums, &gain, &figures->lanes_lowest));
     }
     return on_the_cpu(x, sums);
 }
