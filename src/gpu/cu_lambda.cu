@@ -6,19 +6,25 @@
 // ranges, so that no thread meets a pair of equal gains, and which document of a pair has the
 // larger gain is known without looking.
 //
-// Decomposition: a block a query over 256 documents, else a warp a query, in launches of their own,
-// which differ in shared memory. The upper documents (positions under the truncation) are taken
-// gain by gain; a thread has SLOTS other documents, keeps their sums in registers, and meets all
-// upper documents of that gain in turn; the upper document's sum is added over the warp. Tame
-// queries (lambda_tame.h) have a loop of their own. Shared memory a document: score and discount,
-// lambda, weight, position, upper. Queries with very many pairs: cu_lambda_spread.cu.
+// Decomposition: a block a query over 256 documents, else a warp a query; both, and a warp's
+// queries of up to 128 documents, in launches of their own, which differ in shared memory. The
+// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
+// documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
+// upper document's sum is added over the warp. Tame queries (lambda_tame.h) have a loop of their
+// own. Shared memory a document: score and discount, lambda, weight, position, upper. Queries with
+// very many pairs: cu_lambda_spread.cu.
 #include "gpu/cu_lambda.h"
 #include "gpu/lambda_block.cuh"
 #include "gpu/lambda_tame.h"
 #include "gpu/tuning.h"
 #include "rank/lambda.h"
 
-enum { WARPS = RW_TUNE_LAMBDA_WARPS, THREADS = 32 * WARPS };
+enum {
+    WARPS = RW_TUNE_LAMBDA_WARPS,
+    THREADS = 32 * WARPS,
+    SLOTS = RW_TUNE_LAMBDA_SLOTS,
+    PLAIN_SLOTS = 1, /* of queries that are not tame, whose pairs take more registers */
+};
 
 /* ---- A query in shared memory ---- */
 
@@ -142,13 +148,13 @@ __device__ __forceinline__ uint32_t lambda_own_slot(const struct lambda_query &q
 }
 
 /* Past the end a thread's document stands at position 0, above all others, and forms no pair. */
-template <bool BLOCK, int SLOTS>
+template <bool BLOCK>
 __device__ __forceinline__ void lambda_take(const struct lambda_query &query, const double *d_gain,
                                             const struct lambda_run &run, uint32_t base,
-                                            struct lambda_own<SLOTS> &own)
+                                            struct lambda_own<PLAIN_SLOTS> &own)
 {
 #pragma unroll
-    for (int k = 0; k < SLOTS; k++) {
+    for (int k = 0; k < PLAIN_SLOTS; k++) {
         const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
         own.lambda[k] = own.weight[k] = 0;
         own.position[k] = 0;
@@ -163,22 +169,22 @@ __device__ __forceinline__ void lambda_take(const struct lambda_query &query, co
 }
 
 /* All pairs of a run's upper documents with the thread's; the sum of lambdas goes to hi and lo. */
-template <bool BLOCK, int SLOTS>
+template <bool BLOCK>
 __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, float sigma,
                                             const double *d_gain, const struct lambda_run &run,
                                             uint32_t base, long long &hi, long long &lo)
 {
     constexpr uint32_t stride = 32 * lambda_group<BLOCK>::warps;
     const uint32_t n = query.n - (run.below - run.above);
-    struct lambda_own<SLOTS> own;
-    lambda_take<BLOCK, SLOTS>(query, d_gain, run, base, own);
+    struct lambda_own<PLAIN_SLOTS> own;
+    lambda_take<BLOCK>(query, d_gain, run, base, own);
     for (uint32_t j = run.begin; j < run.end; j++) {
         const uint32_t slot = query.top[j];
         const uint32_t r = query.position[slot];
         const struct lambda_place upper = query.place[slot];
         long long lambda = 0, weight = 0;
 #pragma unroll
-        for (int k = 0; k < SLOTS; k++) {
+        for (int k = 0; k < PLAIN_SLOTS; k++) {
             if (base + stride * k >= n) /* none of the warp's: the same in all lanes */
                 break;
             if (own.position[k] <= r)
@@ -200,7 +206,7 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
     }
     __syncwarp(); /* sums that lane 0 wrote are added to by others now */
 #pragma unroll
-    for (int k = 0; k < SLOTS; k++) {
+    for (int k = 0; k < PLAIN_SLOTS; k++) {
         const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
         if (slot == UINT32_MAX)
             continue;
@@ -380,7 +386,7 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
 }
 
 /* Pairs of all runs. */
-template <bool BLOCK, int SLOTS, bool TAME>
+template <bool BLOCK, bool TAME>
 __device__ __forceinline__ void
 lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
             const struct lambda_tame &tame, long long &hi, long long &lo)
@@ -394,17 +400,18 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
         run.below = lambda_bound(d_gain, query.n, run.gain, true);
         run.end = lambda_run_end(query, run.begin, run.below);
         const uint32_t n = query.n - (run.below - run.above);
-        for (uint32_t base = 32 * group::warp(); base < n; base += group::size * SLOTS) {
+        const uint32_t step = group::size * (TAME ? SLOTS : PLAIN_SLOTS);
+        for (uint32_t base = 32 * group::warp(); base < n; base += step) {
             if (TAME)
                 tame_meet_up_to<BLOCK, SLOTS>(query, tame, d_gain, run, base, hi, lo);
             else
-                lambda_meet<BLOCK, SLOTS>(query, a.rule.sigma, d_gain, run, base, hi, lo);
+                lambda_meet<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
         }
     }
 }
 
 /* A query of a warp or of the block. total: two words of shared memory of a block. */
-template <bool BLOCK, int SLOTS, bool TAME>
+template <bool BLOCK>
 __device__ __forceinline__ void
 lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
                 struct lambda_place *stage, unsigned long long *total)
@@ -425,10 +432,10 @@ lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
     long long hi = 0, lo = 0;
     const struct lambda_tame tame = {rw_tame_query_of(query.ideal, query.norm), a.rule.sigma,
                                      stage};
-    if (TAME && a.tame && rw_tame_scores(highest - lowest, a.rule.sigma))
-        lambda_runs<BLOCK, SLOTS, true>(a, query, tame, hi, lo);
+    if (a.tame && rw_tame_scores(highest - lowest, a.rule.sigma))
+        lambda_runs<BLOCK, true>(a, query, tame, hi, lo);
     else
-        lambda_runs<BLOCK, TAME ? 1 : SLOTS, false>(a, query, tame, hi, lo);
+        lambda_runs<BLOCK, false>(a, query, tame, hi, lo);
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
     if (BLOCK) {
@@ -449,12 +456,12 @@ struct lambda_jobs {
     uint32_t begin, end, room;
 };
 
-template <bool BLOCK, int SLOTS, int BLOCKS, bool TAME>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+template <bool BLOCK>
+__global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    __shared__ struct lambda_place stage[TAME ? WARPS : 1][32];
+    __shared__ struct lambda_place stage[WARPS][32];
     __shared__ unsigned long long total[2];
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
@@ -481,81 +488,42 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     query.weight = query.lambda + room;
     query.position = reinterpret_cast<uint16_t *>(query.weight + room);
     query.top = query.position + room;
-    lambda_of_query<BLOCK, SLOTS, TAME>(a, query, stage[TAME ? warp : 0], total);
+    lambda_of_query<BLOCK>(a, query, stage[warp], total);
 }
 
 /* ---- Launchers ---- */
-
-/* Candidates, to be measured: then the best one stays, without this table. */
-struct lambda_variant {
-    const char *name;
-    void (*by_block)(const struct rw_lambda_args, const struct lambda_jobs);
-    void (*by_warp)(const struct rw_lambda_args, const struct lambda_jobs);
-    int narrow; /* short queries have a launch of their own */
-};
-
-#define VARIANT(name, slots, blocks, tame, narrow)                                                 \
-    {                                                                                              \
-        name, lambda_kernel<true, slots, blocks, tame>, lambda_kernel<false, slots, blocks, tame>, \
-            narrow                                                                                 \
-    }
-
-static const struct lambda_variant variants[] = {
-    VARIANT("2 slots, 7 blocks, narrow", 2, 7, true, 1),
-    VARIANT("2 slots, 7 blocks", 2, 7, true, 0),
-    VARIANT("2 slots, 6 blocks, narrow", 2, 6, true, 1),
-    VARIANT("2 slots, 8 blocks, narrow", 2, 8, true, 1),
-    VARIANT("3 slots, 5 blocks, narrow", 3, 5, true, 1),
-    VARIANT("4 slots, 5 blocks, narrow", 4, 5, true, 1),
-    VARIANT("1 slot, 8 blocks, narrow", 1, 8, true, 1),
-    VARIANT("plain, 4 slots, 5 blocks", 4, 5, false, 0),
-    VARIANT("plain, 2 slots, 7 blocks, narrow", 2, 7, false, 1),
-};
-
-static int chosen;
-
-extern "C" const char *rw_cuda_lambda_choose(int variant)
-{
-    if (variant < 0 || variant >= (int)(sizeof(variants) / sizeof(variants[0])))
-        return NULL;
-    chosen = variant;
-    return variants[variant].name;
-}
 
 extern "C" int rw_cuda_lambda_prepare(void)
 {
     const int most = RW_LAMBDA_BLOCK_DOCS > WARPS * RW_LAMBDA_WARP_DOCS
                          ? RW_LAMBDA_BLOCK_DOCS
                          : WARPS * RW_LAMBDA_WARP_DOCS;
-    for (const struct lambda_variant &v : variants) {
-        cudaError_t error = cudaFuncSetAttribute(
-            v.by_block, cudaFuncAttributeMaxDynamicSharedMemorySize, most * LAMBDA_DOC_BYTES);
-        if (error == cudaSuccess)
-            error = cudaFuncSetAttribute(v.by_warp, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         most * LAMBDA_DOC_BYTES);
-        if (error != cudaSuccess)
-            return (int)error;
-    }
-    return (int)cudaSuccess;
+    cudaError_t error = cudaFuncSetAttribute(
+        lambda_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most * LAMBDA_DOC_BYTES);
+    if (error == cudaSuccess)
+        error =
+            cudaFuncSetAttribute(lambda_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 most * LAMBDA_DOC_BYTES);
+    return (int)error;
 }
 
 extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream)
 {
-    const struct lambda_variant &v = variants[chosen];
     const uint32_t end = args->n_block + args->n_warp;
-    const uint32_t narrow = v.narrow ? args->n_narrow : 0;
     const struct lambda_jobs block = {0, args->n_block, args->block_docs};
-    const struct lambda_jobs wide = {args->n_block, end - narrow, args->warp_docs};
-    const struct lambda_jobs rest = {
-        end - narrow, end,
+    const struct lambda_jobs wide = {args->n_block, end - args->n_narrow, args->warp_docs};
+    const struct lambda_jobs narrow = {
+        end - args->n_narrow, end,
         args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS};
     if (block.begin < block.end)
-        v.by_block<<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES,
-                     (cudaStream_t)stream>>>(*args, block);
-    for (const struct lambda_jobs *jobs : {&wide, &rest})
+        lambda_kernel<true>
+            <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
+                *args, block);
+    for (const struct lambda_jobs *jobs : {&wide, &narrow})
         if (jobs->begin < jobs->end)
-            v.by_warp<<<(jobs->end - jobs->begin + WARPS - 1) / WARPS, THREADS,
-                        (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
-                *args, *jobs);
+            lambda_kernel<false>
+                <<<(jobs->end - jobs->begin + WARPS - 1) / WARPS, THREADS,
+                   (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(*args,
+                                                                                          *jobs);
     return (int)cudaGetLastError();
 }

@@ -74,9 +74,6 @@ struct rw_gradient_args {
 uint32_t rw_cuda_lambda_spread_lows(void);
 /* Once, before any run: kernels are loaded, and may take the shared memory that they need. */
 int rw_cuda_lambda_prepare(void);
-/* Takes a candidate of the kernel of queries, for all runs from here on: its name, or NULL if there
- * is none of that number. */
-const char *rw_cuda_lambda_choose(int variant);
 /* Clears d_info, totals, and sums of spread queries. */
 int rw_cuda_lambda_begin(const struct rw_lambda_args *args, void *stream);
 /* Queries of a block or a warp: from scores and order to the final integers. */

@@ -5,8 +5,8 @@
 // Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
 //
 // Decomposition: one launch for all queries of up to 2,048 documents: first a block a query, then
-// a warp a query, the longest first, so that the short ones fill the end; up to 128 documents are
-// counted, not sorted. Longer queries are sorted together: by score, then, stable, by query.
+// a warp a query, the longest first, so that the short ones fill the end. Longer queries are
+// sorted together: by score, then, stable, by query.
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
@@ -92,42 +92,6 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
     rank_store<ITEMS>(d_order, query, lane, place);
 }
 
-/* The same by counting the documents that come before each of the warp's: about half of a sort's
- * instructions for so few. Item k of a lane is place 32 k + lane; past the end, a key is the last.
- */
-template <int ITEMS>
-__device__ __forceinline__ void rank_by_count(const double *d_scores, struct rank_query query,
-                                              union rank_shared &shared, uint32_t *d_order)
-{
-    static_assert(32 * ITEMS * sizeof(uint64_t) <= sizeof shared.warp[0], "keys need less");
-    uint64_t key[ITEMS];
-    uint32_t position[ITEMS] = {};
-    const uint32_t lane = threadIdx.x % 32;
-    uint64_t *const all = reinterpret_cast<uint64_t *>(&shared.warp[threadIdx.x / 32]);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const uint32_t place = 32 * k + lane;
-        key[k] = place < query.n ? rw_falling_key(d_scores[query.first + place]) : UINT64_MAX;
-        all[place] = key[k];
-    }
-    __syncwarp();
-#pragma unroll
-    for (int b = 0; b < ITEMS; b++) {
-        const uint32_t end = query.n < 32 * b ? 0 : query.n - 32 * b < 32 ? query.n - 32 * b : 32;
-#pragma unroll 4
-        for (uint32_t j = 0; j < end; j++) {
-            const uint64_t other = all[32 * b + j];
-#pragma unroll
-            for (int k = 0; k < ITEMS; k++) /* an equal key of an earlier place comes before */
-                position[k] += other < key[k] + (k > b || (k == b && lane > j));
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        if (32 * k + lane < query.n)
-            d_order[query.first + position[k]] = query.first + 32 * k + lane;
-}
-
 template <int ITEMS>
 __device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
                                               union rank_shared &shared, uint32_t *d_order)
@@ -142,7 +106,6 @@ __device__ __forceinline__ void rank_by_block(const double *d_scores, struct ran
     rank_store<ITEMS>(d_order, query, threadIdx.x, place);
 }
 
-template <bool COUNT>
 __global__ void __launch_bounds__(RANK_THREADS)
     rank_kernel(const __grid_constant__ struct rw_cuda_rank rank, const double *d_scores,
                 const uint8_t *d_sampled)
@@ -167,10 +130,6 @@ __global__ void __launch_bounds__(RANK_THREADS)
             rank_by_block<4>(d_scores, query, shared, rank.d_order);
         else
             rank_by_block<RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
-    } else if (COUNT && query.n <= 64) {
-        rank_by_count<2>(d_scores, query, shared, rank.d_order);
-    } else if (COUNT && query.n <= 128) {
-        rank_by_count<4>(d_scores, query, shared, rank.d_order);
     } else if (query.n <= 32) {
         rank_by_warp<1>(d_scores, query, shared, rank.d_order);
     } else if (query.n <= 64) {
@@ -281,22 +240,13 @@ static cudaError_t rank_large(const struct rw_cuda_rank *rank, const double *d_s
     return cudaGetLastError();
 }
 
-/* Whether short queries are counted or sorted: to be measured, then one of them stays. */
-static int counted = 1;
-
-extern "C" void rw_cuda_rank_choose(int count)
-{
-    counted = count;
-}
-
 extern "C" int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                                 const uint8_t *d_sampled, void *stream)
 {
     cudaError_t error = cudaSuccess;
     const uint32_t grid = rank->n_block + (rank->n_warp + RANK_WARPS - 1) / RANK_WARPS;
     if (grid > 0) {
-        const auto kernel = counted ? rank_kernel<true> : rank_kernel<false>;
-        kernel<<<grid, RANK_THREADS, 0, (cudaStream_t)stream>>>(*rank, d_scores, d_sampled);
+        rank_kernel<<<grid, RANK_THREADS, 0, (cudaStream_t)stream>>>(*rank, d_scores, d_sampled);
         error = cudaGetLastError();
     }
     if (error == cudaSuccess && rank->large.n > 0)

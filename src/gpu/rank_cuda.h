@@ -51,9 +51,6 @@ uint64_t rw_cuda_rank_plan_bytes(uint32_t n_docs, uint32_t n_queries, const uint
  * for nothing. Returns a cudaError_t, as all launchers. */
 int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                      const uint8_t *d_sampled, void *stream);
-/* 1: queries of up to 128 documents are ranked by counting; 0: sorted as longer ones. For all runs
- * from here on. */
-void rw_cuda_rank_choose(int count);
 /* Kernels that a run enqueues; a sort of the whole device counts one. */
 uint32_t rw_cuda_rank_launches(const struct rw_cuda_rank *rank);
 

@@ -168,19 +168,28 @@
 #define RW_TUNE_SORT_SEARCH_DOCS    67108864
 #define RW_TUNE_SORT_SEARCH_SEGMENT 256
 
-/* ---- lambdas and ranks ---- First guesses, to be measured (check_lambda --bench). */
-/* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each. */
+/* ---- lambdas and ranks ---- Measured by check_lambda --bench where figures stand; others are
+ * first guesses, to be measured. */
+/* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each.
+ * Queries of up to 128 by counting, not sorting, were tried on an H200 (medians): 3 % less time for
+ * 31,531 queries of mslr30k (.1415 to .1368 ms), 36 % more for 6,306 (.0351 to .0478), 15 % less
+ * for yahoo (.0192 to .0163). */
 #define RW_TUNE_RANK_THREADS 256
 /* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
 #define RW_TUNE_LAMBDA_WARPS 4
-/* The same of the kernel of spread queries: 80 registers. */
-#define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
-/* Lower documents that a thread takes past each upper one, whose sums are added over the warp once
- * for all of them. Registers (nvcc 13, sm_90), none or a word spilled: 4 slots 96 (5 blocks), 2 slots
- * 72 (7 blocks), 1 slot 56 (8 blocks). */
-#define RW_TUNE_LAMBDA_SLOTS 4
-/* Blocks a multiprocessor that registers must leave room for. */
+/* Documents of a thread in the kernel of tame queries, which meet each upper one, whose sums are
+ * added over the warp once for all of them; and blocks a multiprocessor that registers must leave
+ * room for. Registers (nvcc 13, sm_90): 95, none spilled.
+ * Measured on an H200, medians in ms, mslr30k (31,531 queries, truncation 30, 98.4 M pairs), with
+ * the ranks (.137, then counted). Slots x blocks, a launch for queries of RW_LAMBDA_NARROW_DOCS:
+ *     2 x 7 .5888   2 x 6 .5847   2 x 8 .6246   3 x 5 .5810   4 x 5 .5982   1 x 8 .6390
+ * Without that launch: 2 x 7 .5996; plain pairs, 4 x 5, .8450. It costs where queries are few or
+ * short: 2 x 7 without and with it, a fifth of mslr30k .1835 and .2003, yahoo .1009 and .1296.
+ * 3 x 5 without it is to be measured. */
+#define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5
+/* Documents of a thread of the kernel of spread queries: 80 registers. */
+#define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
 /* A query with more visits (documents x upper documents) is spread over blocks: about 0.1 ms of one. */
 #define RW_TUNE_LAMBDA_MOST_VISITS 262144
 /* Most blocks that such queries are cut into, together. */

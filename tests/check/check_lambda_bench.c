@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "check_lambda.h"
 #include "data/synth.h"
-#include "gpu/cu_lambda.h"
 #include "gpu/lambda_cuda.h"
 #include "gpu/metric_cuda.h"
 #include "gpu/rank_cuda.h"
@@ -49,19 +48,6 @@ static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)
     RW_TRY(rw_device_time(ctx, b->device, RUNS, run, b, &median, &least, &most));
     printf("    %-44s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
     fflush(stdout);
-    return RW_OK;
-}
-
-/* Every candidate of the kernel of queries. */
-static int rows_lambdas(struct rw_ctx *ctx, struct bench *b, const char *what, int all)
-{
-    const char *name;
-    for (int v = 0; (v == 0 || all) && (name = rw_cuda_lambda_choose(v)) != NULL; v++) {
-        char text[120];
-        snprintf(text, sizeof(text), "%s: %d, %s", what, v, name);
-        RW_TRY(row(ctx, b, text, run_lambdas));
-    }
-    (void)rw_cuda_lambda_choose(0);
     return RW_OK;
 }
 
@@ -120,12 +106,9 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(ctx, b->device, b->d_score, set->score, n * sizeof(double)));
-        rw_cuda_rank_choose(0);
-        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal, sorted" : "ranks, sorted", run_rank));
-        rw_cuda_rank_choose(1);
-        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal, counted" : "ranks, counted", run_rank));
-        RW_TRY_OUT(rows_lambdas(ctx, b, first ? "lambdas, equal" : "lambdas",
-                                set->longest <= RW_LAMBDA_BLOCK_DOCS));
+        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_rank));
+        RW_TRY_OUT(row(ctx, b, first ? "lambdas with ranks, equal scores" : "lambdas with ranks",
+                       run_lambdas));
     }
     if (metrics && !b->quick)
         RW_TRY_OUT(bench_metrics(ctx, b, set));

@@ -1,4 +1,4 @@
-/* check_lambda [--seed N] [--stage NAME] [--variant N] [--quick] [--bench]
+/* check_lambda [--seed N] [--stage NAME] [--quick] [--bench]
  *
  * Gradients and metrics on the device against the host's functions, by ==: queries around every
  * size at which another kernel takes over, every kind of label, gain and score, truncations, norm,
@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "check_lambda.h"
-#include "gpu/cu_lambda.h"
 #include "gpu/lambda_cuda.h"
 #include "gpu/transfer.h"
 #include "rank/metric.h"
@@ -546,14 +545,9 @@ int main(int argc, char **argv)
             run.seed = strtoull(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
             only = argv[++i];
-        else if (strcmp(argv[i], "--variant") == 0 && i + 1 < argc &&
-                 rw_cuda_lambda_choose(atoi(argv[i + 1])))
-            i++;
         else
-            return fprintf(
-                       stderr,
-                       "usage: %s [--seed N] [--stage NAME] [--variant N] [--quick] [--bench]\n",
-                       argv[0]),
+            return fprintf(stderr, "usage: %s [--seed N] [--stage NAME] [--quick] [--bench]\n",
+                           argv[0]),
                    2;
     }
     if (rw_ctx_new(&run.ctx) < 0)
