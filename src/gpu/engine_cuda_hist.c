@@ -255,6 +255,11 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (engine->info.n_features == 0) { /* no kernel would write anything */
+        for (int i = 0; i < n; i++)
+            out[i] = (struct rw_split){.slot = slots[i], .column = -1};
+        return RW_OK;
+    }
     for (int first = 0; first < n; first += (int)cuda->most_searched) {
         const uint32_t left = (uint32_t)(n - first);
         RW_TRY(search(cuda, slots + first, left < cuda->most_searched ? left : cuda->most_searched,
