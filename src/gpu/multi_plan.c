@@ -144,12 +144,18 @@ static uint64_t blocks_wanted(const struct rw_multi_figures *device,
                : RW_TUNE_MULTI_BLOCKS;
 }
 
+/* Of the bins, as the race factor tells. */
+static double bins_in_use(const struct rw_multi_work *work)
+{
+    const double active = (double)work->n_bins / (work->race > 1.0 ? work->race : 1.0);
+    return active > 1.0 ? active : 1.0;
+}
+
 /* M in shared memory on this device, of the `most` that the model finds room for; tuning.h has the
  * reasons. */
 static uint64_t shared_m(const struct rw_multi_figures *device, const struct rw_multi_work *work,
                          uint64_t n_out, uint64_t most)
 {
-    static const uint64_t least[RW_MULTI_WAYS] = {0, 1, RW_TUNE_MULTI_LOCK_COPIES};
     const uint64_t n_bins = at_least(work->n_bins, 1);
     if (work->way == RW_MULTI_HARDWARE) {
         const uint64_t each =
@@ -159,10 +165,18 @@ static uint64_t shared_m(const struct rw_multi_figures *device, const struct rw_
     }
     const uint64_t part = (device->shared_bytes + RESERVED_BYTES) / RW_TUNE_MULTI_BLOCKS;
     const uint64_t bytes = part > RESERVED_BYTES ? part - RESERVED_BYTES : 0;
-    const uint64_t m = at_most(bytes / work->cell_bytes / n_bins, most);
-    /* with a copy for each thread there is nothing to wait for */
-    const int own = most >= RW_TUNE_MULTI_THREADS && m < RW_TUNE_MULTI_THREADS;
-    return rw_multi_copies(work->way, m >= least[work->way] && !own ? m : most);
+    const uint64_t room = at_most(bytes / work->cell_bytes / n_bins, most);
+    const uint64_t m = room ? room : most;
+    const double active = bins_in_use(work);
+    if (work->way == RW_MULTI_LOCK && (double)m * active < RW_TUNE_MULTI_LOCK_CELLS)
+        return 1;
+    if (most >= RW_TUNE_MULTI_THREADS && m < RW_TUNE_MULTI_THREADS) {
+        /* with a copy for each thread there is nothing to wait for; in a single bin whole warps
+         * meet or none of their lanes, and two threads a copy seldom do */
+        return active < 2.0 && m >= RW_TUNE_MULTI_THREADS / 2 ? RW_TUNE_MULTI_THREADS / 2
+                                                              : rw_multi_copies(work->way, most);
+    }
+    return rw_multi_copies(work->way, m);
 }
 
 /* M in global memory on this device, of the `most` that the model finds room for. */
@@ -179,8 +193,8 @@ static uint64_t global_m(const struct rw_multi_figures *device, const struct rw_
         m = threads / RW_TUNE_MULTI_LINE_THREADS / (lines > 1.0 ? lines : 1.0);
         m = (double)up(m);
     } else if (work->way == RW_MULTI_LOCK) {
-        const double active = (double)work->n_bins / race;
-        m = threads / RW_TUNE_MULTI_LOCK_THREADS / (active > 1.0 ? active : 1.0) + 0.5;
+        m = threads / RW_TUNE_MULTI_LOCK_THREADS / bins_in_use(work) + 0.5;
+        m = m < RW_TUNE_MULTI_LOCK_COPIES ? m : RW_TUNE_MULTI_LOCK_COPIES;
     }
     return at_least(m < (double)most ? (uint64_t)m : most, 1);
 }

@@ -117,13 +117,17 @@
  * 0.073; but 6,144 bins: 0.0615 and 0.0632). */
 #define RW_TUNE_MULTI_COPY_ELEMENTS 32
 #define RW_TUNE_MULTI_BIN_ELEMENTS  16
-/* CAS, shared memory: waits, and more warps hide more of that than more copies save: half of the
- * memory a block (sat24, 24,576 bins: M 1, two blocks 0.202 | 0.717 ms; M 2, one block 0.257 |
- * 0.862), unless all of it gives each thread a copy (31 bins: 0.117 | 0.116 ms; M 297, two
- * blocks 0.218 | 0.350). Locks keep whole warps waiting, so copies come first until there is one
- * for every eight threads (argmax, 6,144 bins: M 3, one block 0.705 | 1.317 ms; M 1, two blocks
- * 0.688 | 1.698; but 31 bins: M 608, one block 0.722 | 1.102; M 297, two blocks 0.681 | 1.111). */
-#define RW_TUNE_MULTI_LOCK_COPIES 128
+/* CAS and locks, shared memory: waits, and more warps hide more of them than more copies save: half
+ * of the memory a block (sat24, 24,576 bins: M 1, two blocks 0.204 | 0.717 ms; M 2, one block 0.255
+ * | 0.857; argmax, RF 1, 127 bins: M 72, two blocks 0.510; M 128, one block 0.526). Not where all
+ * of it gives each thread a copy (sat24, 31 bins: M 1,024, one block 0.118; M 512, two blocks
+ * 0.171), unless one bin is in use (the same 0.118 and 0.104).
+ * Locks are taken only by what may raise a cell, and each copy must be raised anew: the time goes
+ * by the cells in use, M x bins / RF, of a block, whatever M is. Argmax, two blocks, ms, of both
+ * RF: 1 cell 0.596, 8 0.632, 32 0.66, 100 0.70, 297 0.714, 505 0.666, 1,000 0.64, 2,047 0.601,
+ * 3,000 0.572, 6,100 0.53, 9,000 0.51. Copies that reach no more cells than a block has threads
+ * (RF 63: 31 to 6,144 bins) cost more than they save, and there is one. */
+#define RW_TUNE_MULTI_LOCK_CELLS 1024.0
 /* Hardware, global memory: it is lines of 128 bytes that wait, not cells. One that is in use for
  * so many threads that run is enough (add32, RF 1, lines in use: 384 0.971 ms, 1,536 0.613,
  * 6,144 0.549, 12,288 0.521, 24,576 0.509; RF 63, M 1: 195 1.196, 780 0.659, 3,120 0.562, 12,483
@@ -132,12 +136,22 @@
 #define RW_TUNE_MULTI_LINE_BYTES   128.0
 #define RW_TUNE_MULTI_LINE_THREADS 16.0
 /* Locks, global memory: cells in use, one for so many threads that run; with more, each is still
- * being raised when the elements end (argmax, cells in use: RF 1, 12,288 1.925 ms, 98,304 1.454,
- * 393,216 1.655, 2 million 2.17; RF 63, 6,241 2.060, 49,926 1.503, 199,728 1.715). */
+ * being raised when the elements end (argmax, RF 1, cells in use, whatever M: 98,304 1.01 to 1.02
+ * ms, 196,608 1.02 to 1.03, 393,216 1.06, 786,432 1.12 to 1.14, 1.6 million 1.26 to 1.29). Nor more
+ * copies than lie in one sector of 32 bytes, 4 pairs: the rest must be fetched where bins are sparse (RF
+ * 63, M 1, 4, 8, 16, 32: 24,576 bins 1.101, 1.064, 1.137, 1.285, 1.214; 49,152 bins 1.062, 0.995,
+ * 1.080, 1.165, 1.148; 196,608 bins 1.030, 0.996, 1.026, 1.069, 1.122; at 12,288 bins M 4 has 1.151
+ * and M 174 1.085). */
 #define RW_TUNE_MULTI_LOCK_THREADS 4.0
-/* k_RF (the document: 0.75). Copies of a bin side by side fill the lines that equation 4 fears
- * are empty (sat24, RF 63, 1,572,864 bins: M 11 2.383 ms, M 16 2.305). */
-#define RW_TUNE_MULTI_RACE_SHARE 1.0
+#define RW_TUNE_MULTI_LOCK_COPIES  4.0
+/* k_RF (the document: 0.75). Copies of a bin side by side fill the sectors of 32 bytes that equation
+ * 4 takes for lines of 64, mostly empty: twice as many fit. CAS goes by the cells in use, 3 a thread
+ * at k_RF 2 (sat24, millions of cells in use: RF 63, 12,288 | 49,152 | 786,432 | 1,572,864 bins, 0.2
+ * 3.10 | 2.85 | 2.58 | 2.57 ms; 0.4, k_RF 1, 2.51 | 2.51 | 2.40 | 2.28; 0.8, k_RF 2, 2.33 | 2.26 |
+ * 2.22 | 2.16). More is of no use: RF 1, 12,288 to 1,572,864 bins, 0.4 2.06 to 2.14, 0.8 1.65 to
+ * 1.67, 1.6 1.79 to 1.81, 3.1 1.67 to 1.69, 6.3 1.64 to 1.65; and each copy is cleared and merged, bins
+ * that are not in use included (k_RF 2: 200 MB). */
+#define RW_TUNE_MULTI_RACE_SHARE 2.0
 /* Passes up to which shared memory is chosen (the document's section V-A: 3, 4, 6). Hardware: a
  * pass costs 0.033 ms (3 to 8 passes: 0.122 to 0.281 ms), global memory 0.51. CAS: 4 passes
  * 1.231 | 1.977 ms, global 1.642 | 2.747. Lock: 2 passes 1.189 | 2.764 ms, global 1.466 | 1.588;

@@ -129,26 +129,44 @@ Test(multi_plan, rules_of_shared_memory)
 {
     static const struct {
         enum rw_multi_way way;
+        double race;
         uint64_t n_bins, m, blocks;
     } want[] = {
-        {RW_MULTI_HARDWARE, 31, 32, 264},   {RW_MULTI_HARDWARE, 505, 8, 264}, /* 11 */
-        {RW_MULTI_HARDWARE, 2047, 2, 264},  {RW_MULTI_HARDWARE, 6144, 1, 264},
-        {RW_MULTI_HARDWARE, 12288, 1, 132}, /* 16 elements a bin: 196,608 */
-        {RW_MULTI_CAS, 31, 1024, 132},      {RW_MULTI_CAS, 27, 1024, 264}, /* its own copies */
-        {RW_MULTI_CAS, 127, 224, 264},      {RW_MULTI_CAS, 505, 57, 264},
-        {RW_MULTI_CAS, 2047, 14, 264},      {RW_MULTI_CAS, 24576, 1, 264},
-        {RW_MULTI_CAS, 49152, 1, 132},      {RW_MULTI_LOCK, 31, 288, 264}, /* 311 */
-        {RW_MULTI_LOCK, 127, 128, 132},     {RW_MULTI_LOCK, 6144, 3, 132},
+        {RW_MULTI_HARDWARE, 1, 31, 32, 264},
+        {RW_MULTI_HARDWARE, 1, 505, 8, 264}, /* 11 */
+        {RW_MULTI_HARDWARE, 1, 2047, 2, 264},
+        {RW_MULTI_HARDWARE, 1, 6144, 1, 264},
+        {RW_MULTI_HARDWARE, 1, 12288, 1, 132}, /* 16 elements a bin: 196,608 */
+        {RW_MULTI_CAS, 1, 31, 1024, 132},
+        {RW_MULTI_CAS, 15, 31, 1024, 132},
+        {RW_MULTI_CAS, 31, 31, 512, 264}, /* one bin in use */
+        {RW_MULTI_CAS, 1, 27, 1024, 264}, /* its own copies */
+        {RW_MULTI_CAS, 1, 127, 224, 264},
+        {RW_MULTI_CAS, 1, 505, 57, 264},
+        {RW_MULTI_CAS, 63, 505, 57, 264},
+        {RW_MULTI_CAS, 1, 2047, 14, 264},
+        {RW_MULTI_CAS, 1, 24576, 1, 264},
+        {RW_MULTI_CAS, 1, 49152, 1, 132},
+        {RW_MULTI_LOCK, 1, 31, 288, 264},   /* 311 */
+        {RW_MULTI_LOCK, 1, 127, 64, 264},   /* 75 */
+        {RW_MULTI_LOCK, 9.3, 505, 16, 264}, /* 19 of 54.3 cells in use: a block's threads; */
+        {RW_MULTI_LOCK, 9.4, 505, 1, 264},  /* 19 of 53.7: fewer */
+        {RW_MULTI_LOCK, 63, 505, 1, 264},
+        {RW_MULTI_LOCK, 1, 6144, 1, 264},
+        {RW_MULTI_LOCK, 1, 9642, 1, 264},
+        {RW_MULTI_LOCK, 1, 9643, 2, 132}, /* more than half the memory */
+        {RW_MULTI_LOCK, 63, 9643, 1, 132},
     };
     for (int i = 0; i < LENGTH(want); i++) {
-        const struct rw_multi_plan plan = plan_of(want[i].way, RW_MULTI_SHARED, want[i].n_bins, 1);
+        const struct rw_multi_plan plan =
+            plan_of(want[i].way, RW_MULTI_SHARED, want[i].n_bins, want[i].race);
         cr_expect(plan.m == want[i].m && plan.s == 1 && plan.blocks == want[i].blocks,
                   "way %d, %lu bins: M %lu, S %lu, %lu blocks", want[i].way, want[i].n_bins, plan.m,
                   plan.s, plan.blocks);
     }
 }
 
-/* 270,336 threads: 16,896 lines of 32 cells for hardware, 67,584 cells for locks; k_RF 1 for CAS.
+/* 270,336 threads: 16,896 lines of 32 cells for hardware, 67,584 cells for locks; k_RF 2 for CAS.
  */
 Test(multi_plan, rules_of_global_memory)
 {
@@ -157,18 +175,15 @@ Test(multi_plan, rules_of_global_memory)
         double race;
         uint64_t n_bins, m;
     } want[] = {
-        {RW_MULTI_HARDWARE, 1, 12288, 44},
-        {RW_MULTI_HARDWARE, 32, 12288, 44},
-        {RW_MULTI_HARDWARE, 63, 12288, 87},
-        {RW_MULTI_HARDWARE, 1, 196608, 3},
-        {RW_MULTI_HARDWARE, 1, 1572864, 1},
-        {RW_MULTI_HARDWARE, 63, 786432, 2},
-        {RW_MULTI_LOCK, 1, 12288, 6},
-        {RW_MULTI_LOCK, 1, 1572864, 1},
-        {RW_MULTI_LOCK, 64, 786432, 6},
-        {RW_MULTI_LOCK, 1e9, 12288, 4069}, /* the model: N cells */
-        {RW_MULTI_CAS, 1, 12288, 426},
-        {RW_MULTI_CAS, 64, 12288, 1706},
+        {RW_MULTI_HARDWARE, 1, 12288, 44},  {RW_MULTI_HARDWARE, 32, 12288, 44},
+        {RW_MULTI_HARDWARE, 63, 12288, 87}, {RW_MULTI_HARDWARE, 1, 196608, 3},
+        {RW_MULTI_HARDWARE, 1, 1572864, 1}, {RW_MULTI_HARDWARE, 63, 786432, 2},
+        {RW_MULTI_LOCK, 1, 12288, 4}, /* 5.5 */
+        {RW_MULTI_LOCK, 1, 24576, 3},       {RW_MULTI_LOCK, 1, 1572864, 1},
+        {RW_MULTI_LOCK, 64, 786432, 4}, /* 5.5 */
+        {RW_MULTI_LOCK, 64, 1572864, 3},    {RW_MULTI_LOCK, 1e9, 12288, 4},
+        {RW_MULTI_CAS, 1, 12288, 426},      {RW_MULTI_CAS, 64, 12288, 3413}, /* 8 x as many */
+        {RW_MULTI_CAS, 1e9, 12288, 4069}, /* the model: N cells */
     };
     for (int i = 0; i < LENGTH(want); i++) {
         const struct rw_multi_plan plan =
