@@ -1,22 +1,43 @@
 #!/bin/sh
 # One model, any device: trains each configuration below on two devices and compares the model files and
-# the log's metrics records, by cmp. On a GPU again: a second run, and runs with forced histogram methods.
+# the log's metrics records, by cmp. Parts:
+#
+#   configurations   the second device twice, and hosts with 1 and 2 threads
+#   methods          a GPU again with each histogram method forced
+#   batches          again with 1, 4 and 64 nodes expanded together: all three on a GPU, one on a host
 #
 #   sh tests/same_bytes_cuda.sh PROGRAM [DEVICE DEVICE]      cpu cuda, if none are named
 #
-# Exit 77 if a device is not there. SCALE (1) multiplies the queries of the made data.
+# Exit 77 if a device is not there. PARTS names the parts wanted (all of them); SCALE (1) multiplies the
+# queries of the made data; JOBS is how many trainings run at once (the processors, at most 8).
 set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-one=${2:-cpu} two=${3:-cuda} scale=${SCALE:-1}
+one=${2:-cpu} two=${3:-cuda} scale=${SCALE:-1} parts=${PARTS:-configurations methods batches}
+n_jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+[ "$n_jobs" -le 8 ] || [ -n "${JOBS:-}" ] || n_jobs=8
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 2
-export LC_ALL=C
+export LC_ALL=C OMP_WAIT_POLICY=passive # several trainings at once: whoever waits gives way
 failed=0 passed=0
 
 no() {
     echo "not ok same_bytes_cuda: $*"
     failed=$((failed + 1))
 }
+for part in $parts; do
+    case $part in
+    configurations | batches) ;;
+    methods) case $two in cuda*) ;; *) [ -z "${PARTS:-}" ] || {
+        echo "skip same_bytes_cuda: methods: only a GPU has them"
+        exit 77
+    } ;; esac ;;
+    *)
+        echo "not ok same_bytes_cuda: no part '$part': configurations, methods or batches"
+        exit 2
+        ;;
+    esac
+done
 
 printf '1 qid:1 1:1\n0 qid:1 1:2\n' >tiny.txt
 for device in "$one" "$two"; do
@@ -74,48 +95,140 @@ letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain li
 letor-ignore  |l.txt|lv.txt|--rounds 4 --leaves 255 --min-docs 1 --ignore 1-20 --l2 0
 END
 
-train() { # device model options...
-    device=$1 model=$2
-    shift 2
-    rm -f "$model"
-    "$program" train "$@" --quiet --device "$device" --log "$model.log" -o "$model" 2>"$model.err" || return 1
-    grep '"record":"metrics"' "$model.log" >"$model.metrics"
-    [ -s "$model.metrics" ]
+
+# --- jobs: a line a training, NAME|DEVICE|DATA|VALID|OPTIONS, which leaves NAME.model and NAME.metrics
+train() { # name device data valid options...
+    out=$1 on=$2 data=$3 valid=$4
+    shift 4
+    "$program" train "$data" --valid "$valid" "$@" --quiet --device "$on" --log "$out.log" \
+        -o "$out.model" 2>"$out.err" || return 1
+    grep '"record":"metrics"' "$out.log" >"$out.metrics"
 }
-same() { # what, against a.model
-    if cmp a.model b.model && cmp a.model.metrics b.model.metrics; then
+run_jobs() {
+    j=0
+    while [ "$j" -lt "$n_jobs" ]; do
+        awk -v n="$n_jobs" -v j="$j" 'NR % n == j' jobs >"jobs.$j"
+        while IFS='|' read -r name device data valid rest; do
+            train "$name" "$device" "$data" "$valid" $rest
+        done <"jobs.$j" &
+        j=$((j + 1))
+    done
+    wait
+    : >jobs
+}
+same() { # name, what it is: compared with the configuration's first training
+    if [ ! -s "$1.metrics" ]; then
+        no "$2: $(head -n 3 "$1.err")"
+    elif cmp "$config.model" "$1.model" && cmp "$config.metrics" "$1.metrics"; then
         passed=$((passed + 1))
+        rm -f "$1.model" "$1.log"
     else
-        no "$1"
+        no "$2: not as on $one"
     fi
 }
+# What a method cannot hold, it says, and the configuration must be so: counts only, or more codes than
+# it takes, of no more than --bins and a missing one.
+refused() { # name method most
+    case $2 in packed-private) grep -q "method 'packed-private' \(does not have these sums\|takes\)" \
+        "$1.err" && return 0 ;; esac
+    set -- "$3" $(sed -n "s/^.*histogram method '$2' takes at most \([0-9]*\) bins, not \([0-9]*\).*/\1 \2/p" "$1.err")
+    [ $# = 3 ] && [ "$3" -gt "$2" ] && [ "$3" -le $(($1 + 1)) ]
+}
+each() { # what to do with each configuration: $config, $n, $data, $valid, $rest
+    n=0
+    while IFS='|' read -r config data valid rest; do
+        config=$(echo $config) n=$((n + 1))
+        "$@"
+    done <configurations
+}
+timed() { # part
+    echo "$1: $(($(date +%s) - started)) s"
+    started=$(date +%s)
+}
+started=$(date +%s) gpu=0
+case $two in cuda*) gpu=1 ;; esac
 
-case $two in cuda*) runs='first second' ;; *) runs=first ;; esac
-n=0
-while IFS='|' read -r name data valid rest; do
-    name=$(echo $name) n=$((n + 1))
-    train "$one" a.model $data --valid $valid $rest || {
-        no "$name: $one: $(head -n 3 a.model.err)"
-        continue
-    }
-    [ "$(wc -c <a.model)" -gt 1000 ] || no "$name: a model of $(wc -c <a.model) bytes"
-    for run in $runs; do
-        if train "$two" b.model $data --valid $valid $rest; then
-            same "$name: $one and $two differ, $run run"
-        else
-            no "$name: $two: $(head -n 3 b.model.err)"
-        fi
-    done
-    case $two in cuda*) ;; *) continue ;; esac
-    for method in lanes collision collision-free collision-reduced multi sort-search global-atomic; do
-        if train "$two" b.model $data --valid $valid $rest --hist $method; then
-            same "$name: $one and $two differ with --hist $method"
-        elif ! grep -q "histogram method '$method'" b.model.err; then # what it cannot hold, it says
-            no "$name: --hist $method: $(head -n 3 b.model.err)"
-        fi
-    done
-done <configurations
+# --- configurations; the first device's models serve all parts
+ask_first() {
+    echo "$config|$one|$data|$valid|$rest --threads 1"
+}
+ask_second() {
+    echo "$config.1|$two|$data|$valid|$rest --threads 2"
+    [ "$gpu" = 0 ] || echo "$config.2|$two|$data|$valid|$rest --threads 1"
+}
+see_first() {
+    [ -s "$config.metrics" ] || no "$config: $one: $(head -n 3 "$config.err")"
+    [ "$(wc -c <"$config.model")" -gt 1000 ] || no "$config: a model of $(wc -c <"$config.model") bytes"
+}
+see_second() {
+    same "$config.1" "$config: $two"
+    [ "$gpu" = 0 ] || same "$config.2" "$config: $two, again"
+}
+each ask_first >jobs
+case $parts in *configurations*) each ask_second >>jobs ;; esac
+run_jobs
+each see_first
+case $parts in *configurations*) each see_second ;; esac
 [ "$n" -ge 24 ] || no "only $n configurations"
-[ "$failed" = 0 ] && echo "ok same_bytes_cuda: $n configurations on $one and $two, $passed comparisons" ||
+timed configurations
+
+# --- methods: all that there are
+ask_methods() {
+    for method in $methods; do
+        echo "$config.$method|$two|$data|$valid|$rest --hist $method"
+    done
+}
+see_methods() {
+    most=$(echo "$rest" | sed -n 's/.*--bins \([0-9]*\).*/\1/p')
+    for method in $methods; do
+        if [ ! -s "$config.$method.metrics" ] && refused "$config.$method" $method "${most:-255}"; then
+            echo "$method" >>methods.refused
+        else
+            same "$config.$method" "$config: $two --hist $method"
+        fi
+    done
+}
+case $gpu$parts in 1*methods*)
+    methods=$(sed -n 's/^extern const struct rw_hist_method rw_hist_\([a-z_]*\);$/\1/p' \
+        "$root/src/gpu/hist.h" | tr _ -)
+    [ "$(echo $methods | wc -w)" -ge 9 ] || no "methods are not found in src/gpu/hist.h: $methods"
+    : >methods.refused
+    each ask_methods >jobs
+    run_jobs
+    each see_methods
+    for method in $methods; do
+        times=$(grep -cx "$method" methods.refused)
+        echo "--hist $method: trained $((n - times)) times, refused $times"
+        case $method in packed-private) continue ;; esac # counts only
+        [ "$times" -le 3 ] || no "--hist $method refuses $times of $n configurations"
+    done
+    timed methods
+    ;;
+esac
+
+# --- batches: on hosts one of the three each, in turn, and another one with 2 threads
+ask_batches() {
+    for batch in 1 4 64; do
+        [ "$gpu" = 1 ] || [ "$batch" = "$(echo 1 4 64 | cut -d' ' -f $((n % 3 + 1)))" ] || continue
+        echo "$config.b$batch|$two|$data|$valid|$rest --batch $batch --threads 1"
+    done
+    echo "$config.b|$one|$data|$valid|$rest --batch $(echo 4 64 1 | cut -d' ' -f $((n % 3 + 1))) --threads 2"
+}
+see_batches() {
+    for batch in 1 4 64; do
+        [ ! -e "$config.b$batch.err" ] || same "$config.b$batch" "$config: $two --batch $batch"
+    done
+    same "$config.b" "$config: $one --threads 2 and --batch"
+}
+case $parts in *batches*)
+    each ask_batches >jobs
+    run_jobs
+    each see_batches
+    timed batches
+    ;;
+esac
+
+[ "$failed" = 0 ] &&
+    echo "ok same_bytes_cuda: $n configurations on $one and $two ($parts), $passed comparisons" ||
     no "$n configurations on $one and $two: $passed comparisons equal, $failed not"
 [ "$failed" = 0 ]
