@@ -55,9 +55,11 @@ struct rw_multi_choice rw_multi_shared(const struct rw_multi_figures *device,
     return choice;
 }
 
-/* Equations 4 to 6 with a k_RF. */
+/* Equations 4 to 6 with a k_RF and with the cells that elements are worth clearing and merging for
+ * (the document: N). */
 static struct rw_multi_choice global_choice(const struct rw_multi_figures *device,
-                                            const struct rw_multi_work *work, double k_race)
+                                            const struct rw_multi_work *work, double k_race,
+                                            double most_cells)
 {
     struct rw_multi_choice choice;
     const double threads = (double)at_most(device->n_threads, at_least(work->n, 1));
@@ -72,7 +74,7 @@ static struct rw_multi_choice global_choice(const struct rw_multi_figures *devic
     choice.n_bins = divide_up(work->n_bins, choice.s);
     const double u = work->way == RW_MULTI_HARDWARE ? 2.0 : 1.0;
     double cells = l2 / (double)work->cell_bytes;
-    cells = cells < (double)work->n ? cells : (double)work->n;
+    cells = cells < most_cells ? cells : most_cells;
     /* C = u H_chk / k_max with k_max = cells / T; without elements, all threads share one */
     c = cells > 0.0 ? u * (double)choice.n_bins * threads / cells : threads;
     c = c < threads ? c : threads;
@@ -84,7 +86,7 @@ static struct rw_multi_choice global_choice(const struct rw_multi_figures *devic
 struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
                                        const struct rw_multi_work *work)
 {
-    return global_choice(device, work, race_share);
+    return global_choice(device, work, race_share, (double)work->n);
 }
 
 int rw_multi_prefers_shared(enum rw_multi_way way, uint64_t s)
@@ -194,7 +196,8 @@ static uint64_t global_m(const struct rw_multi_figures *device, const struct rw_
         m = (double)up(m);
     } else if (work->way == RW_MULTI_LOCK) {
         m = threads / RW_TUNE_MULTI_LOCK_THREADS / bins_in_use(work) + 0.5;
-        m = m < RW_TUNE_MULTI_LOCK_COPIES ? m : RW_TUNE_MULTI_LOCK_COPIES;
+        if (race > RW_TUNE_MULTI_LOCK_SPARSE && m > RW_TUNE_MULTI_LOCK_COPIES)
+            m = RW_TUNE_MULTI_LOCK_COPIES;
     }
     return at_least(m < (double)most ? (uint64_t)m : most, 1);
 }
@@ -247,7 +250,9 @@ int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_mu
     struct rw_multi_work all = *work;
     all.n *= n_out;
     all.n_bins *= n_out;
-    const struct rw_multi_choice global = global_choice(device, &all, RW_TUNE_MULTI_RACE_SHARE);
+    const double cells_of_one = work->way == RW_MULTI_CAS ? RW_TUNE_MULTI_CAS_CELLS : 1.0;
+    const struct rw_multi_choice global =
+        global_choice(device, &all, RW_TUNE_MULTI_RACE_SHARE, cells_of_one * (double)all.n);
     plan->memory = RW_MULTI_GLOBAL;
     plan->m = m ? m : global_m(device, &all, global.m);
     plan->s = at_most(s ? s : global.s, at_least(work->n_bins, 1));

@@ -136,27 +136,42 @@
 #define RW_TUNE_MULTI_LINE_BYTES   128.0
 #define RW_TUNE_MULTI_LINE_THREADS 16.0
 /* Locks, global memory: cells in use, one for so many threads that run; with more, each is still
- * being raised when the elements end (argmax, RF 1, cells in use, whatever M: 98,304 1.01 to 1.02
- * ms, 196,608 1.02 to 1.03, 393,216 1.06, 786,432 1.12 to 1.14, 1.6 million 1.26 to 1.29). Nor more
- * copies than lie in one sector of 32 bytes, 4 pairs: the rest must be fetched where bins are sparse (RF
- * 63, M 1, 4, 8, 16, 32: 24,576 bins 1.101, 1.064, 1.137, 1.285, 1.214; 49,152 bins 1.062, 0.995,
- * 1.080, 1.165, 1.148; 196,608 bins 1.030, 0.996, 1.026, 1.069, 1.122; at 12,288 bins M 4 has 1.151
- * and M 174 1.085). */
+ * being raised when the elements end (argmax, RF 1, cells in use, whatever M: 12,288 1.18 ms,
+ * 24,576 1.06, 49,152 1.03 to 1.04, 98,304 1.01 to 1.02, 196,608 1.02 to 1.03, 393,216 1.06,
+ * 786,432 1.12 to 1.14, 1.6 million 1.26 to 1.29).
+ * Where fewer than one bin in SPARSE is in use, each has a sector of L2 (32 bytes, 4 pairs) to
+ * itself: up to 4 copies side by side lie in that sector, so that reads are spread over no more of
+ * them, but each copy must be raised. The second is the last that pays everywhere. RF 63, ms, M 1 |
+ * 2 | 4 | 8 | 16:
+ * 12,288 bins 1.434 | 1.108 | 1.288 | 1.167 | 1.336, 24,576 1.101 | 1.049 | 1.149 | 1.207 | 1.214,
+ * 49,152 1.070 | 1.032 | 1.074 | 1.183 | 1.107, 196,608 1.030 | 0.954 | 0.961 | 1.028 | 1.087,
+ * 393,216 1.006 | 0.987 | 0.973 | 1.026 | 1.081, 786,432 0.997 | 0.985 | 0.997 | 1.034 | 1.145.
+ * M 4 and 8 move by up to a tenth from run to run (24,576 to 196,608 bins in another: M 1 1.101,
+ * 1.062, 1.030; 4 1.064, 0.995, 0.996; 8 1.137, 1.080, 1.026), and M 4, which won that run, lost
+ * this. */
 #define RW_TUNE_MULTI_LOCK_THREADS 4.0
-#define RW_TUNE_MULTI_LOCK_COPIES  4.0
-/* k_RF (the document: 0.75). Copies of a bin side by side fill the sectors of 32 bytes that equation
- * 4 takes for lines of 64, mostly empty: twice as many fit. CAS goes by the cells in use, 3 a thread
- * at k_RF 2 (sat24, millions of cells in use: RF 63, 12,288 | 49,152 | 786,432 | 1,572,864 bins, 0.2
- * 3.10 | 2.85 | 2.58 | 2.57 ms; 0.4, k_RF 1, 2.51 | 2.51 | 2.40 | 2.28; 0.8, k_RF 2, 2.33 | 2.26 |
- * 2.22 | 2.16). More is of no use: RF 1, 12,288 to 1,572,864 bins, 0.4 2.06 to 2.14, 0.8 1.65 to
- * 1.67, 1.6 1.79 to 1.81, 3.1 1.67 to 1.69, 6.3 1.64 to 1.65; and each copy is cleared and merged, bins
- * that are not in use included (k_RF 2: 200 MB). */
-#define RW_TUNE_MULTI_RACE_SHARE 2.0
+#define RW_TUNE_MULTI_LOCK_SPARSE  4.0
+#define RW_TUNE_MULTI_LOCK_COPIES  2.0
+/* k_RF (the document: 0.75). CAS fails where two threads meet in a cell, so it goes by the cells in
+ * use for each thread that runs (M x bins / RF of them), not by the room in L2. RF 63, sat24, ms,
+ * k_RF 1 | 2 | 4, which are 1.5 | 3 | 6 cells in use a thread:
+ * 12,288 bins 2.49 | 2.30 | 2.20, 24,576 2.60 | 2.31 | 2.08, 49,152 2.57 | 2.32 | 2.12,
+ * 196,608 2.57 | 2.28 | 2.36 (2.18 to 2.37), 393,216 2.43 | 2.30 | 2.16, 786,432 2.43 | 2.27 |
+ * 2.14, 1,572,864 2.24 | 2.19 | 2.13.
+ * RF 1, where equation 4 has the same room at any k_RF up to 10; half that M | it | twice: 1.67 to
+ * 1.69 | 1.63 to 1.65 | 1.62 to 1.64.
+ * More than 4 is not measured: there, clearing and merging all cells, 63 for one in use, moves 800
+ * MB, 0.18 ms at the memory's rate, and twice as many would cost as much again.
+ * Equation 6 has at most N cells, as if a cell were worth an element's time. But an element of CAS
+ * takes 42 ps (2.1 ms in all), and a cell's clearing and merging 1.8 ps (8 bytes at 4.5 TB/s): for
+ * CAS there may be 2 an element, where N would cut k_RF 4's 99 million cells to 50. */
+#define RW_TUNE_MULTI_RACE_SHARE 4.0
+#define RW_TUNE_MULTI_CAS_CELLS  2.0
 /* Passes up to which shared memory is chosen (the document's section V-A: 3, 4, 6). Hardware: a
- * pass costs 0.033 ms (3 to 8 passes: 0.122 to 0.281 ms), global memory 0.51. CAS: 4 passes
- * 1.231 | 1.977 ms, global 1.642 | 2.747. Lock: 2 passes 1.189 | 2.764 ms, global 1.466 | 1.588;
- * 3 passes 1.673 | 3.674, global 1.490 | 1.636. */
-#define RW_TUNE_MULTI_PASSES_HARDWARE 12
+ * pass costs 0.03 ms (4 passes 0.169 | 0.170 ms, 7 0.275, 14 0.473 | 0.474, 28 0.882), global
+ * memory 0.504 to 0.519. CAS: 4 passes 1.231 | 1.977 ms, global 1.642 | 2.747. Lock: 2 passes 1.189
+ * | 2.764 ms, global 1.466 | 1.588; 3 passes 1.673 | 3.674, global 1.490 | 1.636. */
+#define RW_TUNE_MULTI_PASSES_HARDWARE 14
 #define RW_TUNE_MULTI_PASSES_CAS      4
 #define RW_TUNE_MULTI_PASSES_LOCK     1
 /* The race factor's sample: elements, and groups at most. */

@@ -166,8 +166,8 @@ Test(multi_plan, rules_of_shared_memory)
     }
 }
 
-/* 270,336 threads: 16,896 lines of 32 cells for hardware, 67,584 cells for locks; k_RF 2 for CAS.
- */
+/* 270,336 threads: 16,896 lines of 32 cells for hardware, 67,584 cells for locks; k_RF 4 for CAS,
+ * which is four times the cells that L2 has room for at RF 16. */
 Test(multi_plan, rules_of_global_memory)
 {
     static const struct {
@@ -178,18 +178,55 @@ Test(multi_plan, rules_of_global_memory)
         {RW_MULTI_HARDWARE, 1, 12288, 44},  {RW_MULTI_HARDWARE, 32, 12288, 44},
         {RW_MULTI_HARDWARE, 63, 12288, 87}, {RW_MULTI_HARDWARE, 1, 196608, 3},
         {RW_MULTI_HARDWARE, 1, 1572864, 1}, {RW_MULTI_HARDWARE, 63, 786432, 2},
-        {RW_MULTI_LOCK, 1, 12288, 4}, /* 5.5 */
+        {RW_MULTI_LOCK, 1, 12288, 6}, /* 5.5 */
         {RW_MULTI_LOCK, 1, 24576, 3},       {RW_MULTI_LOCK, 1, 1572864, 1},
-        {RW_MULTI_LOCK, 64, 786432, 4}, /* 5.5 */
-        {RW_MULTI_LOCK, 64, 1572864, 3},    {RW_MULTI_LOCK, 1e9, 12288, 4},
-        {RW_MULTI_CAS, 1, 12288, 426},      {RW_MULTI_CAS, 64, 12288, 3413}, /* 8 x as many */
-        {RW_MULTI_CAS, 1e9, 12288, 4069}, /* the model: N cells */
+        {RW_MULTI_LOCK, 4, 12288, 22},   /* a sector is shared by bins in use; */
+        {RW_MULTI_LOCK, 4.1, 12288, 2},  /* here each has its own */
+        {RW_MULTI_LOCK, 64, 1572864, 2}, /* 2.75 */
+        {RW_MULTI_LOCK, 5, 196608, 2},   /* 1.7 */
+        {RW_MULTI_LOCK, 5, 393216, 1},      {RW_MULTI_LOCK, 1e9, 12288, 2},
+        {RW_MULTI_CAS, 1, 12288, 426},      {RW_MULTI_CAS, 64, 12288, 6826}, /* 16 x as many */
+        {RW_MULTI_CAS, 1e9, 12288, 8138}, /* two cells an element */
     };
     for (int i = 0; i < LENGTH(want); i++) {
         const struct rw_multi_plan plan =
             plan_of(want[i].way, RW_MULTI_GLOBAL, want[i].n_bins, want[i].race);
         cr_expect(plan.m == want[i].m && plan.s == 1, "way %d, RF %g, %lu bins: M %lu, S %lu",
                   want[i].way, want[i].race, want[i].n_bins, plan.m, plan.s);
+    }
+}
+
+/* The points that rules of global memory were mended by, as `bench hist` has them on an H200: its
+ * own L2, the race factor as sampled, and the fixed M that were within 5 % of the fastest. */
+Test(multi_plan, measured_points)
+{
+    static const struct {
+        enum rw_multi_way way;
+        uint64_t n_bins;
+        double race;
+        uint64_t least, most;
+    } want[] = {
+        {RW_MULTI_CAS, 12288, 63.02, 4032, 8070}, {RW_MULTI_CAS, 24576, 63.02, 4032, 4040},
+        {RW_MULTI_CAS, 49152, 63.02, 2016, 2020}, {RW_MULTI_CAS, 196608, 63.02, 252, 505},
+        {RW_MULTI_CAS, 393216, 63.01, 252, 253},  {RW_MULTI_CAS, 786432, 63, 126, 127},
+        {RW_MULTI_CAS, 1572864, 63, 31, 63},      {RW_MULTI_CAS, 12288, 1.583, 256, 1024},
+        {RW_MULTI_CAS, 1572864, 1.581, 2, 8},     {RW_MULTI_LOCK, 12288, 63.02, 2, 2},
+        {RW_MULTI_LOCK, 24576, 63.02, 1, 2},      {RW_MULTI_LOCK, 49152, 63.02, 1, 4},
+        {RW_MULTI_LOCK, 196608, 63.02, 2, 4},     {RW_MULTI_LOCK, 393216, 63.01, 1, 4},
+        {RW_MULTI_LOCK, 1572864, 63, 1, 4},       {RW_MULTI_LOCK, 12288, 1.583, 2, 32},
+        {RW_MULTI_LOCK, 24576, 1.58, 1, 16},      {RW_MULTI_LOCK, 49152, 1.582, 1, 8},
+        {RW_MULTI_LOCK, 196608, 1.581, 1, 2},
+    };
+    struct rw_multi_figures device = hopper;
+    device.l2_bytes = 62914560;
+    for (int i = 0; i < LENGTH(want); i++) {
+        const struct rw_multi_work work = work_of(want[i].way, want[i].n_bins, want[i].race);
+        struct rw_multi_plan plan;
+        cr_assert_eq(rw_multi_plan_make(&device, &work, 1, RW_MULTI_GLOBAL, 0, 0, &plan), 0);
+        cr_expect(plan.m >= want[i].least && plan.m <= want[i].most && plan.s == 1 &&
+                      plan.blocks == 1056,
+                  "way %d, RF %g, %lu bins: M %lu, S %lu, %lu blocks", want[i].way, want[i].race,
+                  want[i].n_bins, plan.m, plan.s, plan.blocks);
     }
 }
 
