@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "gpu/device_cuts.h"
 #include "gpu/hist_matrix.h"
 #include "gpu/transfer.h"
+#include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -55,30 +55,17 @@ struct cuts_case {
 __attribute__((format(printf, 2, 3))) static void failed(struct cuts_case *c, const char *format,
                                                          ...)
 {
-    char text[512];
     va_list list;
-    if (c->tally->failed++ >= HIST_MOST_LISTED)
+    if (!hist_failed(c->run, c->tally))
         return;
+    printf("%s, %u documents, %d bins, absent %s, at least %u documents", c->what, c->n_docs,
+           c->rule.bins, c->rule.absent_missing ? "missing" : "0", c->rule.min_docs);
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    hist_failed_why(c->tally, format, list);
     va_end(list);
-    printf("not ok %s/%s: %s, %u documents, %d bins, absent %s, at least %u documents: %s\n",
-           c->run->stage, c->tally->method->name, c->what, c->n_docs, c->rule.bins,
-           c->rule.absent_missing ? "missing" : "0", c->rule.min_docs, text);
-    fflush(stdout);
 }
 
 /* ---- hard columns ---- */
-
-static void *alloc(uint64_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return p;
-}
 
 static float hard_value(enum column_kind kind, uint32_t i, uint32_t n, int bins, uint64_t w)
 {
@@ -151,8 +138,8 @@ static void hard_column(struct rw_column *column, enum column_kind kind, uint32_
                         uint64_t seed)
 {
     const uint32_t share = sparse_share(kind);
-    column->value = alloc(n_docs, sizeof(*column->value));
-    column->row = share ? alloc(n_docs, sizeof(*column->row)) : NULL;
+    column->value = hist_need(n_docs, sizeof(*column->value));
+    column->row = share ? hist_need(n_docs, sizeof(*column->row)) : NULL;
     column->n = 0;
     for (uint32_t i = 0; i < n_docs; i++) {
         const struct rw_philox r = rw_random4(seed, i, kind, RW_STREAM_SYNTH + 120);
@@ -170,9 +157,9 @@ static void hard_column(struct rw_column *column, enum column_kind kind, uint32_
  */
 static struct rw_dataset *hard_dataset(uint32_t n_docs, int bins, uint64_t seed, int without)
 {
-    struct rw_dataset *d = alloc(1, sizeof(*d));
+    struct rw_dataset *d = hist_need(1, sizeof(*d));
     d->n_docs = n_docs;
-    d->column = alloc(N_COLUMN_KINDS, sizeof(*d->column));
+    d->column = hist_need(N_COLUMN_KINDS, sizeof(*d->column));
     for (int k = 0; k < N_COLUMN_KINDS; k++) {
         if (without >= 0 && k % 5 == without)
             continue;
@@ -180,10 +167,10 @@ static struct rw_dataset *hard_dataset(uint32_t n_docs, int bins, uint64_t seed,
         column->feature = (uint32_t)k * 3 + 1;
         hard_column(column, (enum column_kind)k, n_docs, bins, seed);
     }
-    d->label = alloc(n_docs, sizeof(*d->label));
-    d->query_offset = alloc((uint64_t)n_docs + 1, sizeof(*d->query_offset));
-    d->query_id_offset = alloc((uint64_t)n_docs + 1, sizeof(*d->query_id_offset));
-    d->query_id_text = alloc((uint64_t)n_docs * 12 + 12, 1);
+    d->label = hist_need(n_docs, sizeof(*d->label));
+    d->query_offset = hist_need((uint64_t)n_docs + 1, sizeof(*d->query_offset));
+    d->query_id_offset = hist_need((uint64_t)n_docs + 1, sizeof(*d->query_id_offset));
+    d->query_id_text = hist_need((uint64_t)n_docs * 12 + 12, 1);
     uint64_t at = 0;
     for (uint32_t doc = 0; doc < n_docs;) {
         const uint32_t q = d->n_queries++, left = n_docs - doc, size = 1 + q * 7 % 200;
@@ -274,7 +261,7 @@ static int same_tile(struct cuts_case *c, const struct rw_hist_matrix *m,
                      const struct rw_hist_tile *tile, const uint16_t *want)
 {
     const uint64_t bytes = (uint64_t)m->n_docs * tile->lanes * (m->bits == 16 ? 2 : 4);
-    void *words = alloc((bytes + 127) / 128 * 128, 1);
+    void *words = hist_need((bytes + 127) / 128 * 128, 1);
     int same = rw_transfer_read(c->run->ctx, c->run->device, words, tile->d_word,
                                 (bytes + 127) / 128 * 128) >= 0;
     for (uint64_t i = bytes; i < (bytes + 127) / 128 * 128; i++)
@@ -297,7 +284,7 @@ static int same_tile(struct cuts_case *c, const struct rw_hist_matrix *m,
 
 static int same_columns(struct cuts_case *c, const struct rw_hist_matrix *m, const uint16_t *want)
 {
-    uint32_t *words = alloc(m->column_words, sizeof(*words));
+    uint32_t *words = hist_need(m->column_words, sizeof(*words));
     int same = 1;
     for (uint32_t f = 0; f < m->n_features && same; f++) {
         if (rw_transfer_read(c->run->ctx, c->run->device, words,
@@ -342,8 +329,8 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
                         const struct rw_bins *bins, int bits)
 {
     const struct rw_cuts *cuts = bins->cuts;
-    uint32_t *feature = alloc(cuts->n_features, sizeof(*feature));
-    uint32_t *same_place = alloc(cuts->n_features, sizeof(*same_place));
+    uint32_t *feature = hist_need(cuts->n_features, sizeof(*feature));
+    uint32_t *same_place = hist_need(cuts->n_features, sizeof(*same_place));
     struct rw_cuda_coding coding = {.dataset = dataset,
                                     .cuts = cuts,
                                     .absent_missing = c->rule.absent_missing,
@@ -364,8 +351,8 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
         if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 4)
             feature[coding.n_features++] = f;
     coding.n_narrow = coding.n_features - n_wide;
-    uint64_t *counts = alloc((uint64_t)coding.n_features * coding.n_bins, sizeof(*counts));
-    uint16_t *want = alloc((uint64_t)coding.n_features * dataset->n_docs, sizeof(*want));
+    uint64_t *counts = hist_need((uint64_t)coding.n_features * coding.n_bins, sizeof(*counts));
+    uint16_t *want = hist_need((uint64_t)coding.n_features * dataset->n_docs, sizeof(*want));
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t k = 0; k < coding.n_features; k++)
         expand(bins, feature[k], want + (uint64_t)k * dataset->n_docs);
@@ -436,7 +423,7 @@ static void check_hard(struct cuts_case *c)
                                      1024, 5003, 20011, 262144, 262145, 300007};
     static const int bins[] = {2, 3, 15, 16, 17, 255, 256, 1000, 1023, 1024};
     static const uint32_t least[] = {1, 20, 100};
-    uint8_t *ignore = alloc(RW_MAX_FEATURE + 1, 1);
+    uint8_t *ignore = hist_need(RW_MAX_FEATURE + 1, 1);
     ignore[1 + 3 * COLUMN_TWO] = ignore[1 + 3 * COLUMN_SPARSE_FEW] = 1;
     c->what = "hard columns";
     for (int s = 0; s < LENGTH(sizes); s++) {

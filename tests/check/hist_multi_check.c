@@ -1,13 +1,12 @@
 #include "hist_multi_check.h"
 
-#include <cuda_runtime_api.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "gpu/generalized_serial.h"
+#include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -62,35 +61,24 @@ struct multi_case {
     unsigned char *got;
 };
 
-static void *need(uint64_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return p;
-}
-
 __attribute__((format(printf, 2, 3))) static void failed(struct multi_case *c, const char *format,
                                                          ...)
 {
-    char text[512];
     va_list list;
-    if (c->tally->failed++ >= HIST_MOST_LISTED)
+    if (!hist_failed(c->run, c->tally))
         return;
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    printf("not ok %s/multi: call %llu, %s by %s%s, %u x %llu elements of %u, %u bins, %s, shift "
-           "%u, %s memory M %llu S %llu, %llu blocks of %llu: %s\n",
-           c->run->stage, (unsigned long long)c->turn, rw_gen_op_name(c->way.op),
-           rw_gen_way_name(c->way.way), c->way.ones ? " (ones)" : "", c->n_out,
-           (unsigned long long)c->n, c->width, c->n_bins, spread_name[c->spread], c->shift,
+    printf("call %llu, %s by %s%s, %u x %llu elements of %u, %u bins, %s, shift %u, %s memory M "
+           "%llu S "
+           "%llu, %llu blocks of %llu",
+           (unsigned long long)c->turn, rw_gen_op_name(c->way.op), rw_gen_way_name(c->way.way),
+           c->way.ones ? " (ones)" : "", c->n_out, (unsigned long long)c->n, c->width, c->n_bins,
+           spread_name[c->spread], c->shift,
            c->plan.memory == RW_MULTI_SHARED ? "shared" : "global", (unsigned long long)c->plan.m,
            (unsigned long long)c->plan.s, (unsigned long long)c->plan.blocks,
-           (unsigned long long)c->plan.threads, text);
-    fflush(stdout);
+           (unsigned long long)c->plan.threads);
+    va_start(list, format);
+    hist_failed_why(c->tally, format, list);
+    va_end(list);
 }
 
 /* ---- inputs ---- */
@@ -125,9 +113,9 @@ static uint32_t value_of(uint32_t a, uint32_t b)
 static void make_input(struct multi_case *c)
 {
     const uint64_t n = c->n * c->n_out;
-    c->index = need(n, sizeof(*c->index));
-    c->narrow = need(n * c->width, sizeof(*c->narrow));
-    c->wide = need(n * c->width, sizeof(*c->wide));
+    c->index = hist_need(n, sizeof(*c->index));
+    c->narrow = hist_need(n * c->width, sizeof(*c->narrow));
+    c->wide = hist_need(n * c->width, sizeof(*c->wide));
 #pragma omp parallel for
     for (uint64_t i = 0; i < n; i++)
         c->index[i] = bin_of(c, i % c->n, rw_random(c->run->seed, i, c->n_bins, STREAM));
@@ -173,34 +161,15 @@ static int fenced(struct multi_case *c, const struct hist_buffer *buffer)
     return 1;
 }
 
-/* Captured calls may neither allocate nor wait; run again they must clear what they left. */
-static int run_captured(struct multi_case *c, const struct rw_gen_call *call)
+struct plain {
+    struct multi_case *c;
+    const struct rw_gen_call *call;
+};
+
+static int run_plain(void *user)
 {
-    cudaStream_t stream = c->run->device->stream;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    int status = rw_gen_run(c->run->ctx, call, stream); /* loads the kernels */
-    cudaError_t error = cudaStreamSynchronize(stream);
-    if (status >= 0 && error == cudaSuccess)
-        error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (status >= 0 && error == cudaSuccess) {
-        status = rw_gen_run(c->run->ctx, call, stream);
-        error = cudaStreamEndCapture(stream, &graph);
-    }
-    if (status >= 0 && error == cudaSuccess)
-        error = cudaGraphInstantiate(&exec, graph, 0);
-    for (int i = 0; i < 2 && status >= 0 && error == cudaSuccess; i++)
-        error = cudaGraphLaunch(exec, stream);
-    if (status >= 0 && error == cudaSuccess)
-        error = cudaStreamSynchronize(stream);
-    if (exec)
-        (void)cudaGraphExecDestroy(exec);
-    if (graph)
-        (void)cudaGraphDestroy(graph);
-    (void)cudaGetLastError();
-    return status >= 0 && error != cudaSuccess
-               ? rw_fail(c->run->ctx, RW_ERR_UNSUPPORTED, "captured: %s", cudaGetErrorString(error))
-               : status;
+    const struct plain *p = user;
+    return rw_gen_run(p->c->run->ctx, p->call, p->c->run->device->stream);
 }
 
 static void compare(struct multi_case *c, uint64_t n_cells, size_t bytes)
@@ -274,8 +243,9 @@ static void run_plan(struct multi_case *c, struct rw_gen_call *call, const struc
     call->d_out = hist_buffer_at(&c->d_out);
     call->d_scratch = hist_buffer_at(&c->d_scratch);
     const struct rw_gen_call before = *call;
-    const int status = c->turn % 8 == 0 ? run_captured(c, call)
-                                        : rw_gen_run(c->run->ctx, call, c->run->device->stream);
+    struct plain plain = {c, call};
+    const int status =
+        c->turn % 8 == 0 ? hist_captured(c->run, run_plain, &plain) : run_plain(&plain);
     if (status < 0)
         failed(c, "run: %s", rw_last_error(c->run->ctx));
     else if (memcmp(&before, call, sizeof(before)) != 0)
@@ -338,7 +308,7 @@ static void run_way(struct multi_case *c, const struct way *way, int n_plans)
 static void check_race(struct multi_case *c)
 {
     const struct rw_multi_sample sample = rw_multi_sample_of(c->n, c->n_bins);
-    unsigned char *const mark = need(c->n_bins, 1);
+    unsigned char *const mark = hist_need(c->n_bins, 1);
     uint64_t got = 1;
     const uint64_t want = rw_gen_serial_touched(c->index, c->n_bins, &sample, mark);
     free(mark);
@@ -384,8 +354,8 @@ static void run_input(struct multi_case *c, const struct input *input, int n_pla
     if (!any_chosen(c, n_ways * n_plans + inspected))
         return;
     make_input(c);
-    c->expected = need(n_cells, sizeof(uint64_t));
-    c->got = need(n_cells, sizeof(uint64_t));
+    c->expected = hist_need(n_cells, sizeof(uint64_t));
+    c->got = hist_need(n_cells, sizeof(uint64_t));
     if (upload(c, &c->d_index, c->index, c->n * c->n_out * sizeof(*c->index),
                c->shift * sizeof(*c->index)) < 0) {
         failed(c, "no memory: %s", rw_last_error(c->run->ctx));

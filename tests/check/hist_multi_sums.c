@@ -1,5 +1,4 @@
 /* Sums by key against serial: keys in rows and anywhere, few and many, lists, no weights. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "base/rng.h"
 #include "gpu/multi_sums.h"
 #include "hist_multi_check.h"
+#include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -22,28 +22,16 @@ struct sums_case {
     struct hist_buffer d_key, d_list, d_lambda, d_weight, d_sum;
 };
 
-static void *need(uint64_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return p;
-}
-
 __attribute__((format(printf, 2, 3))) static void failed(struct sums_case *s, const char *format,
                                                          ...)
 {
-    char text[512];
     va_list list;
-    if (s->tally->failed++ >= HIST_MOST_LISTED)
+    if (!hist_failed(s->run, s->tally))
         return;
+    printf("sums by key");
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    hist_failed_why(s->tally, format, list);
     va_end(list);
-    printf("not ok %s/multi: sums by key: %s\n", s->run->stage, text);
-    fflush(stdout);
 }
 
 static int upload(struct sums_case *s, struct hist_buffer *buffer, const void *from, size_t bytes)
@@ -133,12 +121,12 @@ void hist_multi_sums(struct hist_run *run, struct hist_tally *tally)
     memset(&s, 0, sizeof(s));
     s.run = run;
     s.tally = tally;
-    s.key = need(SUMS_DOCS, sizeof(*s.key));
-    s.list = need(SUMS_DOCS, sizeof(*s.list));
-    s.lambda = need(SUMS_DOCS, sizeof(*s.lambda));
-    s.weight = need(SUMS_DOCS, sizeof(*s.weight));
-    s.want = need(keys[LENGTH(keys) - 1], sizeof(*s.want));
-    s.got = need(keys[LENGTH(keys) - 1], sizeof(*s.got));
+    s.key = hist_need(SUMS_DOCS, sizeof(*s.key));
+    s.list = hist_need(SUMS_DOCS, sizeof(*s.list));
+    s.lambda = hist_need(SUMS_DOCS, sizeof(*s.lambda));
+    s.weight = hist_need(SUMS_DOCS, sizeof(*s.weight));
+    s.want = hist_need(keys[LENGTH(keys) - 1], sizeof(*s.want));
+    s.got = hist_need(keys[LENGTH(keys) - 1], sizeof(*s.got));
     for (int k = 0; k < LENGTH(keys) * ROWS && !run->dead; k++) {
         make_sums(&s, keys[k / ROWS], k % ROWS);
         if (upload(&s, &s.d_key, s.key, SUMS_DOCS * sizeof(*s.key)) < 0 ||

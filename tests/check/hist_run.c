@@ -8,6 +8,7 @@
 #include "gpu/hist_serial.h"
 #include "hist_run.h"
 #include "hist_siblings.h"
+#include "hist_tools.h"
 
 enum { FENCE = 256, POISON = 0xA5 };
 /* Cells of a call: nodes are left out beyond. */
@@ -18,17 +19,6 @@ static const char *const list_name[N_LISTS] = {"no list", "ascending list", "shu
 static const size_t result_size[HIST_RESULTS] = {sizeof(uint32_t), sizeof(int64_t), sizeof(int64_t),
                                                  sizeof(float)};
 static const char *const result_name[HIST_RESULTS] = {"count", "lambda", "weight", "float"};
-
-/* Memory of the checks: exits when there is none. n = 0 gives a valid pointer. */
-static void *need_memory(uint64_t n, size_t size)
-{
-    void *p = n < SIZE_MAX / 2 / size ? malloc((n ? n : 1) * size) : NULL;
-    if (!p) {
-        fprintf(stderr, "out of memory: %llu x %zu bytes\n", (unsigned long long)n, size);
-        exit(1);
-    }
-    return p;
-}
 
 /* ---- buffers ---- */
 
@@ -139,23 +129,18 @@ void hist_run_release(struct hist_run *run)
 void hist_run_failed(struct hist_run *run, struct hist_tally *tally,
                      const struct hist_call_spec *spec, const char *format, ...)
 {
-    char text[1024];
     va_list list;
-    if (tally->failed++ >= HIST_MOST_LISTED)
+    if (!hist_failed(run, tally))
         return;
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
     const struct hist_matrix_spec *m = &run->spec;
-    printf("not ok %s/%s: %u documents x %u features, %d bits, %u bins, %s; %s, %s, %s, lambdas %s "
-           "up to %d%s: %s\n",
-           run->stage, tally->method->name, m->n_docs, m->n_features, m->bits, m->n_bins,
-           rw_made_codes_name(m->codes), sums_name[spec->sums], list_name[spec->list],
-           rw_made_nodes_name(spec->nodes), rw_made_lambdas_name(spec->lambdas), spec->largest,
-           spec->zero_skip ? ", zero-skip" : "", text);
-    if (tally->failed == HIST_MOST_LISTED)
-        printf("       %s: further failures are counted only\n", tally->method->name);
-    fflush(stdout);
+    printf("%u documents x %u features, %d bits, %u bins, %s; %s, %s, %s, lambdas %s up to %d%s",
+           m->n_docs, m->n_features, m->bits, m->n_bins, rw_made_codes_name(m->codes),
+           sums_name[spec->sums], list_name[spec->list], rw_made_nodes_name(spec->nodes),
+           rw_made_lambdas_name(spec->lambdas), spec->largest,
+           spec->zero_skip ? ", zero-skip" : "");
+    va_start(list, format);
+    hist_failed_why(tally, format, list);
+    va_end(list);
 }
 
 void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec)
@@ -196,7 +181,7 @@ static int make_matrix(struct hist_run *run)
             return -1;
     }
     narrow_down(run);
-    run->frequent = need_memory(m->n_features, sizeof(*run->frequent));
+    run->frequent = hist_need(m->n_features, sizeof(*run->frequent));
     rw_made_frequent(&run->columns, run->frequent);
     run->have_matrix = 1;
     const struct rw_hist_matrix_spec spec = {.bits = m->bits,
@@ -217,7 +202,7 @@ static uint64_t make_list(struct hist_run *run, const struct hist_call_spec *spe
     run->list = NULL;
     if (spec->list == LIST_NONE)
         return n;
-    run->list = need_memory(n, sizeof(*run->list));
+    run->list = hist_need(n, sizeof(*run->list));
     const double share = spec->list == LIST_ALL ? 1.0 : 0.6;
     return rw_make_list(run->list, n, share, spec->list == LIST_SHUFFLED, run->seed + run->n_calls);
 }
@@ -225,9 +210,9 @@ static uint64_t make_list(struct hist_run *run, const struct hist_call_spec *spe
 static int make_inputs(struct hist_run *run, const struct hist_call_spec *spec, uint64_t n_list)
 {
     const uint64_t n = run->spec.n_docs;
-    run->lambda = need_memory(n, sizeof(*run->lambda));
-    run->weight = need_memory(n, sizeof(*run->weight));
-    run->value = need_memory(n, sizeof(*run->value));
+    run->lambda = hist_need(n, sizeof(*run->lambda));
+    run->weight = hist_need(n, sizeof(*run->weight));
+    run->value = hist_need(n, sizeof(*run->value));
     rw_make_lambdas(run->lambda, n, spec->largest, spec->lambdas, run->seed);
     rw_make_weights(run->weight, n, spec->largest, spec->lambdas, run->seed);
     rw_make_floats(run->value, n, run->seed);
@@ -270,7 +255,7 @@ static int use_places(struct hist_run *run)
 {
     struct rw_hist_call *call = &run->call;
     const uint64_t n = run->n_list;
-    int32_t *lambda = need_memory(n, sizeof(*lambda)), *weight = need_memory(n, sizeof(*weight));
+    int32_t *lambda = hist_need(n, sizeof(*lambda)), *weight = hist_need(n, sizeof(*weight));
     for (uint64_t i = 0; i < n; i++) {
         lambda[i] = run->lambda[run->list[i]];
         weight[i] = run->weight[run->list[i]];
@@ -340,10 +325,10 @@ static void expect(struct hist_run *run)
     float *absolute = NULL;
     for (int r = 0; r < HIST_RESULTS; r++)
         if (has_result(call->sums, r))
-            run->expected[r] = need_memory(run->n_cells, result_size[r]);
+            run->expected[r] = hist_need(run->n_cells, result_size[r]);
     if (call->sums == RW_HIST_FLOAT) {
-        absolute = need_memory(run->spec.n_docs, sizeof(*absolute));
-        run->magnitude = need_memory(run->n_cells, sizeof(*run->magnitude));
+        absolute = hist_need(run->spec.n_docs, sizeof(*absolute));
+        run->magnitude = hist_need(run->n_cells, sizeof(*run->magnitude));
         for (uint32_t i = 0; i < run->spec.n_docs; i++)
             absolute[i] = fabsf(run->value[i]);
     }
@@ -463,37 +448,15 @@ static int scratch_kept(struct hist_run *run)
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
 
-/* Captured calls may neither allocate nor wait; run again, they must clear what they left. Once
- * outside first: loading a kernel is no part of a call. */
-static int run_captured(struct hist_run *run, const struct rw_hist_method *method)
+struct capture {
+    struct hist_run *run;
+    const struct rw_hist_method *method;
+};
+
+static int run_plain(void *user)
 {
-    cudaStream_t stream = run->device->stream;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    int status = rw_hist_run(run->ctx, method, &run->call, stream);
-    if (status < 0)
-        return status;
-    cudaError_t error = cudaStreamSynchronize(stream);
-    if (error == cudaSuccess)
-        error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (error == cudaSuccess) {
-        status = rw_hist_run(run->ctx, method, &run->call, stream);
-        error = cudaStreamEndCapture(stream, &graph);
-    }
-    if (status >= 0 && error == cudaSuccess)
-        error = cudaGraphInstantiate(&exec, graph, 0);
-    for (int i = 0; i < 2 && status >= 0 && error == cudaSuccess; i++)
-        error = cudaGraphLaunch(exec, stream);
-    if (status >= 0 && error == cudaSuccess)
-        error = cudaStreamSynchronize(stream);
-    if (exec)
-        (void)cudaGraphExecDestroy(exec);
-    if (graph)
-        (void)cudaGraphDestroy(graph);
-    (void)cudaGetLastError();
-    if (status >= 0 && error != cudaSuccess)
-        return rw_fail(run->ctx, RW_ERR_UNSUPPORTED, "captured: %s", cudaGetErrorString(error));
-    return status;
+    const struct capture *c = user;
+    return rw_hist_run(c->run->ctx, c->method, &c->run->call, c->run->device->stream);
 }
 
 static void run_method(struct hist_run *run, struct hist_tally *tally,
@@ -511,8 +474,8 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
         return;
     }
     const struct rw_hist_call before = *call;
-    if ((run->capture ? run_captured(run, tally->method)
-                      : rw_hist_run(run->ctx, tally->method, call, run->device->stream)) < 0) {
+    struct capture plain = {run, tally->method};
+    if ((run->capture ? hist_captured(run, run_plain, &plain) : run_plain(&plain)) < 0) {
         hist_run_failed(run, tally, spec, "run: %s", rw_last_error(run->ctx));
         run->dead = rw_device_wait(run->ctx, run->device) < 0;
         return;
@@ -588,7 +551,7 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
         any |= declared(run->tally[m].method, run);
     if (any)
         expect(run);
-    run->got = need_memory(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
+    run->got = hist_need(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);
     run_methods(run, spec);
     const int lambdas = run->call.d_lambda != NULL && run->list != NULL;
     if (!lambdas || run->dead)

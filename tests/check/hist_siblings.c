@@ -4,20 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hist_tools.h"
+
 static const size_t size_of[HIST_POOLS] = {sizeof(uint32_t), sizeof(int64_t), sizeof(int64_t)};
 static const char *const name_of[HIST_POOLS] = {"count", "lambda", "weight"};
 
 enum { MOST_CELLS = 400000 };
-
-static void *need(uint64_t n, size_t size)
-{
-    void *p = malloc(n * size + 1);
-    if (!p) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return p;
-}
 
 /* A parent's cell before. */
 static int64_t before(int r, uint64_t i)
@@ -51,7 +43,7 @@ int hist_siblings_make(struct hist_run *run)
     call->d_parent = NULL;
     if (run->capture || call->sums == RW_HIST_FLOAT || n > MOST_CELLS || call->n_nodes == 0)
         return 0;
-    void *cells = need(n, sizeof(int64_t));
+    void *cells = hist_need(n, sizeof(int64_t));
     for (uint32_t i = 0; i < call->n_nodes; i++)
         parent[i] = parent_of(run, i);
     int status = hist_buffer_fill(run, &run->d_parent, parent, call->n_nodes * sizeof(*parent));
@@ -90,7 +82,7 @@ static int same_pool(struct hist_run *run, struct hist_tally *tally,
                      const struct hist_call_spec *spec, const int32_t *taken, int r)
 {
     const uint64_t n_cells = node_cells(run), n = n_cells * (run->call.n_nodes + 1);
-    void *cells = need(n, size_of[r]);
+    void *cells = hist_need(n, size_of[r]);
     int same = rw_device_read(run->ctx, run->device, cells, hist_buffer_at(&run->d_pool[r]),
                               n * size_of[r]) >= 0;
     if (!same)

@@ -1,38 +1,28 @@
 #include "hist_values_check.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ctx.h"
 #include "gpu/transfer.h"
+#include "hist_tools.h"
 #include "hist_values_data.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-static void *alloc(uint64_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size);
-    if (!p) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return p;
-}
 
 static void case_new(struct values_case *c, struct hist_run *run, uint64_t most_values,
                      uint32_t most_bins)
 {
     memset(c, 0, sizeof(*c));
     c->run = run;
-    c->value = alloc(most_values + 64, 8);
-    c->mask = alloc(most_values, 1);
-    c->weight = alloc(most_values, sizeof(*c->weight));
-    c->edge = alloc((uint64_t)most_bins + 1, 8);
-    c->count = alloc(most_bins, sizeof(*c->count));
-    c->sum = alloc(most_bins, sizeof(*c->sum));
-    c->got = alloc((uint64_t)most_bins * 8 + 4096, 1);
+    c->value = hist_need(most_values + 64, 8);
+    c->mask = hist_need(most_values, 1);
+    c->weight = hist_need(most_values, sizeof(*c->weight));
+    c->edge = hist_need((uint64_t)most_bins + 1, 8);
+    c->count = hist_need(most_bins, sizeof(*c->count));
+    c->sum = hist_need(most_bins, sizeof(*c->sum));
+    c->got = hist_need((uint64_t)most_bins * 8 + 4096, 1);
 }
 
 static void case_free(struct values_case *c)
@@ -65,22 +55,18 @@ failed(struct values_case *c, struct hist_tally *tally, const char *format, ...)
     static const char *const weights[] = {"no weights", "small weights", "any weights",
                                           "lowest weights", "highest weights"};
     const struct values_spec *s = &c->spec;
-    char text[512];
     va_list list;
-    if (tally->failed++ >= HIST_MOST_LISTED)
+    if (!hist_failed(c->run, tally))
         return;
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    printf("not ok %s/%s: case %llu, %llu values %s from %u on, %u %s bins%s, mix %d, %s, %s, "
-           "%s%s: %s\n",
-           c->run->stage, tally->method->name, (unsigned long long)c->turn,
-           (unsigned long long)s->n, rw_values_type_name(s->type), s->shift, s->n_bins,
-           s->uneven ? "uneven" : "even", s->last_closed ? " (closed)" : "", (int)s->mix,
-           filter[s->filter], weights[s->weights],
+    printf("case %llu, %llu values %s from %u on, %u %s bins%s, mix %d, %s, %s, %s%s",
+           (unsigned long long)c->turn, (unsigned long long)s->n, rw_values_type_name(s->type),
+           s->shift, s->n_bins, s->uneven ? "uneven" : "even", s->last_closed ? " (closed)" : "",
+           (int)s->mix, filter[s->filter], weights[s->weights],
            s->partition == RW_VALUES_SECTIONED ? "sectioned" : "interleaved",
-           s->add ? ", added twice" : "", text);
-    fflush(stdout);
+           s->add ? ", added twice" : "");
+    va_start(list, format);
+    hist_failed_why(tally, format, list);
+    va_end(list);
 }
 
 static int fill(struct values_case *c, struct hist_buffer *buffer, const void *from, size_t bytes)

@@ -1,0 +1,23 @@
+/* What the parts of check_hist share: memory of the host, failures, calls captured into a graph. */
+#ifndef HIST_TOOLS_H
+#define HIST_TOOLS_H
+
+#include <stdarg.h>
+
+#include "hist_run.h"
+
+/* Zeroed memory of the host, ended by free; exits when there is none. n = 0 gives a valid pointer.
+ */
+void *hist_need(uint64_t n, size_t size);
+
+/* Counts a failure of a tally. Of the first HIST_MOST_LISTED it begins the line, "not ok
+ * STAGE/METHOD: ", and returns 1: the case is for the caller to print, and hist_failed_why ends the
+ * line. */
+int hist_failed(const struct hist_run *run, struct hist_tally *tally);
+void hist_failed_why(const struct hist_tally *tally, const char *format, va_list list);
+
+/* Runs a call, then captured into a graph that is launched twice: it may neither allocate nor wait,
+ * and must clear what it left. Waits; returns a status. */
+int hist_captured(const struct hist_run *run, int (*call)(void *user), void *user);
+
+#endif
