@@ -10,7 +10,7 @@
  * Decomposition: a block a (job, feature); its threads over words of codes, or over places of the
  * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit
  * sum holds if all of them have one code and the largest lambda, and at the end. */
-#include "gpu/hist_block.cuh"
+#include "gpu/hist_shared_launch.cuh"
 #include "gpu/tuning.h"
 
 template <int BITS, int SUMS>
@@ -36,16 +36,10 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
 
 template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
 {
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    const unsigned threads = RW_TUNE_COLLISION_THREADS;
-    const size_t bytes = args->n_bins * sizeof(uint32_t) * hist_words(SUMS);
-    if (args->bits == 4)
-        hist_collision_kernel<4, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    else if (args->bits == 8)
-        hist_collision_kernel<8, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    else
-        hist_collision_kernel<16, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    return cudaGetLastError();
+    static const hist_kernel_fn kernel[] = {hist_collision_kernel<4, SUMS>,
+                                            hist_collision_kernel<8, SUMS>,
+                                            hist_collision_kernel<16, SUMS>};
+    return hist_shared_launch(args, kernel, hist_words(SUMS), stream);
 }
 
 static int run(const struct rw_hist_call *call, void *stream)

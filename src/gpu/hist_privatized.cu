@@ -20,7 +20,7 @@
  * edges 0 .. n_bins - 1 as if it were any value. */
 #include <string.h>
 
-#include "gpu/hist_block.cuh"
+#include "gpu/hist_shared_launch.cuh"
 #include "gpu/tuning.h"
 #include "gpu/values_block.cuh"
 
@@ -297,16 +297,10 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
 
 template <int SUMS> static int launch_codes(const struct rw_hist_args *args, cudaStream_t stream)
 {
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    const unsigned threads = RW_TUNE_COLLISION_THREADS;
-    const size_t bytes = args->n_bins * sizeof(uint32_t) * (hist_words(SUMS) + 1);
-    if (args->bits == 4)
-        hist_privatized_kernel<4, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    else if (args->bits == 8)
-        hist_privatized_kernel<8, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    else
-        hist_privatized_kernel<16, SUMS><<<grid, threads, bytes, stream>>>(*args);
-    return cudaGetLastError();
+    static const hist_kernel_fn kernel[] = {hist_privatized_kernel<4, SUMS>,
+                                            hist_privatized_kernel<8, SUMS>,
+                                            hist_privatized_kernel<16, SUMS>};
+    return hist_shared_launch(args, kernel, hist_words(SUMS) + 1, stream);
 }
 
 static int run_codes(const struct rw_hist_call *call, void *stream)
