@@ -13,6 +13,10 @@
 /* A run is cut into so many chunks, but for their size. */
 enum { CHUNKS = 16, LEAST_CHUNK = 1 << 20, MOST_CHUNK = 32 << 20 };
 enum { SORTED_CHUNK = 1 << 16, LONG_MS = 20, SHORT_RUNS = 51 };
+/* Methods that are compared take so many turns, of so many runs if these are short, or longer. */
+enum { TURNS = 5, TURN_RUNS = 11, TURN_LONGER_RUNS = 3 };
+/* Over so many times the best one's first turn a method has no second one. */
+static const double hopeless = 2.0;
 /* Values that the host is timed over at most, on one core and on all: beyond, time is in
  * proportion. */
 static const uint64_t most_timed[2] = {1 << 21, 1 << 24};
@@ -176,8 +180,24 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By the host's clock, from the call to the result; long runs are repeated less, short ones more.
- */
+static void sort_times(double *ms, int n)
+{
+    qsort(ms, (size_t)n, sizeof(ms[0]), by_size);
+}
+
+/* One run by the host's clock, from the call to the result. */
+static int run_timed(struct rw_general *g, int (*run)(void *user), void *user, int on_device,
+                     double *ms)
+{
+    const double start = rw_clock_ms();
+    RW_TRY(run(user));
+    if (on_device)
+        RW_TRY(rw_transfer_wait(g->bench->ctx, g->bench->device));
+    *ms = rw_clock_ms() - start;
+    return RW_OK;
+}
+
+/* Long runs are repeated less, short ones more. */
 static int time_host(struct rw_general *g, int (*run)(void *user), void *user, int on_device,
                      struct rw_bench_times *out)
 {
@@ -185,11 +205,8 @@ static int time_host(struct rw_general *g, int (*run)(void *user), void *user, i
     double ms[MOST];
     int n = g->bench->n_runs < MOST ? g->bench->n_runs : MOST, done = 0;
     for (int i = on_device ? -1 : 0; i < n; i++) { /* -1: the warm-up */
-        const double start = rw_clock_ms();
-        RW_TRY(run(user));
-        if (on_device)
-            RW_TRY(rw_transfer_wait(g->bench->ctx, g->bench->device));
-        const double took = rw_clock_ms() - start;
+        double took;
+        RW_TRY(run_timed(g, run, user, on_device, &took));
         if (i >= 0)
             ms[done++] = took;
         if (i == 0 && took < SHORT_MS && !g->bench->options->n_runs)
@@ -199,7 +216,7 @@ static int time_host(struct rw_general *g, int (*run)(void *user), void *user, i
         if (took > 10 * LONG_MS)
             n = 1;
     }
-    qsort(ms, (size_t)done, sizeof(ms[0]), by_size);
+    sort_times(ms, done);
     *out = (struct rw_bench_times){ms[done / 2], ms[0], ms[done - 1]};
     return RW_OK;
 }
@@ -219,10 +236,9 @@ static int run_cpu(void *user)
     return RW_OK;
 }
 
-static int time_cpu(struct rw_general *g, const struct rw_general_point *point,
-                    struct rw_general_times *out)
+static struct on_cpu on_cpu_of(struct rw_general *g, const struct rw_general_point *point,
+                               int all_cores)
 {
-    const int all_cores = point->method == RW_GENERAL_CPU;
     struct on_cpu c = {.g = g, .all_cores = all_cores};
     c.job = (struct rw_values_job){.type = point->type,
                                    .value = g->value,
@@ -232,6 +248,13 @@ static int time_cpu(struct rw_general *g, const struct rw_general_point *point,
                                    .n_bins = point->n_bins,
                                    .last_closed = 1,
                                    .count = g->count};
+    return c;
+}
+
+static int time_cpu(struct rw_general *g, const struct rw_general_point *point,
+                    struct rw_general_times *out)
+{
+    struct on_cpu c = on_cpu_of(g, point, point->method == RW_GENERAL_CPU);
     out->n_timed = c.job.n;
     RW_TRY(time_host(g, run_cpu, &c, 0, &out->total));
     const double scale = (double)point->n / (double)c.job.n;
@@ -323,6 +346,70 @@ int rw_general_time(struct rw_general *g, const struct rw_general_point *point,
     RW_TRY(need_pipe(g, point->n_streams));
     g->call.d_scratch = g->d_scratch[0]; /* it may have grown */
     return time_host(g, run_piped, g, 1, &out->total);
+}
+
+/* ---- methods side by side ---- */
+
+/* What a method took so far. */
+struct turns {
+    double ms[TURNS * TURN_RUNS];
+    int n;
+};
+
+/* Runs of a turn, if the first one, which is not long, took `ms`. */
+static int runs_of_turn(const struct rw_bench *bench, double ms)
+{
+    const int asked = bench->options->n_runs ? (int)bench->options->n_runs / TURNS + 1 : TURN_RUNS;
+    const int most = ms < SHORT_MS ? TURN_RUNS : TURN_LONGER_RUNS;
+    return asked < most ? asked : most;
+}
+
+/* The first run of a turn brings back what the other methods drove out (threads that sleep, caches,
+ * what the branch predictor knew): it counts only if it is so long that this does not matter. */
+static int take_turn(struct rw_general *g, const struct rw_general_point *point, int method,
+                     struct turns *turns)
+{
+    struct on_cpu c = on_cpu_of(g, point, method == RW_GENERAL_CPU);
+    g->method = rw_values_method_find(rw_general_methods[method]); /* NULL on the host */
+    const int on_device = g->method != NULL;
+    int (*const run)(void *user) = on_device ? run_whole : run_cpu;
+    void *const user = on_device ? (void *)g : &c;
+    const double scale = on_device ? 1 : (double)point->n / (double)c.job.n;
+    double ms;
+    if (on_device) {
+        RW_TRY(need_scratch(g, 0, g->method->scratch_bytes(&g->call)));
+        g->call.d_scratch = g->d_scratch[0];
+    }
+    RW_TRY(run_timed(g, run, user, on_device, &ms));
+    if (ms > LONG_MS) {
+        turns->ms[turns->n++] = ms * scale;
+        return RW_OK;
+    }
+    for (int n = runs_of_turn(g->bench, ms); n > 0; n--) {
+        RW_TRY(run_timed(g, run, user, on_device, &ms));
+        turns->ms[turns->n++] = ms * scale;
+    }
+    return RW_OK;
+}
+
+int rw_general_compare(struct rw_general *g, const struct rw_general_point *point, unsigned methods,
+                       double ms[RW_GENERAL_METHODS])
+{
+    struct turns turns[RW_GENERAL_METHODS] = {{.n = 0}};
+    const int n_turns = g->bench->options->quick ? 1 : TURNS;
+    double least = INFINITY;
+    RW_TRY(set_point(g, point));
+    for (int turn = 0; turn < n_turns; turn++) {
+        for (int m = 0; m < RW_GENERAL_METHODS; m++) {
+            if (!(methods >> m & 1) || (turn > 0 && ms[m] > hopeless * least))
+                continue;
+            RW_TRY(take_turn(g, point, m, &turns[m]));
+            sort_times(turns[m].ms, turns[m].n);
+            ms[m] = turns[m].ms[turns[m].n / 2];
+            least = ms[m] < least ? ms[m] : least;
+        }
+    }
+    return RW_OK;
 }
 
 int rw_general_new(struct rw_bench *bench, size_t most_bytes, uint32_t most_bins,

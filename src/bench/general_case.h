@@ -54,6 +54,12 @@ int rw_general_new(struct rw_bench *bench, size_t most_bytes, uint32_t most_bins
 void rw_general_free(struct rw_general *general);
 int rw_general_time(struct rw_general *general, const struct rw_general_point *point,
                     struct rw_general_times *out);
+/* Whole times of the methods 1 << method of `methods`, to be set side by side: they take turns, so
+ * that what changes with time (clocks, other work of the machine) meets them alike, and a median is
+ * over all turns. A method that is hopeless in the first turn has no further one. The point's own
+ * method and streams are not looked at. ms: written for these methods. */
+int rw_general_compare(struct rw_general *general, const struct rw_general_point *point,
+                       unsigned methods, double ms[RW_GENERAL_METHODS]);
 /* Transfers alone. */
 int rw_general_transfer(struct rw_general *general, const struct rw_general_point *point,
                         double *ms);

@@ -6,17 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/rng.h"
-#include "bench/general_case.h"
+#include "bench/general_map.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-enum { MAP_SIZES = 9, MAP_BINS = 12, MAP_METHODS = 3, FRESH = 24, MOST_LOG2 = 28 };
-
-static const uint32_t map_bins[MAP_BINS] = {16,    64,    256,    1024,   4096,   16384,
-                                            32768, 65536, 131072, 262144, 524288, 1048576};
-/* The map's "cpu" is the better of one core and all. */
-static const int map_method[MAP_METHODS] = {RW_GENERAL_CPU, RW_GENERAL_PRIVATIZED, RW_GENERAL_SORT};
-static const char map_letter[MAP_METHODS] = {'c', 'p', 's'};
+enum { LEAST_LOG2 = 10, FRESH = 24, MOST_LOG2 = 28 };
 
 struct general {
     struct rw_bench *bench;
@@ -24,8 +19,8 @@ struct general {
     uint32_t log2_n, most_log2; /* of the figures with one size; of Figure 3's last */
     double overlap;             /* at the point nearest to balance */
     double balance;             /* its |log(kernel / transfer)| */
-    double map_ms[MAP_SIZES][MAP_BINS][MAP_METHODS];
-    uint32_t map_log2[MAP_SIZES];
+    struct rw_general_map *map; /* owned */
+    double worst;               /* of its choices on fresh points; NaN: not measured */
 };
 
 /* ---- rows ---- */
@@ -197,59 +192,47 @@ static int time_overlaps(struct general *s)
 
 /* ---- Figure 11 ---- */
 
-static int time_cell(struct general *s, uint64_t n, uint32_t n_bins, double ms[MAP_METHODS])
+static struct rw_general_point point_of_map(uint64_t n, uint32_t n_bins)
 {
-    struct rw_general_point p = {.type = RW_VALUES_I32, .n = n, .n_bins = n_bins};
-    struct rw_general_times times;
-    for (int m = 0; m < MAP_METHODS; m++) {
-        p.method = map_method[m];
-        RW_TRY(rw_general_time(s->room, &p, &times));
-        ms[m] = times.total.median_ms;
-    }
-    if (n <= (uint64_t)1 << 18) { /* beyond, one core is not the better one */
-        p.method = RW_GENERAL_SERIAL;
-        RW_TRY(rw_general_time(s->room, &p, &times));
-        ms[0] = times.total.median_ms < ms[0] ? times.total.median_ms : ms[0];
-    }
-    return RW_OK;
-}
-
-static int best_of(const double ms[MAP_METHODS])
-{
-    int best = 0;
-    for (int m = 1; m < MAP_METHODS; m++)
-        if (ms[m] < ms[best])
-            best = m;
-    return best;
+    return (struct rw_general_point){.type = RW_VALUES_I32, .n = n, .n_bins = n_bins};
 }
 
 static void add_map(struct rw_bench_line *line, uint64_t n, uint32_t n_bins,
-                    const double ms[MAP_METHODS])
+                    const double ms[RW_GENERAL_METHODS])
 {
+    double least;
     rw_bench_add_integer(line, "values", (double)n);
     rw_bench_add_integer(line, "bins", n_bins);
-    for (int m = 0; m < MAP_METHODS; m++)
-        rw_bench_add_real(line, rw_general_methods[map_method[m]], ms[m], 4);
-    rw_bench_add_text(line, "best", rw_general_methods[map_method[best_of(ms)]]);
+    rw_bench_add_real(line, "cpu", rw_general_map_cpu(ms), 4);
+    rw_bench_add_real(line, "privatized", ms[RW_GENERAL_PRIVATIZED], 4);
+    rw_bench_add_real(line, "sort-search", ms[RW_GENERAL_SORT], 4);
+    rw_bench_add_text(line, "best", rw_general_methods[rw_general_map_best(ms, &least)]);
 }
 
-static int time_map(struct general *s)
+/* What halvings add is a table of its own: "map" is the whole of the first grid. */
+static int time_cell(void *user, const struct rw_map_ask *ask, double ms[RW_GENERAL_METHODS])
 {
-    for (int i = 0; i < MAP_SIZES; i++) {
+    struct general *s = user;
+    const struct rw_general_point p = point_of_map(ask->n, ask->n_bins);
+    struct rw_bench_line line = {.n = 0};
+    RW_TRY(rw_general_compare(s->room, &p, ask->methods, ms));
+    add_map(&line, ask->n, ask->n_bins, ms);
+    return rw_bench_send(s->bench, ask->level ? "map_finer" : "map", &line);
+}
+
+/* The first grid as text. */
+static int write_map(struct general *s)
+{
+    for (int i = 0; i < RW_MAP_SIZES; i++) {
+        static const char letter[RW_GENERAL_METHODS] = {'c', 'c', 'p', 's'};
         struct rw_bench_line text = {.n = 0};
-        char letters[MAP_BINS + 1] = "";
-        s->map_log2[i] = 10 + (uint32_t)i * (s->log2_n - 10) / (MAP_SIZES - 1);
-        const uint64_t n = (uint64_t)1 << s->map_log2[i];
-        for (int b = 0; b < MAP_BINS; b++) {
-            struct rw_bench_line line = {.n = 0};
-            double *const ms = s->map_ms[i][b];
-            RW_TRY(time_cell(s, n, map_bins[b], ms));
-            letters[b] = map_letter[best_of(ms)];
-            add_map(&line, n, map_bins[b], ms);
-            RW_TRY(rw_bench_send(s->bench, "map", &line));
+        char letters[RW_MAP_BINS + 1] = "";
+        for (int b = 0; b < RW_MAP_BINS; b++) {
+            double least;
+            letters[b] =
+                letter[rw_general_map_best(s->map->ms[i * RW_MAP_STEP][b * RW_MAP_STEP], &least)];
         }
-        letters[MAP_BINS] = 0;
-        rw_bench_add_integer(&text, "values", (double)n);
+        rw_bench_add_integer(&text, "values", (double)rw_general_map_size(s->map, i));
         rw_bench_add_text(&text,
                           "bins 16 64 256 1K 4K 16K 32K 64K 128K 256K 512K 1M (c cpu, p "
                           "privatized, s sort-search)",
@@ -259,51 +242,43 @@ static int time_map(struct general *s)
     return RW_OK;
 }
 
-/* The map's time of a method between its points: linear in the logarithms. */
-static double map_time(const struct general *s, double log2_n, double log2_bins, int method)
-{
-    int i = 0, b = 0;
-    while (i < MAP_SIZES - 2 && s->map_log2[i + 1] <= log2_n)
-        i++;
-    while (b < MAP_BINS - 2 && log2((double)map_bins[b + 1]) <= log2_bins)
-        b++;
-    const double n0 = s->map_log2[i], n1 = s->map_log2[i + 1];
-    const double b0 = log2((double)map_bins[b]), b1 = log2((double)map_bins[b + 1]);
-    const double x = n1 > n0 ? (log2_n - n0) / (n1 - n0) : 0, y = (log2_bins - b0) / (b1 - b0);
-    double sum = 0;
-    for (int k = 0; k < 4; k++)
-        sum += (k & 1 ? x : 1 - x) * (k & 2 ? y : 1 - y) *
-               log(s->map_ms[i + (k & 1)][b + (k >> 1)][method]);
-    return exp(sum);
-}
-
 /* Points that the map does not have: is its choice as good as the best? */
-static int check_map(struct general *s, double *worst)
+static int check_map(struct general *s)
 {
-    *worst = 0;
+    s->worst = 0;
     for (uint32_t k = 0; k < FRESH; k++) {
         const struct rw_philox r = rw_random4(s->bench->options->seed, k, 1, RW_STREAM_SYNTH + 110);
-        const double log2_n = 10 + r.word[0] * 0x1p-32 * (s->log2_n - 10);
+        const double log2_n = LEAST_LOG2 + r.word[0] * 0x1p-32 * (s->log2_n - LEAST_LOG2);
         const double log2_bins = 4 + r.word[1] * 0x1p-32 * 16;
         const uint64_t n = (uint64_t)exp2(log2_n);
         const uint32_t n_bins = (uint32_t)exp2(log2_bins);
-        double guess[MAP_METHODS], ms[MAP_METHODS];
+        const struct rw_general_point p = point_of_map(n, n_bins);
+        double guess[RW_GENERAL_METHODS], ms[RW_GENERAL_METHODS] = {NAN, NAN, NAN, NAN}, least;
         struct rw_bench_line line = {.n = 0};
-        for (int m = 0; m < MAP_METHODS; m++)
-            guess[m] = map_time(s, log2((double)n), log2((double)n_bins), m);
-        const int chosen = best_of(guess);
-        RW_TRY(time_cell(s, n, n_bins, ms));
-        const double ratio = ms[chosen] / ms[best_of(ms)];
-        *worst = ratio > *worst ? ratio : *worst;
+        rw_general_map_guess(s->map, n, n_bins, guess);
+        const int chosen = rw_general_map_best(guess, &least);
+        RW_TRY(rw_general_compare(s->room, &p, rw_general_map_methods(n), ms));
+        (void)rw_general_map_best(ms, &least);
+        const double took = chosen == RW_GENERAL_CPU ? rw_general_map_cpu(ms) : ms[chosen];
+        s->worst = took / least > s->worst ? took / least : s->worst;
         add_map(&line, n, n_bins, ms);
-        rw_bench_add_text(&line, "chosen", rw_general_methods[map_method[chosen]]);
-        rw_bench_add_real(&line, "chosen_by_best", ratio, 3);
+        rw_bench_add_text(&line, "chosen", rw_general_methods[chosen]);
+        rw_bench_add_real(&line, "chosen_by_best", took / least, 3);
         RW_TRY(rw_bench_send(s->bench, "map_fresh", &line));
     }
     return RW_OK;
 }
 
-static int send_bars(struct general *s, double worst)
+static int make_map(struct general *s)
+{
+    RW_TRY(RW_NEW_RAW(s->bench->ctx, s->map, 1));
+    rw_general_map_init(s->map, LEAST_LOG2, s->log2_n);
+    RW_TRY(rw_general_map_make(s->map, time_cell, s));
+    RW_TRY(write_map(s));
+    return check_map(s);
+}
+
+static int send_bars(struct general *s)
 {
     const struct rw_bench_bar overlap = {.what =
                                              "gain by overlap where kernel and transfer balance",
@@ -312,7 +287,7 @@ static int send_bars(struct general *s, double worst)
                                          .aim = NAN};
     const struct rw_bench_bar map = {.what =
                                          "the map's choice on fresh points over the best, worst",
-                                     .figure = worst,
+                                     .figure = s->worst,
                                      .must = 1.1,
                                      .aim = NAN,
                                      .at_most = 1};
@@ -323,8 +298,7 @@ static int send_bars(struct general *s, double worst)
 static int run(struct rw_bench *bench)
 {
     int status = RW_OK;
-    double worst = NAN;
-    struct general s = {.bench = bench, .overlap = NAN, .balance = NAN};
+    struct general s = {.bench = bench, .overlap = NAN, .balance = NAN, .worst = NAN};
     const int quick = bench->options->quick;
     s.log2_n = quick ? 18 : 26;
     s.most_log2 = quick ? 18 : MOST_LOG2;
@@ -336,12 +310,11 @@ static int run(struct rw_bench *bench)
     RW_TRY_OUT(time_distributions(&s));
     RW_TRY_OUT(time_partitions(&s));
     RW_TRY_OUT(time_overlaps(&s));
-    if (!bench->options->method) { /* a map of one method says nothing */
-        RW_TRY_OUT(time_map(&s));
-        RW_TRY_OUT(check_map(&s, &worst));
-    }
-    RW_TRY_OUT(send_bars(&s, worst));
+    if (!bench->options->method) /* a map of one method says nothing */
+        RW_TRY_OUT(make_map(&s));
+    RW_TRY_OUT(send_bars(&s));
 out:
+    rw_mem_free(s.map);
     rw_general_free(s.room);
     return status;
 }
