@@ -4,7 +4,8 @@
  * and every way of updating gives the same cells; generalized_serial.h is the reference.
  *
  * To add an operator: (1) a line in rw_gen_op, (2) its row in generalized.c, (3) its struct in
- * generalized_ops.cuh and its line in the two dispatchers, (4) generalized_serial.c.
+ * generalized_ops.cuh and its line in gen_dispatch (generalized_block.cuh), (4) in
+ * generalized_serial.c.
  *
  * Nothing is allocated and nothing waits for the device: scratch is the caller's. */
 #ifndef RW_GPU_GENERALIZED_H

@@ -1,5 +1,5 @@
 /* What the kernels of generalized histograms share: a call as a kernel sees it, the walk over the
- * elements, and the kernel that merges sub-histograms. */
+ * elements, the kernel that merges sub-histograms, and the choice of an operator's instance. */
 #ifndef RW_GPU_GENERALIZED_BLOCK_CUH
 #define RW_GPU_GENERALIZED_BLOCK_CUH
 
@@ -216,6 +216,50 @@ static int gen_merge(const void *d_part, void *d_out, uint64_t n_cells, uint32_t
     gen_merge_kernel<OP, COPIES><<<(unsigned)blocks, GEN_MERGE_THREADS, 0, stream>>>(
         (const value *)d_part, (value *)d_out, n_cells, n_row, n_parts, n_lanes);
     return cudaGetLastError();
+}
+
+/* ---- Operators ---- */
+
+template <class OP_, int SOURCE_> struct gen_instance {
+    typedef OP_ OP;
+    enum { SOURCE = SOURCE_ };
+};
+
+template <class OP, class Launch>
+static int gen_with_values(const struct rw_gen_call *call, Launch launch)
+{
+    return call->width > 1 ? launch(gen_instance<OP, GEN_VECTORS>())
+                           : launch(gen_instance<OP, GEN_VALUES>());
+}
+
+/* Sums may be of ones. */
+template <class OP, class Launch>
+static int gen_with_sums(const struct rw_gen_call *call, Launch launch)
+{
+    return call->width == 1 && !call->d_value ? launch(gen_instance<OP, GEN_ONES>())
+                                              : gen_with_values<OP>(call, launch);
+}
+
+/* launch(gen_instance<OP, SOURCE>()) of the operator and the source of values that a call has. */
+template <class Launch> static int gen_dispatch(const struct rw_gen_call *call, Launch launch)
+{
+    switch (call->op) {
+    case RW_GEN_ADD32:
+        return gen_with_sums<gen_add32>(call, launch);
+    case RW_GEN_ADD64:
+        return gen_with_sums<gen_add64>(call, launch);
+    case RW_GEN_SAT24:
+        return gen_with_sums<gen_sat24>(call, launch);
+    case RW_GEN_MIN:
+        return gen_with_values<gen_min>(call, launch);
+    case RW_GEN_MAX:
+        return gen_with_values<gen_max>(call, launch);
+    case RW_GEN_ARGMAX:
+        return call->way == RW_MULTI_LOCK ? launch(gen_instance<gen_argmax_lock, GEN_VALUES>())
+                                          : launch(gen_instance<gen_argmax_cas, GEN_VALUES>());
+    default:
+        return cudaErrorInvalidValue;
+    }
 }
 
 #endif

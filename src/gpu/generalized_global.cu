@@ -89,39 +89,9 @@ static int launch(const struct rw_gen_call *call, cudaStream_t stream)
     return gen_merge<OP, true>(a.d_cell, call->d_out, n_cells, 1, a.m, stream);
 }
 
-template <class OP> static int run(const struct rw_gen_call *call, cudaStream_t stream)
-{
-    if (call->width > 1)
-        return launch<OP, GEN_VECTORS>(call, stream);
-    return launch<OP, GEN_VALUES>(call, stream);
-}
-
-/* Sums may be of ones. */
-template <class OP> static int run_sum(const struct rw_gen_call *call, cudaStream_t stream)
-{
-    if (call->width == 1 && !call->d_value)
-        return launch<OP, GEN_ONES>(call, stream);
-    return run<OP>(call, stream);
-}
-
 extern "C" int rw_cuda_gen_global(const struct rw_gen_call *call, void *stream)
 {
-    cudaStream_t on = (cudaStream_t)stream;
-    switch (call->op) {
-    case RW_GEN_ADD32:
-        return run_sum<gen_add32>(call, on);
-    case RW_GEN_ADD64:
-        return run_sum<gen_add64>(call, on);
-    case RW_GEN_SAT24:
-        return run_sum<gen_sat24>(call, on);
-    case RW_GEN_MIN:
-        return run<gen_min>(call, on);
-    case RW_GEN_MAX:
-        return run<gen_max>(call, on);
-    case RW_GEN_ARGMAX:
-        return call->way == RW_MULTI_LOCK ? launch<gen_argmax_lock, GEN_VALUES>(call, on)
-                                          : launch<gen_argmax_cas, GEN_VALUES>(call, on);
-    default:
-        return cudaErrorInvalidValue;
-    }
+    return gen_dispatch(call, [&](auto of) {
+        return launch<typename decltype(of)::OP, decltype(of)::SOURCE>(call, (cudaStream_t)stream);
+    });
 }

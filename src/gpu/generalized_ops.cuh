@@ -56,47 +56,41 @@ template <class OP, class VALUE> __device__ __forceinline__ void gen_swap(VALUE 
     }
 }
 
-struct gen_add32 : gen_cell<gen_add32, uint32_t> {
-    typedef uint32_t input;
-    static __device__ __forceinline__ value neutral()
+/* A double word that lies in shared memory as two planes of words, the low ones first. */
+static __device__ __forceinline__ unsigned long long gen_wide_read(const void *memory, uint32_t n,
+                                                                   uint32_t i)
+{
+    const uint32_t *const word = (const uint32_t *)memory;
+    return (unsigned long long)word[n + i] << 32 | word[i];
+}
+
+/* Sums, modulo 2^32 or 2^64. */
+template <class OP, class VALUE> struct gen_sum : gen_cell<OP, VALUE> {
+    typedef VALUE input;
+    static __device__ __forceinline__ VALUE neutral()
     {
         return 0;
     }
-    static __device__ __forceinline__ value combine(value a, value b)
+    static __device__ __forceinline__ VALUE combine(VALUE a, VALUE b)
     {
         return a + b;
     }
-    static __device__ __forceinline__ value make(input v, uint64_t)
+    static __device__ __forceinline__ VALUE make(input v, uint64_t)
     {
         return v;
     }
-    static __device__ __forceinline__ void update(value *cell, value v)
+    static __device__ __forceinline__ void update(VALUE *cell, VALUE v)
     {
         atomicAdd(cell, v);
     }
 };
 
-/* 64-bit sums. Shared memory has native atomics of 32 bits only, so a cell is two words there: the
- * low one is added to with its old value seen, so that each of its overflows is carried once. */
-struct gen_add64 : gen_cell<gen_add64, unsigned long long> {
-    typedef unsigned long long input;
-    static __device__ __forceinline__ value neutral()
-    {
-        return 0;
-    }
-    static __device__ __forceinline__ value combine(value a, value b)
-    {
-        return a + b;
-    }
-    static __device__ __forceinline__ value make(input v, uint64_t)
-    {
-        return v;
-    }
-    static __device__ __forceinline__ void update(value *cell, value v)
-    {
-        atomicAdd(cell, v);
-    }
+struct gen_add32 : gen_sum<gen_add32, uint32_t> {
+};
 
+/* Shared memory has native atomics of 32 bits only, so a cell is two words there: the low one is
+ * added to with its old value seen, so that each of its overflows is carried once. */
+struct gen_add64 : gen_sum<gen_add64, unsigned long long> {
     static __device__ __forceinline__ void shared_clear(void *memory, uint32_t n, uint32_t i)
     {
         ((uint32_t *)memory)[i] = 0;
@@ -104,8 +98,7 @@ struct gen_add64 : gen_cell<gen_add64, unsigned long long> {
     }
     static __device__ __forceinline__ value shared_read(const void *memory, uint32_t n, uint32_t i)
     {
-        const uint32_t *const word = (const uint32_t *)memory;
-        return (value)word[n + i] << 32 | word[i];
+        return gen_wide_read(memory, n, i);
     }
     static __device__ __forceinline__ void shared_update(void *memory, uint32_t n, uint32_t i,
                                                          value v)
@@ -182,20 +175,24 @@ struct gen_max : gen_cell<gen_max, int32_t> {
 };
 
 /* Pairs as rw_gen_pair packs them: the larger is the better. */
-struct gen_argmax_cas : gen_cell<gen_argmax_cas, unsigned long long> {
+template <class OP> struct gen_argmax : gen_cell<OP, unsigned long long> {
     typedef int32_t input;
-    static __device__ __forceinline__ value neutral()
+    static __device__ __forceinline__ unsigned long long neutral()
     {
         return 0;
     }
-    static __device__ __forceinline__ value combine(value a, value b)
+    static __device__ __forceinline__ unsigned long long combine(unsigned long long a,
+                                                                 unsigned long long b)
     {
         return max(a, b);
     }
-    static __device__ __forceinline__ value make(input v, uint64_t place)
+    static __device__ __forceinline__ unsigned long long make(input v, uint64_t place)
     {
         return rw_gen_pair(v, (uint32_t)place);
     }
+};
+
+struct gen_argmax_cas : gen_argmax<gen_argmax_cas> {
     static __device__ __forceinline__ void update(value *cell, value v)
     {
         gen_swap<gen_argmax_cas>(cell, v);
@@ -204,22 +201,8 @@ struct gen_argmax_cas : gen_cell<gen_argmax_cas, unsigned long long> {
 
 /* The same, as an operator whose cell no atomic could hold would be updated: its two words are read
  * and written under a lock of the cell. */
-struct gen_argmax_lock {
-    typedef unsigned long long value;
-    typedef int32_t input;
+struct gen_argmax_lock : gen_argmax<gen_argmax_lock> {
     enum { SHARED_BYTES = sizeof(value) + sizeof(uint32_t), LOCKED = 1 };
-    static __device__ __forceinline__ value neutral()
-    {
-        return 0;
-    }
-    static __device__ __forceinline__ value combine(value a, value b)
-    {
-        return max(a, b);
-    }
-    static __device__ __forceinline__ value make(input v, uint64_t place)
-    {
-        return rw_gen_pair(v, (uint32_t)place);
-    }
 
     static __device__ __forceinline__ void shared_clear(void *memory, uint32_t n, uint32_t i)
     {
@@ -228,8 +211,7 @@ struct gen_argmax_lock {
     }
     static __device__ __forceinline__ value shared_read(const void *memory, uint32_t n, uint32_t i)
     {
-        const uint32_t *const word = (const uint32_t *)memory;
-        return (value)word[n + i] << 32 | word[i];
+        return gen_wide_read(memory, n, i);
     }
     static __device__ __forceinline__ void shared_update(void *memory, uint32_t n, uint32_t i,
                                                          value v)
