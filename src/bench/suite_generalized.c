@@ -276,6 +276,23 @@ static struct rw_bench_times over_rounds(struct choice *c)
     return all;
 }
 
+/* Room for the largest choice, so that all of all rounds run in the same memory: where it lies
+ * moves the time of some. */
+static int room_for_all(struct generalized *g, const struct choice *choice)
+{
+    size_t most = 0;
+    for (int i = 0; i < CHOICES; i++) {
+        if (!choice[i].there)
+            continue;
+        g->call.plan = choice[i].plan;
+        const size_t bytes = rw_gen_scratch_bytes(&g->call);
+        most = bytes > most ? bytes : most;
+    }
+    RW_TRY(room(g, most));
+    g->call.d_scratch = g->d_scratch;
+    return RW_OK;
+}
+
 /* Rounds over the choices, each plan once a round. */
 static int time_rounds(struct generalized *g, struct choice *choice)
 {
@@ -289,10 +306,7 @@ static int time_rounds(struct generalized *g, struct choice *choice)
             if (!c->there || c->same_as != i || (r > 0 && c->round[0].median_ms > hopeless * best))
                 continue;
             g->call.plan = c->plan;
-            status = room(g, rw_gen_scratch_bytes(&g->call));
-            g->call.d_scratch = g->d_scratch;
-            if (status == RW_OK)
-                status = rw_bench_time(g->bench, run_call, g, &c->round[r]);
+            status = rw_bench_time(g->bench, run_call, g, &c->round[r]);
             c->n_rounds = r + 1;
         }
         for (int i = 0; i < CHOICES; i++)
@@ -322,6 +336,7 @@ static int time_choices(struct generalized *g, enum rw_multi_memory memory, uint
                                    same_plan(&choice[c->same_as].plan, &c->plan)))
             c->same_as++;
     }
+    RW_TRY(room_for_all(g, choice));
     RW_TRY(time_rounds(g, choice));
     for (int i = 0; i < CHOICES; i++) {
         struct choice *const c = &choice[i];
