@@ -318,7 +318,7 @@ RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dat
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
-/* --- measuring the device --- */
+/* --- measuring this machine --- */
 enum rw_bench_kind {
     RW_BENCH_TEXT,
     RW_BENCH_INTEGER,
@@ -341,22 +341,33 @@ struct rw_bench_row {
 };
 /* Texts are valid during the call. 0: go on; else stop. */
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
+/* One that is set, but changes nothing in the suite, is RW_ERR_ARGUMENT. */
 struct rw_bench_options {
-    const char *suite;  /* see rw_bench_suite_at */
-    const char *method; /* this method only; NULL: all that the suite has */
+    const char *suite;  /* see rw_bench_suite_at; train: NULL is the first */
     uint64_t seed;      /* of the made inputs */
+    int quick;          /* 1: small inputs and few runs, to see that it works */
+    /* hist */
+    const char *method; /* this method only; NULL: all that the suite has */
     uint32_t n_docs, n_features, n_bins; /* 0: the suite's; a suite uses those that it varies not */
     int n_runs;         /* timings of each row, 1 to 1000; 0: the suite's */
-    int quick;          /* 1: small inputs and few runs, to see that it works */
+    /* train */
+    const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
+    uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
+    struct rw_params *params; /* those that were set replace the suite's; NULL: none */
+    const char *scratch; /* suite 'text': a file that it writes, gigabytes long, and removes */
 };
 /* Runs one suite of histogram benches on the first GPU. RW_ERR_ARGUMENT: no such suite or method,
  * the nearest is named; RW_ERR_UNSUPPORTED: no GPU, or one too old; RW_ERR_INTERRUPTED: `row` asked
  * to stop. */
 RW_API int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options,
                          rw_bench_row_fn row, void *user);
-/* The i-th suite's name and what it measures; returns 0 past the end, and where CUDA is not built
- * in, else 1. */
-RW_API int rw_bench_suite_at(int i, const char **name, const char **about);
+/* Runs one suite of trainings on made data, on the device that params' `device` names. Fails as
+ * rw_bench_hist and rw_train do. */
+RW_API int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options,
+                          rw_bench_row_fn row, void *user);
+/* The name of the i-th suite of a bench, "hist" or "train", and what it measures; returns 0 past the
+ * end, else 1. Without CUDA built in, hist has none. */
+RW_API int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about);
 
 #ifdef __cplusplus
 }

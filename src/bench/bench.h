@@ -1,10 +1,11 @@
-/* `rankwood bench hist`: suites of measurements on one device.
+/* `rankwood bench hist` and `rankwood bench train`: suites of measurements on one device.
  *
  * A suite is a file, suite_<name>.c. To add one: (1) write it, with one `const struct
- * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in bench.c's table and the
- * file in meson.build. A suite makes its inputs, times with rw_bench_time, sends rows, and ends
- * with a row of the table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints:
- * rows go to the caller of rw_bench_hist.
+ * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in the table of bench_hist.c
+ * (it needs CUDA) or of bench.c (it trains, on any device) and the file in meson.build. A suite
+ * makes its inputs, times with rw_bench_time or rw_bench_time_training, sends rows, and ends with a
+ * row of the table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints: rows
+ * go to the caller of rw_bench_hist or rw_bench_train.
  */
 #ifndef RW_BENCH_BENCH_H
 #define RW_BENCH_BENCH_H
@@ -20,11 +21,11 @@ struct rw_bench_suite;
 /* One run. All borrowed. */
 struct rw_bench {
     struct rw_ctx *ctx;
-    struct rw_device *device;
+    struct rw_device *device; /* NULL: this bench trains */
     const struct rw_bench_options *options;
     const struct rw_bench_suite *suite;
-    double read_gb_s; /* at which the device read its memory in this run */
-    int n_runs;       /* of each timing: the options', else the suite's */
+    double read_gb_s; /* hist: at which the device read its memory in this run */
+    int n_runs;       /* hist: of each timing: the options', else the suite's */
     rw_bench_row_fn row;
     void *user;
 };
@@ -42,7 +43,10 @@ enum {
     RW_BENCH_NO_METHOD = 1,
     RW_BENCH_NO_DOCS = 2,
     RW_BENCH_NO_FEATURES = 4,
-    RW_BENCH_NO_BINS = 8
+    RW_BENCH_NO_BINS = 8,
+    RW_BENCH_NO_RUNS = 16,
+    RW_BENCH_NO_SHAPE = 32,
+    RW_BENCH_NO_QUERIES = 64
 };
 enum { RW_BENCH_RUNS = 15, RW_BENCH_QUICK_RUNS = 3 };
 
@@ -52,6 +56,23 @@ extern const struct rw_bench_suite rw_bench_contention;
 extern const struct rw_bench_suite rw_bench_generalized;
 extern const struct rw_bench_suite rw_bench_general;
 extern const struct rw_bench_suite rw_bench_nodes;
+
+extern const struct rw_bench_suite rw_bench_trees;
+extern const struct rw_bench_suite rw_bench_grow;
+extern const struct rw_bench_suite rw_bench_text;
+
+/* The i-th suite of histograms; NULL past the end, and without CUDA. */
+const struct rw_bench_suite *rw_bench_hist_suite(int i);
+/* RW_OK if `word` is one of them; else says which is nearest, or lists them. */
+int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
+                       const char *const *words, int n, int *at);
+int rw_bench_find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
+                        const struct rw_bench_suite **out);
+/* An option that is given and that the suite, or `also`, has no use for is an error. */
+int rw_bench_check_unused(struct rw_ctx *ctx, const struct rw_bench_suite *suite,
+                          const struct rw_bench_options *options, unsigned also);
+/* Free memory of a GPU; 0 where it is not known, and without CUDA. */
+uint64_t rw_bench_free_bytes(int gpu);
 
 /* 1 if the options leave this method in. */
 int rw_bench_wants(const struct rw_bench *bench, const char *method);

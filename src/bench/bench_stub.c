@@ -1,11 +1,10 @@
-/* Stands in for the benches where CUDA is not built in, so that nobody above needs an #if. */
-#include "base/status.h"
+/* Stands in for what needs CUDA where it is not built in, so that nobody above needs an #if. */
+#include "bench/bench.h"
 
-int rw_bench_suite_at(int i, const char **name, const char **about)
+const struct rw_bench_suite *rw_bench_hist_suite(int i)
 {
     (void)i;
-    *name = *about = NULL;
-    return 0;
+    return NULL;
 }
 
 int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
@@ -16,4 +15,10 @@ int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options, rw
     (void)user;
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                    "benches of histograms need a GPU, and this program is built without CUDA");
+}
+
+uint64_t rw_bench_free_bytes(int gpu)
+{
+    (void)gpu;
+    return 0;
 }

@@ -1,232 +1,31 @@
 /* rankwood bench: measures this machine. */
-#include <jansson.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "cli/bench_rows.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/output.h"
 #include "cli/talk.h"
 
 /* Numbers in rows are exact up to here. */
 static const unsigned long long most_seed = 9007199254740991u;
 
-/* ------------------------------------------------------------------ as a table */
-
-enum { MOST_COLUMNS = 32, CELL_ROOM = 128, DEVICE_COLUMNS = 9, LONGEST_METHOD = 17 };
-
-/* Rows are shown as they come: a column is as wide as its widest cell so far. */
-struct shown {
-    char table[64]; /* that the last row was of */
-    int n_columns, width[MOST_COLUMNS];
-};
-
-/* The cell as a person reads it. */
-static const char *cell_text(const struct rw_bench_field *field, char buffer[CELL_ROOM])
-{
-    if (field->kind == RW_BENCH_TEXT)
-        snprintf(buffer, CELL_ROOM, "%s", field->text);
-    else if (field->kind == RW_BENCH_INTEGER)
-        snprintf(buffer, CELL_ROOM, "%.0f", field->number);
-    else if (field->kind == RW_BENCH_REAL)
-        snprintf(buffer, CELL_ROOM, "%.*f", field->decimals, field->number);
-    else
-        snprintf(buffer, CELL_ROOM, "-");
-    return buffer;
-}
-
-static int column_count(const struct rw_bench_row *row)
-{
-    return row->n_fields < MOST_COLUMNS ? row->n_fields : MOST_COLUMNS;
-}
-
-static void print_cell(const struct shown *shown, const struct rw_bench_field *field, int i,
-                       const char *text)
-{
-    const int is_last = i + 1 == shown->n_columns;
-    if (field->kind == RW_BENCH_TEXT)
-        printf("%s%-*s", i ? "  " : "", is_last ? 0 : shown->width[i], text);
-    else
-        printf("%s%*s", i ? "  " : "", shown->width[i], text);
-}
-
-static void print_head(struct shown *shown, const struct rw_bench_row *row)
-{
-    char buffer[CELL_ROOM];
-    snprintf(shown->table, sizeof(shown->table), "%s", row->table);
-    shown->n_columns = column_count(row);
-    printf("\n%s\n", row->table);
-    for (int i = 0; i < shown->n_columns; i++) {
-        static const int least[] = {
-            [RW_BENCH_TEXT] = 10, [RW_BENCH_INTEGER] = 6, [RW_BENCH_REAL] = 9, [RW_BENCH_NONE] = 6};
-        const struct rw_bench_field *field = &row->field[i];
-        const int name = (int)strlen(field->name), cell = (int)strlen(cell_text(field, buffer));
-        int width = least[field->kind];
-        width = name > width ? name : width;
-        if (strcmp(field->name, "method") == 0) /* whichever comes first, the longest must fit */
-            width = LONGEST_METHOD;
-        shown->width[i] = cell > width ? cell : width;
-        print_cell(shown, field, i, field->name);
-    }
-    putchar('\n');
-}
-
-static void print_device(const struct rw_bench_row *row)
-{
-    char cell[DEVICE_COLUMNS][CELL_ROOM];
-    for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
-        cell_text(&row->field[i], cell[i]);
-    if (row->n_fields < DEVICE_COLUMNS)
-        return;
-    printf("%s, %s multiprocessors: reads %s GB/s (%s to %s)\n", cell[0], cell[1], cell[4], cell[5],
-           cell[6]);
-    printf("suite '%s': each figure the median of %s runs, seed %s\n", row->suite, cell[7],
-           cell[8]);
-}
-
-static int show_row(void *user, const struct rw_bench_row *row)
-{
-    struct shown *shown = user;
-    char buffer[CELL_ROOM];
-    if (strcmp(row->table, "device") == 0) {
-        print_device(row);
-        return fflush(stdout);
-    }
-    if (strcmp(shown->table, row->table) != 0 || shown->n_columns != column_count(row))
-        print_head(shown, row);
-    for (int i = 0; i < shown->n_columns; i++) {
-        const struct rw_bench_field *field = &row->field[i];
-        const int cell = (int)strlen(cell_text(field, buffer));
-        if (cell > shown->width[i])
-            shown->width[i] = cell;
-        print_cell(shown, field, i, buffer);
-    }
-    putchar('\n');
-    return fflush(stdout);
-}
-
-/* ------------------------------------------------------------------ as JSON */
-
-struct document {
-    json_t *head, *rows; /* owned */
-};
-
-static json_t *json_field(const struct rw_bench_field *field)
-{
-    switch (field->kind) {
-    case RW_BENCH_TEXT:
-        return rw_load_json_text(field->text);
-    case RW_BENCH_INTEGER:
-        return json_integer((json_int_t)field->number);
-    case RW_BENCH_REAL:
-        return isfinite(field->number) ? json_real(field->number) : json_null();
-    default:
-        return json_null();
-    }
-}
-
-static int keep_row(void *user, const struct rw_bench_row *row)
-{
-    struct document *document = user;
-    const int is_device = strcmp(row->table, "device") == 0;
-    json_t *to = is_device ? document->head : json_object();
-    int bad = !to;
-    if (!is_device)
-        bad |= json_object_set_new(to, "table", json_string(row->table));
-    for (int i = 0; i < row->n_fields && !bad; i++)
-        bad |= json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
-    if (is_device)
-        return bad;
-    if (bad)
-        json_decref(to);
-    return bad || json_array_append_new(document->rows, to) < 0;
-}
-
-/* A row a line: the head without its closing brace, then the rows. */
-static int print_document(const struct document *document)
-{
-    enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
-    char *head = json_dumps(document->head, FLAGS);
-    size_t i;
-    json_t *row;
-    if (!head)
-        return -1;
-    head[strlen(head) - 1] = 0;
-    printf("%s,\"rows\":[", head);
-    free(head);
-    json_array_foreach(document->rows, i, row)
-    {
-        fputs(i ? ",\n" : "\n", stdout);
-        if (json_dumpf(row, stdout, FLAGS) < 0)
-            return -1;
-    }
-    fputs("\n]}\n", stdout);
-    return 0;
-}
-
-static int run_json(struct rw_ctx *ctx, const struct rw_bench_options *options)
-{
-    struct document document = {json_object(), json_array()};
-    int code = RW_EXIT_FAILURE;
-    if (!document.head || !document.rows ||
-        json_object_set_new(document.head, "bench", json_string("hist")) < 0 ||
-        json_object_set_new(document.head, "suite", rw_load_json_text(options->suite)) < 0 ||
-        json_object_set_new(document.head, "version", json_string(RW_VERSION)) < 0 ||
-        json_object_set_new(document.head, "quick", json_boolean(options->quick)) < 0) {
-        rw_talk_error("out of memory");
-        goto out;
-    }
-    const int status = rw_bench_hist(ctx, options, keep_row, &document);
-    if (status < 0)
-        code = rw_talk_failed(ctx, status, "bench");
-    else if (print_document(&document) < 0)
-        rw_talk_error("out of memory");
-    else
-        code = RW_EXIT_OK;
-out:
-    json_decref(document.head);
-    json_decref(document.rows);
-    return code;
-}
-
-/* ------------------------------------------------------------------ the command */
-
-/* Options as they were given; NULL: not given. */
-struct given {
-    const char *suite, *method, *docs, *features, *bins, *runs, *seed;
-    int quick, json;
-};
+static const struct rw_bench_subject of_hist = {"hist", "bench hist", rw_bench_hist};
+static const struct rw_bench_subject of_train = {"train", "bench train", rw_bench_train};
 
 /* "lanes, contention": those that this program has. */
-static void list_suites(char *list, size_t size)
+static void list_suites(const char *bench, char *list, size_t size)
 {
     const char *name, *about;
     list[0] = 0;
-    for (int i = 0; rw_bench_suite_at(i, &name, &about); i++) {
+    for (int i = 0; rw_bench_suite_at(bench, i, &name, &about); i++) {
         const size_t used = strlen(list);
         snprintf(list + used, size - used, "%s%s", i ? ", " : "", name);
     }
-}
-
-static int check_subject(const struct rw_usage *usage, const char *subject)
-{
-    static const char *const later[] = {"train", "load", "predict"};
-    static const char *const all[] = {"hist", "train", "load", "predict"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(subject, later[i]) == 0)
-            return rw_options_wrong(usage, "'bench %s' is not there yet; there is 'bench hist'",
-                                    subject);
-    }
-    if (strcmp(subject, "hist") == 0)
-        return 0;
-    const char *near = rw_options_nearest(subject, all, 4);
-    return rw_options_wrong(usage,
-                            near ? "unknown bench '%s'; the nearest is '%s'"
-                                 : "unknown bench '%s'; there is 'hist'",
-                            subject, near);
 }
 
 static int take_number(const struct rw_usage *usage, const char *name, const char *text,
@@ -236,10 +35,23 @@ static int take_number(const struct rw_usage *usage, const char *name, const cha
     return text ? rw_options_number(usage, name, text, least, most, number) : 0;
 }
 
-static int take_options(const struct rw_usage *usage, const struct given *given,
-                        struct rw_bench_options *options)
+/* ------------------------------------------------------------------ histograms */
+
+/* Options as they were given; NULL: not given. */
+struct given_hist {
+    const char *suite, *method, *docs, *features, *bins, *runs, *seed;
+    int quick, json;
+};
+
+static int run_hist(const struct rw_usage *usage, const struct rw_said *said,
+                    const struct given_hist *given)
 {
+    char suites[256];
     unsigned long long docs = 0, features = 0, bins = 0, runs = 0, seed = 1;
+    list_suites("hist", suites, sizeof(suites));
+    if (!given->suite)
+        return rw_options_wrong(usage, "'bench hist' needs --suite%s%s", suites[0] ? ": " : " NAME",
+                                suites);
     int code = take_number(usage, "--docs", given->docs, 1, 2147483647, &docs);
     if (code == 0)
         code = take_number(usage, "--features", given->features, 1, 65536, &features);
@@ -249,45 +61,24 @@ static int take_options(const struct rw_usage *usage, const struct given *given,
         code = take_number(usage, "--runs", given->runs, 1, 1000, &runs);
     if (code == 0)
         code = take_number(usage, "--seed", given->seed, 0, most_seed, &seed);
-    *options = (struct rw_bench_options){.suite = given->suite,
-                                         .method = given->method,
-                                         .seed = seed,
-                                         .n_docs = (uint32_t)docs,
-                                         .n_features = (uint32_t)features,
-                                         .n_bins = (uint32_t)bins,
-                                         .n_runs = (int)runs,
-                                         .quick = given->quick};
-    return code;
-}
-
-static int run(const struct rw_usage *usage, const struct rw_said *said, const struct given *given)
-{
-    char suites[256];
-    struct rw_bench_options options;
-    int code = check_subject(usage, said->operands.text[0]);
-    if (code == 0 && !given->suite) {
-        list_suites(suites, sizeof(suites));
-        code = rw_options_wrong(usage, "'bench hist' needs --suite%s%s", suites[0] ? ": " : " NAME",
-                                suites);
-    }
-    if (code == 0)
-        code = take_options(usage, given, &options);
     if (code != 0)
         return code;
-    if (given->json)
-        return run_json(said->ctx, &options);
-    struct shown shown = {.n_columns = 0};
-    const int status = rw_bench_hist(said->ctx, &options, show_row, &shown);
-    if (status == RW_ERR_INTERRUPTED && rw_output_flush() < 0)
-        return RW_EXIT_FAILURE; /* nobody reads on */
-    return status < 0 ? rw_talk_failed(said->ctx, status, "bench") : RW_EXIT_OK;
+    const struct rw_bench_options options = {.suite = given->suite,
+                                             .method = given->method,
+                                             .seed = seed,
+                                             .n_docs = (uint32_t)docs,
+                                             .n_features = (uint32_t)features,
+                                             .n_bins = (uint32_t)bins,
+                                             .n_runs = (int)runs,
+                                             .quick = given->quick};
+    return rw_bench_rows(said->ctx, &of_hist, &options, given->json);
 }
 
-int rw_cmd_bench(int argc, char **argv)
+static int bench_hist(int argc, char **argv)
 {
-    struct given given = {0};
+    struct given_hist given = {0};
     char suite_help[512], suites[256];
-    list_suites(suites, sizeof(suites));
+    list_suites("hist", suites, sizeof(suites));
     snprintf(suite_help, sizeof(suite_help), "what to measure (needed): %s",
              suites[0] ? suites : "none, as this program is built without CUDA");
     const struct rw_option options[] = {
@@ -306,18 +97,172 @@ int rw_cmd_bench(int argc, char **argv)
         {0},
     };
     const struct rw_usage usage = {
-        .command = "bench",
-        .operands = "hist --suite NAME",
+        .command = of_hist.command,
+        .operands = "--suite NAME",
         .about = "Measures histogram methods on the first GPU: medians with their spread, beside "
                  "the rate at which the same run reads the device's memory.",
-        .least = 1,
-        .most = 1,
+        .most = 0,
         .options = options,
     };
     struct rw_said said;
     int code = rw_options_parse(&usage, argc, argv, &said);
     if (code < 0)
-        code = run(&usage, &said, &given);
+        code = run_hist(&usage, &said, &given);
     rw_options_release(&usage, &said);
     return code;
+}
+
+/* ------------------------------------------------------------------ trainings */
+
+struct given_train {
+    const char *suite, *shape, *queries;
+    int quick, json;
+};
+
+enum { SCRATCH_ROOM = 4096 };
+
+/* A name for suite 'text' in TMPDIR that nobody can foresee, and of the form that a signal that
+ * ends the program removes, with the temporary file beside it. 0, or -1 after saying why not. */
+static int name_scratch(char path[SCRATCH_ROOM])
+{
+    const char *folder = getenv("TMPDIR");
+    struct timespec now;
+    unsigned long long word = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (getentropy(&word, sizeof(word)) != 0)
+        word = (unsigned long long)now.tv_nsec;
+    const int n = snprintf(path, SCRATCH_ROOM, "%s/rankwood-bench-%016llx",
+                           folder && *folder ? folder : "/tmp", word);
+    if (n < 0 || n > SCRATCH_ROOM - 32) {
+        rw_talk_error("the name of TMPDIR is too long");
+        return -1;
+    }
+    if (rw_output_check(path) < 0)
+        return -1;
+    snprintf(path + n, (size_t)(SCRATCH_ROOM - n), ".tmp-%ld", (long)getpid());
+    return rw_output_check(path);
+}
+
+static int run_train(const struct rw_usage *usage, const struct rw_said *said,
+                     const struct given_train *given)
+{
+    char scratch[SCRATCH_ROOM] = "";
+    unsigned long long queries = 0;
+    int code = take_number(usage, "--queries", given->queries, 1, 10000000, &queries);
+    if (code == 0 && given->suite && strcmp(given->suite, "text") == 0 && name_scratch(scratch) < 0)
+        code = RW_EXIT_FAILURE;
+    if (code != 0)
+        return code;
+    const struct rw_bench_options options = {.suite = given->suite,
+                                             .seed = 1,
+                                             .quick = given->quick,
+                                             .shape = given->shape,
+                                             .n_queries = (uint32_t)queries,
+                                             .params = said->params,
+                                             .scratch = scratch[0] ? scratch : NULL};
+    return rw_bench_rows(said->ctx, &of_train, &options, given->json);
+}
+
+static int bench_train(int argc, char **argv)
+{
+    struct given_train given = {0};
+    char suite_help[512], suites[256];
+    list_suites("train", suites, sizeof(suites));
+    snprintf(suite_help, sizeof(suite_help), "what to measure: %s [default: the first]", suites);
+    const struct rw_option options[] = {
+        {"suite", 0, "NAME", suite_help, RW_OPTION_TEXT, &given.suite},
+        {"shape", 0, "S", "shape of all data, as of 'synth', in place of the suite's",
+         RW_OPTION_TEXT, &given.shape},
+        {"queries", 0, "N", "queries of all data, in place of the suite's", RW_OPTION_TEXT,
+         &given.queries},
+        {"quick", 0, NULL, "small data and few trees: to see that it works", RW_OPTION_FLAG,
+         &given.quick},
+        {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, &given.json},
+        {0},
+    };
+    const struct rw_usage usage = {
+        .command = of_train.command,
+        .about = "Measures training on made data, on the device that --device names. Parameters "
+                 "replace those of the suite; rows that are the same then are one.",
+        .most = 0,
+        .options = options,
+        .params = " objective rounds rate leaves depth grow split l2 split-l2 min-docs min-weight "
+                  "min-gain bins bits rounding truncation sigma norm label-gain absent "
+                  "sample-queries sample-features seed threads device hist batch ",
+    };
+    struct rw_said said;
+    int code = rw_options_parse(&usage, argc, argv, &said);
+    if (code < 0)
+        code = run_train(&usage, &said, &given);
+    rw_options_release(&usage, &said);
+    return code;
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv); /* NULL: not there yet */
+} subjects[] = {{"hist", bench_hist}, {"train", bench_train}, {"load", NULL}, {"predict", NULL}};
+enum { N_SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
+
+static int is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+/* Where the subject stands: the first word that is one, else the first word; 0: nowhere. */
+static int find_subject(int argc, char **argv)
+{
+    int first = 0;
+    for (int i = 1; i < argc; i++) {
+        for (int k = 0; k < N_SUBJECTS; k++) {
+            if (strcmp(argv[i], subjects[k].name) == 0)
+                return i;
+        }
+        if (!first && argv[i][0] != '-')
+            first = i;
+    }
+    return first;
+}
+
+/* Help on both, one after the other. */
+static int help_all(void)
+{
+    char name[] = "bench", option[] = "--help";
+    char *line[] = {name, option, NULL};
+    const int code = bench_hist(2, line);
+    putchar('\n');
+    return code == RW_EXIT_OK ? bench_train(2, line) : code;
+}
+
+int rw_cmd_bench(int argc, char **argv)
+{
+    static const struct rw_usage usage = {.command = "bench"};
+    const int at = find_subject(argc, argv);
+    const char *names[N_SUBJECTS];
+    if (at == 0) {
+        for (int i = 1; i < argc; i++) {
+            if (is_help(argv[i]))
+                return help_all();
+        }
+        return rw_options_wrong(&usage, "'bench' needs hist or train");
+    }
+    for (int k = 0; k < N_SUBJECTS; k++) {
+        names[k] = subjects[k].name;
+        if (strcmp(argv[at], names[k]) != 0)
+            continue;
+        if (!subjects[k].run)
+            return rw_options_wrong(&usage,
+                                    "'bench %s' is not there yet; there are 'bench hist' "
+                                    "and 'bench train'",
+                                    names[k]);
+        memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
+        return subjects[k].run(argc - 1, argv);
+    }
+    const char *near = rw_options_nearest(argv[at], names, N_SUBJECTS);
+    return rw_options_wrong(&usage,
+                            near ? "unknown bench '%s'; the nearest is '%s'"
+                                 : "unknown bench '%s'; there are 'hist' and 'train'",
+                            argv[at], near);
 }

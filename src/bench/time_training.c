@@ -1,0 +1,262 @@
+#include "bench/time_training.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "data/synth.h"
+
+enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
+
+/* ---- data ---- */
+
+int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const char *shape,
+                       uint32_t n_queries)
+{
+    if (data->dataset && data->n_queries == n_queries && strcmp(data->shape, shape) == 0)
+        return RW_OK;
+    rw_bench_data_release(data);
+    const struct rw_synth_options options = {
+        .shape = shape, .n_queries = n_queries, .seed = bench->options->seed};
+    rw_log(bench->ctx, RW_LOG_NOTE, "making %u queries of shape %s", n_queries, shape);
+    RW_TRY(rw_synth(bench->ctx, &options, &data->dataset));
+    data->shape = shape;
+    data->n_queries = n_queries;
+    return RW_OK;
+}
+
+void rw_bench_data_release(struct rw_bench_data *data)
+{
+    rw_dataset_free(data->dataset);
+    *data = (struct rw_bench_data){0};
+}
+
+int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_docs,
+                        uint32_t *n_queries)
+{
+    struct rw_synth_shape *made;
+    uint64_t n = 0;
+    RW_TRY(rw_synth_shape_new(bench->ctx, shape, &made));
+    *n_queries = 0;
+    while (n < n_docs && *n_queries < RW_SYNTH_MAX_QUERIES)
+        n += rw_synth_query_docs(made, bench->options->seed, (*n_queries)++);
+    rw_mem_free(made);
+    return RW_OK;
+}
+
+/* ---- parameters ---- */
+
+int rw_bench_is_given(const struct rw_bench *bench, const char *name)
+{
+    const struct rw_params *given = bench->options->params;
+    return given && rw_params_is_set(given, name);
+}
+
+int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
+                        int n_settings, int given, struct rw_params **out)
+{
+    struct rw_ctx *ctx = bench->ctx;
+    struct rw_params *params, *user = given ? bench->options->params : NULL;
+    const int levels = user && user->grow == RW_GROW_LEVELS;
+    int status = RW_OK;
+    *out = NULL;
+    RW_TRY(rw_params_new(ctx, &params));
+    for (int i = 0; i < n_settings; i++) {
+        if (!(user && rw_params_is_set(user, setting[i].name)) &&
+            !(levels && strcmp(setting[i].name, "leaves") == 0))
+            RW_TRY_OUT(rw_params_set(ctx, params, setting[i].name, setting[i].value));
+    }
+    for (int i = 0; user && rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        if (rw_params_is_set(user, name))
+            RW_TRY_OUT(rw_params_set(ctx, params, name, rw_params_get(user, name)));
+    }
+    *out = params;
+    params = NULL;
+out:
+    rw_params_free(params);
+    return status;
+}
+
+int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
+{
+    for (int i = 0; rw_param_info(i); i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        if (info->model && strcmp(info->name, "seed") != 0 &&
+            strcmp(rw_params_get(a, info->name), rw_params_get(b, info->name)) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Parameters that trainings without validation and files have no use for. */
+static int is_idle(const char *name)
+{
+    static const char *const idle[] = {"metric", "train-metric", "early-stop", "empty",
+                                       "ties",   "relevant",     "weights",    "names"};
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
+        if (strcmp(name, idle[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params, int n)
+{
+    for (int i = 0; rw_param_info(i); i++) {
+        struct rw_bench_line line = {.n = 0};
+        const char *name = rw_param_info(i)->name;
+        const char *value = rw_params_get(params[0], name);
+        for (int k = 1; k < n; k++) {
+            if (strcmp(value, rw_params_get(params[k], name)) != 0) {
+                value = "by row";
+                break;
+            }
+        }
+        if (is_idle(name) || !*value)
+            continue;
+        rw_bench_add_text(&line, "name", name);
+        rw_bench_add_text(&line, "value", value);
+        RW_TRY(rw_bench_send(bench, "parameters", &line));
+    }
+    return RW_OK;
+}
+
+int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
+{
+    if (params->grow == RW_GROW_LEVELS)
+        return 1 << (params->depth ? params->depth : DEFAULT_LEVELS);
+    return rw_params_leaves(params, n_docs);
+}
+
+/* ---- times ---- */
+
+/* A training being watched. */
+struct watch {
+    struct rw_bench_training *training;
+    double *ms;    /* [rounds] owned */
+    int *n_leaves; /* [rounds] owned */
+    double since;  /* the round began */
+    int gpu;       /* whose memory is looked at; -1: none */
+    uint64_t free_before;
+};
+
+static int on_round(void *user, const struct rw_round *round)
+{
+    struct watch *watch = user;
+    watch->ms[round->round - 1] = rw_clock_ms() - watch->since;
+    watch->n_leaves[round->round - 1] = round->n_leaves;
+    watch->training->n_trees = round->round;
+    /* The first tree is where methods are chosen, with memory that is given back. */
+    if (watch->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
+        const uint64_t left = rw_bench_free_bytes(watch->gpu);
+        watch->training->device_bytes = watch->free_before > left ? watch->free_before - left : 0;
+    }
+    watch->since = rw_clock_ms();
+    return 0;
+}
+
+static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
+{
+    struct watch *watch = user;
+    (void)peak_bytes;
+    if (strcmp(stage, "cuts and codes") == 0) {
+        watch->training->load_ms = ms;
+        watch->since = rw_clock_ms();
+    } else if (strcmp(stage, "rounds") == 0) {
+        watch->training->rounds_ms = ms;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void take_figures(const struct watch *watch, int rounds)
+{
+    struct rw_bench_training *t = watch->training;
+    const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
+    t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
+    t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
+    t->first_tree_ms = t->n_trees > 0 ? watch->ms[0] : NAN;
+    const int n = t->n_trees - t->first + 1;
+    if (n < 1)
+        return;
+    double *ms = watch->ms + t->first - 1, leaves = 0.0;
+    qsort(ms, (size_t)n, sizeof(*ms), by_size);
+    for (int i = 0; i < n; i++)
+        leaves += watch->n_leaves[t->first - 1 + i];
+    t->mean_leaves = leaves / n;
+    t->median_ms = (ms[(n - 1) / 2] + ms[n / 2]) / 2.0;
+    t->least_ms = ms[0];
+    t->q1_ms = ms[(n - 1) / 4];
+    t->q3_ms = ms[(n - 1) - (n - 1) / 4];
+    t->most_ms = ms[n - 1];
+}
+
+int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
+                           const struct rw_dataset *dataset, struct rw_bench_training *out)
+{
+    struct rw_plan plan;
+    *out = (struct rw_bench_training){0};
+    if (strcmp(params->device, "ref") == 0 || strcmp(params->device, "sim") == 0) {
+        snprintf(out->device, sizeof(out->device), "%s", params->device); /* they have no plan */
+        return RW_OK;
+    }
+    RW_TRY(rw_train_plan(bench->ctx, params, dataset, NULL, 0, &plan));
+    snprintf(out->device, sizeof(out->device), "%s", plan.device);
+    out->on_gpu = plan.on_gpu;
+    out->plan_bytes = plan.bytes;
+    for (int i = 0; i < plan.n_parts; i++) {
+        if (strcmp(plan.part[i].name, "codes") == 0)
+            out->code_bytes = plan.part[i].bytes;
+    }
+    return RW_OK;
+}
+
+int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
+                           const struct rw_dataset *dataset, struct rw_bench_training *out,
+                           struct rw_model **model)
+{
+    struct rw_ctx *ctx = bench->ctx;
+    struct rw_model *made = NULL;
+    struct watch watch = {.training = out, .gpu = -1};
+    const struct rw_train_hooks hooks = {
+        .user = &watch, .on_round = on_round, .on_stage = on_stage};
+    int status;
+    if (out->on_gpu && sscanf(out->device, "cuda:%d", &watch.gpu) == 1)
+        watch.free_before = rw_bench_free_bytes(watch.gpu);
+    RW_TRY_OUT(RW_NEW(ctx, watch.ms, params->rounds));
+    RW_TRY_OUT(RW_NEW(ctx, watch.n_leaves, params->rounds));
+    const double start = rw_clock_ms();
+    watch.since = start;
+    RW_TRY_OUT(rw_train(ctx, params, dataset, NULL, 0, &hooks, &made));
+    out->total_ms = rw_clock_ms() - start;
+    take_figures(&watch, params->rounds);
+    if (model) {
+        *model = made;
+        made = NULL;
+    }
+out:
+    rw_model_free(made);
+    rw_mem_free(watch.ms);
+    rw_mem_free(watch.n_leaves);
+    return status;
+}
+
+void rw_bench_add_training(struct rw_bench_line *line, const struct rw_bench_training *training)
+{
+    rw_bench_add_real(line, "mean_leaves", training->mean_leaves, 1);
+    rw_bench_add_integer(line, "first_tree", training->first);
+    rw_bench_add_integer(line, "last_tree", training->n_trees);
+    rw_bench_add_real(line, "median_ms", training->median_ms, 3);
+    rw_bench_add_real(line, "least_ms", training->least_ms, 3);
+    rw_bench_add_real(line, "q1_ms", training->q1_ms, 3);
+    rw_bench_add_real(line, "q3_ms", training->q3_ms, 3);
+    rw_bench_add_real(line, "most_ms", training->most_ms, 3);
+}

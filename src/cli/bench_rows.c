@@ -1,0 +1,209 @@
+#include "cli/bench_rows.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/load.h"
+#include "cli/output.h"
+#include "cli/talk.h"
+
+/* ------------------------------------------------------------------ as a table */
+
+enum { MOST_COLUMNS = 32, CELL_ROOM = 128, DEVICE_COLUMNS = 9, LONGEST_METHOD = 17, LONGEST_ROW = 37 };
+
+/* Rows are shown as they come: a column is as wide as its widest cell so far. */
+struct shown {
+    char table[64]; /* that the last row was of */
+    int n_columns, width[MOST_COLUMNS];
+};
+
+/* The cell as a person reads it. */
+static const char *cell_text(const struct rw_bench_field *field, char buffer[CELL_ROOM])
+{
+    if (field->kind == RW_BENCH_TEXT)
+        snprintf(buffer, CELL_ROOM, "%s", field->text);
+    else if (field->kind == RW_BENCH_INTEGER)
+        snprintf(buffer, CELL_ROOM, "%.0f", field->number);
+    else if (field->kind == RW_BENCH_REAL)
+        snprintf(buffer, CELL_ROOM, "%.*f", field->decimals, field->number);
+    else
+        snprintf(buffer, CELL_ROOM, "-");
+    return buffer;
+}
+
+static int column_count(const struct rw_bench_row *row)
+{
+    return row->n_fields < MOST_COLUMNS ? row->n_fields : MOST_COLUMNS;
+}
+
+static void print_cell(const struct shown *shown, const struct rw_bench_field *field, int i,
+                       const char *text)
+{
+    const int is_last = i + 1 == shown->n_columns;
+    if (field->kind == RW_BENCH_TEXT)
+        printf("%s%-*s", i ? "  " : "", is_last ? 0 : shown->width[i], text);
+    else
+        printf("%s%*s", i ? "  " : "", shown->width[i], text);
+}
+
+static void print_head(struct shown *shown, const struct rw_bench_row *row)
+{
+    char buffer[CELL_ROOM];
+    snprintf(shown->table, sizeof(shown->table), "%s", row->table);
+    shown->n_columns = column_count(row);
+    printf("\n%s\n", row->table);
+    for (int i = 0; i < shown->n_columns; i++) {
+        static const int least[] = {
+            [RW_BENCH_TEXT] = 10, [RW_BENCH_INTEGER] = 6, [RW_BENCH_REAL] = 9, [RW_BENCH_NONE] = 6};
+        const struct rw_bench_field *field = &row->field[i];
+        const int name = (int)strlen(field->name), cell = (int)strlen(cell_text(field, buffer));
+        int width = least[field->kind];
+        width = name > width ? name : width;
+        if (strcmp(field->name, "method") == 0) /* whichever comes first, the longest must fit */
+            width = LONGEST_METHOD;
+        if (strcmp(field->name, "row") == 0)
+            width = LONGEST_ROW;
+        shown->width[i] = cell > width ? cell : width;
+        print_cell(shown, field, i, field->name);
+    }
+    putchar('\n');
+}
+
+static void print_device(const struct rw_bench_row *row)
+{
+    char cell[DEVICE_COLUMNS][CELL_ROOM];
+    for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
+        cell_text(&row->field[i], cell[i]);
+    if (row->n_fields < DEVICE_COLUMNS) { /* a bench of trainings */
+        printf("suite '%s': device %s, threads %s, data of seed %s\n", row->suite, cell[0], cell[1],
+               cell[2]);
+        return;
+    }
+    printf("%s, %s multiprocessors: reads %s GB/s (%s to %s)\n", cell[0], cell[1], cell[4], cell[5],
+           cell[6]);
+    printf("suite '%s': each figure the median of %s runs, seed %s\n", row->suite, cell[7],
+           cell[8]);
+}
+
+static int show_row(void *user, const struct rw_bench_row *row)
+{
+    struct shown *shown = user;
+    char buffer[CELL_ROOM];
+    if (strcmp(row->table, "device") == 0) {
+        print_device(row);
+        return fflush(stdout);
+    }
+    if (strcmp(shown->table, row->table) != 0 || shown->n_columns != column_count(row))
+        print_head(shown, row);
+    for (int i = 0; i < shown->n_columns; i++) {
+        const struct rw_bench_field *field = &row->field[i];
+        const int cell = (int)strlen(cell_text(field, buffer));
+        if (cell > shown->width[i])
+            shown->width[i] = cell;
+        print_cell(shown, field, i, buffer);
+    }
+    putchar('\n');
+    return fflush(stdout);
+}
+
+/* ------------------------------------------------------------------ as JSON */
+
+struct document {
+    json_t *head, *rows; /* owned */
+};
+
+static json_t *json_field(const struct rw_bench_field *field)
+{
+    switch (field->kind) {
+    case RW_BENCH_TEXT:
+        return rw_load_json_text(field->text);
+    case RW_BENCH_INTEGER:
+        return json_integer((json_int_t)field->number);
+    case RW_BENCH_REAL:
+        return isfinite(field->number) ? json_real(field->number) : json_null();
+    default:
+        return json_null();
+    }
+}
+
+static int keep_row(void *user, const struct rw_bench_row *row)
+{
+    struct document *document = user;
+    const int is_device = strcmp(row->table, "device") == 0;
+    json_t *to = is_device ? document->head : json_object();
+    int bad = !to;
+    if (!is_device)
+        bad |= json_object_set_new(to, "table", json_string(row->table));
+    for (int i = 0; i < row->n_fields && !bad; i++)
+        bad |= json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
+    if (is_device)
+        return bad;
+    if (bad)
+        json_decref(to);
+    return bad || json_array_append_new(document->rows, to) < 0;
+}
+
+/* A row a line: the head without its closing brace, then the rows. */
+static int print_document(const struct document *document)
+{
+    enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+    char *head = json_dumps(document->head, FLAGS);
+    size_t i;
+    json_t *row;
+    if (!head)
+        return -1;
+    head[strlen(head) - 1] = 0;
+    printf("%s,\"rows\":[", head);
+    free(head);
+    json_array_foreach(document->rows, i, row)
+    {
+        fputs(i ? ",\n" : "\n", stdout);
+        if (json_dumpf(row, stdout, FLAGS) < 0)
+            return -1;
+    }
+    fputs("\n]}\n", stdout);
+    return 0;
+}
+
+static int run_json(struct rw_ctx *ctx, const struct rw_bench_subject *bench,
+                    const struct rw_bench_options *options)
+{
+    struct document document = {json_object(), json_array()};
+    const char *suite = options->suite, *about;
+    int code = RW_EXIT_FAILURE;
+    if (!suite)
+        rw_bench_suite_at(bench->name, 0, &suite, &about);
+    if (!document.head || !document.rows ||
+        json_object_set_new(document.head, "bench", json_string(bench->name)) < 0 ||
+        json_object_set_new(document.head, "suite", rw_load_json_text(suite)) < 0 ||
+        json_object_set_new(document.head, "version", json_string(RW_VERSION)) < 0 ||
+        json_object_set_new(document.head, "quick", json_boolean(options->quick)) < 0) {
+        rw_talk_error("out of memory");
+        goto out;
+    }
+    const int status = bench->run(ctx, options, keep_row, &document);
+    if (status < 0)
+        code = rw_talk_failed(ctx, status, bench->command);
+    else if (print_document(&document) < 0)
+        rw_talk_error("out of memory");
+    else
+        code = RW_EXIT_OK;
+out:
+    json_decref(document.head);
+    json_decref(document.rows);
+    return code;
+}
+
+int rw_bench_rows(struct rw_ctx *ctx, const struct rw_bench_subject *bench,
+                  const struct rw_bench_options *options, int json)
+{
+    struct shown shown = {.n_columns = 0};
+    if (json)
+        return run_json(ctx, bench, options);
+    const int status = bench->run(ctx, options, show_row, &shown);
+    if (status == RW_ERR_INTERRUPTED && rw_output_flush() < 0)
+        return RW_EXIT_FAILURE; /* nobody reads on */
+    return status < 0 ? rw_talk_failed(ctx, status, bench->command) : RW_EXIT_OK;
+}

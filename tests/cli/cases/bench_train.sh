@@ -1,0 +1,77 @@
+# Trainings are measured on any device. Times are not looked at; the rest is the same everywhere.
+export CUDA_VISIBLE_DEVICES=-1
+
+# Rows of a JSON document: the fields named, a row a line. Each row stands on a line of its own.
+fields() { # TABLE NAME...
+    table=$1 && shift
+    grep "^{\"table\":\"$table\"" out | while IFS= read -r row; do
+        line=
+        for name; do
+            value=$(printf '%s\n' "$row" | sed -n "s/.*\"$name\":\(\"[^\"]*\"\|[^,}]*\).*/\1/p")
+            line="$line${line:+ }$value"
+        done
+        printf '%s\n' "$line"
+    done
+}
+
+bench() {
+    "$RANKWOOD" bench train --quick --quiet --device cpu "$@" >out || echo "exit $?"
+}
+
+echo "trees"
+bench --json
+head -n 1 out | sed 's/"threads":[0-9]*/"threads":N/; s/"version":"[^"]*"/"version":V/'
+fields trees row device queries documents features leaves mean_leaves first_tree last_tree
+fields memory row columns total_bins padded_codes held_bytes
+fields bars what
+fields parameters name value | grep 'leaves\|bins\|split"\|rate\|rounds\|min-docs\|l2"'
+sed -n 's/^{"table":"\(trees\|memory\)"//; t show; b; :show; s/:\("[^"]*"\|[^,}]*\)//g; p' out | sort -u
+
+echo "what is given replaces the suite's own, and rows that are the same are one"
+bench --json --leaves 7 --bins 15 --split newton --queries 12 --rounds 12
+fields trees row documents leaves mean_leaves first_tree last_tree
+bench --json --shape letor --queries 60 --grow levels --depth 3
+fields trees row documents leaves mean_leaves
+
+echo "as a table, without the times"
+"$RANKWOOD" bench train --quick --quiet --device cpu --shape letor --leaves 7 --bins 63 >out
+sed 's/  */ /g; s/threads [0-9]*/threads N/; s/ [0-9.]*\.[0-9][0-9][0-9] .*//; s/ median_ms .*//' out |
+    sed -n '1p; /^trees/,$p'
+
+echo "grow"
+bench --json --suite grow --queries 8 --bins 31
+fields grow axis documents features bins leaves mean_leaves size_ratio
+fields bars what
+
+echo "text"
+mkdir scratch
+TMPDIR=$PWD/scratch bench --json --suite text
+fields text shape documents features text_bytes trees mean_leaves
+ls scratch
+
+echo "a folder that is not there, and a model that cannot be trained, leave nothing behind"
+TMPDIR=$PWD/nowhere "$RANKWOOD" bench train --quick --quiet --suite text 2>&1 | sed 's/bench-[0-9a-f]*/bench-X/; s,/.*/,,'
+TMPDIR=$PWD/scratch "$RANKWOOD" bench train --quick --quiet --suite text --label-gain none.txt >out 2>&1 && echo "none.txt was read"
+ls scratch
+
+echo "nor does an interrupt"
+(
+    TMPDIR=$PWD/scratch
+    export TMPDIR
+    exec "$RANKWOOD" bench train --quiet --device cpu --suite text --queries 40 >out 2>&1
+) &
+i=0
+until [ -n "$(ls scratch)" ] || [ $((i += 1)) -gt 200 ]; do sleep 0.02; done
+say "there was a file" test -n "$(ls scratch)"
+kill -TERM $!
+wait $! 2>/dev/null
+say "ended by the signal" test $? -eq 143
+ls scratch
+
+echo "no GPU"
+"$RANKWOOD" bench train --quick --quiet --device cuda >out 2>err
+echo "exit $?, $(grep -c 'no GPU can be used\|built without CUDA' err)"
+
+echo "nobody reads on"
+"$RANKWOOD" bench train --quick --quiet --device cpu --shape letor 2>err | head -n 1 | sed 's/threads [0-9]*/threads N/'
+cat err
