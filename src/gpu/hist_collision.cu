@@ -10,7 +10,7 @@
  * Decomposition: a block a (job, feature); its threads over words of codes, or over places of the
  * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit
  * sum holds if all of them have one code and the largest lambda, and at the end. */
-#include "gpu/hist_shared_launch.cuh"
+#include "gpu/hist_shared_job.cuh"
 #include "gpu/tuning.h"
 
 template <int BITS, int SUMS>
@@ -20,18 +20,7 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
     extern __shared__ uint32_t memory[];
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const struct hist_shared hist = hist_shared_at(memory, a.n_bins);
-    hist_shared_clear<SUMS>(hist, a.n_bins);
-    __syncthreads();
-    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
-        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
-        hist_visit<BITS, SUMS, RW_TUNE_COLLISION_UNROLL>(
-            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
-                hist_shared_add<SUMS>(hist, code, 1u, item);
-            });
-        __syncthreads();
-        hist_shared_drain<SUMS>(a, work, hist);
-        __syncthreads();
-    }
+    hist_shared_job<BITS, SUMS>(a, work, hist, [](uint32_t code) { return code; });
 }
 
 template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)

@@ -20,7 +20,7 @@
  * edges 0 .. n_bins - 1 as if it were any value. */
 #include <string.h>
 
-#include "gpu/hist_shared_launch.cuh"
+#include "gpu/hist_shared_job.cuh"
 #include "gpu/tuning.h"
 #include "gpu/values_block.cuh"
 
@@ -281,18 +281,9 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
     const uint32_t top = values_top(a.n_bins);
     for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x)
         edge[b] = b;
-    hist_shared_clear<SUMS>(hist, a.n_bins);
-    __syncthreads();
-    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
-        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
-        hist_visit<BITS, SUMS, RW_TUNE_COLLISION_UNROLL>(
-            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
-                hist_shared_add<SUMS>(hist, values_search(edge, a.n_bins, top, code), 1u, item);
-            });
-        __syncthreads();
-        hist_shared_drain<SUMS>(a, work, hist);
-        __syncthreads();
-    }
+    hist_shared_job<BITS, SUMS>(a, work, hist, [&](uint32_t code) {
+        return values_search(edge, a.n_bins, top, code);
+    });
 }
 
 template <int SUMS> static int launch_codes(const struct rw_hist_args *args, cudaStream_t stream)
