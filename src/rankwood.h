@@ -159,6 +159,28 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options,
 RW_API int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options,
                           const char *path);
 
+/* --- scoring on a device --- */
+/* A model made ready to score on a device: "cpu", "cuda", "cuda:N" (GPUs count from 0), or "auto",
+ * which goes to a GPU once the CPU is expected to need longer than opening one takes, and stays on
+ * the CPU where there is none. Every device gives the same scores, to the bit. Opening a GPU takes a
+ * good part of a second, so data in pieces is scored by one predictor. */
+struct rw_predictor;
+/* The first `n_trees` trees; 0 takes all. The context stays borrowed until rw_predictor_close, the
+ * model only for the call. RW_ERR_ARGUMENT: no such device is known, or the model has not so many
+ * trees; RW_ERR_UNSUPPORTED: the device is not there, or CUDA is not built in. */
+RW_API int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                             const char *device, struct rw_predictor **out);
+/* scores: [n_docs], written. RW_ERR_MEMORY: also where the GPU has too little (not under "auto"). */
+RW_API int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *dataset,
+                            double *scores);
+/* The device that the last run was on, or the next one will begin on: "cpu" or "cuda". */
+RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
+RW_API void rw_predictor_close(struct rw_predictor *predictor);
+/* rw_predict on a device: open, run, close. */
+RW_API int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
+                         const struct rw_dataset *dataset, int n_trees, const char *device,
+                         double *scores);
+
 /* --- parameters --- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 struct rw_param_info {

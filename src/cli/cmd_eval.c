@@ -7,6 +7,7 @@
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/talk.h"
 
 static int widest(const struct rw_eval *eval)
@@ -88,15 +89,27 @@ struct request {
     int json;
 };
 
+/* What is scored with, before the data is read, which may take long. */
+static int open_model(struct rw_said *said, const struct request *request, struct rw_model **model,
+                      struct rw_predictor **predictor)
+{
+    int status = RW_OK;
+    if (request->model)
+        status = rw_model_read(said->ctx, request->model, model);
+    if (status >= 0 && *model)
+        status = rw_predictor_open(said->ctx, *model, 0, rw_params_get(said->params, "device"),
+                                   predictor);
+    return status;
+}
+
 /* Reads the data and gives each document its score, [n_docs]. */
 static int score(struct rw_said *said, const struct request *request, struct rw_dataset **dataset,
                  double **scores)
 {
     struct rw_ctx *ctx = said->ctx;
     struct rw_model *model = NULL;
-    int status = RW_OK;
-    if (request->model) /* before the data, which may be long to read */
-        status = rw_model_read(ctx, request->model, &model);
+    struct rw_predictor *predictor = NULL;
+    int status = open_model(said, request, &model, &predictor), code = -1;
     if (status >= 0)
         status = rw_load_dataset(ctx, &said->operands, dataset);
     const char *weights = rw_params_get(said->params, "weights");
@@ -104,22 +117,29 @@ static int score(struct rw_said *said, const struct request *request, struct rw_
         status = rw_dataset_read_weights(ctx, *dataset, weights);
     if (status >= 0) {
         const uint32_t n_docs = rw_dataset_n_docs(*dataset);
+        const double start = rw_progress_clock();
         *scores = calloc((size_t)n_docs + 1, sizeof(**scores));
         if (!*scores) {
             rw_talk_error("out of memory");
-            rw_model_free(model);
-            return RW_EXIT_FAILURE;
+            code = RW_EXIT_FAILURE;
+            goto out;
         }
-        status = model ? rw_predict(ctx, model, *dataset, 0, *scores)
-                       : rw_scores_read(ctx, request->scores, n_docs, *scores);
+        status = predictor ? rw_predictor_run(predictor, *dataset, *scores)
+                           : rw_scores_read(ctx, request->scores, n_docs, *scores);
+        if (status >= 0)
+            rw_load_stage("scores", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
     }
     if (status >= 0 && model) {
         uint32_t n_missing, n_unknown;
         rw_model_unmatched(model, *dataset, &n_missing, &n_unknown);
         rw_load_warn_unmatched(n_missing, n_unknown);
     }
+    if (status < 0)
+        code = rw_talk_failed(ctx, status, "eval");
+out:
+    rw_predictor_close(predictor);
     rw_model_free(model);
-    return status < 0 ? rw_talk_failed(ctx, status, "eval") : -1;
+    return code;
 }
 
 static int measure(struct rw_said *said, const struct request *request)
@@ -155,6 +175,8 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
 {
     if (!request->model == !request->scores)
         return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
+    if (request->scores && rw_params_is_set(said->params, "device"))
+        return rw_options_wrong(usage, "'--device' has no effect with '--scores'");
     const char *weights = rw_params_get(said->params, "weights");
     const char *others[] = {request->model, request->scores, weights};
     const struct rw_list lists[] = {said->operands, {others, 3}};
@@ -198,7 +220,7 @@ int rw_cmd_eval(int argc, char **argv)
         .least = 1,
         .most = -1,
         .options = options,
-        .params = " metric empty ties label-gain relevant weights threads ",
+        .params = " metric empty ties label-gain relevant weights threads device ",
     };
     struct rw_said said;
     int code = rw_options_parse(&usage, argc, argv, &said);

@@ -15,9 +15,10 @@ struct job {
     struct rw_said said;
     const char *output, *run, *trees;
     int leaf_ids;
-    int n_trees;            /* resolved */
-    struct rw_list files;   /* the data: view of the operands after the model */
-    struct rw_model *model; /* owned */
+    int n_trees;                    /* resolved */
+    struct rw_list files;           /* the data: view of the operands after the model */
+    struct rw_model *model;         /* owned */
+    struct rw_predictor *predictor; /* owned; NULL: no scores are wanted */
     struct rw_output lines, trec_out;
     struct rw_trec trec;
     double *scores;  /* [room] owned */
@@ -66,9 +67,8 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
 {
     const uint32_t n = rw_dataset_n_docs(piece), n_queries = rw_dataset_n_queries(piece);
     const uint32_t *offset = rw_dataset_query_offsets(piece);
-    const int wants_scores = !job->leaf_ids || job->run;
     int no_memory = 0;
-    if (wants_scores)
+    if (job->predictor)
         no_memory = grow((void **)&job->scores, &job->room, n, sizeof(*job->scores)) < 0;
     if (job->leaf_ids)
         no_memory |= grow((void **)&job->leaves, &job->leaf_room, (size_t)n * (size_t)job->n_trees,
@@ -79,8 +79,8 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
     }
     if (!no_memory) {
         int status = RW_OK;
-        if (wants_scores)
-            status = rw_predict(job->said.ctx, job->model, piece, job->n_trees, job->scores);
+        if (job->predictor)
+            status = rw_predictor_run(job->predictor, piece, job->scores);
         if (status >= 0)
             status = write_lines(job, piece);
         if (status < 0)
@@ -129,7 +129,11 @@ static int run(const struct rw_usage *usage, struct job *job)
             return code;
         job->n_trees = (int)n_trees;
     }
-    status = rw_reader_open(ctx, job->files.text, job->files.n, &reader);
+    if (!job->leaf_ids || job->run)
+        status = rw_predictor_open(ctx, job->model, job->n_trees,
+                                   rw_params_get(job->said.params, "device"), &job->predictor);
+    if (status >= 0)
+        status = rw_reader_open(ctx, job->files.text, job->files.n, &reader);
     if (status < 0)
         return rw_talk_failed(ctx, status, "predict");
     int code = RW_EXIT_FAILURE;
@@ -177,8 +181,13 @@ static int check(const struct rw_usage *usage, struct job *job)
     if (job->output && job->run && rw_output_clash(job->output, job->run))
         return rw_options_wrong(usage, "'-o' and '--trec' name the same file");
     if (job->leaf_ids && !job->output && job->run && strcmp(job->run, "-") == 0)
-        return rw_options_wrong(usage,
-                                "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
+        return rw_options_wrong(
+            usage, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
+    const char *device = rw_params_get(job->said.params, "device");
+    if (job->leaf_ids && !job->run && strncmp(device, "cuda", 4) == 0)
+        return rw_options_wrong(
+            usage, "'--device %s' has no effect with '--leaf-ids': leaves are found on the CPU",
+            device);
     if ((job->output && rw_output_check(job->output) < 0) ||
         (job->run && rw_output_check(job->run) < 0))
         return RW_EXIT_FAILURE;
@@ -202,11 +211,11 @@ int rw_cmd_predict(int argc, char **argv)
         .command = "predict",
         .operands = "MODEL DATA...",
         .about = "Scores documents: one score a line, in the order of the input. A score printed "
-                 "and read back is the same number.",
+                 "and read back is the same number, and the same on every device.",
         .least = 2,
         .most = -1,
         .options = options,
-        .params = " threads ",
+        .params = " threads device ",
     };
     int code = rw_options_parse(&usage, argc, argv, &job.said);
     if (code < 0)
@@ -216,6 +225,7 @@ int rw_cmd_predict(int argc, char **argv)
     rw_trec_release(&job.trec);
     free(job.scores);
     free(job.leaves);
+    rw_predictor_close(job.predictor);
     rw_model_free(job.model);
     rw_options_release(&usage, &job.said);
     return code;

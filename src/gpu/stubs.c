@@ -1,5 +1,6 @@
-/* Stands in for the CUDA engine, so that nobody above needs an #if. */
+/* Stands in for what is made for CUDA, so that nobody above needs an #if. */
 #include "base/status.h"
+#include "model/predictor.h"
 #include "tree/engine.h"
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
@@ -9,4 +10,14 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                    "device 'cuda' is not there: this program was built without CUDA\n"
                    "hint: device cpu gives the same model");
+}
+
+int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                        struct rw_scorer **out)
+{
+    (void)flat;
+    (void)device;
+    *out = NULL;
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                   "device 'cuda' is not there: this program was built without CUDA");
 }

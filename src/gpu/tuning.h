@@ -242,4 +242,22 @@
 #define RW_TUNE_PLAN_PAIR_NS         0.004
 #define RW_TUNE_PLAN_MULTIPROCESSORS 132.0
 
+/* ---- predict ---- First guesses, to be measured (rankwood predict --verbose on an H200).
+ * Threads of a block, blocks of a multiprocessor that registers must leave room for, documents of a
+ * block where their values fit (64 documents of 136 features are 34 KiB), trees of a batch at most,
+ * and the share of a block's shared memory that must be left for trees. */
+#define RW_TUNE_PREDICT_THREADS 1024
+#define RW_TUNE_PREDICT_BLOCKS  2
+#define RW_TUNE_PREDICT_DOCS    64
+#define RW_TUNE_PREDICT_TREES   32
+#define RW_TUNE_PREDICT_SHARE   0.4
+/* Bytes of a chunk: a wave of blocks at 136 features; page-locked memory takes long to make. */
+#define RW_TUNE_PREDICT_CHUNK_BYTES 8388608
+#define RW_TUNE_PREDICT_STREAMS     3
+/* What a run is expected to take, by which auto decides: milliseconds to begin it; bytes of values a
+ * millisecond, filled by the host's threads and sent; nodes that documents pass a millisecond. */
+#define RW_TUNE_PREDICT_START_MS 1.0
+#define RW_TUNE_PREDICT_BYTES_MS 1.0e7
+#define RW_TUNE_PREDICT_STEPS_MS 2.0e8
+
 #endif

@@ -1,13 +1,14 @@
 /* Scores on the CPU. Documents are taken in blocks: the values of the features that the model uses
  * are gathered row by row, so that memory does not grow with the data and a document's values lie
  * together; then each tree sends the block's documents down, in tree order. */
+#include "model/predict.h"
+
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "data/dataset.h"
-#include "model/model.h"
 
 enum {
     N_FEATURE_IDS = RW_MAX_FEATURE + 1,
@@ -16,20 +17,9 @@ enum {
     BLOCK_DOCS_MOST = 1024
 };
 
-struct flat_node {
-    float cut;
-    uint32_t slot;       /* 2 * column of the block + (missing goes left) */
-    int32_t left, right; /* as in rw_tree */
-};
-
 struct scorer {
-    const struct rw_model *model; /* borrowed, for the call; so are the columns */
-    int n_trees;
-    float absent;
-    uint32_t n_used;
+    const struct rw_flat *flat;      /* borrowed, for the call; so are the columns */
     const struct rw_column **column; /* [n_used]; NULL: the data does not have it; owned */
-    struct flat_node *node;          /* the trees' nodes, one tree after another; owned */
-    size_t *first_node;              /* [n_trees] into node; owned */
     uint32_t block_docs;
     size_t buffer_floats; /* of a thread */
     float *buffer;        /* [n_threads][buffer_floats]: [block_docs][n_used], a column; owned */
@@ -68,125 +58,83 @@ static void mark_used(const struct rw_model *model, int n_trees, uint8_t *used)
 static void scorer_release(struct scorer *scorer)
 {
     rw_mem_free(scorer->column);
-    rw_mem_free(scorer->node);
-    rw_mem_free(scorer->first_node);
     rw_mem_free(scorer->buffer);
 }
 
-static void flatten(struct scorer *scorer, const uint32_t *slot_of)
+int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
+                    const struct rw_dataset *dataset, const struct rw_column ***out)
 {
-    size_t n = 0;
-    for (int i = 0; i < scorer->n_trees; i++) {
-        const struct rw_tree *tree = &scorer->model->tree[i];
-        scorer->first_node[i] = n;
-        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            struct flat_node *flat = &scorer->node[n++];
-            flat->cut = tree->cut[node];
-            flat->slot = 2 * slot_of[tree->feature[node]] + (tree->missing_left[node] != 0);
-            flat->left = tree->left[node];
-            flat->right = tree->right[node];
-        }
-    }
+    const struct rw_column **column;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, column, flat->n_used));
+    for (uint32_t slot = 0; slot < flat->n_used; slot++)
+        column[slot] = rw_dataset_column(dataset, flat->feature[slot]);
+    *out = column;
+    return RW_OK;
 }
 
-static int scorer_init(struct rw_ctx *ctx, struct scorer *scorer, const struct rw_model *model,
-                       const struct rw_dataset *dataset, int n_trees)
+static int scorer_init(struct rw_ctx *ctx, struct scorer *scorer, const struct rw_flat *flat,
+                       const struct rw_dataset *dataset)
 {
-    uint8_t *used = NULL;
-    uint32_t *slot_of = NULL;
-    int status = RW_OK;
-    size_t n_nodes = 0;
-    scorer->model = model;
-    scorer->n_trees = n_trees;
-    scorer->absent = absent_value(model);
-    for (int i = 0; i < n_trees; i++)
-        n_nodes += (size_t)model->tree[i].n_leaves - 1;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, used, N_FEATURE_IDS));
-    RW_TRY_OUT(RW_NEW(ctx, slot_of, N_FEATURE_IDS));
-    mark_used(model, n_trees, used);
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++)
-        if (used[f])
-            slot_of[f] = scorer->n_used++;
-    RW_TRY_OUT(RW_NEW(ctx, scorer->column, scorer->n_used));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, scorer->node, n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, scorer->first_node, (size_t)n_trees));
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++)
-        if (used[f])
-            scorer->column[slot_of[f]] = rw_dataset_column(dataset, f);
-    flatten(scorer, slot_of);
-
-    uint32_t docs = scorer->n_used ? BLOCK_FLOATS / scorer->n_used : BLOCK_DOCS_MOST;
+    const uint32_t n_used = flat->n_used;
+    scorer->flat = flat;
+    RW_TRY(rw_flat_columns(ctx, flat, dataset, &scorer->column));
+    uint32_t docs = n_used ? BLOCK_FLOATS / n_used : BLOCK_DOCS_MOST;
     docs = docs < BLOCK_DOCS_LEAST ? BLOCK_DOCS_LEAST : docs;
     docs = docs > BLOCK_DOCS_MOST ? BLOCK_DOCS_MOST : docs;
     scorer->block_docs = docs;
     /* The last 16 floats keep two threads out of one cache line. */
-    scorer->buffer_floats = (size_t)docs * scorer->n_used + docs + 16;
-out:
-    rw_mem_free(used);
-    rw_mem_free(slot_of);
-    return status;
+    scorer->buffer_floats = (size_t)docs * n_used + docs + 16;
+    return RW_OK;
 }
 
 /* Fills rows [end - begin][n_used]; column: scratch of block_docs floats. */
 static void gather(const struct scorer *scorer, uint32_t begin, uint32_t end, float *rows,
                    float *column)
 {
-    const size_t n_used = scorer->n_used;
+    const size_t n_used = scorer->flat->n_used;
     for (size_t slot = 0; slot < n_used; slot++) {
         if (!scorer->column[slot]) {
             for (uint32_t doc = begin; doc < end; doc++)
-                rows[(doc - begin) * n_used + slot] = scorer->absent;
+                rows[(doc - begin) * n_used + slot] = scorer->flat->absent;
             continue;
         }
-        rw_column_values(scorer->column[slot], begin, end, scorer->absent, column);
+        rw_column_values(scorer->column[slot], begin, end, scorer->flat->absent, column);
         for (uint32_t doc = begin; doc < end; doc++)
             rows[(doc - begin) * n_used + slot] = column[doc - begin];
     }
-}
-
-static int32_t leaf_of(const struct flat_node *nodes, const float *row)
-{
-    int32_t node = 0;
-    do {
-        const struct flat_node *at = &nodes[node];
-        const float value = row[at->slot >> 1];
-        const int go_left = value != value ? (int)(at->slot & 1) : value <= at->cut;
-        node = go_left ? at->left : at->right;
-    } while (node >= 0);
-    return ~node;
 }
 
 /* One of scores [n_docs] and leaves [n_docs][n_trees] is written, the other one NULL. */
 static void score_block(const struct scorer *scorer, uint32_t begin, uint32_t end, float *buffer,
                         double *scores, int32_t *leaves)
 {
-    float *column = buffer + (size_t)scorer->block_docs * scorer->n_used;
-    gather(scorer, begin, end, buffer, column);
+    const struct rw_flat *flat = scorer->flat;
+    const size_t n_used = flat->n_used, n_trees = (size_t)flat->n_trees;
+    gather(scorer, begin, end, buffer, buffer + (size_t)scorer->block_docs * n_used);
     for (uint32_t doc = begin; scores && doc < end; doc++)
         scores[doc] = 0.0;
-    for (int i = 0; i < scorer->n_trees; i++) {
-        const struct rw_tree *tree = &scorer->model->tree[i];
-        const struct flat_node *nodes = scorer->node + scorer->first_node[i];
+    for (int32_t i = 0; i < flat->n_trees; i++) {
+        const struct rw_walk_node *nodes = flat->node + flat->first_node[i];
+        const float *values = flat->leaf + flat->first_leaf[i];
+        const int32_t root = rw_flat_root(flat, i);
         for (uint32_t doc = begin; doc < end; doc++) {
-            const float *row = buffer + (size_t)(doc - begin) * scorer->n_used;
-            const int32_t leaf = tree->n_leaves == 1 ? 0 : leaf_of(nodes, row);
+            const float *row = buffer + (size_t)(doc - begin) * n_used;
+            const int32_t leaf = rw_walk(nodes, root, row, 1);
             if (scores)
-                scores[doc] += (double)tree->leaf[leaf];
+                scores[doc] += (double)values[leaf];
             else
-                leaves[(size_t)doc * (size_t)scorer->n_trees + (size_t)i] = leaf;
+                leaves[(size_t)doc * n_trees + (size_t)i] = leaf;
         }
     }
 }
 
-static int run(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
-               int n_trees, double *scores, int32_t *leaves)
+static int run(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+               double *scores, int32_t *leaves)
 {
-    if (n_trees < 0 || n_trees > model->n_trees)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
-                       model->n_trees);
     struct scorer scorer = {0};
     int status = RW_OK;
-    RW_TRY_OUT(scorer_init(ctx, &scorer, model, dataset, n_trees ? n_trees : model->n_trees));
+    RW_TRY_OUT(scorer_init(ctx, &scorer, flat, dataset));
     const uint32_t n_docs = dataset->n_docs, block_docs = scorer.block_docs;
     const int64_t n_blocks = ((int64_t)n_docs + block_docs - 1) / block_docs;
     const int n_threads = ctx->n_threads < n_blocks ? ctx->n_threads : (int)n_blocks;
@@ -205,16 +153,30 @@ out:
     return status;
 }
 
+int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                   double *scores)
+{
+    return run(ctx, flat, dataset, scores, NULL);
+}
+
 int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
                int n_trees, double *scores)
 {
-    return run(ctx, model, dataset, n_trees, scores, NULL);
+    struct rw_flat flat;
+    RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
+    const int status = run(ctx, &flat, dataset, scores, NULL);
+    rw_flat_release(&flat);
+    return status;
 }
 
 int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, int32_t *leaves)
 {
-    return run(ctx, model, dataset, n_trees, NULL, leaves);
+    struct rw_flat flat;
+    RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
+    const int status = run(ctx, &flat, dataset, NULL, leaves);
+    rw_flat_release(&flat);
+    return status;
 }
 
 void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,

@@ -1,0 +1,42 @@
+/* The first trees of a model in the form that scoring reads: nodes of 16 bytes one tree after
+ * another, leaves in one array, features numbered by slots. Needs the model no more. */
+#ifndef RW_MODEL_FLAT_H
+#define RW_MODEL_FLAT_H
+
+#include "model/model.h"
+#include "model/walk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_flat {
+    int32_t n_trees;
+    float absent;              /* what an absent feature is: 0 or NaN */
+    uint32_t n_used;           /* features that some node asks for */
+    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is a place here; owned */
+    struct rw_walk_node *node; /* [first_node[n_trees]] owned */
+    float *leaf;               /* [first_leaf[n_trees]] owned */
+    uint64_t *first_node;      /* [n_trees + 1] of a tree in node; owned */
+    uint64_t *first_leaf;      /* [n_trees + 1] of a tree in leaf; owned */
+};
+
+/* n_trees: the first so many; 0: all. RW_ERR_ARGUMENT if the model has not so many. */
+int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
+                 int n_trees);
+void rw_flat_release(struct rw_flat *flat); /* in any state after being zeroed */
+
+/* Where a walk down the tree begins. */
+static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
+{
+    return flat->first_node[tree + 1] > flat->first_node[tree] ? 0 : ~0;
+}
+
+/* Nodes that a document is expected to pass in all trees: a tree of n leaves grown best-first is
+ * deeper than log2(n). For estimates of time. */
+double rw_flat_steps(const struct rw_flat *flat);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,174 @@
+#include "model/predictor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "model/predict.h"
+
+/* The host's figures, for one thread of a server of 2023: nanoseconds for a node that a document
+ * passes, and for a value that is gathered. Threads beyond the first count for less. */
+#define CPU_STEP_NS  5.0
+#define CPU_VALUE_NS 2.0
+#define CPU_THREAD   0.8
+/* Milliseconds in which a GPU's driver is up and memory is there. */
+#define GPU_OPEN_MS 500.0
+
+/* ---- the CPU ---- */
+
+static void close_cpu(struct rw_scorer *scorer)
+{
+    rw_mem_free(scorer);
+}
+
+static int run_cpu(struct rw_scorer *scorer, const struct rw_dataset *dataset, double *scores)
+{
+    return rw_flat_scores(scorer->ctx, scorer->flat, dataset, scores);
+}
+
+static double run_ms_cpu(const struct rw_scorer *scorer, uint32_t n_docs)
+{
+    const double ns =
+        CPU_STEP_NS * rw_flat_steps(scorer->flat) + CPU_VALUE_NS * (double)scorer->flat->n_used;
+    return n_docs * ns / 1e6 / (1.0 + CPU_THREAD * (scorer->ctx->n_threads - 1));
+}
+
+int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                       struct rw_scorer **out)
+{
+    static const struct rw_scorer_ops ops = {
+        .name = "cpu", .close = close_cpu, .run = run_cpu, .run_ms = run_ms_cpu};
+    (void)device;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    **out = (struct rw_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
+    return RW_OK;
+}
+
+/* ---- any device ---- */
+
+struct rw_predictor {
+    struct rw_ctx *ctx; /* borrowed */
+    struct rw_flat flat;
+    struct rw_scorer *scorer; /* owned */
+    int is_auto;              /* nobody chose the device */
+    int undecided;            /* auto: whether a GPU pays is yet to be seen */
+    double cpu_ms;            /* auto: what all runs so far should have taken on the CPU */
+};
+
+static const struct {
+    const char *name;
+    int (*open)(struct rw_ctx *, const struct rw_flat *, int, struct rw_scorer **);
+} devices[] = {
+    {"cpu", rw_scorer_open_cpu},
+    {"cuda", rw_scorer_open_cuda},
+};
+
+static int open_scorer(struct rw_predictor *predictor, const char *device, struct rw_scorer **out)
+{
+    const char *colon = strchr(device, ':');
+    const size_t length = colon ? (size_t)(colon - device) : strlen(device);
+    *out = NULL;
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        if (strlen(devices[i].name) != length || strncmp(devices[i].name, device, length) != 0)
+            continue;
+        char *end = NULL;
+        const long number = colon ? strtol(colon + 1, &end, 10) : 0;
+        if (colon && (strcmp(devices[i].name, "cuda") != 0 || end == colon + 1 || *end ||
+                      number < 0 || number > 1023))
+            break;
+        return devices[i].open(predictor->ctx, &predictor->flat, (int)number, out);
+    }
+    return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
+                   "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", device);
+}
+
+int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                      const char *device, struct rw_predictor **out)
+{
+    struct rw_predictor *predictor;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, predictor, 1));
+    predictor->ctx = ctx;
+    predictor->is_auto = strcmp(device, "auto") == 0;
+    predictor->undecided = predictor->is_auto;
+    int status = rw_flat_init(ctx, &predictor->flat, model, n_trees);
+    if (status >= 0)
+        status = open_scorer(predictor, predictor->is_auto ? "cpu" : device, &predictor->scorer);
+    if (status < 0) {
+        rw_predictor_close(predictor);
+        return status;
+    }
+    *out = predictor;
+    return RW_OK;
+}
+
+void rw_predictor_close(struct rw_predictor *predictor)
+{
+    if (!predictor)
+        return;
+    if (predictor->scorer)
+        predictor->scorer->ops->close(predictor->scorer);
+    rw_flat_release(&predictor->flat);
+    rw_mem_free(predictor);
+}
+
+const char *rw_predictor_device(const struct rw_predictor *predictor)
+{
+    return predictor->scorer->ops->name;
+}
+
+/* How much is still to come is not known: data may be read in pieces. So a GPU is opened once the
+ * CPU, this run included, will have had as much to do as opening one takes: whatever comes, the
+ * choice costs at most twice the better one's time. */
+static void choose(struct rw_predictor *predictor, uint32_t n_docs)
+{
+    struct rw_scorer *gpu;
+    const double cpu_ms = predictor->scorer->ops->run_ms(predictor->scorer, n_docs);
+    predictor->cpu_ms += cpu_ms;
+    if (predictor->cpu_ms <= GPU_OPEN_MS)
+        return;
+    predictor->undecided = 0;
+    if (open_scorer(predictor, "cuda", &gpu) < 0)
+        return;
+    const double gpu_ms = gpu->ops->run_ms(gpu, n_docs);
+    const int pays = gpu_ms < cpu_ms;
+    rw_log(predictor->ctx, RW_LOG_DEBUG,
+           "scores on device %s: %u documents are expected to take %.3g ms on the GPU and %.3g ms "
+           "on %d thread%s",
+           pays ? "cuda" : "cpu", n_docs, gpu_ms, cpu_ms, predictor->ctx->n_threads,
+           predictor->ctx->n_threads == 1 ? "" : "s");
+    struct rw_scorer *other = pays ? predictor->scorer : gpu;
+    other->ops->close(other);
+    if (pays)
+        predictor->scorer = gpu;
+}
+
+int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *dataset,
+                     double *scores)
+{
+    if (predictor->undecided)
+        choose(predictor, dataset->n_docs);
+    struct rw_scorer *scorer = predictor->scorer;
+    const int status = scorer->ops->run(scorer, dataset, scores);
+    if (status != RW_ERR_MEMORY || !predictor->is_auto || strcmp(scorer->ops->name, "cpu") == 0)
+        return status;
+    /* The GPU that auto took turns out too small. */
+    rw_log(predictor->ctx, RW_LOG_DEBUG,
+           "scores on device cpu: the GPU has too little free memory");
+    struct rw_scorer *cpu;
+    RW_TRY(open_scorer(predictor, "cpu", &cpu));
+    scorer->ops->close(scorer);
+    predictor->scorer = cpu;
+    return cpu->ops->run(cpu, dataset, scores);
+}
+
+int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
+                  const struct rw_dataset *dataset, int n_trees, const char *device, double *scores)
+{
+    struct rw_predictor *predictor;
+    RW_TRY(rw_predictor_open(ctx, model, n_trees, device, &predictor));
+    const int status = rw_predictor_run(predictor, dataset, scores);
+    rw_predictor_close(predictor);
+    return status;
+}

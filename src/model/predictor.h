@@ -1,0 +1,41 @@
+/* Scores of many documents on a device: the same doubles everywhere. A document's leaves are found
+ * by model/walk.h and added in tree order, in double.
+ *
+ * To add a device: (1) fill a `struct rw_scorer_ops` (model/predictor.c has the CPU's, gpu/ a
+ * GPU's), (2) declare its open function here, (3) give it a row in predictor.c's table. */
+#ifndef RW_MODEL_PREDICTOR_H
+#define RW_MODEL_PREDICTOR_H
+
+#include "model/flat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_scorer;
+
+struct rw_scorer_ops {
+    const char *name;
+    void (*close)(struct rw_scorer *);
+    /* scores: [n_docs], written. RW_ERR_MEMORY: the device has too little, and nothing was lost. */
+    int (*run)(struct rw_scorer *, const struct rw_dataset *, double *scores);
+    /* Milliseconds that a run over so many documents is expected to take. */
+    double (*run_ms)(const struct rw_scorer *, uint32_t n_docs);
+};
+
+struct rw_scorer {
+    const struct rw_scorer_ops *ops;
+    struct rw_ctx *ctx;         /* borrowed */
+    const struct rw_flat *flat; /* borrowed */
+};
+
+/* One for each device; `device` counts GPUs. */
+int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                       struct rw_scorer **out);
+int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                        struct rw_scorer **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

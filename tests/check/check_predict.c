@@ -1,0 +1,493 @@
+/* check_predict [--device NAME] [--seed N] [--filter TEXT]
+ *
+ * Scores of made models on made data, by ==, against a plain walk down the model's own trees: those
+ * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of the
+ * GPU's kernel run on the host, each phase thread by thread, first to last and last to first, in
+ * poisoned shared memory of several sizes. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/dataset.h"
+#include "gpu/predict_block.h"
+#include "model/predict.h"
+
+enum { SKIPPED = 77, FENCE = 16 };
+
+struct spec {
+    const char *name;
+    uint32_t n_docs, n_features;
+    int n_trees, use;     /* use: the first so many; 0: all */
+    int32_t leaves[4];    /* trees take them in turn, up to a 0 */
+    int chains;           /* trees are as deep as they can be */
+    uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
+    int absent_missing;   /* what absent is */
+    int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
+};
+
+static const struct spec specs[] = {
+    {"no documents", 0, 5, 3, 0, {31}, 0, 1, 0, 0, 0},
+    {"one document", 1, 5, 7, 0, {31}, 0, 1, 0, 0, 0},
+    {"no trees", 100, 5, 0, 0, {1}, 0, 1, 0, 0, 0},
+    {"one leaf", 100, 5, 40, 0, {1}, 0, 1, 0, 0, 0},
+    {"two leaves", 777, 3, 100, 0, {2}, 0, 1, 1, 0, 0},
+    {"one feature", 3001, 1, 5, 0, {31}, 0, 1, 0, 0, 0},
+    {"31 leaves", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0},
+    {"255 leaves", 2049, 136, 50, 0, {255}, 0, 1, 0, 0, 0},
+    {"mixed, absent is missing", 2047, 136, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1},
+    {"mixed, absent is zero", 1025, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 0, 1, 1},
+    {"first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 0, 0},
+    {"first tree", 1000, 30, 61, 1, {255, 31}, 0, 1, 0, 0, 0},
+    {"first tree of one leaf", 1000, 30, 61, 1, {1, 31}, 0, 1, 0, 0, 0},
+    {"chains", 500, 9, 40, 0, {255, 31}, 1, 1, 1, 0, 0},
+    {"a chain of 65,535 nodes", 130, 4, 3, 0, {65536, 7}, 1, 1, 0, 0, 0},
+    {"65,536 leaves", 300, 50, 4, 0, {31, 65536}, 0, 1, 0, 1, 0},
+    {"every feature id", 70, 65535, 2, 0, {65537}, 0, 1, 0, 0, 0},
+    {"300 features", 400, 300, 30, 0, {255}, 0, 2, 1, 0, 0},
+    {"700 features", 400, 700, 30, 0, {255, 1}, 0, 1, 0, 1, 0},
+    {"2,000 features", 400, 2000, 40, 0, {255}, 0, 1, 0, 0, 1},
+    {"several chunks", 47003, 136, 9, 0, {255, 31}, 0, 1, 0, 0, 0},
+    {"several chunks of one feature", 4200001, 1, 2, 0, {31, 2}, 0, 1, 0, 0, 0},
+};
+
+struct random {
+    uint64_t seed, next;
+};
+
+static uint32_t below(struct random *random, uint32_t n)
+{
+    return rw_random(random->seed, random->next++, 0, 1001) % n;
+}
+
+/* ---- models ---- */
+
+/* Values and cuts come from one small set, so that they are often equal, or neighbours. */
+static float pick(struct random *random, int is_cut)
+{
+    static const float cut[] = {0.0f, -0.0f, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, 1e-40f, 0.1f};
+    const uint32_t kind = below(random, 10);
+    const float plain = ((float)below(random, 9) - 4.0f) * 0.5f;
+    if (kind < 5)
+        return plain;
+    if (kind == 5)
+        return nextafterf(plain, kind % 2 ? INFINITY : -INFINITY);
+    if (kind < 8 || is_cut)
+        return cut[below(random, sizeof(cut) / sizeof(cut[0]))];
+    if (kind == 8)
+        return below(random, 2) ? INFINITY : -INFINITY;
+    return below(random, 3) ? rw_float_of_bits(RW_ABSENT_BITS) : rw_float_of_bits(RW_MISSING_BITS);
+}
+
+/* Of sizes so different that sums round, and another order gives another sum. */
+static float pick_leaf(struct random *random)
+{
+    const float value = ((float)below(random, 2000001) - 1000000.0f) * 1.1e-5f;
+    return ldexpf(value, (int)below(random, 61) - 30);
+}
+
+static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves, int chain,
+                     const struct rw_model *model, struct random *random)
+{
+    int32_t **open, root, n_open = 1;
+    RW_TRY(rw_tree_init(ctx, tree, n_leaves));
+    RW_TRY(RW_NEW(ctx, open, (size_t)n_leaves + 1)); /* children that are still to be filled in */
+    open[0] = &root;
+    for (int32_t i = 0; i < n_leaves - 1; i++) {
+        const int32_t at = chain ? n_open - 1 : (int32_t)below(random, (uint32_t)n_open);
+        const int right = chain ? i % 7 > 2 : 1;
+        *open[at] = i;
+        open[at] = right ? &tree->left[i] : &tree->right[i];
+        open[n_open++] = right ? &tree->right[i] : &tree->left[i];
+        tree->feature[i] = model->feature[n_leaves > 65536 ? (uint32_t)i % model->n_features
+                                                           : below(random, model->n_features)];
+        tree->cut[i] = pick(random, 1);
+        tree->missing_left[i] = (uint8_t)below(random, 2);
+    }
+    for (int32_t i = 0; i < n_open; i++)
+        *open[i] = ~i;
+    for (int32_t i = 0; i < n_leaves; i++)
+        tree->leaf[i] = pick_leaf(random);
+    rw_mem_free(open);
+    return rw_tree_check(ctx, tree);
+}
+
+static int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
+                      struct rw_model **out)
+{
+    int n_sizes = 0;
+    while (n_sizes < 4 && spec->leaves[n_sizes])
+        n_sizes++;
+    RW_TRY(rw_model_new(ctx, out));
+    struct rw_model *model = *out;
+    model->absent_missing = spec->absent_missing;
+    RW_TRY(RW_NEW(ctx, model->feature, spec->n_features));
+    model->n_features = spec->n_features;
+    for (uint32_t i = 0; i < spec->n_features; i++)
+        model->feature[i] = 1 + i * spec->gap;
+    RW_TRY(RW_NEW(ctx, model->tree, (size_t)spec->n_trees));
+    for (int t = 0; t < spec->n_trees; t++) {
+        model->n_trees = t + 1;
+        RW_TRY(make_tree(ctx, &model->tree[t], spec->leaves[t % n_sizes], spec->chains, model,
+                         random));
+    }
+    return RW_OK;
+}
+
+/* ---- data ---- */
+
+static int make_column(struct rw_ctx *ctx, struct rw_column *column, uint32_t feature,
+                       uint32_t n_docs, int sparse, struct random *random)
+{
+    column->feature = feature;
+    RW_TRY(RW_NEW(ctx, column->value, n_docs));
+    if (sparse)
+        RW_TRY(RW_NEW(ctx, column->row, n_docs));
+    for (uint32_t doc = 0; doc < n_docs; doc++) {
+        const float value = pick(random, 0);
+        if (sparse && (rw_is_absent(value) || below(random, 3)))
+            continue;
+        if (sparse)
+            column->row[column->n] = doc;
+        column->value[column->n++] = value;
+    }
+    return RW_OK;
+}
+
+/* Columns dense and sparse by turns. */
+static int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
+                     struct rw_dataset **out)
+{
+    RW_TRY(rw_dataset_new(ctx, out));
+    struct rw_dataset *data = *out;
+    data->n_docs = spec->n_docs;
+    RW_TRY(RW_NEW(ctx, data->column, 2 * (size_t)spec->n_features));
+    for (uint32_t i = 0; i < spec->n_features; i++) {
+        const uint32_t id = 1 + i * spec->gap;
+        if (!spec->lacking || i % 3 != 1)
+            RW_TRY(make_column(ctx, &data->column[data->n_columns++], id, spec->n_docs, i % 4 == 3,
+                               random));
+        if (spec->unknown && spec->gap > 1)
+            RW_TRY(make_column(ctx, &data->column[data->n_columns++], id + 1, spec->n_docs, 0,
+                               random));
+    }
+    return RW_OK;
+}
+
+/* ---- the plain walk ---- */
+
+static int score_plainly(struct rw_ctx *ctx, const struct rw_model *model,
+                         const struct rw_dataset *data, int n_trees, double *scores)
+{
+    const float absent = model->absent_missing ? NAN : 0.0f;
+    float *values;
+    uint32_t *next; /* of each column, the entry that comes next */
+    const size_t n_values = RW_MAX_FEATURE + 1;
+    RW_TRY(RW_NEW(ctx, values, n_values));
+    RW_TRY(RW_NEW(ctx, next, data->n_columns));
+    for (uint32_t doc = 0; doc < data->n_docs; doc++) {
+        for (size_t f = 0; doc == 0 && f < n_values; f++)
+            values[f] = absent;
+        for (uint32_t c = 0; c < data->n_columns; c++) {
+            const struct rw_column *column = &data->column[c];
+            float value = rw_float_of_bits(RW_ABSENT_BITS);
+            if (!column->row)
+                value = column->value[doc];
+            else if (next[c] < column->n && column->row[next[c]] == doc)
+                value = column->value[next[c]++];
+            values[column->feature] = rw_is_absent(value) ? absent : value;
+        }
+        scores[doc] = rw_model_score(model, n_trees ? n_trees : model->n_trees, values, n_values);
+    }
+    rw_mem_free(next);
+    rw_mem_free(values);
+    return RW_OK;
+}
+
+/* ---- the kernel on the host ---- */
+
+struct host_block {
+    const struct rw_predict_args *args;
+    struct predict_block b;
+    int backward;
+    double score[PREDICT_THREADS];
+};
+
+/* Between two barriers. phase: 0 load all that comes first, 1 find, 2 add and fetch. */
+static void run_phase(struct host_block *h, int phase, uint32_t batch)
+{
+    const struct rw_predict_args *args = h->args;
+    for (uint32_t i = 0; i < PREDICT_THREADS; i++) {
+        const uint32_t thread = h->backward ? PREDICT_THREADS - 1 - i : i;
+        if (phase == 0 && args->values_in_shared)
+            predict_load_values(args, &h->b, thread);
+        if (phase == 0 && args->n_batches > 0)
+            predict_load_trees(args, &h->b, &args->d_batch[0], thread, PREDICT_THREADS);
+        if (phase == 1)
+            predict_find_batch(args, &h->b, &args->d_batch[batch], args->values_in_shared, thread);
+        if (phase == 2 && thread < args->tile_docs)
+            h->score[thread] =
+                predict_add(args, &h->b, &args->d_batch[batch], thread, h->score[thread]);
+        else if (phase == 2 && batch + 1 < args->n_batches)
+            predict_load_trees(args, &h->b, &args->d_batch[batch + 1], thread - args->tile_docs,
+                               PREDICT_THREADS - args->tile_docs);
+    }
+}
+
+static void run_block(const struct rw_predict_args *args, uint32_t block, int backward,
+                      unsigned char *shared)
+{
+    static struct host_block h;
+    memset(&h, 0, sizeof(h));
+    memset(shared, 0xb5, rw_predict_shared_bytes(args) + FENCE);
+    h.args = args;
+    h.backward = backward;
+    h.b = predict_block_of(args, shared, block);
+    run_phase(&h, 0, 0);
+    for (uint32_t batch = 0; batch < args->n_batches; batch++) {
+        run_phase(&h, 1, batch);
+        run_phase(&h, 2, batch);
+    }
+    for (uint32_t doc = 0; doc < h.b.n_docs; doc++)
+        args->d_score[h.b.begin + doc] = h.score[doc];
+}
+
+/* Chunk by chunk, block by block, as gpu/predict_cuda.c sends them. Returns 1 if something was
+ * written past shared memory, or it is larger than it may be. */
+static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
+                           const struct rw_dataset *data, size_t shared_bytes, uint32_t chunk_docs,
+                           int backward, double *scores)
+{
+    struct rw_predict_plan plan;
+    const struct rw_column **column;
+    unsigned char *shared;
+    float *values;
+    int wrong = 0;
+    RW_TRY(rw_predict_plan_init(ctx, &plan, flat, shared_bytes));
+    RW_TRY(rw_flat_columns(ctx, flat, data, &column));
+    struct rw_predict_args args = plan.args;
+    const size_t room = rw_predict_shared_bytes(&args);
+    wrong |= room > shared_bytes;
+    RW_TRY(RW_NEW(ctx, shared, room + FENCE));
+    RW_TRY(RW_NEW(ctx, values, (size_t)chunk_docs * flat->n_used));
+    args.d_node = flat->node;
+    args.d_leaf = flat->leaf;
+    args.d_tree = plan.tree;
+    args.d_batch = plan.batch;
+    args.d_value = values;
+    for (uint32_t begin = 0; begin < data->n_docs; begin += chunk_docs) {
+        args.n_docs = data->n_docs - begin < chunk_docs ? data->n_docs - begin : chunk_docs;
+        args.d_score = scores + begin;
+        for (uint32_t slot = 0; slot < flat->n_used; slot++) {
+            float *to = values + (size_t)slot * args.n_docs;
+            if (column[slot])
+                rw_column_values(column[slot], begin, begin + args.n_docs, flat->absent, to);
+            for (uint32_t i = 0; !column[slot] && i < args.n_docs; i++)
+                to[i] = flat->absent;
+        }
+        const uint32_t n_blocks = (args.n_docs + args.tile_docs - 1) / args.tile_docs;
+        for (uint32_t block = 0; block < n_blocks; block++) {
+            run_block(&args, block, backward, shared);
+            for (int i = 0; i < FENCE; i++)
+                wrong |= shared[room + (size_t)i] != 0xb5;
+        }
+    }
+    rw_mem_free(values);
+    rw_mem_free(shared);
+    rw_mem_free(column);
+    rw_predict_plan_release(&plan);
+    return wrong;
+}
+
+/* ---- comparing ---- */
+
+struct totals {
+    int passed, failed;
+};
+
+/* got: [n + FENCE], the last ones poisoned. */
+static void compare(struct totals *totals, const struct spec *spec, const char *what,
+                    const double *want, const double *got, uint32_t n)
+{
+    uint32_t n_wrong = 0, first = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        if (want[i] != got[i]) {
+            n_wrong++;
+            first = i;
+        }
+    }
+    int fenced = 1;
+    for (uint32_t i = n; i < n + FENCE; i++)
+        fenced &= got[i] == 12345.0;
+    if (n_wrong == 0 && fenced) {
+        totals->passed++;
+        return;
+    }
+    totals->failed++;
+    printf("not ok %s: %s: %u of %u scores differ", spec->name, what, n_wrong, n);
+    if (n_wrong)
+        printf("; the first is %u: %.17g, not %.17g", first, got[first], want[first]);
+    printf("%s\n", fenced ? "" : "; more was written than there are documents");
+}
+
+static void poison(double *scores, uint32_t n)
+{
+    for (uint32_t i = 0; i < n + FENCE; i++)
+        scores[i] = i < n ? (double)NAN : 12345.0;
+}
+
+static void fail(struct totals *totals, const struct spec *spec, const char *what, const char *text)
+{
+    totals->failed++;
+    printf("not ok %s: %s: %s\n", spec->name, what, text);
+}
+
+static void check_kernel(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                         const struct rw_dataset *data, const double *want, double *got,
+                         struct totals *totals)
+{
+    static const struct {
+        size_t shared_bytes;
+        uint32_t chunk_docs;
+        int backward;
+    } ways[] = {
+        {232448, 15420, 0}, {232448, 333, 1}, {101376, 64, 0}, {49152, 97, 1}, {24576, 1000, 0}};
+    const uint32_t n = data->n_docs;
+    struct rw_flat flat;
+    if (n > 100000) /* that is for the device's own chunks */
+        return;
+    if (rw_flat_init(ctx, &flat, model, spec->use) < 0) {
+        fail(totals, spec, "kernel", rw_last_error(ctx));
+        return;
+    }
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        char what[80];
+        if (i > 0 && n > 10000)
+            continue;
+        snprintf(what, sizeof(what), "kernel in %zu bytes, chunks of %u documents",
+                 ways[i].shared_bytes, ways[i].chunk_docs);
+        poison(got, n);
+        const int status = score_by_kernel(ctx, &flat, data, ways[i].shared_bytes,
+                                           ways[i].chunk_docs, ways[i].backward, got);
+        if (status != 0)
+            fail(totals, spec, what, status < 0 ? rw_last_error(ctx) : "shared memory overrun");
+        else
+            compare(totals, spec, what, want, got, n);
+    }
+    rw_flat_release(&flat);
+}
+
+/* A predictor is used again for another set: a part of the documents, with some columns gone. */
+static void check_again(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                        const struct rw_dataset *data, struct rw_predictor *predictor, double *want,
+                        double *got, struct totals *totals)
+{
+    struct rw_dataset part = *data; /* views; nothing is freed by it */
+    part.n_docs = data->n_docs / 3;
+    part.n_columns = data->n_columns / 2;
+    for (uint32_t c = 0; c < part.n_columns; c++) {
+        if (data->column[c].row)
+            part.n_columns = c; /* a sparse column's n would have to change */
+    }
+    poison(got, part.n_docs);
+    if (score_plainly(ctx, model, &part, spec->use, want) < 0 ||
+        rw_predictor_run(predictor, &part, got) < 0)
+        fail(totals, spec, "again", rw_last_error(ctx));
+    else
+        compare(totals, spec, "again", want, got, part.n_docs);
+}
+
+static void check_device(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                         const struct rw_dataset *data, const char *device, double *want,
+                         double *got, struct totals *totals)
+{
+    struct rw_predictor *predictor;
+    if (rw_predictor_open(ctx, model, spec->use, device, &predictor) < 0) {
+        fail(totals, spec, device, rw_last_error(ctx));
+        return;
+    }
+    poison(got, data->n_docs);
+    if (rw_predictor_run(predictor, data, got) < 0)
+        fail(totals, spec, device, rw_last_error(ctx));
+    else
+        compare(totals, spec, device, want, got, data->n_docs);
+    check_again(ctx, spec, model, data, predictor, want, got, totals);
+    rw_predictor_close(predictor);
+}
+
+static void check_spec(struct rw_ctx *ctx, const struct spec *spec, uint64_t seed,
+                       const char *device, struct totals *totals)
+{
+    struct random random = {.seed = seed};
+    struct rw_model *model = NULL;
+    struct rw_dataset *data = NULL;
+    double *want = NULL, *got = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(make_model(ctx, spec, &random, &model));
+    RW_TRY_OUT(make_data(ctx, spec, &random, &data));
+    RW_TRY_OUT(RW_NEW(ctx, want, (size_t)spec->n_docs + FENCE));
+    RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec->n_docs + FENCE));
+    RW_TRY_OUT(score_plainly(ctx, model, data, spec->use, want));
+    check_kernel(ctx, spec, model, data, want, got, totals);
+    check_device(ctx, spec, model, data, device, want, got, totals);
+out:
+    if (status < 0)
+        fail(totals, spec, "its data", rw_last_error(ctx));
+    rw_mem_free(want);
+    rw_mem_free(got);
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
+
+/* Does the device open? */
+static int is_there(struct rw_ctx *ctx, const char *device)
+{
+    struct rw_model *model;
+    struct rw_predictor *predictor;
+    if (rw_model_new(ctx, &model) < 0)
+        return 0;
+    const int status = rw_predictor_open(ctx, model, 0, device, &predictor);
+    rw_predictor_close(predictor);
+    rw_model_free(model);
+    if (status < 0)
+        printf("skip %s: %s\n", device, rw_last_error(ctx));
+    return status >= 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *device = "cpu", *filter = "";
+    uint64_t seed = 1;
+    struct totals totals = {0, 0};
+    struct rw_ctx *ctx;
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--device") == 0 && value)
+            device = value;
+        else if (strcmp(argv[i], "--filter") == 0 && value)
+            filter = value;
+        else if (strcmp(argv[i], "--seed") == 0 && value)
+            seed = strtoull(value, NULL, 0);
+        else {
+            fprintf(stderr, "usage: %s [--device NAME] [--seed N] [--filter TEXT]\n", argv[0]);
+            return 2;
+        }
+    }
+    if (rw_ctx_new(&ctx) < 0)
+        return 1;
+    printf("seed %llu, device %s\n", (unsigned long long)seed, device);
+    if (!is_there(ctx, device)) {
+        rw_ctx_free(ctx);
+        return SKIPPED;
+    }
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        if (strstr(specs[i].name, filter))
+            check_spec(ctx, &specs[i], seed * 1000003u + i, device, &totals);
+    }
+    rw_ctx_free(ctx);
+    printf("%d passed, %d failed\n", totals.passed, totals.failed);
+    return totals.failed > 0;
+}

@@ -1,0 +1,34 @@
+# Scores and figures are the same on every device; one that is not there is one line and exit 1.
+small_model
+"$RANKWOOD" predict model.txt valid.txt.gz -o scores
+"$RANKWOOD" eval valid.txt.gz --model model.txt --json --quiet >figures 2>/dev/null
+same() {
+    "$RANKWOOD" predict model.txt valid.txt.gz --device "$1" --quiet -o scores.1 &&
+        "$RANKWOOD" eval valid.txt.gz --model model.txt --json --device "$1" --quiet >figures.1 2>/dev/null &&
+        cmp scores scores.1 && cmp figures figures.1
+}
+# What a command says on a machine without that device.
+refused() {
+    "$RANKWOOD" "$@" >out 2>err
+    [ $? -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^rankwood: error: ' err
+}
+same_or_refused() {
+    rm -f scores.1
+    if "$RANKWOOD" predict model.txt train.txt --device "$1" >/dev/null 2>&1; then
+        same "$1"
+    else
+        refused predict model.txt valid.txt.gz -o scores.1 --device "$1" && [ ! -e scores.1 ] &&
+            refused eval valid.txt.gz --model model.txt --device "$1"
+    fi
+}
+say cpu same cpu
+say auto same auto
+say cuda same_or_refused cuda
+say cuda:255 refused predict model.txt valid.txt.gz --device cuda:255
+echo 'device = cpu' >config
+"$RANKWOOD" predict model.txt valid.txt.gz --config config | cmp - scores
+try predict model.txt valid.txt.gz --device sim
+try predict model.txt valid.txt.gz --device gpu
+try predict model.txt valid.txt.gz --leaf-ids --device cuda
+try predict model.txt valid.txt.gz --leaf-ids --device cpu -o leaves
+try eval valid.txt.gz --scores scores --device cpu

@@ -1,0 +1,88 @@
+/* Scores on a chosen device; check_predict compares the numbers themselves. */
+#include "model_fixture.h"
+
+enum { N_DOCS = 300, N_FEATURES = 6, N_TREES = 9 };
+
+static struct rw_ctx *ctx;
+static struct rw_model *model;
+static struct rw_dataset *data;
+
+static void setup(void)
+{
+    ctx = fixture_ctx();
+    model = fixture_random_model(ctx, N_TREES, 31, N_FEATURES, 3);
+    data = fixture_dataset(ctx, N_DOCS, N_FEATURES, 0, 7);
+}
+
+static void teardown(void)
+{
+    rw_dataset_free(data);
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+TestSuite(predictor, .init = setup, .fini = teardown);
+
+Test(predictor, equals_rw_predict)
+{
+    static const char *const devices[] = {"cpu", "auto"};
+    double want[N_DOCS], got[N_DOCS];
+    for (int n_trees = 0; n_trees <= N_TREES; n_trees++) {
+        cr_assert_eq(rw_predict(ctx, model, data, n_trees, want), RW_OK);
+        for (int d = 0; d < 2; d++) {
+            memset(got, 0xff, sizeof(got));
+            cr_assert_eq(rw_predict_on(ctx, model, data, n_trees, devices[d], got), RW_OK);
+            cr_assert_eq(memcmp(want, got, sizeof(want)), 0);
+        }
+    }
+}
+
+Test(predictor, needs_its_model_no_more)
+{
+    double want[N_DOCS], got[N_DOCS];
+    struct rw_predictor *predictor;
+    cr_assert_eq(rw_predict(ctx, model, data, 0, want), RW_OK);
+    cr_assert_eq(rw_predictor_open(ctx, model, 0, "auto", &predictor), RW_OK);
+    rw_model_free(model);
+    model = NULL;
+    for (int run = 0; run < 2; run++) {
+        memset(got, 0xff, sizeof(got));
+        cr_assert_eq(rw_predictor_run(predictor, data, got), RW_OK);
+        cr_assert_eq(memcmp(want, got, sizeof(want)), 0);
+    }
+    cr_assert_str_eq(rw_predictor_device(predictor), "cpu", "so little data is no work for a GPU");
+    rw_predictor_close(predictor);
+}
+
+Test(predictor, what_it_refuses)
+{
+    static const char *const devices[] = {"",        "gpu",       "sim",    "ref",
+                                          "cpu:0",   "cuda:",     "cuda:x", "cuda:1x",
+                                          "cuda:-1", "cuda:1024", "auto:1"};
+    struct rw_predictor *predictor;
+    double scores[N_DOCS];
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        char text[100];
+        snprintf(text, sizeof(text),
+                 "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", devices[i]);
+        cr_assert_eq(rw_predictor_open(ctx, model, 0, devices[i], &predictor), RW_ERR_ARGUMENT);
+        cr_assert_null(predictor);
+        cr_assert_str_eq(rw_last_error(ctx), text);
+    }
+    cr_assert_eq(rw_predict_on(ctx, model, data, N_TREES + 1, "cpu", scores), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "10 trees were asked for; the model has 9");
+    cr_assert_eq(rw_predictor_open(ctx, model, -1, "auto", &predictor), RW_ERR_ARGUMENT);
+}
+
+Test(predictor, failed_allocations_leave_nothing)
+{
+    double scores[N_DOCS];
+    int status = RW_ERR_MEMORY;
+    for (int i = 1; status != RW_OK; i++) {
+        cr_assert_lt(i, 20);
+        rw_mem_fail_from(i);
+        status = rw_predict_on(ctx, model, data, 0, "auto", scores);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
+    }
+    rw_mem_fail_from(0);
+}
