@@ -24,13 +24,22 @@ struct rw_weighted {
 
 /* Figures 4 to 9, Tables 5 and 7: made codes, 1000 features of 100,000 documents. */
 int rw_weighted_made(struct rw_weighted *w);
-/* Figures 10 and 11: each feature of made MSLR data by itself, and all of them, many bins. */
+/* Figures 10 and 11, Table 6: each feature of made MSLR data by itself, and all of them, many bins;
+ * the configurations of the two methods. */
 int rw_weighted_real(struct rw_weighted *w, const struct rw_made_set *set,
                      const struct rw_bench_docs *docs);
 /* Table 7 and section 6.3, Table 4: the same data in as many bins as each feature has; the hybrids;
  * the CPU. */
 int rw_weighted_mixed(struct rw_weighted *w, const struct rw_made_set *set,
                       const struct rw_bench_docs *docs);
+
+/* A row of the table "tuning", Figure 8: `collision` with the warps a block and the unrolling at
+ * these places of weighted_tuning.h's lists. c: set. */
+int rw_weighted_tuned_row(struct rw_bench *bench, const struct rw_bench_call *c, int warps,
+                          int unroll);
+/* Table 6 for the bins of this call, which is set to `collision` or `collision-reduced`: rows of
+ * "configurations", and for each of the two one of "best configuration". */
+int rw_weighted_configurations(struct rw_bench *bench, const struct rw_bench_call *c);
 
 /* The document sums counts and floats; training sums exact integers. */
 enum { RW_WEIGHTED_SUMS = 2 };

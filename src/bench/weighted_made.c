@@ -141,36 +141,6 @@ static int features(struct rw_bench *bench)
     return status;
 }
 
-struct tuned {
-    struct rw_bench *bench;
-    const struct rw_hist_call *call;
-    int warps, unroll; /* places in the lists */
-};
-
-static int run_tuned(void *user)
-{
-    const struct tuned *t = user;
-    if (rw_cuda_tuned_collision(t->call, t->warps, t->unroll, t->bench->device->stream) != 0)
-        return rw_fail(t->bench->ctx, RW_ERR_UNSUPPORTED,
-                       "CUDA: collision, %d warps, unrolled by %d", rw_tuning_warps[t->warps],
-                       rw_tuning_unrolls[t->unroll]);
-    return RW_OK;
-}
-
-static int tuned_row(struct rw_bench *bench, struct made *made, int warps, int unroll)
-{
-    struct tuned tuned = {bench, &made->call.call, warps, unroll};
-    struct rw_bench_times times;
-    struct rw_bench_line line = {.n = 0};
-    RW_TRY(rw_bench_time(bench, run_tuned, &tuned, &times));
-    rw_weighted_add_call(&line, &made->call);
-    rw_bench_add_integer(&line, "warps", rw_tuning_warps[warps]);
-    rw_bench_add_integer(&line, "unroll", rw_tuning_unrolls[unroll]);
-    rw_bench_add_text(&line, "own", rw_tuning_is_own(warps, unroll) ? "yes" : "no");
-    rw_weighted_add_rates(bench, &line, &made->call, &times);
-    return rw_bench_send(bench, "tuning", &line);
-}
-
 /* Figure 8: warps a block and unrolling of collision, 1024 bins, even codes. */
 static int tuning(struct rw_bench *bench)
 {
@@ -182,7 +152,8 @@ static int tuning(struct rw_bench *bench)
         const struct rw_bench_ask ask = {.method = &rw_hist_collision, .sums = rw_weighted_sums[s]};
         status = rw_bench_call_set(&made.call, &made.docs, &made.m, &ask);
         for (int i = 0; i < RW_TUNING_WARPS * RW_TUNING_UNROLLS && status >= 0; i++)
-            status = tuned_row(bench, &made, i / RW_TUNING_UNROLLS, i % RW_TUNING_UNROLLS);
+            status = rw_weighted_tuned_row(bench, &made.call, i / RW_TUNING_UNROLLS,
+                                           i % RW_TUNING_UNROLLS);
     }
     made_release(&made);
     return status;
