@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 enum { ALIGNMENT = 64 };
@@ -79,6 +80,31 @@ int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text)
 void rw_mem_free(void *p)
 {
     free(p);
+}
+
+int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int how)
+{
+    if (n_bytes < RW_MEM_LARGE)
+        return rw_mem_new_raw(ctx, out, n_bytes, 1);
+    *out = NULL;
+    if (must_fail() || n_bytes > SIZE_MAX / 2)
+        return out_of_memory(ctx, n_bytes, 1);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (how & RW_MEM_NOW ? MAP_POPULATE : 0);
+    void *map = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (map == MAP_FAILED)
+        return out_of_memory(ctx, n_bytes, 1);
+    if (how & RW_MEM_HUGE)
+        (void)madvise(map, n_bytes, MADV_HUGEPAGE); /* a wish only */
+    *out = map;
+    return RW_OK;
+}
+
+void rw_mem_free_large(void *p, size_t n_bytes)
+{
+    if (n_bytes < RW_MEM_LARGE)
+        rw_mem_free(p);
+    else if (p)
+        munmap(p, n_bytes);
 }
 
 size_t rw_mem_peak_bytes(void)

@@ -20,10 +20,12 @@ void rw_dataset_free(struct rw_dataset *dataset)
     if (dataset->map) {
         munmap(dataset->map, dataset->map_bytes);
     } else {
-        for (uint32_t i = 0; dataset->column && i < dataset->n_columns; i++) {
+        for (uint32_t i = 0; dataset->column && !dataset->column_block && i < dataset->n_columns;
+             i++) {
             rw_mem_free(dataset->column[i].row);
             rw_mem_free(dataset->column[i].value);
         }
+        rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
         rw_mem_free(dataset->label);
         rw_mem_free(dataset->query_offset);
         rw_mem_free(dataset->query_id_offset);

@@ -58,6 +58,8 @@ struct rw_place {
 struct rw_dataset {
     uint32_t n_docs, n_queries, n_columns;
     struct rw_column *column;  /* [n_columns] by ascending feature id; owned */
+    void *column_block;        /* NULL, or what all columns' arrays are parts of; owned */
+    size_t column_block_bytes;
     float *label;              /* [n_docs]; owned */
     uint32_t *query_offset;    /* [n_queries + 1]; owned */
     uint64_t *query_id_offset; /* [n_queries + 1] into query_id_text; each id ends with 0; owned */
@@ -89,19 +91,28 @@ const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
                       float *values);
 
+/* Documents from `doc` on, up to the next run's, have the same `n` features: entry_feature from
+ * `feature` on. Their values stand line by line, entry_value from `value` on. */
+struct rw_run {
+    uint32_t doc, n;
+    uint64_t feature, value;
+};
+
 /* Collects documents line by line, then makes the dataset of them; readers, generators and
  * rw_dataset_from_memory all build through it. Zero-initialise, release in any state. */
 struct rw_builder {
-    uint32_t n_docs, n_queries;
+    uint32_t n_docs, n_queries, n_runs;
     float *label;
     size_t label_room;
-    uint64_t *entry_offset;
-    size_t entry_offset_room; /* [n_docs + 1] */
-    uint16_t *entry_feature;
-    size_t entry_feature_room; /* [n_entries] ascending within a document */
-    float *entry_value;
-    size_t entry_value_room; /* [n_entries] */
+    struct rw_run *run; /* [n_runs] */
+    size_t run_room;
+    uint16_t *entry_feature; /* [n_features] ascending within a run */
+    size_t entry_feature_room;
+    uint64_t n_features;
+    float *entry_value; /* [n_entries] */
+    size_t entry_value_room;
     uint64_t n_entries;
+    int is_packed; /* entry_value has just its size: rw_mem_new_large */
     uint32_t *query_offset;
     size_t query_offset_room; /* [n_queries + 1] */
     uint64_t *query_id_offset;
@@ -135,9 +146,12 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
 /* Adds documents [begin, end) of a data set, with their queries and comments. */
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
+/* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a
+ * failure `to` is to be released. */
+int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* One dataset of several builders in order. A query that ends one builder and begins the next under
- * the same id is one query. The builders are emptied. Columns are made in parallel; a column is
- * dense when that takes no more memory. */
+ * the same id is one query. The builders are emptied, one after the other, while the columns fill. Columns
+ * are made in parallel; a column is dense when that takes no more memory. */
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out);
 

@@ -16,8 +16,8 @@ struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char *memory; /* borrowed */
-    size_t memory_left;
+    const unsigned char *memory; /* borrowed; what is not yet fetched */
+    size_t memory_left, memory_bytes;
     unsigned char *raw; /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
     size_t raw_at, raw_n;
     uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
@@ -117,7 +117,7 @@ int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data,
     RW_TRY(RW_NEW(ctx, input, 1));
     input->fd = -1;
     input->memory = data;
-    input->memory_left = n_bytes;
+    input->memory_left = input->memory_bytes = n_bytes;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &input->name, name));
     RW_TRY_OUT(open_content(ctx, input));
     *out = input;
@@ -239,6 +239,45 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     if (*got == 0 && input->failed)
         return rw_fail(ctx, input->failed, "%s", input->error);
     return RW_OK;
+}
+
+int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes)
+{
+    struct stat info;
+    if (input->gzip)
+        return 0;
+    *n_bytes = input->memory_bytes;
+    if (input->fd < 0)
+        return 1;
+    /* Standard input may begin in the middle of its file. Some files say 0 and are not empty. */
+    if (!input->close_fd || fstat(input->fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+        info.st_size <= 0)
+        return 0;
+    *n_bytes = (uint64_t)info.st_size;
+    return 1;
+}
+
+int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n, size_t *got)
+{
+    *got = 0;
+    if (input->fd < 0) {
+        const unsigned char *begin = input->memory - (input->memory_bytes - input->memory_left);
+        const size_t left = at < input->memory_bytes ? input->memory_bytes - (size_t)at : 0;
+        *got = n < left ? n : left;
+        if (*got)
+            memcpy(buffer, begin + at, *got);
+        return 0;
+    }
+    while (*got < n) {
+        const ssize_t more = pread(input->fd, (char *)buffer + *got, n - *got, (off_t)(at + *got));
+        if (more < 0 && errno != EINTR)
+            return errno;
+        if (more == 0)
+            break;
+        if (more > 0)
+            *got += (size_t)more;
+    }
+    return 0;
 }
 
 int rw_input_map(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes)

@@ -26,6 +26,15 @@ const char *rw_input_name(const struct rw_input *input);
 int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
                   size_t *got);
 
+/* 1 if any thread may read the content anywhere (a plain file, plain memory): then *n_bytes is its
+ * size. */
+int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
+/* Up to n bytes of the content from byte `at` on; *got < n only at the end, or before a place that
+ * cannot be read: then the result is not 0 but the error's errno. Only where rw_input_is_seekable;
+ * changes nothing, so that threads may call it side by side. */
+int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n,
+                     size_t *got);
+
 /* The first raw bytes of the file, before anything was read: at most 64. */
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 

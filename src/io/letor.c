@@ -1,15 +1,26 @@
-/* Blocks of LETOR text. While the chunks of one block are parsed, one thread fetches (and unpacks)
- * the next block. A block ends at the end of a line; the line that is left over begins the next
- * one. */
+/* Files of LETOR text.
+ *
+ * Where any thread can read anywhere in the file, a chunk is a piece of it: the lines that begin in
+ * some range of bytes. The thread that parses a piece also reads it, into a buffer that stays in
+ * its cache. Else the text comes in blocks: while the chunks of one block are parsed, one thread
+ * fetches (and unpacks) the next. A block ends at the end of a line; the line that is left over
+ * begins the next one. */
 #include "io/letor.h"
+
+#include <omp.h>
 
 #include "base/mem.h"
 #include "io/format.h"
 
-enum { LEAST_CHUNKS = 4, MOST_CHUNKS = 64 };
+enum {
+    LEAST_CHUNKS = 4,
+    MOST_CHUNKS = 64,    /* that are wanted soon */
+    BATCH_CHUNKS = 16,   /* times the threads: few enough waits for the last to end */
+    LINE_BYTES = 1 << 12 /* read at first behind a piece, for its last line */
+};
 
 struct block {
-    char *text; /* owned */
+    char *text; /* RW_LETOR_PAD bytes, then the text; owned */
     size_t room;
     size_t n_ready; /* bytes of whole lines */
     size_t n_held;  /* the rest, up to here, is a line that goes on */
@@ -20,12 +31,16 @@ struct rw_letor {
     struct rw_input *input; /* borrowed */
     struct rw_seen *seen;   /* borrowed */
     size_t chunk_bytes;
-    int n_chunks;                 /* most of a block */
-    struct rw_letor_chunk *chunk; /* [n_chunks]; owned */
-    struct block block[2];        /* the one parsed, the one fetched */
+    int n_threads;
+    struct rw_letor_worker *worker; /* [n_threads]; owned */
+    int n_chunks;                   /* most that are parsed at a time */
+    struct rw_letor_chunk *chunk;   /* [n_chunks]; owned */
+    int by_pieces;
+    uint64_t n_pieces, next_piece;
+    struct block block[2]; /* the one parsed, the one fetched */
     int current;
     int begun;
-    uint64_t n_lines; /* before the current block */
+    uint64_t n_lines; /* before the current chunks */
     uint64_t n_docs;
 };
 
@@ -41,18 +56,31 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
                   size_t chunk_bytes, struct rw_letor **out)
 {
     struct rw_letor *letor;
+    uint64_t n_bytes;
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, letor, 1));
     letor->input = input;
     letor->seen = seen;
     letor->chunk_bytes = chunk_bytes;
+    letor->n_threads = ctx->n_threads;
     letor->n_chunks = 2 * ctx->n_threads;
     if (letor->n_chunks < LEAST_CHUNKS)
         letor->n_chunks = LEAST_CHUNKS;
     if (letor->n_chunks > MOST_CHUNKS)
         letor->n_chunks = MOST_CHUNKS;
+    letor->by_pieces = rw_input_is_seekable(input, &n_bytes);
+    if (letor->by_pieces) {
+        letor->n_pieces = (n_bytes + chunk_bytes - 1) / chunk_bytes;
+        if (seen) /* pieces take no room for text, so there may be many */
+            letor->n_chunks = BATCH_CHUNKS * ctx->n_threads;
+        if ((uint64_t)letor->n_chunks > letor->n_pieces)
+            letor->n_chunks = (int)letor->n_pieces;
+    }
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
+    RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
+    for (int i = 0; i < letor->n_threads; i++)
+        letor->worker[i].fast = rw_letor_fast();
     *out = letor;
     return RW_OK;
 out:
@@ -66,10 +94,18 @@ void rw_letor_close(struct rw_letor *letor)
         return;
     for (int i = 0; letor->chunk && i < letor->n_chunks; i++)
         rw_letor_chunk_release(&letor->chunk[i]);
+    for (int i = 0; letor->worker && i < letor->n_threads; i++)
+        rw_letor_worker_release(&letor->worker[i]);
     rw_mem_free(letor->chunk);
+    rw_mem_free(letor->worker);
     rw_mem_free(letor->block[0].text);
     rw_mem_free(letor->block[1].text);
     rw_mem_free(letor);
+}
+
+static int grow_block(struct block *block, size_t n_bytes)
+{
+    return RW_GROW(NULL, block->text, block->room, n_bytes + (size_t)2 * RW_LETOR_PAD);
 }
 
 /* Fills `next` with what `before` left over and what the input gives. A line longer than a block
@@ -82,31 +118,33 @@ static void fetch(struct rw_letor *letor, const struct block *before, struct blo
     next->status = before->status;
     if (next->status < 0)
         return;
-    next->status = RW_GROW(NULL, next->text, next->room, n_over + block_bytes);
+    next->status = grow_block(next, n_over + block_bytes);
     if (next->status < 0)
         return;
     if (n_over)
-        memcpy(next->text, before->text + before->n_ready, n_over);
+        memcpy(next->text + RW_LETOR_PAD, before->text + RW_LETOR_PAD + before->n_ready, n_over);
     next->n_held = n_over;
     while (1) {
+        char *text = next->text + RW_LETOR_PAD;
+        const size_t room = next->room - (size_t)2 * RW_LETOR_PAD;
         size_t got;
-        next->status = rw_input_read(NULL, letor->input, next->text + next->n_held,
-                                     next->room - next->n_held, &got);
+        next->status =
+            rw_input_read(NULL, letor->input, text + next->n_held, room - next->n_held, &got);
         if (next->status < 0)
             return;
         if (got == 0) { /* the end: the last line may lack its newline */
             next->n_ready = next->n_held;
             return;
         }
-        const char *newline = memrchr(next->text + next->n_held, '\n', got);
+        const char *newline = memrchr(text + next->n_held, '\n', got);
         next->n_held += got;
         if (newline)
-            next->n_ready = (size_t)(newline - next->text) + 1;
-        if (next->n_held < next->room)
+            next->n_ready = (size_t)(newline - text) + 1;
+        if (next->n_held < room)
             continue; /* the input ends here or fails: ask again to know which */
         if (next->n_ready)
             return;
-        next->status = RW_GROW(NULL, next->text, next->room, next->room * 2);
+        next->status = grow_block(next, room * 2);
         if (next->status < 0)
             return;
     }
@@ -115,6 +153,7 @@ static void fetch(struct rw_letor *letor, const struct block *before, struct blo
 /* Cuts the block's lines into chunks of about equal size; returns how many. */
 static int cut(struct rw_letor *letor, const struct block *block)
 {
+    const char *text = block->text + RW_LETOR_PAD;
     int n = 0;
     size_t at = 0;
     while (at < block->n_ready) {
@@ -122,15 +161,68 @@ static int cut(struct rw_letor *letor, const struct block *block)
         if (n == letor->n_chunks - 1 || end >= block->n_ready) {
             end = block->n_ready;
         } else {
-            const char *newline = memchr(block->text + end, '\n', block->n_ready - end);
-            end = newline ? (size_t)(newline - block->text) + 1 : block->n_ready;
+            const char *newline = memchr(text + end, '\n', block->n_ready - end);
+            end = newline ? (size_t)(newline - text) + 1 : block->n_ready;
         }
-        letor->chunk[n].begin = block->text + at;
-        letor->chunk[n].end = block->text + end;
+        letor->chunk[n].begin = text + at;
+        letor->chunk[n].end = text + end;
         at = end;
         n++;
     }
     return n;
+}
+
+/* Reads a piece: the lines that begin in its range of bytes; the last piece's range has no end. The
+ * byte before the range tells whether a line begins with it. */
+static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker,
+                      struct rw_letor_chunk *chunk)
+{
+    const uint64_t from = piece ? piece * letor->chunk_bytes - 1 : 0;
+    const int is_last = piece + 1 == letor->n_pieces;
+    const size_t owned = letor->chunk_bytes + (piece != 0); /* bytes to the end of the range */
+    size_t n = 0, begin = 0, wanted = owned + LINE_BYTES;
+    const char *newline = NULL; /* of the last line */
+    char *text;
+    while (1) {
+        size_t got;
+        RW_TRY(RW_GROW(NULL, worker->text, worker->room, wanted + (size_t)2 * RW_LETOR_PAD));
+        text = worker->text + RW_LETOR_PAD;
+        chunk->read_errno = rw_input_read_at(letor->input, from + n, text + n, wanted - n, &got);
+        if (n == 0 && piece) {
+            const char *before = memchr(text, '\n', got < owned - 1 ? got : owned - 1);
+            if (!before)
+                return RW_OK; /* no line begins here: one long line covers the range */
+            begin = (size_t)(before - text) + 1;
+        }
+        const size_t look = n < owned - 1 ? owned - 1 : n;
+        n += got;
+        if (!is_last && n > look)
+            newline = memchr(text + look, '\n', n - look);
+        if (newline || n < wanted)
+            break;
+        wanted *= 2;
+    }
+    if (!newline && chunk->read_errno) { /* whole lines count before the failure does */
+        newline = memrchr(text, '\n', n);
+        if (!newline || newline < text + begin)
+            return RW_OK;
+    }
+    memset(worker->text, 0, RW_LETOR_PAD);
+    memset(text + n, 0, RW_LETOR_PAD);
+    chunk->begin = text + begin;
+    chunk->end = newline ? newline + 1 : text + n;
+    return RW_OK;
+}
+
+static void parse_piece(const struct rw_letor *letor, uint64_t piece,
+                        struct rw_letor_worker *worker, struct rw_letor_chunk *chunk)
+{
+    chunk->status = read_piece(letor, piece, worker, chunk);
+    if (chunk->status < 0)
+        return;
+    rw_letor_chunk_parse(chunk, worker);
+    if (chunk->status == RW_OK && chunk->read_errno)
+        chunk->status = RW_ERR_IO;
 }
 
 /* Checks one chunk's outcome and hands its builder over. */
@@ -152,6 +244,10 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
                 ctx, letor->seen, builder->query_id_text + builder->query_id_offset[q], name,
                 letor->n_lines + chunk->query_place[q].line + 1, chunk->query_place[q].column));
     }
+    if (chunk->status == RW_ERR_IO)
+        return rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", name, strerror(chunk->read_errno));
+    if (chunk->status < 0 && !chunk->error[0])
+        return rw_fail(ctx, chunk->status, "out of memory: a piece of '%s' does not fit", name);
     if (chunk->status < 0)
         return rw_fail(ctx, chunk->status, "%s:%llu:%zu: %s", name,
                        (unsigned long long)(letor->n_lines + chunk->error_place.line + 1),
@@ -160,29 +256,49 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
     return RW_OK;
 }
 
-int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
-                  int *more)
+static int collect_all(struct rw_ctx *ctx, struct rw_letor *letor, int n,
+                       struct rw_builder_list *list)
 {
     int status = RW_OK;
+    for (int i = 0; i < n; i++) {
+        if (status == RW_OK)
+            status = collect(ctx, letor, &letor->chunk[i], list);
+        rw_letor_chunk_release(&letor->chunk[i]);
+    }
+    return status;
+}
+
+static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
+                       int *more)
+{
+    const uint64_t left = letor->n_pieces - letor->next_piece;
+    const int n = left < (uint64_t)letor->n_chunks ? (int)left : letor->n_chunks;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
+    for (int i = 0; i < n; i++)
+        parse_piece(letor, letor->next_piece + (uint64_t)i, &letor->worker[omp_get_thread_num()],
+                    &letor->chunk[i]);
+    letor->next_piece += (uint64_t)n;
+    *more = letor->next_piece < letor->n_pieces;
+    return collect_all(ctx, letor, n, list);
+}
+
+static int next_block(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
+                      int *more)
+{
     if (!letor->begun)
         fetch(letor, &letor->block[1], &letor->block[0]);
     letor->begun = 1;
     struct block *block = &letor->block[letor->current];
     struct block *next = &letor->block[!letor->current];
     const int n = cut(letor, block);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
     for (int i = 0; i <= n; i++) {
         if (i == 0)
             fetch(letor, block, next);
         else
-            rw_letor_chunk_parse(&letor->chunk[i - 1]);
+            rw_letor_chunk_parse(&letor->chunk[i - 1], &letor->worker[omp_get_thread_num()]);
     }
-    for (int i = 0; i < n; i++) {
-        if (status == RW_OK)
-            status = collect(ctx, letor, &letor->chunk[i], list);
-        rw_letor_chunk_release(&letor->chunk[i]);
-    }
-    RW_TRY(status);
+    RW_TRY(collect_all(ctx, letor, n, list));
     if (block->status < 0) {
         size_t got; /* a failure of the input: it says the same once more, to the context */
         RW_TRY(rw_input_read(ctx, letor->input, NULL, 0, &got));
@@ -191,6 +307,16 @@ int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_
     }
     letor->current = !letor->current;
     *more = next->n_ready > 0 || next->status < 0;
+    return RW_OK;
+}
+
+int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
+                  int *more)
+{
+    if (letor->by_pieces)
+        RW_TRY(next_pieces(ctx, letor, list, more));
+    else
+        RW_TRY(next_block(ctx, letor, list, more));
     if (!*more && letor->n_docs == 0)
         return rw_fail(ctx, RW_ERR_PARSE,
                        "%s:%llu:1: expected a document, found the end of the file",

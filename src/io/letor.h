@@ -1,6 +1,7 @@
-/* LETOR text, read block by block; a block's chunks are parsed in parallel into builders. What is
- * read, and which error is reported, depends on the text alone: never on threads, blocks or files.
- */
+/* LETOR text, parsed in parallel: chunks of whole lines, a thread and a builder each. A plain file's
+ * chunks are read by the threads that parse them; what comes in one stream (gzip, a pipe) is fetched
+ * block by block. What is read, and which error is reported, depends on the text alone: never on
+ * threads, chunks, blocks or files. */
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
@@ -20,26 +21,57 @@ void rw_builder_list_release(struct rw_builder_list *list);
 
 /* --- a chunk: whole lines, parsed by one thread (letor_line.c) --- */
 
+enum {
+    RW_LETOR_PAD = 64,       /* bytes that may be read before and behind a chunk */
+    RW_LETOR_SPAN = 2048,    /* bytes that the fast path looks at in one go */
+    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 1
+};
+
+/* One line's entries. What `feature` and `text` hold beyond n are the lines before: the next entry
+ * is mostly of the feature that stands there, and is told by its text. */
+struct rw_letor_entries {
+    uint16_t *feature; /* [room] */
+    float *value;      /* [room] */
+    uint64_t *text;    /* [room] the feature as written, in the fast path's way; 0: not known */
+    size_t room, n;
+    int32_t last; /* the feature before; -1 at first */
+    uint64_t n_clamped;
+};
+/* Parses entries at p, as many as are written plainly (digits, ':', a short decimal, one blank) and
+ * fit with room for RW_LETOR_SPAN_ENTRIES more; returns where it stopped: at `end`, or at an entry
+ * that is for the careful path, which also finds the words for errors. */
+typedef const char *(*rw_letor_fast_fn)(struct rw_letor_entries *entries, const char *p,
+                                        const char *end);
+/* The fast path of this processor; NULL: none. */
+rw_letor_fast_fn rw_letor_fast(void);
+
+/* What a thread keeps from chunk to chunk, so that it need not grow again. */
+struct rw_letor_worker {
+    struct rw_builder builder; /* of the chunk at work */
+    struct rw_letor_entries entries;
+    rw_letor_fast_fn fast; /* NULL: all is parsed by the careful path */
+    char *text;            /* [room] the chunk's text, if the thread reads it */
+    size_t room;
+};
+void rw_letor_worker_release(struct rw_letor_worker *worker);
+
 struct rw_letor_place {
     uint64_t line; /* from 0, of the chunk */
     size_t column; /* from 1, in bytes */
 };
 struct rw_letor_chunk {
-    const char *begin, *end; /* borrowed */
-    struct rw_builder builder;
+    const char *begin, *end;        /* borrowed, RW_LETOR_PAD bytes readable on either side */
+    struct rw_letor_worker *worker; /* borrowed while it is parsed */
+    struct rw_builder builder;      /* packed */
     struct rw_letor_place *query_place; /* [builder.n_queries] where each query's id first stands */
     size_t query_place_room;
     uint64_t n_lines;
-    uint16_t *feature; /* one line's entries */
-    size_t feature_room;
-    float *value;
-    size_t value_room;
-    int has_nul; /* some line holds a byte 0 */
-    int status;  /* of the first bad line; what stood before it is in the builder */
+    int status; /* of the first bad line; what stood before it is in the builder */
+    int read_errno; /* the text ends early, for the file cannot be read; status is RW_ERR_IO */
     struct rw_letor_place error_place;
     char error[512];
 };
-void rw_letor_chunk_parse(struct rw_letor_chunk *chunk);
+void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *worker);
 void rw_letor_chunk_release(struct rw_letor_chunk *chunk);
 
 /* --- ids of the queries so far, to notice one that comes back (letor_seen.c) --- */
@@ -56,11 +88,12 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
 
 struct rw_letor;
 enum { RW_LETOR_CHUNK_BYTES = 1 << 20 };
-/* `input` is borrowed until close. `seen` (borrowed) may be NULL: queries that come back are not
- * noticed. chunk_bytes: about RW_LETOR_CHUNK_BYTES; tests take less. */
+/* `input` is borrowed until close, and nothing was read from it. `seen` (borrowed) may be NULL:
+ * queries that come back are not noticed, and pieces are small, for they are wanted soon.
+ * chunk_bytes: about RW_LETOR_CHUNK_BYTES; tests take less. */
 int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                   size_t chunk_bytes, struct rw_letor **out);
-/* Parses the next block and adds its builders, in order, to `list`; *more is 0 at the end of the
+/* Parses the next chunks and adds their builders, in order, to `list`; *more is 0 at the end of the
  * file. A file without a document is RW_ERR_PARSE, as is a bad line: file, line, column. */
 int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                   int *more);

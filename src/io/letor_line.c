@@ -1,4 +1,7 @@
-/* One chunk of LETOR lines: label qid:ID feature:value ... # comment. */
+/* One chunk of LETOR lines: label qid:ID feature:value ... # comment.
+ *
+ * Most entries go through the fast path, where there is one. It takes only what is surely right and
+ * leaves the rest to the careful path here; so every message comes from here. */
 #include <stdarg.h>
 #include <strings.h>
 
@@ -91,7 +94,7 @@ static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, c
             found_at(p, end).text);
         return NULL;
     }
-    chunk->builder.n_clamped += (uint64_t)clamped;
+    chunk->worker->builder.n_clamped += (uint64_t)clamped;
     return q;
 }
 
@@ -162,7 +165,7 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
     }
     if (q < end && !is_blank(*q) && *q != '#')
         return bad_value(chunk, line, text, end, feature);
-    chunk->builder.n_clamped += (uint64_t)clamped;
+    chunk->worker->builder.n_clamped += (uint64_t)clamped;
     return q;
 }
 
@@ -178,28 +181,88 @@ static int begins_query(const struct rw_builder *builder, const char *id, size_t
 
 static int add_query(struct rw_letor_chunk *chunk, const char *line, const char *id, size_t n)
 {
-    const uint32_t q = chunk->builder.n_queries;
-    if (!begins_query(&chunk->builder, id, n))
+    struct rw_builder *builder = &chunk->worker->builder;
+    const uint32_t q = builder->n_queries;
+    if (!begins_query(builder, id, n))
         return RW_OK;
     RW_TRY(RW_GROW(NULL, chunk->query_place, chunk->query_place_room, (size_t)q + 1));
     chunk->query_place[q].line = chunk->n_lines;
     chunk->query_place[q].column = (size_t)(id - line) + 1;
-    return rw_builder_query(NULL, &chunk->builder, id, n);
+    return rw_builder_query(NULL, builder, id, n);
+}
+
+static int has_nul(const char *begin, const char *end)
+{
+    return begin < end && memchr(begin, 0, (size_t)(end - begin)) != NULL;
+}
+
+static int make_room(struct rw_letor_entries *entries)
+{
+    size_t room[3] = {entries->room, entries->room, entries->room};
+    const size_t n = entries->n + RW_LETOR_SPAN_ENTRIES;
+    if (n <= entries->room)
+        return RW_OK;
+    RW_TRY(RW_GROW(NULL, entries->feature, room[0], n));
+    RW_TRY(RW_GROW(NULL, entries->value, room[1], n));
+    RW_TRY(RW_GROW(NULL, entries->text, room[2], n));
+    memset(entries->text + entries->room, 0, (room[2] - entries->room) * sizeof(*entries->text));
+    entries->room = room[2];
+    return RW_OK;
+}
+
+/* Bytes of a line that hold no 0 for sure: the fast path took them. */
+struct proven {
+    const char *begin, *end;
+};
+
+/* The entries from p on, up to the comment; where they end, or NULL. */
+static const char *parse_entries(struct rw_letor_chunk *chunk, const char *line, const char *p,
+                                 const char *end, struct proven *proven)
+{
+    enum { WORTH = 16 };
+    struct rw_letor_entries *entries = &chunk->worker->entries;
+    rw_letor_fast_fn fast = chunk->worker->fast;
+    entries->n = 0;
+    entries->last = -1;
+    *proven = (struct proven){p, p};
+    for (p = skip_blanks(p, end); p < end && *p != '#'; p = skip_blanks(p, end)) {
+        const size_t n = entries->n;
+        const int status = make_room(entries);
+        if (status < 0) {
+            no_memory(chunk, status);
+            return NULL;
+        }
+        if (fast) {
+            const char *begin = p;
+            p = fast(entries, p, end);
+            if (n == 0)
+                *proven = (struct proven){begin, p};
+            if (entries->n - n < WORTH)
+                fast = NULL; /* a line of another style: looking again would cost more */
+            if (entries->n > n)
+                continue;
+        }
+        p = parse_entry(chunk, line, p, end, &entries->last, &entries->value[n]);
+        if (!p)
+            return NULL;
+        entries->feature[n] = (uint16_t)entries->last;
+        entries->text[n] = 0;
+        entries->n = n + 1;
+    }
+    return p;
 }
 
 /* [line, end): without its newline. */
-static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char *end)
+static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const char *end)
 {
-    if (chunk->has_nul) {
-        const char *nul = memchr(line, 0, (size_t)(end - line));
-        if (nul)
-            return bad(chunk, line, nul, "expected text, found a byte 0");
-    }
+    struct rw_builder *builder = &chunk->worker->builder;
+    const struct rw_letor_entries *entries = &chunk->worker->entries;
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
-        return RW_OK;
+        return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
     float label;
     const char *id;
+    struct proven proven;
     p = parse_label(chunk, line, p, end, &label);
     if (!p)
         return chunk->status;
@@ -207,49 +270,65 @@ static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char
     if (!p)
         return chunk->status;
     const size_t id_bytes = (size_t)(p - id);
-    size_t n = 0;
-    int32_t last = -1;
-    int status;
-    for (p = skip_blanks(p, end); p < end && *p != '#'; p = skip_blanks(p, end)) {
-        if (n == chunk->feature_room || n == chunk->value_room) {
-            if ((status = RW_GROW(NULL, chunk->feature, chunk->feature_room, n + 256)) < 0 ||
-                (status = RW_GROW(NULL, chunk->value, chunk->value_room, n + 256)) < 0)
-                return no_memory(chunk, status);
-        }
-        p = parse_entry(chunk, line, p, end, &last, &chunk->value[n]);
-        if (!p)
-            return chunk->status;
-        chunk->feature[n++] = (uint16_t)last;
-    }
+    p = parse_entries(chunk, line, p, end, &proven);
+    if (!p)
+        return chunk->status;
+    if (has_nul(line, proven.begin) || has_nul(proven.end, end))
+        return RW_ERR_PARSE;
     const char *comment = p < end ? skip_blanks(p + 1, end) : end;
     while (end > comment && is_blank(end[-1]))
         end--;
+    int status;
     if ((status = add_query(chunk, line, id, id_bytes)) < 0 ||
-        (status = rw_builder_line(NULL, &chunk->builder, chunk->n_lines)) < 0 ||
-        (status = rw_builder_doc(NULL, &chunk->builder, label, chunk->feature, chunk->value, n,
+        (status = rw_builder_line(NULL, builder, chunk->n_lines)) < 0 ||
+        (status = rw_builder_doc(NULL, builder, label, entries->feature, entries->value, entries->n,
                                  comment, (size_t)(end - comment))) < 0)
         return no_memory(chunk, status);
     return RW_OK;
 }
 
-void rw_letor_chunk_parse(struct rw_letor_chunk *chunk)
+/* A byte 0 is what is wrong with a line, whatever else is. */
+static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char *end)
+{
+    const int status = parse_fields(chunk, line, end);
+    if (status == RW_ERR_PARSE && has_nul(line, end))
+        return bad(chunk, line, memchr(line, 0, (size_t)(end - line)),
+                   "expected text, found a byte 0");
+    return status;
+}
+
+void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *worker)
 {
     const char *p = chunk->begin;
-    chunk->has_nul = p < chunk->end && memchr(p, 0, (size_t)(chunk->end - p)) != NULL;
+    chunk->worker = worker;
     while (p < chunk->end) {
         const char *newline = memchr(p, '\n', (size_t)(chunk->end - p));
         if (parse_line(chunk, p, newline ? newline : chunk->end) < 0)
-            return;
+            break;
         chunk->n_lines++;
         p = newline ? newline + 1 : chunk->end;
     }
+    worker->builder.n_clamped += worker->entries.n_clamped;
+    worker->entries.n_clamped = 0;
+    chunk->worker = NULL;
+    const int status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
+    if (status < 0)
+        no_memory(chunk, status);
 }
 
 void rw_letor_chunk_release(struct rw_letor_chunk *chunk)
 {
     rw_builder_release(&chunk->builder);
     rw_mem_free(chunk->query_place);
-    rw_mem_free(chunk->feature);
-    rw_mem_free(chunk->value);
     memset(chunk, 0, sizeof(*chunk));
+}
+
+void rw_letor_worker_release(struct rw_letor_worker *worker)
+{
+    rw_builder_release(&worker->builder);
+    rw_mem_free(worker->entries.feature);
+    rw_mem_free(worker->entries.value);
+    rw_mem_free(worker->entries.text);
+    rw_mem_free(worker->text);
+    memset(worker, 0, sizeof(*worker));
 }

@@ -100,23 +100,26 @@ static void put_text(struct rw_letor_writer *writer, const char *text, size_t n)
     writer->n_bytes += n;
 }
 
+/* run: the one that document i belongs to. */
 static int write_line(struct rw_ctx *ctx, struct rw_letor_writer *writer,
-                      const struct rw_builder *docs, uint32_t i, const char *id)
+                      const struct rw_builder *docs, const struct rw_run *run, uint32_t i,
+                      const char *id)
 {
     enum { LABEL_BYTES = 16, ENTRY_BYTES = 24 }; /* " 65535:-1.23456789e-38" */
-    const uint64_t begin = docs->entry_offset[i], end = docs->entry_offset[i + 1];
+    const uint16_t *feature_of = docs->entry_feature + run->feature;
+    const float *value = docs->entry_value + run->value + (uint64_t)(i - run->doc) * run->n;
     const char *comment = docs->any_comment ? docs->comment_text + docs->comment_offset[i] : "";
     const size_t id_bytes = strlen(id), comment_bytes = strlen(comment);
-    RW_TRY(make_room(ctx, writer,
-                     LABEL_BYTES + id_bytes + comment_bytes + 16 + (end - begin) * ENTRY_BYTES));
+    RW_TRY(
+        make_room(ctx, writer, LABEL_BYTES + id_bytes + comment_bytes + 16 + run->n * ENTRY_BYTES));
     char *text = writer->text;
     writer->n_bytes += (size_t)rw_number_write(docs->label[i], text + writer->n_bytes);
     put_text(writer, " qid:", 5);
     put_text(writer, id, id_bytes);
-    for (uint64_t k = begin; k < end; k++) {
+    for (uint32_t k = 0; k < run->n; k++) {
         char digits[8];
         int n = 0;
-        uint32_t feature = docs->entry_feature[k];
+        uint32_t feature = feature_of[k];
         do {
             digits[n++] = (char)('0' + feature % 10);
             feature /= 10;
@@ -125,7 +128,7 @@ static int write_line(struct rw_ctx *ctx, struct rw_letor_writer *writer,
         while (n)
             text[writer->n_bytes++] = digits[--n];
         text[writer->n_bytes++] = ':';
-        writer->n_bytes += (size_t)rw_number_write(docs->entry_value[k], text + writer->n_bytes);
+        writer->n_bytes += (size_t)rw_number_write(value[k], text + writer->n_bytes);
     }
     if (comment_bytes) {
         put_text(writer, " # ", 3);
@@ -145,10 +148,12 @@ int rw_letor_writer_add(struct rw_ctx *ctx, struct rw_letor_writer *writer,
         const uint32_t left = dataset->n_docs - begin;
         const uint32_t n = left < SLICE_DOCS ? left : SLICE_DOCS;
         RW_TRY_OUT(rw_builder_copy(ctx, &docs, dataset, begin, begin + n));
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0, run = 0; i < n; i++) {
+            run += run + 1 < docs.n_runs && docs.run[run + 1].doc == i;
             while (dataset->query_offset[query + 1] <= begin + i)
                 query++;
-            RW_TRY_OUT(write_line(ctx, writer, &docs, i, rw_dataset_query_id(dataset, query)));
+            RW_TRY_OUT(write_line(ctx, writer, &docs, &docs.run[run], i,
+                                  rw_dataset_query_id(dataset, query)));
         }
         rw_builder_release(&docs);
     }
