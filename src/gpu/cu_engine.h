@@ -1,7 +1,7 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
  * cu_partition.cu (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to
- * scores).
+ * scores), cu_columns.cu (columns from tiles).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
@@ -49,6 +49,10 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
                                                   : ((const uint32_t *)column->d_word)[at];
     return rw_cuda_code_in(column, element, doc);
 }
+
+/* d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits, else of one: cu_columns.cu. */
+int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
+                        void *stream);
 
 /* ---- the start of a tree: cu_quantise.cu ---- */
 
@@ -111,17 +115,26 @@ struct rw_cuda_found {
     uint32_t n_left; /* documents that go left */
 };
 
+/* What the host looks at while it waits: memory of the host that the device writes. */
+struct rw_cuda_reply {
+    struct rw_cuda_found found;
+    uint32_t launch; /* written last */
+};
+
+enum { RW_CUDA_MOST_SEARCHED = 128 };
+
 struct rw_cuda_search {
     struct rw_split_rule rule;
     const struct rw_cuda_feature *d_feature; /* [n_features] */
     const float *d_cut;
     const uint8_t *d_feature_sampled; /* [n_features] */
-    const uint32_t *d_buffer;         /* [n] of each node searched */
     struct rw_cuda_found *d_best;     /* [n][n_blocks] scratch */
-    uint32_t *d_done;              /* [n] scratch: 0 before the first group, and again at the end */
-    struct rw_cuda_found *d_found; /* [n] written with the last group */
-    uint32_t n;                    /* at most 65535 */
-    uint32_t n_blocks;             /* rw_cuda_search_blocks() of all groups together, for n nodes */
+    uint32_t *d_done;            /* [n] scratch: 0 before the first group, and again at the end */
+    struct rw_cuda_reply *reply; /* [n] written with the last group; of the host, page-locked */
+    uint32_t launch;             /* another than the one before */
+    uint32_t n;
+    uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
+    uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */
 };
 /* Searches the features of one group, whose blocks come after first_block others of a node. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
@@ -133,6 +146,8 @@ int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cu
 
 /* Documents that a block takes: places are cut into chunks of so many, node by node. */
 enum { RW_CUDA_CHUNK = 2048 };
+/* Words that a partition's launch carries: 32 nodes of a histogram call and their parents. */
+enum { RW_CUDA_CARRIED = 32 * 5 };
 
 struct rw_cuda_part {     /* one node's */
     uint64_t from, to;    /* its first place; that of its left child, whose documents come first */
@@ -143,13 +158,20 @@ struct rw_cuda_part {     /* one node's */
     struct rw_cuda_column column;
 };
 
+enum { RW_CUDA_MOST_PARTS = 32 };
+
+/* All of it goes with the launch, so that no copy has to come first; neither need what is small and
+ * asked for by the next kernels: it is carried to the device, too. */
 struct rw_cuda_partition {
-    const struct rw_cuda_part *d_part; /* [n_parts] */
     uint32_t n_parts, n_chunks;
     uint32_t *d_list;             /* [.. places] */
     int32_t *d_lambda, *d_weight; /* [.. places] what moves with the documents; NULL: nothing */
     unsigned long long *d_state;  /* [n_chunks] scratch, cleared once for all launches */
     uint32_t launch;              /* under 2^30, another than the one before */
+    uint32_t n_carried;           /* words, 0 to RW_CUDA_CARRIED */
+    uint32_t *d_carried;          /* [n_carried] written */
+    struct rw_cuda_part part[RW_CUDA_MOST_PARTS];
+    uint32_t carried[RW_CUDA_CARRIED];
 };
 /* Stable: the documents of both children keep their order. Nodes' places do not overlap, nor do
  * those that are read and those that are written. */

@@ -27,6 +27,8 @@ enum {
 };
 #define ALL_LANES 0xffffffffu
 static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its block");
+static_assert(sizeof(struct rw_cuda_partition) <= 4096, "the arguments of a launch");
+static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
 static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
 
 /* ---- what is published of a chunk ---- */
@@ -131,12 +133,14 @@ static __global__ void __launch_bounds__(THREADS)
 {
     __shared__ uint32_t flags[WORDS], before[WORDS], chunk_before;
     const uint32_t lane = threadIdx.x % WARP;
-    const struct rw_cuda_part part = a.d_part[find_chunk(a.d_part, a.n_parts, blockIdx.x)];
+    const struct rw_cuda_part part = a.part[find_chunk(a.part, a.n_parts, blockIdx.x)];
     const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
     const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
     const uint64_t from = part.from + begin;
     uint32_t doc[ITEMS];
     int32_t lambda[ITEMS], weight[ITEMS];
+    if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
+        a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t i = r * THREADS + threadIdx.x;

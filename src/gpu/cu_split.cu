@@ -1,25 +1,28 @@
-/* Why: the best split of many nodes in one launch a group of features. What this takes is mostly
- * the time of steps that wait for one another, so as many threads as there are bins share a
- * feature.
+/* Why: the best split of many nodes in one launch a group of features. Histograms are in the
+ * device's cache by then, so what this takes is the time of gains and of steps that wait for one
+ * another.
  *
  * Shapes: cells [buffer][feature][bin] of a group; the best of each (node, block), then of each
  * node.
  *
- * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, neighbouring bins a
- * thread. Threads add up their bins, warps and then the warps of a feature
- * the threads', and every thread tries the cuts at its bins, missing values left and then right.
- * The block that is the last of its node to finish picks the best of all blocks.
+ * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
+ * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A warp's
+ * cuts are first told apart roughly, in float; those that may be its best have their gains made by
+ * the functions of tree/numbers.h from exact sums, missing values left and then right. The block
+ * that is the last of its node to finish picks the best of all blocks, and writes it where the host
+ * looks.
  *
- * Gains are made by the functions of tree/numbers.h from exact sums, and the choice is by (gain,
- * feature, bin), so that no order of threads matters. */
+ * The choice is by (gain, feature, bin), so that no order of threads matters. */
 #include <cuda_runtime.h>
 
 #include "gpu/cu_engine.h"
+#include "gpu/hist.h"
 #include "gpu/tuning.h"
 
-enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP };
+enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
 #define ALL_LANES 0xffffffffu
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
+static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
 struct cell {
     uint32_t n;
@@ -32,6 +35,57 @@ static __device__ struct cell load_cell(const struct rw_cuda_cells &cells, uint6
     const struct cell cell = {cells.d_count[at], cells.d_lambda[at],
                               NEWTON ? cells.d_weight[at] : 0};
     return cell;
+}
+
+/* Four cells that stand on a multiple of four. */
+template <int NEWTON>
+static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, struct cell *cell)
+{
+    const uint4 n = *(const uint4 *)(cells.d_count + at);
+    const longlong2 low = *(const longlong2 *)(cells.d_lambda + at);
+    const longlong2 high = *(const longlong2 *)(cells.d_lambda + at + 2);
+    cell[0] = {n.x, low.x, 0};
+    cell[1] = {n.y, low.y, 0};
+    cell[2] = {n.z, high.x, 0};
+    cell[3] = {n.w, high.y, 0};
+    if (NEWTON) {
+        const longlong2 light = *(const longlong2 *)(cells.d_weight + at);
+        const longlong2 heavy = *(const longlong2 *)(cells.d_weight + at + 2);
+        cell[0].weight = light.x;
+        cell[1].weight = light.y;
+        cell[2].weight = heavy.x;
+        cell[3].weight = heavy.y;
+    }
+}
+
+/* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
+ * for at once. */
+template <int NEWTON, int BINS>
+static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
+                                 uint32_t end, struct cell (&cell)[BINS])
+{
+    const struct cell none = {0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < BINS; i++)
+        cell[i] = none;
+    if (BINS % 4 == 0 && cells.n_bins % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < BINS; i += 4) {
+            if (bin + i < end)
+                load_four<NEWTON>(cells, base + bin + i, &cell[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < BINS; i++) {
+            if (bin + i >= end)
+                cell[i] = none;
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < BINS; i++) {
+        if (bin + i < end)
+            cell[i] = load_cell<NEWTON>(cells, base + bin + i);
+    }
 }
 
 /* A side of a split: some bins, and the missing values or not. */
@@ -66,6 +120,41 @@ template <int NEWTON> static __device__ struct cell sum_up_to(struct cell cell, 
         }
     }
     return cell;
+}
+
+/* About (lambda sum)^2 / (n + l2), or its like of newton: what a side adds to a gain. Each of its
+ * seven roundings is at most 2^-22 of it. */
+template <int NEWTON>
+static __device__ float rough_side(const struct rw_split_rule &rule, const struct rw_cell &side)
+{
+    const float q = (float)side.lambda;
+    const float d = (NEWTON ? (float)side.weight : (float)side.n) + (float)rule.l2;
+    return __fdividef(q * q, d);
+}
+
+/* About the gain of the better cut behind a bin, without the parent's part; -1 if none is allowed.
+ */
+template <int NEWTON>
+static __device__ float rough_score(const struct rw_split_rule &rule, const struct cell &left,
+                                    const struct cell &right, const struct cell &missing)
+{
+    float score = -1.0f;
+    for (int missing_left = 0; missing_left < (missing.n ? 2 : 1); missing_left++) {
+        const struct rw_cell l = side_of(left, missing_left ? &missing : NULL);
+        const struct rw_cell r = side_of(right, missing_left ? NULL : &missing);
+        if (l.n > 0 && r.n > 0 && rw_side_allowed(&rule, &l) && rw_side_allowed(&rule, &r))
+            score = fmaxf(score, rough_side<NEWTON>(rule, l) + rough_side<NEWTON>(rule, r));
+    }
+    return score;
+}
+
+/* Under a warp's largest rough score by so much, a cut cannot have the largest gain, nor an equal
+ * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. */
+static __device__ float least_score(float largest)
+{
+    for (uint32_t step = WARP / 2; step > 0; step /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
+    return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
 
 /* Tries the cut behind bin `bin`, missing values left before right. */
@@ -126,12 +215,12 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
-/* The best cut at this thread's bins, `bins` of them; `warps` warps have the feature's. Nothing if
- * the feature is not to be searched. All threads of a block call it. */
-template <int NEWTON>
+/* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if the feature is
+ * not to be searched. All threads of a block call it. */
+template <int NEWTON, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, int searched,
-                                   uint32_t warps, uint32_t bins, struct rw_cuda_found *best)
+                                   uint32_t warps, struct rw_cuda_found *best)
 {
     __shared__ struct cell of_warp[WARPS];
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -139,14 +228,15 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     const struct cell none = {0, 0, 0};
     const struct rw_cuda_feature feature =
         searched ? a.d_feature[best->column] : rw_cuda_feature{0, 0, 0};
-    const uint64_t base = ((uint64_t)a.d_buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
-    const uint32_t bin = (threadIdx.x - first_warp * WARP) * bins;
-    const uint32_t end = bin + bins < feature.n_bins ? bin + bins : feature.n_bins;
+    const uint64_t base = ((uint64_t)a.buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
+    const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
     const struct cell missing =
         feature.has_missing ? load_cell<NEWTON>(cells, base + feature.n_bins) : none;
-    struct cell mine = none, all = missing;
-    for (uint32_t b = bin; b < end; b++)
-        add_cell<NEWTON>(&mine, load_cell<NEWTON>(cells, base + b));
+    struct cell cell[BINS], mine = none, all = missing;
+    load_bins<NEWTON, BINS>(cells, base, bin, feature.n_bins, cell);
+#pragma unroll
+    for (int i = 0; i < BINS; i++)
+        add_cell<NEWTON>(&mine, cell[i]);
     struct cell left = sum_up_to<NEWTON>(mine, lane);
     if (lane == WARP - 1)
         of_warp[warp] = left;
@@ -161,18 +251,42 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     }
     struct rw_split_rule rule = a.rule;
     rule.newton = NEWTON; /* known when this is compiled */
+    const struct cell before = left;
+    float score[BINS], largest = -1.0f;
+#pragma unroll
+    for (int i = 0; i < BINS; i++) {
+        add_cell<NEWTON>(&left, cell[i]);
+        const struct cell right = {all.n - left.n - missing.n,
+                                   all.lambda - left.lambda - missing.lambda,
+                                   all.weight - left.weight - missing.weight};
+        score[i] =
+            bin + i < feature.n_bins ? rough_score<NEWTON>(rule, left, right, missing) : -1.0f;
+        largest = fmaxf(largest, score[i]);
+    }
+    const float least = least_score(largest);
+    uint32_t worth = 0; /* bit i: its gain is asked for */
+#pragma unroll
+    for (int i = 0; i < BINS; i++)
+        worth |= (uint32_t)(score[i] >= least) << i;
     const struct rw_cell whole = side_of(all, NULL);
-    const double parent = rw_side_gain(&rule, &whole);
-    for (uint32_t b = bin; b < end; b++) {
-        add_cell<NEWTON>(&left, bins == 1 ? mine : load_cell<NEWTON>(cells, base + b));
-        try_cut(rule, left, all, missing, parent, 0.0f <= a.d_cut[feature.first_cut + b], b, best);
+    while (worth) { /* few are */
+        const uint32_t at = (uint32_t)__ffs((int)worth) - 1;
+        worth &= worth - 1;
+        left = before;
+#pragma unroll
+        for (int i = 0; i < BINS; i++) {
+            if (i <= (int)at)
+                add_cell<NEWTON>(&left, cell[i]);
+        }
+        try_cut(rule, left, all, missing, rw_side_gain(&rule, &whole),
+                0.0f <= a.d_cut[feature.first_cut + bin + at], bin + at, best);
     }
 }
 
-template <int NEWTON>
-static __global__ void __launch_bounds__(THREADS)
+template <int NEWTON, int BINS>
+static __global__ void __launch_bounds__(THREADS, NEWTON ? 2 : 3)
     search_kernel(const __grid_constant__ struct rw_cuda_search a,
-                  const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps, uint32_t bins,
+                  const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps,
                   uint32_t first_block)
 {
     __shared__ struct rw_cuda_found of_warp[WARPS];
@@ -185,7 +299,7 @@ static __global__ void __launch_bounds__(THREADS)
         best.column = (int32_t)cells.d_column[f];
         searched = a.d_feature_sampled[best.column];
     }
-    search_bins<NEWTON>(a, cells, f, searched, warps, bins, &best);
+    search_bins<NEWTON, BINS>(a, cells, f, searched, warps, &best);
     best = best_of_block(best, of_warp);
     if (threadIdx.x == 0) {
         d_best[first_block + blockIdx.x] = best;
@@ -213,18 +327,26 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     if (!(best.gain > 0.0))
         best.column = -1;
-    a.d_found[blockIdx.y] = best;
     a.d_done[blockIdx.y] = 0;
+    volatile struct rw_cuda_reply *const to = &a.reply[blockIdx.y];
+    to->found.gain = best.gain;
+    to->found.column = best.column;
+    to->found.bin = best.bin;
+    to->found.missing_left = best.missing_left;
+    to->found.n_left = best.n_left;
+    __threadfence_system(); /* who sees the launch sees the rest */
+    to->launch = a.launch;
 }
 
-/* Warps that share a feature: as many as it has bins for, while there are not too many blocks for
- * them to run at once. */
+/* Warps that share a feature: no more than it has bins for, while there are not too many blocks for
+ * them to run at once; but so many that a thread has MOST_BINS at most. */
 static uint32_t warps_of(const struct rw_cuda_cells *cells, uint32_t n_nodes)
 {
     uint32_t warps = 1;
     while (warps < WARPS && warps * WARP < cells->n_bins &&
-           (uint64_t)n_nodes * cells->n_features * warps * 2 <=
-               (uint64_t)RW_TUNE_SPLIT_BLOCKS * WARPS)
+           (warps * WARP * MOST_BINS < cells->n_bins ||
+            (uint64_t)n_nodes * cells->n_features * warps * 2 <=
+                (uint64_t)RW_TUNE_SPLIT_BLOCKS * WARPS))
         warps *= 2;
     return warps;
 }
@@ -235,20 +357,31 @@ extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells, uin
     return (cells->n_features + features - 1) / features;
 }
 
+template <int NEWTON>
+static void launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                   uint32_t first_block, cudaStream_t stream)
+{
+    const uint32_t warps = warps_of(cells, search->n);
+    const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
+    const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
+    if (bins <= 1)
+        search_kernel<NEWTON, 1><<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
+    else if (bins <= 4)
+        search_kernel<NEWTON, 4><<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
+    else
+        search_kernel<NEWTON, MOST_BINS>
+            <<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
+}
+
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
                                     const struct rw_cuda_cells *cells, uint32_t first_block,
                                     void *stream)
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
-    const uint32_t warps = warps_of(cells, search->n);
-    const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
-    const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
     if (search->rule.newton)
-        search_kernel<1>
-            <<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins, first_block);
+        launch<1>(search, cells, first_block, (cudaStream_t)stream);
     else
-        search_kernel<0>
-            <<<grid, THREADS, 0, (cudaStream_t)stream>>>(*search, *cells, warps, bins, first_block);
+        launch<0>(search, cells, first_block, (cudaStream_t)stream);
     return cudaGetLastError();
 }

@@ -7,12 +7,6 @@
 
 enum { MOST_NOTED = 65536 }; /* leaves whose numbers d_leaf_of holds */
 
-#define RW_CUDA_TRY(cuda, n_launches, call)                 \
-    do {                                                    \
-        RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
-        rw_transfer_launched((cuda)->device, (n_launches)); \
-    } while (0)
-
 /* ---- memory and copies ---- */
 
 int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
@@ -65,6 +59,18 @@ int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
     RW_TRY(rw_transfer_read_pinned(cuda->host.base.ctx, cuda->device, cuda->answer, d, bytes));
     return wait_for_device(cuda);
+}
+
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
+{
+    const struct rw_transfer_reply reply = {.word = &cuda->reply->launch,
+                                            .stride = sizeof(*cuda->reply),
+                                            .n = n,
+                                            .bytes = n * sizeof(*cuda->reply),
+                                            .value = cuda->n_searches};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
 }
 
 /* ---- the start of a tree ---- */
@@ -146,9 +152,9 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_begin = cuda->d_begin};
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list,
-                                     (uint32_t *)(void *)cuda->d_found, cuda->d_list_scratch,
-                                     cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
+                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list, cuda->d_n_listed,
+                                     cuda->d_list_scratch, cuda->list_scratch_bytes,
+                                     rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -177,6 +183,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
     tell_counts(cuda, tree);
+    RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
     RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
@@ -192,6 +199,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
+    cuda->partition.n_parts = cuda->partition.n_chunks = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
     cuda->n[0] = (uint32_t)root.sum.n;
@@ -234,49 +242,52 @@ static int decide_moves(const struct rw_cuda *cuda)
     return all_chose && may_move(cuda);
 }
 
+int rw_cuda_flush(struct rw_cuda *cuda)
+{
+    struct rw_cuda_partition *partition = &cuda->partition;
+    if (partition->n_parts == 0)
+        return RW_OK;
+    partition->d_list = cuda->d_list;
+    partition->d_lambda = cuda->moves ? cuda->d_lambda_place : NULL;
+    partition->d_weight = cuda->moves ? cuda->d_weight_place : NULL;
+    partition->d_state = cuda->d_state;
+    partition->d_carried = cuda->d_carried;
+    partition->launch = ++cuda->n_partitions & ((1u << 30) - 1);
+    RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
+    partition->n_parts = partition->n_chunks = partition->n_carried = 0;
+    return RW_OK;
+}
+
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_piece piece;
-    uint32_t n_chunks = 0;
-    if (n == 0)
-        return RW_OK;
+    struct rw_cuda_partition *partition = &cuda->partition;
+    RW_TRY(rw_cuda_flush(cuda));
     if (cuda->moves < 0)
         cuda->moves = decide_moves(cuda);
-    RW_TRY(rw_cuda_room(cuda, (size_t)n * sizeof(struct rw_cuda_part), &piece));
-    struct rw_cuda_part *part = piece.host;
     for (int i = 0; i < n; i++) {
         const int32_t slot = splits[i].slot;
         const uint32_t column = (uint32_t)splits[i].column;
         if (splits[i].n_left > cuda->n[slot])
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
-        part[i] = (struct rw_cuda_part){.from = cuda->first[slot],
-                                        .to = other_half(cuda, cuda->first[slot]),
-                                        .n = cuda->n[slot],
-                                        .n_left = splits[i].n_left,
-                                        .first_chunk = n_chunks,
-                                        .bin = splits[i].bin,
-                                        .missing_code =
-                                            rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
-                                        .missing_left = splits[i].missing_left,
-                                        .column = cuda->split_column[column]};
-        n_chunks += rw_cuda_chunks(part[i].n);
+        if (partition->n_parts == RW_CUDA_MOST_PARTS)
+            RW_TRY(rw_cuda_flush(cuda));
+        partition->part[partition->n_parts++] = (struct rw_cuda_part){
+            .from = cuda->first[slot],
+            .to = other_half(cuda, cuda->first[slot]),
+            .n = cuda->n[slot],
+            .n_left = splits[i].n_left,
+            .first_chunk = partition->n_chunks,
+            .bin = splits[i].bin,
+            .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
+            .missing_left = splits[i].missing_left,
+            .column = cuda->split_column[column]};
+        partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
+        if (partition->n_chunks > cuda->most_chunks)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
+        rw_cuda_use_column(cuda, column, cuda->n[slot]);
         take_children(cuda, &splits[i]);
     }
-    if (n_chunks > cuda->most_chunks)
-        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-    RW_TRY(rw_cuda_send(cuda, &piece, (size_t)n * sizeof(*part)));
-    const uint32_t launch = ++cuda->n_partitions & ((1u << 30) - 1);
-    const struct rw_cuda_partition partition = {
-        .d_part = piece.d,
-        .n_parts = (uint32_t)n,
-        .n_chunks = n_chunks,
-        .d_list = cuda->d_list,
-        .d_lambda = cuda->moves ? cuda->d_lambda_place : NULL,
-        .d_weight = cuda->moves ? cuda->d_weight_place : NULL,
-        .d_state = cuda->d_state,
-        .launch = launch};
-    RW_CUDA_TRY(cuda, 1, rw_cuda_partition(&partition, rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -313,6 +324,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     uint32_t n = 0, n_chunks = 0;
     if (n_leaves == 0)
         return RW_OK;
+    RW_TRY(rw_cuda_flush(cuda));
     RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
     for (int i = 0; i < n_leaves; i++) {
         const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
@@ -401,6 +413,7 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
                          const int32_t *leaf_slot)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    RW_TRY(rw_cuda_flush(cuda));
     if (set > 0 || !leaf_slot)
         return add_walk(cuda, set, tree, NULL);
     RW_TRY(add_leaves(cuda, tree, leaf_slot));

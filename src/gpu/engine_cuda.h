@@ -1,6 +1,6 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
- * splits. Everything is allocated at load.
+ * splits, engine_cuda_columns.c keeps columns of codes. Everything is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same places of
  * the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -53,6 +53,15 @@ struct rw_cuda_group {
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
     int chosen;
+};
+
+/* Columns of features that split large nodes most. */
+struct rw_cuda_kept {
+    uint32_t n;            /* places */
+    uint64_t column_bytes; /* of a place */
+    void *d;               /* [n] columns */
+    int32_t *of;           /* [n] the engine's feature; -1: free; owned */
+    double *use; /* [n_features] documents of large nodes; older trees' count less; owned */
 };
 
 /* Data on its way to the device: pinned memory and its mirror. A piece is left alone until the
@@ -112,18 +121,26 @@ struct rw_cuda {
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
     uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
     uint32_t most_nodes;
-    uint64_t most_chunks;                /* of a launch */
-    unsigned long long *d_state;         /* [most_chunks] */
-    uint32_t n_partitions;               /* so far */
+    uint64_t most_chunks;        /* of a launch */
+    unsigned long long *d_state; /* [most_chunks] */
+    uint32_t n_partitions;       /* so far */
+    /* A partition that is not launched yet: the next histograms' nodes go with it. */
+    struct rw_cuda_partition partition;
+    uint32_t *d_carried;                 /* [RW_CUDA_CARRIED] */
     struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
+    struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column; owned */
+    struct rw_cuda_kept kept;
+    int is_settled; /* methods are chosen, and what only the choice needed is given back */
     struct rw_cuda_found *d_best;
-    struct rw_cuda_found *d_found; /* [max_slots] */
-    uint32_t *d_done;              /* [most_searched] */
-    uint32_t most_searched;        /* nodes of one search */
-    uint16_t *d_leaf_of;           /* [n_docs] */
-    struct rw_sum *d_sum;          /* [max_slots] */
-    int32_t *summed;               /* [max_slots] the leaves that d_leaf_of knows; owned */
-    int32_t n_summed;              /* 0: nothing */
+    uint32_t *d_done;            /* [most_searched] */
+    uint32_t most_searched;      /* nodes of one search */
+    uint32_t n_searches;         /* so far */
+    struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
+    uint32_t *d_n_listed;        /* documents of a sample */
+    uint16_t *d_leaf_of;         /* [n_docs] */
+    struct rw_sum *d_sum;        /* [max_slots] */
+    int32_t *summed;             /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t n_summed;            /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;
     void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
@@ -132,6 +149,12 @@ struct rw_cuda {
     size_t list_scratch_bytes;
     struct rw_coded_node *coded; /* [max_slots] owned */
 };
+
+#define RW_CUDA_TRY(cuda, n_launches, call)                 \
+    do {                                                    \
+        RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
+        rw_transfer_launched((cuda)->device, (n_launches)); \
+    } while (0)
 
 static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
 {
@@ -156,6 +179,10 @@ struct rw_cuda_piece {
 };
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
+/* Waits for the first n replies of the search launched last, and so for all that came before it. */
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
+/* Launches the partition that waits, if there is one. */
+int rw_cuda_flush(struct rw_cuda *cuda);
 /* Reads into cuda->answer and waits. */
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
 
@@ -187,6 +214,11 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+/* engine_cuda_columns.c: when methods are chosen; of a feature that splits a node of n documents;
+ * between two trees. */
+int rw_cuda_settle_columns(struct rw_cuda *cuda);
+void rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
+int rw_cuda_keep_columns(struct rw_cuda *cuda);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);

@@ -43,7 +43,7 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     return rw_transfer_wait(ctx, cuda->device);
 }
 
-/* When all groups have chosen: of the two scratches, the one that is not needed is given back. */
+/* Of the two scratches, the one that is not needed is given back. */
 static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *root)
 {
     size_t needed = 0;
@@ -66,6 +66,16 @@ static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *roo
     rw_device_free(unused);
     cuda->d_choice_scratch = NULL;
     return RW_OK;
+}
+
+/* When all groups have chosen. */
+static int settle(struct rw_cuda *cuda)
+{
+    if (cuda->is_settled)
+        return RW_OK;
+    cuda->is_settled = 1;
+    RW_TRY(keep_one_scratch(cuda, cuda->node));
+    return rw_cuda_settle_columns(cuda);
 }
 
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms)
@@ -130,31 +140,50 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
     return n;
 }
 
+/* Nodes of cuda->node and their parents, on the device for the next kernels: with the partition
+ * that waits, which is launched then, or in a copy of their own. */
+static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
+                      const uint32_t **d_parent)
+{
+    const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
+    struct rw_cuda_partition *partition = &cuda->partition;
+    struct rw_cuda_piece piece = {partition->carried, cuda->d_carried};
+    const int carried =
+        partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried);
+    if (!carried)
+        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
+    memcpy(piece.host, cuda->node, node_bytes);
+    memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
+    if (carried)
+        partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
+    else
+        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
+    *d_node = piece.d;
+    *d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+    return rw_cuda_flush(cuda);
+}
+
 /* Builds the histograms of the nodes in cuda->node, into the next buffers, and takes them from
  * their parents', which become the siblings'. */
 static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents)
 {
     while (n > 0) {
         const uint32_t some = nodes_that_fit(cuda, n, d_list);
-        const size_t node_bytes = some * sizeof(*cuda->node);
-        const size_t parent_bytes = some * sizeof(*cuda->parent);
-        struct rw_cuda_piece piece;
-        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
-        memcpy(piece.host, cuda->node, node_bytes);
-        memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
-        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
+        const struct rw_hist_node *d_node;
+        const uint32_t *d_parent;
+        RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
         for (int g = 0; g < RW_CUDA_GROUPS; g++) {
             const struct rw_cuda_cells *cells = &cuda->group[g].cells;
             if (!cuda->group[g].n_features)
                 continue;
             struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
-            call.d_node = piece.d;
+            call.d_node = d_node;
             if (have_parents)
-                call.d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+                call.d_parent = d_parent;
             call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_weight};
             RW_TRY(run_group(cuda, g, &call, cuda->n_used));
         }
-        RW_TRY(keep_one_scratch(cuda, cuda->node));
+        RW_TRY(settle(cuda));
         cuda->n_used += (int32_t)some;
         n -= some;
         memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
@@ -181,6 +210,8 @@ static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (n == 0)
+        return RW_OK;
     for (int first = 0; first < n; first += (int)cuda->most_nodes) {
         const int some = n - first < (int)cuda->most_nodes ? n - first : (int)cuda->most_nodes;
         const struct rw_sibling *s = siblings + first;
@@ -215,40 +246,34 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
 static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, n * sizeof(uint32_t), &piece));
-    uint32_t *buffer = piece.host;
+    struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
+                                    .d_feature = cuda->d_feature,
+                                    .d_cut = cuda->d_cut,
+                                    .d_feature_sampled = cuda->d_feature_sampled,
+                                    .d_best = cuda->d_best,
+                                    .d_done = cuda->d_done,
+                                    .reply = cuda->reply,
+                                    .launch = ++cuda->n_searches,
+                                    .n = n};
+    uint32_t first_block = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
+        search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(*buffer)));
-    uint32_t n_blocks = 0, first_block = 0;
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
-    const struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
-                                          .d_feature = cuda->d_feature,
-                                          .d_cut = cuda->d_cut,
-                                          .d_feature_sampled = cuda->d_feature_sampled,
-                                          .d_buffer = piece.d,
-                                          .d_best = cuda->d_best,
-                                          .d_done = cuda->d_done,
-                                          .d_found = cuda->d_found,
-                                          .n = n,
-                                          .n_blocks = n_blocks};
+        search.n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         if (!cuda->group[g].n_features)
             continue;
-        RW_CU(ctx, (cudaError_t)rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
-                                                     rw_cuda_stream(cuda)));
-        rw_transfer_launched(cuda->device, 1);
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
+                                         rw_cuda_stream(cuda)));
         first_block += rw_cuda_search_blocks(&cuda->group[g].cells, n);
     }
-    RW_TRY(rw_cuda_answer(cuda, cuda->d_found, n * sizeof(*cuda->d_found)));
-    const struct rw_cuda_found *found = cuda->answer;
+    RW_TRY(rw_cuda_await(cuda, n));
     for (uint32_t i = 0; i < n; i++)
-        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &found[i]);
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &cuda->reply[i].found);
     return RW_OK;
 }
 
@@ -260,6 +285,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
             out[i] = (struct rw_split){.slot = slots[i], .column = -1};
         return RW_OK;
     }
+    RW_TRY(rw_cuda_flush(cuda));
     for (int first = 0; first < n; first += (int)cuda->most_searched) {
         const uint32_t left = (uint32_t)(n - first);
         RW_TRY(search(cuda, slots + first, left < cuda->most_searched ? left : cuda->most_searched,

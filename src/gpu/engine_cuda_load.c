@@ -42,6 +42,12 @@ static int make_groups(struct rw_cuda *cuda)
             group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
         }
     }
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        const uint32_t fours =
+            (cuda->group[g].n_bins + 3) / 4 * 4; /* searches read four at a time */
+        if (fours <= RW_HIST_MOST_BINS)
+            cuda->group[g].n_bins = fours;
+    }
     return RW_OK;
 }
 
@@ -53,15 +59,20 @@ static uint64_t left_bytes(const struct rw_cuda *cuda)
     return cuda->free_bytes > cuda->bytes ? cuda->free_bytes - cuda->bytes : 0;
 }
 
-/* Columns are for partitions, which read one feature of many documents, and for methods that read
- * them: made if a quarter of what is free holds them, or if a forced method needs them. */
+/* Columns are for methods that read them: made if a quarter of what is free holds them, or if a
+ * forced method needs them. */
 static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     const uint64_t bytes = (uint64_t)n_docs * group->n_features * (uint64_t)group->bits / 8;
-    const int needed = cuda->host.base.rules.hist && !group->candidates.method[0]->reads_tiles;
-    return needed || bytes <= left_bytes(cuda) / 4 ? RW_HIST_TILES | RW_HIST_COLUMNS
-                                                   : RW_HIST_TILES;
+    int wanted = 0;
+    for (int i = 0; i < group->candidates.n; i++)
+        wanted |= !group->candidates.method[i]->reads_tiles;
+    if (!wanted)
+        return RW_HIST_TILES;
+    return cuda->host.base.rules.hist || bytes <= left_bytes(cuda) / 4
+               ? RW_HIST_TILES | RW_HIST_COLUMNS
+               : RW_HIST_TILES;
 }
 
 /* rw_cuda_bins_make without any memory. */
@@ -202,7 +213,9 @@ static int make_columns(struct rw_cuda *cuda, int set)
     }
     if (set == 0) {
         RW_TRY_OUT(RW_NEW(ctx, cuda->split_column, n_features));
+        RW_TRY_OUT(RW_NEW(ctx, cuda->tile_column, n_features));
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
+        memcpy(cuda->tile_column, column, n_features * sizeof(*column));
         for (int g = 0; g < RW_CUDA_GROUPS; g++)
             find_split_columns(cuda, g);
     }
@@ -317,7 +330,8 @@ static int make_lists(struct rw_cuda *cuda)
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_state, cuda->most_chunks));
     RW_TRY(clear(cuda, cuda->d_state, cuda->most_chunks * sizeof(*cuda->d_state)));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_found, n_slots));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_n_listed, 1));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_carried, RW_CUDA_CARRIED));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
     if (moves_have_a_use(cuda))
@@ -350,6 +364,9 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
     RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
+    const size_t reply_bytes = RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply);
+    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, reply_bytes));
+    memset(cuda->reply, 0, reply_bytes); /* launches are counted from 1 */
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     return rw_transfer_pinned_alloc(ctx, &cuda->answer, cuda->answer_bytes);
 }
@@ -360,14 +377,14 @@ static int make_search(struct rw_cuda *cuda)
     const size_t n_slots = cuda->host.base.rules.max_slots;
     const size_t n_features = cuda->host.base.info.n_features;
     uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_features + 1);
-    searched = searched < 1 ? 1 : searched > 65535 ? 65535 : searched;
-    searched = searched < n_slots ? searched : n_slots;
+    searched = searched < 1 ? 1 : searched;
+    searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
     cuda->part = RW_CUDA_SCRATCH;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_best, searched * n_features));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_done, searched));
     RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
-    /* the largest pieces: a node's part, a leaf, two coded nodes; several at a time */
+    /* the largest pieces: a leaf, two coded nodes; several at a time */
     cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
     return rw_cuda_new(cuda, (void **)&cuda->stage.d, cuda->stage.bytes, 1);
 }
@@ -408,7 +425,8 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(make_search(cuda));
     if (!cuda->dry)
         RW_TRY(make_host_side(cuda));
-    return rw_cuda_plan_histograms(cuda);
+    RW_TRY(rw_cuda_plan_histograms(cuda));
+    return cuda->dry ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
 }
 
 /* The training set's cuts: of its cache, or made on the device. */
@@ -464,11 +482,13 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_device_free(cuda->d_choice_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);
+    rw_transfer_pinned_free(cuda->reply);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->n,      cuda->first,       cuda->buffer_of, cuda->child,
-                           cuda->stack,  cuda->summed,      cuda->coded,     cuda->node,
-                           cuda->parent, cuda->split_column};
+    void *const owned[] = {cuda->n,       cuda->first,        cuda->buffer_of,   cuda->child,
+                           cuda->stack,   cuda->summed,       cuda->coded,       cuda->node,
+                           cuda->parent,  cuda->split_column, cuda->tile_column, cuda->kept.of,
+                           cuda->kept.use};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
 }

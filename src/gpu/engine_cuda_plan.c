@@ -138,6 +138,7 @@ static void dry_close(struct rw_cuda *dry)
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(dry->group[g].column);
     rw_mem_free(dry->split_column);
+    rw_mem_free(dry->tile_column);
     rw_bins_free(dry->host.set[0].bins);
     rw_mem_free(dry);
 }

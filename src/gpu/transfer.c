@@ -76,6 +76,41 @@ int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
     return RW_OK;
 }
 
+/* How many of the words are there, from `first` on. */
+static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
+{
+    for (; first < reply->n; first++) {
+        const uint32_t *word =
+            (const uint32_t *)(const void *)((const char *)reply->word + first * reply->stride);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != reply->value)
+            break;
+    }
+    return first;
+}
+
+int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
+                      const struct rw_transfer_reply *reply)
+{
+    enum { LOOKS = 4096 }; /* between questions to the driver, which says when a kernel failed */
+    size_t there = 0;
+    device->counts->waits++;
+    device->counts->bytes_to_host += reply->bytes;
+    for (;;) {
+        for (int look = 0; look < LOOKS; look++) {
+            there = words_there(reply, there);
+            if (there == reply->n)
+                return RW_OK;
+        }
+        const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
+        if (error == cudaErrorNotReady)
+            continue;
+        RW_CU(ctx, error);
+        if (words_there(reply, there) < reply->n)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "a kernel did not reply");
+        return RW_OK;
+    }
+}
+
 int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                     const void *from, size_t bytes)
 {

@@ -40,6 +40,17 @@ int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, 
 /* Waits until everything on the device's stream is done; says what a kernel did wrong. */
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device);
 
+/* Waits until kernels have written `value` to each of n words, `stride` bytes apart, in page-locked
+ * memory, where they write `bytes` bytes in all: shorter than a copy and a wait for the stream.
+ * What was enqueued before those kernels is done then, too. */
+struct rw_transfer_reply {
+    const uint32_t *word;
+    size_t stride, n, bytes;
+    uint32_t value;
+};
+int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
+                      const struct rw_transfer_reply *reply);
+
 /* Page-locked memory of the host, not zeroed; freed with rw_transfer_pinned_free (NULL is fine). */
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);

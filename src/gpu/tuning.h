@@ -28,6 +28,9 @@
 /* A cell is drained at a look if it is fuller than 1 / so much: a quarter left sigma 10 of 1024 bins at
  * 0.80 of uniform's rate. */
 #define RW_TUNE_LANES_FULL 16
+/* Documents of a range whose rows are asked for before a look, to be in the L2 cache after it. First
+ * guess, to be measured: 64 KB a block, what memory gives in a microsecond or two. */
+#define RW_TUNE_LANES_AHEAD 512
 /* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255 leaves,
  * ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996 | 1.002 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
@@ -92,6 +95,15 @@
 #define RW_TUNE_ENGINE_NODES 64
 /* Bytes that the best split of each (node, feature) of one launch may take. */
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
+
+/* Columns that partitions keep: bytes of all of them, a share of the codes'; a node is large with
+ * 1 / so many of all documents, since smaller ones' read a sector a document from columns, too; a
+ * column gives way to one of so many times its use; and what use counts a tree later. */
+#define RW_TUNE_COLUMNS_THREADS 256
+#define RW_TUNE_COLUMNS_SHARE   0.125
+#define RW_TUNE_COLUMNS_LARGE   32
+#define RW_TUNE_COLUMNS_BETTER  1.5
+#define RW_TUNE_COLUMNS_FADE    0.7
 
 /* ---- multi, generalized ---- First guess, to be measured.
  * Shared memory: threads a block, blocks a multiprocessor at most (one where its cells take more

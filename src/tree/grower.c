@@ -1,7 +1,6 @@
 #include "tree/grower.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -252,16 +251,37 @@ static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tr
     return RW_OK;
 }
 
-static int by_gain(const void *a, const void *b)
+static int likelier(const struct prospect *a, const struct prospect *b)
 {
-    const struct prospect *x = a, *y = b;
-    if (x->gain != y->gain)
-        return x->gain > y->gain ? -1 : 1;
-    return x->slot < y->slot ? -1 : x->slot > y->slot;
+    return a->gain > b->gain || (a->gain == b->gain && a->slot < b->slot);
 }
 
-/* All nodes that may yet be accepted, the likeliest first: the frontier, and what hangs below those
- * of it that are expanded already. */
+/* What stands at `at` of a heap goes down to its place. */
+static void sift_down(struct prospect *heap, int n, int at)
+{
+    const struct prospect moved = heap[at];
+    for (int child = 2 * at + 1; child < n; child = 2 * at + 1) {
+        if (child + 1 < n && likelier(&heap[child + 1], &heap[child]))
+            child++;
+        if (!likelier(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+/* The likeliest of a heap of n, which holds one less then. */
+static struct prospect take_likeliest(struct prospect *heap, int n)
+{
+    const struct prospect top = heap[0];
+    heap[0] = heap[n - 1];
+    sift_down(heap, n - 1, 0);
+    return top;
+}
+
+/* All nodes that may yet be accepted, as a heap, the likeliest on top: the frontier, and what hangs
+ * below those of it that are expanded already. */
 static int list_prospects(struct rw_grower *g)
 {
     int n = 0;
@@ -278,7 +298,8 @@ static int list_prospects(struct rw_grower *g)
                     (struct prospect){split->gain < above.gain ? split->gain : above.gain, child};
         }
     }
-    qsort(g->prospect, (size_t)n, sizeof(*g->prospect), by_gain);
+    for (int at = n / 2 - 1; at >= 0; at--)
+        sift_down(g->prospect, n, at);
     return n;
 }
 
@@ -295,8 +316,9 @@ static int choose_batch(struct rw_grower *g)
     const int n = list_prospects(g);
     const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
     for (int i = 0; i < n && i < left - 1 && n_batch < g->rules.batch; i++) {
-        const struct node *node = &g->node[g->prospect[i].slot];
-        if (node->is_expanded || g->prospect[i].slot == top)
+        const struct prospect next = take_likeliest(g->prospect, n - i);
+        const struct node *node = &g->node[next.slot];
+        if (node->is_expanded || next.slot == top)
             continue;
         if (2 * n_batch > spare)
             break;

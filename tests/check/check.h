@@ -13,6 +13,7 @@
 
 #include "data/dataset.h"
 #include "tree/engine.h"
+#include "tree/plan.h"
 
 enum check_op {
     OP_LOAD,
@@ -124,6 +125,8 @@ struct check_run {
     int32_t n_nodes;
     struct rw_split *split; /* [max_slots] in order */
     int32_t n_splits;
+    struct rw_plan plan; /* made before loading */
+    int has_plan;
 };
 
 /* Records one comparison; the first failure's text is kept. Returns `equal`. */
@@ -144,6 +147,9 @@ int check_same_sum(const struct rw_sum *a, const struct rw_sum *b);
 int check_same_split(const struct rw_split *a, const struct rw_split *b);
 
 void check_load(struct check_run *run);
+/* In the first tree, after a histogram: the plan that was made before loading says what the engine
+ * holds. */
+void check_plan(struct check_run *run);
 void check_gradients(struct check_run *run, uint32_t tree);
 /* Returns 0 if no tree was begun. */
 int check_begin_tree(struct check_run *run, uint32_t tree);

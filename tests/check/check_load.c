@@ -1,6 +1,5 @@
 /* load: cuts and codes are the engine's own; what it tells of them must agree. */
 #include "check.h"
-#include "tree/plan.h"
 
 /* Lists of work of the largest queries are planned before it is known which have an ideal. */
 static int has_large_query(const struct rw_dataset *dataset)
@@ -11,11 +10,14 @@ static int has_large_query(const struct rw_dataset *dataset)
     return 0;
 }
 
-/* The plan that was made before says what the engine holds now. */
-static void check_plan(struct check_run *run, const struct rw_plan *plan)
+/* What only the choice of a method needs is given back by then. */
+void check_plan(struct check_run *run)
 {
     const struct check_case *c = run->c;
+    const struct rw_plan *plan = &run->plan;
     const uint64_t bytes = run->engine->info.bytes;
+    if (!run->has_plan)
+        return;
     const int at_most = plan->on_gpu && c->rules.gradient == RW_GRADIENT_LAMBDA &&
                         has_large_query(c->set[0]) && plan->bytes > bytes;
     check_that(run, OP_LOAD, plan->bytes == bytes || at_most, "%llu bytes, %llu were planned",
@@ -29,13 +31,12 @@ void check_load(struct check_run *run)
     const struct check_case *c = run->c;
     const struct rw_dataset *set[RW_MAX_SETS];
     struct rw_dataset first = *c->set[0];
-    struct rw_plan plan;
     first.bins = c->bins;
     for (int s = 0; s < c->n_sets; s++)
         set[s] = s == 0 ? &first : c->set[s];
     const struct rw_plan_data data = {.set = set, .n_sets = c->n_sets};
     const int planned =
-        run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &plan) : RW_ERR_UNSUPPORTED;
+        run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan) : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
         const double *gains = s == 0 && c->rules.gradient == RW_GRADIENT_LAMBDA ? c->gains : NULL;
         struct rw_dataset cached = *c->set[s]; /* the same data, as a cache brings it */
@@ -47,9 +48,9 @@ void check_load(struct check_run *run)
         if (!check_status(run, OP_LOAD, ref_status, status) || status < 0)
             return;
     }
-    if (run->engine->ops->plan &&
-        check_that(run, OP_LOAD, planned >= 0, "no plan: %s", rw_last_error(run->engine->ctx)))
-        check_plan(run, &plan);
+    run->has_plan =
+        run->engine->ops->plan &&
+        check_that(run, OP_LOAD, planned >= 0, "no plan: %s", rw_last_error(run->engine->ctx));
     const struct rw_engine_info *a = &run->ref->info, *b = &run->engine->info;
     check_that(run, OP_LOAD, a->n_features == b->n_features, "%u features, ref has %u",
                b->n_features, a->n_features);

@@ -242,6 +242,8 @@ int check_run_case(const struct check_case *c, const char *engine, struct check_
         if (!check_begin_tree(run, tree))
             break;
         grow_by_hand(run);
+        if (tree == 0)
+            check_plan(run);
         check_leaf_sums(run);
         check_scores(run);
         if (c->rules.gradient == RW_GRADIENT_CUSTOM)
