@@ -1,10 +1,10 @@
 /* check_memory [--times N]
  *
- * Trains again and again on the GPU in one process: device memory, page-locked memory, streams and
- * events must be back where they were, after trainings that end well, that are stopped, and in
- * which the n-th allocation fails, for every n. Allocations are seen by way of the linker's --wrap;
- * that the driver has all memory back is asked of cudaMemGetInfo, by ==. One GPU, used by nobody
- * else; without one it skips. */
+ * Trains and predicts again and again on the GPU in one process: device memory, page-locked memory,
+ * streams and events must be back where they were, after trainings that end well, that are stopped,
+ * and in which the n-th allocation fails, for every n. Allocations are seen by way of the linker's
+ * --wrap; that the driver has all memory back is asked of cudaMemGetInfo, by ==. One GPU, used by
+ * nobody else; without one it skips. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,22 +215,29 @@ static int set_params(struct rw_ctx *ctx, const struct setup *setup, const char 
     return RW_OK;
 }
 
-/* The status of a training with validation; *n_trees of its model. */
-static int train(struct check *check, int s, const char *hist, const struct rw_train_hooks *hooks,
-                 int *n_trees)
+/* The status of a training with validation. */
+static int make_model(struct check *check, int s, const char *hist,
+                      const struct rw_train_hooks *hooks, struct rw_model **model)
 {
     struct rw_params *params;
-    struct rw_model *model = NULL;
     const struct rw_dataset *const valid[] = {check->valid[s]};
-    *n_trees = 0;
+    *model = NULL;
     RW_TRY(rw_params_new(check->ctx, &params));
     int status = set_params(check->ctx, &setups[s], hist, params);
     if (status >= 0)
-        status = rw_train(check->ctx, params, check->train[s], valid, 1, hooks, &model);
-    if (status >= 0)
-        *n_trees = rw_model_n_trees(model);
-    rw_model_free(model);
+        status = rw_train(check->ctx, params, check->train[s], valid, 1, hooks, model);
     rw_params_free(params);
+    return status;
+}
+
+/* The same; *n_trees of its model. */
+static int train(struct check *check, int s, const char *hist, const struct rw_train_hooks *hooks,
+                 int *n_trees)
+{
+    struct rw_model *model;
+    const int status = make_model(check, s, hist, hooks, &model);
+    *n_trees = status >= 0 ? rw_model_n_trees(model) : 0;
+    rw_model_free(model);
     return status;
 }
 
@@ -390,6 +397,67 @@ static void stage_stopped(struct check *check)
     }
 }
 
+/* Scores of the training set, `times` times, and with every allocation refused in turn; then by a
+ * predictor that is kept. want, got: [n_docs]. */
+static void predict(struct check *check, int s, const struct rw_model *model, int times,
+                    double *want, double *got)
+{
+    const struct rw_dataset *set = check->train[s];
+    const size_t bytes = rw_dataset_n_docs(set) * sizeof(*got);
+    struct rw_predictor *predictor;
+    see(check, rw_predict(check->ctx, model, set, 0, want) >= 0, "predict",
+        rw_last_error(check->ctx));
+    for (int i = -1; i < times; i++) { /* -1: kernels run for the first time */
+        memset(got, 0xA5, bytes);
+        const int status = rw_predict_on(check->ctx, model, set, 0, "cuda:0", got);
+        see(check, status >= 0 && memcmp(want, got, bytes) == 0, "predict",
+            status < 0 ? rw_last_error(check->ctx) : "other scores");
+        size_t all;
+        if (s == 0 && i < 0 && cudaMemGetInfo(&check->free_bytes, &all) != cudaSuccess)
+            see(check, 0, "predict", "cudaMemGetInfo");
+        see_back(check, "predict", i + 1 == times);
+    }
+    uint64_t n = 0;
+    int status;
+    do {
+        n_asked = 0;
+        fail_at = ++n;
+        status = rw_predict_on(check->ctx, model, set, 0, "cuda:0", got);
+        see_back(check, "predict, an allocation refused", 0);
+    } while (n_asked >= n && n < 1000);
+    fail_at = 0;
+    printf("predict: %llu allocations refused\n", (unsigned long long)n - 1);
+    see(check, status >= 0 && n > 3, "predict", "too few allocations were refused");
+    see(check, rw_predictor_open(check->ctx, model, 0, "cuda:0", &predictor) >= 0, "predictor",
+        rw_last_error(check->ctx));
+    for (int i = 0, pieces = 0; predictor && i < times; i++) {
+        status = rw_predictor_run(predictor, set, got);
+        see(check, status >= 0 && memcmp(want, got, bytes) == 0, "predictor",
+            status < 0 ? rw_last_error(check->ctx) : "other scores");
+        see(check, i == 0 || pieces == device_memory.n, "predictor", "a run keeps memory");
+        pieces = device_memory.n;
+    }
+    rw_predictor_close(predictor);
+    see_back(check, "predictor", 1);
+}
+
+static void stage_predict(struct check *check, int times)
+{
+    for (int s = 0; s < N_SETUPS; s++) {
+        struct rw_model *model;
+        const uint32_t n = rw_dataset_n_docs(check->train[s]);
+        double *scores = calloc(2 * (size_t)n, sizeof(*scores));
+        if (!scores)
+            abort();
+        const int status = make_model(check, s, NULL, NULL, &model);
+        see(check, status >= 0, "predict", rw_last_error(check->ctx));
+        if (status >= 0)
+            predict(check, s, model, times, scores, scores + n);
+        rw_model_free(model);
+        free(scores);
+    }
+}
+
 /* ---- the program ---- */
 
 int main(int argc, char **argv)
@@ -421,6 +489,7 @@ int main(int argc, char **argv)
         stage_denied(&check);
         stage_full(&check);
         stage_stopped(&check);
+        stage_predict(&check, times);
     }
     for (int s = 0; s < N_SETUPS; s++) {
         rw_dataset_free(check.train[s]);
