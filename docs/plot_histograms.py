@@ -15,7 +15,11 @@ The prose stands in docs/histograms.md.in. In it, HTML comments say what comes f
          [plot=NAME xlabel=TEXT ylabel=TEXT [xlog=1] [ylog=1]] -->
     <!-- features suite=S sums=SUMS plot=NAME -->    each feature by itself (Figure 10 of Xu et al.)
     <!-- map suite=S plot=NAME -->    which method is best, by values and bins
-    <!-- tables suite=S [without="TABLE,TABLE"] -->  a suite's tables as they are
+    <!-- tables suite=S [without="TABLE,TABLE"] [only="TABLE,TABLE"] -->  a suite's tables as they are
+    <!-- count suite=S table=T text="{n} rows" -->    how many rows a table has; nothing without it
+
+Where figures may be older than a table of theirs, absent="TEXT" in a directive says what stands there instead;
+lead="TEXT" stands before what it makes, and is left out with it.
 
 Figures of --quick runs are refused, and so is a template whose figures are missing: a table is whole
 or it is not made. --partial leaves out the suites that were not given, --quick takes quick runs; both
@@ -206,14 +210,20 @@ def tables(suites, options, _):
         raise Wrong(f"no figures of suite '{suite}'")
     names = dict.fromkeys(row["table"] for row in suites[suite]["rows"])
     left_out = options.get("without", "").split(",") + ["bars"]
+    only = options["only"].split(",") if "only" in options else names
     parts = []
     for name in names:
         rows = select(suites, {"suite": suite, "table": name})
         fields = [field for field in rows[0] if field != "table" and field not in SPREAD_FIELDS]
-        if name not in left_out:
+        if name in only and name not in left_out:
             parts.append(f"`{name}`:\n\n" + markdown(fields, [[number_text(row[field]) for field in fields]
                                                               for row in rows]) + spread_text(rows))
     return "\n\n".join(parts)
+
+
+def count(suites, options, _):
+    n = sum(row["table"] == options["table"] for row in suites[options["suite"]]["rows"])
+    return options["text"].format(n=n) if n else ""
 
 
 # ---- special ones -----------------------------------------------------------------------------
@@ -318,7 +328,7 @@ class Pictures:
 # ---- the text ---------------------------------------------------------------------------------
 
 PARTS = {"device": device, "bars": bars, "pivot": pivot, "features": features, "map": best_map,
-         "tables": tables}
+         "tables": tables, "count": count}
 
 
 def parse_options(text):
@@ -344,16 +354,28 @@ def choose_parts(template, suites, partial):
     return re.sub(r"<!-- suite (\w+) -->\n(.*?)<!-- end -->\n", one, template, flags=re.S)
 
 
+def is_absent(suites, options):
+    """Are these figures older than the table?"""
+    tables_asked = options.get("only", options.get("table", "")).split(",")
+    suite = suites.get(options.get("suite"), {"rows": []})
+    return not any(row["table"] in tables_asked for row in suite["rows"])
+
+
 def fill(template, suites, pictures, partial):
     def one(match):
         name, options = match.group(1), match.group(2)
         if name not in PARTS:
             raise Wrong(f"unknown directive '{name}'")
+        parsed = parse_options(options)
+        if "absent" in parsed and is_absent(suites, parsed):
+            return parsed["absent"]
         try:
-            return PARTS[name](suites, parse_options(options), pictures)
+            made = PARTS[name](suites, parsed, pictures)
         except KeyError as missing:
             raise Wrong(f"<!-- {name}{options} -->: no {missing}") from missing
-    return DIRECTIVE.sub(one, choose_parts(template, suites, partial))
+        return f"{parsed['lead']}\n\n{made}" if "lead" in parsed else made
+    text = DIRECTIVE.sub(one, choose_parts(template, suites, partial))
+    return re.sub(r"\n{3,}", "\n\n", text)  # where something is absent
 
 
 def main():
