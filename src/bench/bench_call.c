@@ -1,5 +1,7 @@
 #include "bench/bench_call.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "gpu/hist_collision_free.h"
 
@@ -42,6 +44,13 @@ out:
     rw_mem_free(weight);
     rw_mem_free(list);
     return status;
+}
+
+int rw_bench_docs_asked(struct rw_bench *bench, struct rw_bench_docs *docs)
+{
+    return rw_bench_docs_init(
+        bench, docs,
+        rw_bench_number(bench, bench->options->n_docs, RW_BENCH_DOCS, RW_BENCH_QUICK_DOCS));
 }
 
 void rw_bench_docs_release(struct rw_bench_docs *docs)
@@ -191,6 +200,54 @@ void rw_bench_call_release(struct rw_bench_call *c)
     drop(&c->d_scratch);
     c->scratch_room = 0;
 }
+
+/* ---- made codes ---- */
+
+int rw_bench_made_init(struct rw_bench *bench, struct rw_bench_made *made,
+                       const struct rw_made_spec *spec, int bits, int layouts)
+{
+    struct rw_made_columns columns = {0};
+    int status;
+    *made = (struct rw_bench_made){.call = {.bench = bench}};
+    RW_TRY_OUT(rw_made_columns_init(bench->ctx, &columns, spec, bench->options->seed));
+    RW_TRY_OUT(rw_bench_matrix_init(bench, &made->m, bits, layouts, &columns));
+out:
+    rw_made_columns_release(&columns);
+    return status;
+}
+
+void rw_bench_made_release(struct rw_bench_made *made)
+{
+    rw_bench_call_release(&made->call);
+    rw_bench_matrix_release(&made->m);
+}
+
+/* ---- levels ---- */
+
+void rw_bench_level_init(struct rw_bench_level *level, int n)
+{
+    for (int i = 0; i < n; i++)
+        level[i] = (struct rw_bench_level){NAN, NAN};
+}
+
+int rw_bench_level_time(struct rw_bench_level *level, struct rw_bench_call *c,
+                        struct rw_bench_line *line)
+{
+    struct rw_bench_times times;
+    RW_TRY(rw_bench_call_time(c, &times));
+    const double rate = rw_bench_call_rate(c, times.median_ms);
+    if (isnan(level->first))
+        level->first = rate;
+    const double relative = rate / level->first;
+    if (!(relative >= level->lowest))
+        level->lowest = relative;
+    rw_bench_add_times(c->bench, line, &times, rw_bench_call_bytes(c));
+    rw_bench_add_real(line, "g_updates_s", rate, 1);
+    rw_bench_add_real(line, "relative", relative, 3);
+    return RW_OK;
+}
+
+/* ---- figures ---- */
 
 uint64_t rw_bench_call_docs(const struct rw_bench_call *c)
 {

@@ -24,6 +24,8 @@ struct rw_bench_docs {
     void *d_list;                        /* [n_gathered] ascending; owned */
 };
 int rw_bench_docs_init(struct rw_bench *bench, struct rw_bench_docs *docs, uint32_t n_docs);
+/* As many as the options say, else RW_BENCH_DOCS. */
+int rw_bench_docs_asked(struct rw_bench *bench, struct rw_bench_docs *docs);
 void rw_bench_docs_release(struct rw_bench_docs *docs);
 
 /* Codes on the device, with room for the results of one node. As above. */
@@ -69,6 +71,26 @@ int rw_bench_call_room(struct rw_bench_call *c, size_t bytes);
 int rw_bench_call_run(void *user);
 int rw_bench_call_time(struct rw_bench_call *c, struct rw_bench_times *times);
 void rw_bench_call_release(struct rw_bench_call *c);
+
+/* Made codes on the device and a call over them. Released in any state after its init. */
+struct rw_bench_made {
+    struct rw_bench_matrix m;
+    struct rw_bench_call call;
+};
+int rw_bench_made_init(struct rw_bench *bench, struct rw_bench_made *made,
+                       const struct rw_made_spec *spec, int bits, int layouts);
+void rw_bench_made_release(struct rw_bench_made *made);
+
+/* What a call reaches under conditions that should not matter to it, 10^9 updates a second: the
+ * first one's rate, and the lowest of all beside it. NaN: not measured. */
+struct rw_bench_level {
+    double first, lowest;
+};
+void rw_bench_level_init(struct rw_bench_level *level, int n);
+/* Times the call under one more condition, and adds to the row the times, g_updates_s and relative,
+ * which is its rate beside the first one's. */
+int rw_bench_level_time(struct rw_bench_level *level, struct rw_bench_call *c,
+                        struct rw_bench_line *line);
 
 uint64_t rw_bench_call_docs(const struct rw_bench_call *c);
 /* What it has to read and write at least: codes of its documents, weights, list, results. */

@@ -31,23 +31,13 @@ struct lanes {
     struct rw_bench *bench;
     const struct rw_hist_method *method;
     struct rw_bench_docs docs;
-    double rate[LENGTH(widths)][N_CALLS]; /* on uniform codes; NaN: not measured */
-    double lowest;                        /* relative to uniform; NaN: none yet */
+    struct rw_bench_level level[LENGTH(widths)][N_CALLS]; /* uniform codes come first */
 };
 
 static int time_call(struct lanes *s, struct rw_bench_call *c, int w, int i, const char *codes)
 {
-    const struct rw_bench *bench = s->bench;
     const struct rw_hist_matrix *m = c->call.matrix;
-    struct rw_bench_times times;
     struct rw_bench_line line = {.n = 0};
-    RW_TRY(rw_bench_call_time(c, &times));
-    const double rate = rw_bench_call_rate(c, times.median_ms);
-    if (strcmp(codes, rw_made_codes_name(RW_CODES_UNIFORM)) == 0)
-        s->rate[w][i] = rate;
-    const double relative = rate / s->rate[w][i];
-    if (!(relative >= s->lowest))
-        s->lowest = relative;
     rw_bench_add_text(&line, "method", s->method->name);
     rw_bench_add_integer(&line, "bits", m->bits);
     rw_bench_add_integer(&line, "bins", m->n_bins);
@@ -56,9 +46,7 @@ static int time_call(struct lanes *s, struct rw_bench_call *c, int w, int i, con
     rw_bench_add_text(&line, "of", kind_name[i % N_KINDS]);
     rw_bench_add_integer(&line, "docs", (double)rw_bench_call_docs(c));
     rw_bench_add_text(&line, "sums", rw_bench_sums_name(c->ask.sums));
-    rw_bench_add_times(bench, &line, &times, rw_bench_call_bytes(c));
-    rw_bench_add_real(&line, "g_updates_s", rate, 1);
-    rw_bench_add_real(&line, "relative", relative, 3);
+    RW_TRY(rw_bench_level_time(&s->level[w][i], c, &line));
     return rw_bench_send(s->bench, "lanes", &line);
 }
 
@@ -70,30 +58,33 @@ static int time_codes(struct lanes *s, int w, enum rw_made_codes codes)
                                       .n_docs = s->docs.n_docs,
                                       .n_bins = widths[w].n_bins,
                                       .codes = codes};
-    struct rw_made_columns columns = {0};
-    struct rw_bench_matrix m = {0};
-    struct rw_bench_call c = {.bench = s->bench};
+    const int layouts = s->method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS;
+    struct rw_bench_made made;
     int status;
-    RW_TRY_OUT(rw_made_columns_init(s->bench->ctx, &columns, &spec, o->seed));
-    RW_TRY_OUT(rw_bench_matrix_init(s->bench, &m, widths[w].bits,
-                                    s->method->reads_tiles ? RW_HIST_TILES : RW_HIST_COLUMNS,
-                                    &columns));
+    RW_TRY_OUT(rw_bench_made_init(s->bench, &made, &spec, widths[w].bits, layouts));
     for (int i = 0; i < N_CALLS; i++) {
         const int kind = i % N_KINDS;
         const struct rw_bench_ask ask = {.method = s->method,
                                          .sums = sums[i / N_KINDS],
                                          .gathered = kind != ALL,
                                          .by_place = kind == QUARTER_BY_PLACE};
-        RW_TRY_OUT(rw_bench_call_set(&c, &s->docs, &m, &ask));
+        RW_TRY_OUT(rw_bench_call_set(&made.call, &s->docs, &made.m, &ask));
         if (status == 0)
-            RW_TRY_OUT(time_call(s, &c, w, i, rw_made_codes_name(codes)));
+            RW_TRY_OUT(time_call(s, &made.call, w, i, rw_made_codes_name(codes)));
     }
     status = RW_OK;
 out:
-    rw_bench_call_release(&c);
-    rw_bench_matrix_release(&m);
-    rw_made_columns_release(&columns);
+    rw_bench_made_release(&made);
     return status;
+}
+
+/* Of all calls; NaN: none was measured. */
+static double lowest_of(const struct lanes *s)
+{
+    double lowest = NAN;
+    for (int i = 0; i < LENGTH(widths) * N_CALLS; i++)
+        lowest = fmin(lowest, s->level[i / N_CALLS][i % N_CALLS].lowest);
+    return lowest;
 }
 
 static int send_bars(struct lanes *s)
@@ -109,14 +100,14 @@ static int send_bars(struct lanes *s)
             snprintf(what, sizeof(what), "(count, lambda), %u bins, %s: G updates/s",
                      widths[w].n_bins, of[kind]);
             RW_TRY(rw_bench_bar(s->bench, &(struct rw_bench_bar){.what = what,
-                                                                 .figure = s->rate[w][kind],
+                                                                 .figure = s->level[w][kind].first,
                                                                  .must = widths[w].must[gathered],
                                                                  .aim = widths[w].aim[gathered]}));
         }
     }
     return rw_bench_bar(s->bench,
                         &(struct rw_bench_bar){.what = "lowest distribution beside uniform",
-                                               .figure = s->lowest,
+                                               .figure = lowest_of(s),
                                                .must = 0.95,
                                                .aim = NAN});
 }
@@ -134,14 +125,12 @@ static int has_bins(struct rw_ctx *ctx, uint32_t n_bins)
 static int run(struct rw_bench *bench)
 {
     const struct rw_bench_options *o = bench->options;
-    struct lanes s = {.bench = bench, .lowest = NAN};
+    struct lanes s = {.bench = bench};
     int status;
     s.method = rw_hist_method_find(o->method ? o->method : "lanes");
     RW_TRY(has_bins(bench->ctx, o->n_bins));
-    for (int i = 0; i < LENGTH(widths) * N_CALLS; i++)
-        s.rate[i / N_CALLS][i % N_CALLS] = NAN;
-    RW_TRY_OUT(rw_bench_docs_init(
-        bench, &s.docs, rw_bench_number(bench, o->n_docs, RW_BENCH_DOCS, RW_BENCH_QUICK_DOCS)));
+    rw_bench_level_init(s.level[0], LENGTH(widths) * N_CALLS);
+    RW_TRY_OUT(rw_bench_docs_asked(bench, &s.docs));
     for (int w = 0; w < LENGTH(widths); w++) {
         if (o->n_bins && o->n_bins != widths[w].n_bins)
             continue;

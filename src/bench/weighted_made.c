@@ -16,8 +16,7 @@ enum { TUNED_BINS = 64, TUNED_UNROLL = 16, MOST_BINS = 1024, FREE_MOST_BINS = 12
 /* One made matrix with its documents and a call. */
 struct made {
     struct rw_bench_docs docs;
-    struct rw_bench_matrix m;
-    struct rw_bench_call call;
+    struct rw_bench_made on; /* the device */
 };
 
 static int bits_of(uint32_t n_bins)
@@ -27,22 +26,18 @@ static int bits_of(uint32_t n_bins)
 
 static void made_release(struct made *made)
 {
-    rw_bench_call_release(&made->call);
-    rw_bench_matrix_release(&made->m);
+    rw_bench_made_release(&made->on);
     rw_bench_docs_release(&made->docs);
 }
 
 static int made_init(struct rw_bench *bench, struct made *made, const struct rw_made_spec *spec,
                      int layouts)
 {
-    struct rw_made_columns columns = {0};
     int status;
-    *made = (struct made){.call = {.bench = bench}};
+    *made = (struct made){.docs = {0}};
     RW_TRY_OUT(rw_bench_docs_init(bench, &made->docs, spec->n_docs));
-    RW_TRY_OUT(rw_made_columns_init(bench->ctx, &columns, spec, bench->options->seed));
-    RW_TRY_OUT(rw_bench_matrix_init(bench, &made->m, bits_of(spec->n_bins), layouts, &columns));
+    RW_TRY_OUT(rw_bench_made_init(bench, &made->on, spec, bits_of(spec->n_bins), layouts));
 out:
-    rw_made_columns_release(&columns);
     if (status < 0)
         made_release(made);
     return status;
@@ -57,22 +52,28 @@ static struct rw_made_spec spec_of(const struct rw_bench *bench, uint32_t n_bins
                                  .codes = codes};
 }
 
+/* Sets and times a call: 1 if the method does not declare it. */
+static int time_ask(struct made *made, const struct rw_bench_ask *ask, struct rw_bench_times *times)
+{
+    const int status = rw_bench_call_set(&made->on.call, &made->docs, &made->on.m, ask);
+    return status != 0 ? status : rw_bench_call_time(&made->on.call, times);
+}
+
 /* Sets, times and sends a call of collision-free with its unrolling stated. */
 static int free_row(struct rw_bench *bench, struct made *made, const char *table,
                     const struct rw_bench_ask *ask)
 {
+    const struct rw_bench_call *c = &made->on.call;
     struct rw_bench_times times;
     struct rw_bench_line line = {.n = 0};
-    const int status = rw_bench_call_set(&made->call, &made->docs, &made->m, ask);
-    RW_TRY(status);
-    if (status > 0)
-        return RW_OK;
-    RW_TRY(rw_bench_call_time(&made->call, &times));
-    const int own = rw_hist_collision_free_unroll(made->call.call.matrix->n_bins);
-    rw_weighted_add_call(&line, &made->call);
+    const int status = time_ask(made, ask, &times);
+    if (status != 0)
+        return status < 0 ? status : RW_OK;
+    const int own = rw_hist_collision_free_unroll(c->call.matrix->n_bins);
+    rw_weighted_add_call(&line, c);
     rw_bench_add_integer(&line, "unroll", ask->unroll);
     rw_bench_add_text(&line, "own", ask->unroll == own ? "yes" : "no");
-    rw_weighted_add_rates(bench, &line, &made->call, &times);
+    rw_weighted_add_rates(bench, &line, c, &times);
     return rw_bench_send(bench, table, &line);
 }
 
@@ -96,49 +97,39 @@ static int unrolling(struct rw_bench *bench)
     return RW_OK;
 }
 
-/* Figure 5: documents, 1000 features. */
-static int documents(struct rw_bench *bench)
+/* Figures 5 and 6: the first n documents, or features, of what `spec` says; n is doubled. */
+static int growing(struct rw_bench *bench, const char *table, const struct rw_made_spec *spec,
+                   uint32_t first, int of_docs)
 {
-    enum { FIRST = 1000, LAST = 1024000, QUICK_LAST = 16000 };
-    const uint32_t last = bench->options->quick ? QUICK_LAST : LAST;
-    struct rw_made_spec spec = spec_of(bench, TUNED_BINS, RW_CODES_UNIFORM);
+    const uint32_t last = of_docs ? spec->n_docs : spec->n_features;
     struct made made;
     int status = RW_OK;
-    spec.n_docs = last;
-    RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
+    RW_TRY(made_init(bench, &made, spec, RW_HIST_COLUMNS));
     for (int s = 0; s < RW_WEIGHTED_SUMS; s++) {
-        for (uint32_t n = FIRST; n <= last && status >= 0; n *= 2) {
+        for (uint32_t n = first; n <= last && status >= 0; n *= 2) {
             const struct rw_bench_ask ask = {.method = &rw_hist_collision_free,
                                              .sums = rw_weighted_sums[s],
                                              .unroll = TUNED_UNROLL,
-                                             .n_docs = n};
-            status = free_row(bench, &made, "documents", &ask);
+                                             .n_docs = of_docs ? n : 0,
+                                             .n_features = of_docs ? 0 : n};
+            status = free_row(bench, &made, table, &ask);
         }
     }
     made_release(&made);
     return status;
 }
 
-/* Figure 6: features, 100,000 documents. */
-static int features(struct rw_bench *bench)
+/* Figure 5: documents, 1000 features. Figure 6: features, 100,000 documents. */
+static int documents_and_features(struct rw_bench *bench)
 {
-    enum { LAST = 4096, QUICK_LAST = 64 };
-    struct rw_made_spec spec = spec_of(bench, TUNED_BINS, RW_CODES_UNIFORM);
-    struct made made;
-    int status = RW_OK;
-    spec.n_features = bench->options->quick ? QUICK_LAST : LAST;
-    RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
-    for (int s = 0; s < RW_WEIGHTED_SUMS; s++) {
-        for (uint32_t n = 1; n <= spec.n_features && status >= 0; n *= 2) {
-            const struct rw_bench_ask ask = {.method = &rw_hist_collision_free,
-                                             .sums = rw_weighted_sums[s],
-                                             .unroll = TUNED_UNROLL,
-                                             .n_features = n};
-            status = free_row(bench, &made, "features", &ask);
-        }
-    }
-    made_release(&made);
-    return status;
+    enum { LEAST_DOCS = 1000, MOST_DOCS = 1024000, QUICK_MOST_DOCS = 16000 };
+    enum { MOST_FEATURES = 4096, QUICK_MOST_FEATURES = 64 };
+    const int quick = bench->options->quick;
+    struct rw_made_spec docs = spec_of(bench, TUNED_BINS, RW_CODES_UNIFORM), features = docs;
+    docs.n_docs = quick ? QUICK_MOST_DOCS : MOST_DOCS;
+    features.n_features = quick ? QUICK_MOST_FEATURES : MOST_FEATURES;
+    RW_TRY(growing(bench, "documents", &docs, LEAST_DOCS, 1));
+    return growing(bench, "features", &features, 1, 0);
 }
 
 /* Figure 8: warps a block and unrolling of collision, 1024 bins, even codes. */
@@ -150,9 +141,9 @@ static int tuning(struct rw_bench *bench)
     RW_TRY(made_init(bench, &made, &spec, RW_HIST_COLUMNS));
     for (int s = 0; s < RW_WEIGHTED_SUMS && status >= 0; s++) {
         const struct rw_bench_ask ask = {.method = &rw_hist_collision, .sums = rw_weighted_sums[s]};
-        status = rw_bench_call_set(&made.call, &made.docs, &made.m, &ask);
+        status = rw_bench_call_set(&made.on.call, &made.docs, &made.on.m, &ask);
         for (int i = 0; i < RW_TUNING_WARPS * RW_TUNING_UNROLLS && status >= 0; i++)
-            status = rw_weighted_tuned_row(bench, &made.call, i / RW_TUNING_UNROLLS,
+            status = rw_weighted_tuned_row(bench, &made.on.call, i / RW_TUNING_UNROLLS,
                                            i % RW_TUNING_UNROLLS);
     }
     made_release(&made);
@@ -171,19 +162,17 @@ static int sweep_row(struct rw_bench *bench, struct made *made, struct sweep *sw
 {
     struct rw_bench_times times;
     struct rw_bench_line line = {.n = 0};
-    const int status = rw_bench_call_set(&made->call, &made->docs, &made->m, ask);
-    RW_TRY(status);
-    if (status > 0)
-        return RW_OK;
-    RW_TRY(rw_bench_call_time(&made->call, &times));
+    const int status = time_ask(made, ask, &times);
+    if (status != 0)
+        return status < 0 ? status : RW_OK;
     if (ask->sums == RW_HIST_FLOAT && ask->method == &rw_hist_collision)
         sweep->collision_ms = times.median_ms;
     if (ask->sums == RW_HIST_FLOAT && ask->method == &rw_hist_collision_reduced)
         sweep->reduced_ms = times.median_ms;
     rw_bench_add_text(&line, "codes", sweep->codes);
     rw_bench_add_real(&line, "sigma", sweep->sigma, 1);
-    rw_weighted_add_call(&line, &made->call);
-    rw_weighted_add_rates(bench, &line, &made->call, &times);
+    rw_weighted_add_call(&line, &made->on.call);
+    rw_weighted_add_rates(bench, &line, &made->on.call, &times);
     return rw_bench_send(bench, sweep->table, &line);
 }
 
@@ -247,8 +236,7 @@ int rw_weighted_made(struct rw_weighted *w)
     struct rw_bench *bench = w->bench;
     if (rw_bench_wants(bench, rw_hist_collision_free.name)) {
         RW_TRY(unrolling(bench));
-        RW_TRY(documents(bench));
-        RW_TRY(features(bench));
+        RW_TRY(documents_and_features(bench));
     }
     if (rw_bench_wants(bench, rw_hist_collision.name))
         RW_TRY(tuning(bench));
