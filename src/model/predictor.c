@@ -8,9 +8,11 @@
 #include "model/predict.h"
 
 /* The host's figures, for one thread of a server of 2023: nanoseconds for a node that a document
- * passes, and for a value that is gathered. Threads beyond the first count for less. */
-#define CPU_STEP_NS  5.0
-#define CPU_VALUE_NS 2.0
+ * passes, and for a value that is gathered. 62 thousand documents of 136 features took 3.6 us each
+ * down 60 trees of 255 leaves, 1.1 us down as many of 31. Threads beyond the first count for less.
+ */
+#define CPU_STEP_NS  4.0
+#define CPU_VALUE_NS 1.0
 #define CPU_THREAD   0.8
 /* Milliseconds in which a GPU's driver is up and memory is there. */
 #define GPU_OPEN_MS 500.0

@@ -272,7 +272,8 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
     const size_t room = rw_predict_shared_bytes(&args);
     wrong |= room > shared_bytes;
     RW_TRY(RW_NEW(ctx, shared, room + FENCE));
-    RW_TRY(RW_NEW(ctx, values, (size_t)chunk_docs * flat->n_used));
+    const uint32_t most_docs = data->n_docs < chunk_docs ? data->n_docs : chunk_docs;
+    RW_TRY(RW_NEW(ctx, values, (size_t)most_docs * flat->n_used));
     args.d_node = flat->node;
     args.d_leaf = flat->leaf;
     args.d_tree = plan.tree;
@@ -442,8 +443,8 @@ out:
     rw_model_free(model);
 }
 
-/* Does the device open? */
-static int is_there(struct rw_ctx *ctx, const char *device)
+/* Does the device open? What is not there is said if `aloud`. */
+static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
 {
     struct rw_model *model;
     struct rw_predictor *predictor;
@@ -452,9 +453,49 @@ static int is_there(struct rw_ctx *ctx, const char *device)
     const int status = rw_predictor_open(ctx, model, 0, device, &predictor);
     rw_predictor_close(predictor);
     rw_model_free(model);
-    if (status < 0)
+    if (status < 0 && aloud)
         printf("skip %s: %s\n", device, rw_last_error(ctx));
     return status >= 0;
+}
+
+/* auto goes to a GPU, if there is one, in the middle of data that comes in pieces; nothing shows.
+ */
+static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
+{
+    static const struct spec spec = {"auto", 20000, 20, 200, 0, {31}, 0, 1, 0, 0, 0};
+    const char *device = is_there(ctx, "cuda", 0) ? "cuda" : "cpu";
+    struct random random = {.seed = seed};
+    struct rw_model *model = NULL;
+    struct rw_dataset *data = NULL;
+    struct rw_predictor *predictor = NULL;
+    double *want = NULL, *got = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(rw_ctx_set_threads(ctx, 1)); /* by whose time it decides */
+    RW_TRY_OUT(make_model(ctx, &spec, &random, &model));
+    RW_TRY_OUT(make_data(ctx, &spec, &random, &data));
+    RW_TRY_OUT(RW_NEW(ctx, want, (size_t)spec.n_docs + FENCE));
+    RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec.n_docs + FENCE));
+    RW_TRY_OUT(rw_predict(ctx, model, data, 0, want));
+    RW_TRY_OUT(rw_predictor_open(ctx, model, 0, "auto", &predictor));
+    for (int piece = 0; piece < 10; piece++) {
+        if (piece == 0 && strcmp(rw_predictor_device(predictor), "cpu") != 0)
+            fail(totals, &spec, "first piece", "a GPU before anything is known");
+        poison(got, spec.n_docs);
+        RW_TRY_OUT(rw_predictor_run(predictor, data, got));
+        compare(totals, &spec, rw_predictor_device(predictor), want, got, spec.n_docs);
+    }
+    if (strcmp(rw_predictor_device(predictor), device) != 0)
+        fail(totals, &spec, "last piece: not on device", device);
+out:
+    if (status < 0)
+        fail(totals, &spec, "auto", rw_last_error(ctx));
+    rw_predictor_close(predictor);
+    rw_mem_free(want);
+    rw_mem_free(got);
+    rw_dataset_free(data);
+    rw_model_free(model);
+    if (rw_ctx_set_threads(ctx, 0) < 0)
+        fail(totals, &spec, "threads", rw_last_error(ctx));
 }
 
 int main(int argc, char **argv)
@@ -479,7 +520,7 @@ int main(int argc, char **argv)
     if (rw_ctx_new(&ctx) < 0)
         return 1;
     printf("seed %llu, device %s\n", (unsigned long long)seed, device);
-    if (!is_there(ctx, device)) {
+    if (!is_there(ctx, device, 1)) {
         rw_ctx_free(ctx);
         return SKIPPED;
     }
@@ -487,6 +528,8 @@ int main(int argc, char **argv)
         if (strstr(specs[i].name, filter))
             check_spec(ctx, &specs[i], seed * 1000003u + i, device, &totals);
     }
+    if (strstr("auto", filter))
+        check_auto(ctx, seed, &totals);
     rw_ctx_free(ctx);
     printf("%d passed, %d failed\n", totals.passed, totals.failed);
     return totals.failed > 0;
