@@ -131,8 +131,11 @@ static void choose(struct rw_predictor *predictor, uint32_t n_docs)
     if (predictor->cpu_ms <= GPU_OPEN_MS)
         return;
     predictor->undecided = 0;
-    if (open_scorer(predictor, "cuda", &gpu) < 0)
+    if (open_scorer(predictor, "cuda", &gpu) < 0) {
+        rw_log(predictor->ctx, RW_LOG_DEBUG, "scores on device cpu: %s",
+               rw_last_error(predictor->ctx));
         return;
+    }
     const double gpu_ms = gpu->ops->run_ms(gpu, n_docs);
     const int pays = gpu_ms < cpu_ms;
     rw_log(predictor->ctx, RW_LOG_DEBUG,
