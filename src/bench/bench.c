@@ -1,11 +1,12 @@
 #include "bench/bench.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "boost/params.h"
+#include "bench/time_training.h"
 #include "data/synth.h"
 
 enum { MOST_SUITES = 16 };
@@ -170,29 +171,61 @@ int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
 
 /* ---- trainings ---- */
 
+/* What is wrong with the options is said before data is made. */
+static int check_options(struct rw_bench *bench)
+{
+    const struct rw_bench_options *o = bench->options;
+    struct rw_ctx *ctx = bench->ctx;
+    if (o->suite)
+        RW_TRY(rw_bench_find_suite(ctx, "train", o->suite, &bench->suite));
+    else
+        bench->suite = train_suite(0);
+    RW_TRY(rw_bench_check_unused(ctx, bench->suite, o,
+                                 RW_BENCH_NO_METHOD | RW_BENCH_NO_DOCS | RW_BENCH_NO_FEATURES |
+                                     RW_BENCH_NO_BINS | RW_BENCH_NO_RUNS));
+    if (o->shape) {
+        struct rw_synth_shape *shape;
+        RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));
+        rw_mem_free(shape);
+    }
+    return o->params ? rw_params_check(ctx, o->params) : RW_OK;
+}
+
+/* The device's name, of a GPU with what it is: one that is not there is an error now, but where
+ * opening it is measured. */
+static int name_device(struct rw_bench *bench, char *name, size_t size)
+{
+    const struct rw_synth_options tiny = {.shape = "letor", .n_queries = 1, .seed = 1};
+    const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
+    struct rw_params *params;
+    struct rw_bench_training plan;
+    struct rw_dataset *dataset = NULL;
+    int status;
+    RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
+    snprintf(name, size, "%s", rw_params_get(params, "device"));
+    if (strncmp(name, "cuda", 4) == 0 && !bench->suite->is_cold) {
+        RW_TRY_OUT(rw_synth(bench->ctx, &tiny, &dataset));
+        RW_TRY_OUT(rw_bench_plan_training(bench, params, dataset, &plan));
+        snprintf(name, size, "%s", plan.device);
+    }
+    status = RW_OK;
+out:
+    rw_dataset_free(dataset);
+    rw_params_free(params);
+    return status;
+}
+
 int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                    void *user)
 {
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     struct rw_bench_line line = {.n = 0};
-    if (options->suite)
-        RW_TRY(rw_bench_find_suite(ctx, "train", options->suite, &bench.suite));
-    else
-        bench.suite = train_suite(0);
-    RW_TRY(rw_bench_check_unused(ctx, bench.suite, options,
-                                 RW_BENCH_NO_METHOD | RW_BENCH_NO_DOCS | RW_BENCH_NO_FEATURES |
-                                     RW_BENCH_NO_BINS | RW_BENCH_NO_RUNS));
-    if (options->shape) {
-        struct rw_synth_shape *shape;
-        RW_TRY(rw_synth_shape_new(ctx, options->shape, &shape));
-        rw_mem_free(shape);
-    }
-    if (options->params)
-        RW_TRY(rw_params_check(ctx, options->params));
+    char device[160];
+    RW_TRY(check_options(&bench));
     if (options->params && rw_params_is_set(options->params, "threads"))
         RW_TRY(rw_ctx_set_threads(ctx, options->params->threads));
-    rw_bench_add_text(&line, "device",
-                      options->params ? rw_params_get(options->params, "device") : "auto");
+    RW_TRY(name_device(&bench, device, sizeof(device)));
+    rw_bench_add_text(&line, "device", device);
     rw_bench_add_integer(&line, "threads", ctx->n_threads);
     rw_bench_add_integer(&line, "data_seed", (double)options->seed);
     RW_TRY(rw_bench_send(&bench, "device", &line));

@@ -38,6 +38,7 @@ struct rw_bench_suite {
     const char *const *methods;
     int n_runs;      /* of each timing; 0: RW_BENCH_RUNS */
     unsigned unused; /* options that change nothing here: giving one is an error */
+    int is_cold;     /* train: opening the device is a part of what is measured */
 };
 enum {
     RW_BENCH_NO_METHOD = 1,

@@ -133,4 +133,5 @@ const struct rw_bench_suite rw_bench_text = {
     .name = "text",
     .about = "LETOR text to finished model: reading, cuts and codes, training, writing",
     .run = run,
+    .is_cold = 1,
 };

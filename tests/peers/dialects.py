@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from quality import ROOT, make_venv
+from common import ROOT, make_venv
 
 PEERS = r"""
 import json, sys

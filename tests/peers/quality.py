@@ -24,18 +24,14 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import venv
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+from common import PEERS, ROOT, TOP, Library, add_program_arguments, make_venv, run, standard_error
+
 SETS = ("mq2008", "ohsumed")
-PEERS = ("lightgbm", "xgboost", "catboost")
 BARS = {"mq2008": 0.495, "ohsumed": 0.400}  # what Rankwood's defaults must reach on test parts
-TOP = 10
 
 
 # ---------------------------------------------------------------- the evaluator
@@ -95,13 +91,6 @@ def fold_files(data, name, fold):
 # ---------------------------------------------------------------- trainers: scores of one task
 
 
-def run(command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, **more)
-    if done.returncode:
-        raise SystemExit(f"quality.py: {' '.join(command)}: exit {done.returncode}\n{done.stderr}")
-    return done.stdout
-
-
 def rankwood_scores(args, params, task, seed, folder):
     """(scores, rounds, the program's own NDCG)."""
     train, stop, measure = task
@@ -126,14 +115,6 @@ def peer_scores(args, name, task, seed, folder):
     answer = run([python, os.path.abspath(__file__), "--peer-job", json.dumps(job)], cwd=folder)
     answer = json.loads(answer.splitlines()[-1])
     return answer["scores"], answer["rounds"], None
-
-
-def make_venv(folder):
-    if not os.path.exists(os.path.join(folder, "bin", "python")):
-        print(f"quality.py: making {folder} with the peers in it", file=sys.stderr)
-        venv.create(folder, with_pip=True)
-    run([os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-q", "-r",
-         os.path.join(HERE, "requirements.txt")])
 
 
 # ---------------------------------------------------------------- peers: run inside the environment
@@ -225,27 +206,7 @@ class Hooks(ctypes.Structure):
                 ("metric_lower_is_better", ctypes.c_int)]
 
 
-class Library:
-    """librankwood, as far as curve() needs it."""
-
-    def __init__(self, path):
-        self.lib = ctypes.CDLL(path)
-        for name in ("rw_last_error", "rw_params_get"):
-            getattr(self.lib, name).restype = ctypes.c_char_p
-        self.ctx = ctypes.c_void_p()
-        self.lib.rw_ctx_new(ctypes.byref(self.ctx))
-        self.lib.rw_ctx_set_threads(self.ctx, 1)
-
-    def call(self, function, *arguments):
-        if getattr(self.lib, function)(self.ctx, *arguments) < 0:
-            raise SystemExit("quality.py: " + self.lib.rw_last_error(self.ctx).decode())
-
-    def read(self, paths):
-        data = ctypes.c_void_p()
-        names = (ctypes.c_char_p * len(paths))(*(os.fsencode(p) for p in paths))
-        self.call("rw_dataset_read", names, len(paths), ctypes.byref(data))
-        return data
-
+class CurveLibrary(Library):
     def curve(self, options, train, valid, seed, most=1000, go_on=100):
         """(patience, [n_rounds][n_queries] NDCG on `valid`), until `go_on` rounds without a
         better mean; patience is early-stop's value, which does not end the training itself."""
@@ -357,7 +318,7 @@ def measure(args, trainer, params, name, folder):
 def measure_valid(args, params, name):
     """The same row, from validation parts alone."""
     started = time.time()
-    library = Library(args.library)
+    library = CurveLibrary(args.library, 1)
     means, rounds = [], []
     for seed in args.seeds:
         folds = []
@@ -376,10 +337,6 @@ def measure_valid(args, params, name):
     }
 
 
-def standard_error(values):
-    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
-
-
 def show(row):
     error = ["  -   " if row[e] is None else f"{row[e]:.4f}" for e in ("se_seeds", "se_queries")]
     print(f"{row['set']:<8} {row['trainer']:<9} {row['ndcg@10']:.4f}  {error[0]}    {error[1]}  "
@@ -395,10 +352,7 @@ def parse_seeds(text):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rankwood", default=os.path.join(ROOT, "build", "src", "cli", "rankwood"),
-                        help="the program [build/src/cli/rankwood]")
-    parser.add_argument("--library", default=os.path.join(ROOT, "build", "src", "librankwood.so"),
-                        help="for --part valid [build/src/librankwood.so]")
+    add_program_arguments(parser)
     parser.add_argument("--data", default=os.environ.get("RANKWOOD_DATA") or
                         os.path.join(ROOT, "..", "shared", "data"), help="folder of the sets")
     parser.add_argument("--sets", default=",".join(SETS), help="sets, with commas [all]")
@@ -412,8 +366,6 @@ def parse_arguments():
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
     parser.add_argument("--only-peers", action="store_true", help="leave Rankwood out")
-    parser.add_argument("--venv", default=os.path.join(ROOT, "build-peers"),
-                        help="the peers' environment [build-peers]")
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
     parser.add_argument("--json", action="store_true", help="print JSON, a record a line")
     parser.add_argument("--bars", action="store_true",

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What gpu.py runs in the peers' environment: gpu_jobs.py JOB.json, the answer on the last line of
+standard output. Needs numpy, and the peer that the job names.
+
+Jobs (`job`):
+  probe    can the peer train on the device at all? {"version"}
+  trees    trains settings on made data: {"rows": [{"ms", "least_ms", ..., "mean_leaves"}]}
+  scores   trains on one file, writes scores of another, a line each: {"mean_leaves", "seconds"}
+  like     makes data with another generator, split into two caches
+What fails ends the job; its last line on standard error is the reason that gpu.py shows.
+"""
+import importlib.util
+import json
+import re
+import sys
+import time
+
+import numpy
+
+from common import Library
+
+FIRST_TREE = 10
+
+
+# ---------------------------------------------------------------- peers
+# Each: train(data, setting, device, threads, n_trees) -> (predict, seconds a tree, leaves a tree).
+# Equal settings where a peer has them: lambdarank, leaves, rate 0.1, bins, 20 documents a leaf.
+
+
+def lightgbm_train(data, setting, device, threads, n_trees):
+    import lightgbm
+
+    params = {"objective": "lambdarank", "num_leaves": setting["leaves"], "learning_rate": 0.1,
+              "min_data_in_leaf": 20, "max_bin": setting["bins"], "num_threads": threads,
+              "device_type": device, "seed": setting["seed"], "deterministic": True,
+              "verbosity": -1}
+    made = lightgbm.Dataset(data[0], data[1], group=data[2], params=params)
+    model = lightgbm.Booster(params, made)
+    seconds = []
+    for _ in range(n_trees):
+        start = time.perf_counter()
+        model.update()
+        seconds.append(time.perf_counter() - start)
+    leaves = [int(n) for n in re.findall(r"^num_leaves=(\d+)$", model.model_to_string(), re.M)]
+    return (lambda values: model.predict(values, num_threads=threads)), seconds, leaves
+
+
+def xgboost_train(data, setting, device, threads, n_trees):
+    import xgboost
+
+    params = {"objective": "rank:ndcg", "tree_method": "hist", "device": device,
+              "grow_policy": "lossguide", "max_leaves": setting["leaves"], "max_depth": 0,
+              "eta": 0.1, "max_bin": setting["bins"], "nthread": threads, "verbosity": 0,
+              "seed": setting["seed"]}
+    qid = numpy.repeat(numpy.arange(len(data[2])), data[2])
+    made = xgboost.QuantileDMatrix(data[0], data[1], qid=qid, max_bin=setting["bins"],
+                                   nthread=threads)
+    model = xgboost.Booster(params, [made])
+    seconds = []
+    for i in range(n_trees):
+        start = time.perf_counter()
+        model.update(made, i)
+        seconds.append(time.perf_counter() - start)
+    used = json.loads(model.save_config())["learner"]["generic_param"]["device"]
+    if used.split(":")[0] != device:  # it goes on without a GPU, with a warning
+        raise SystemExit(f"XGBoost trained on '{used}'")
+    leaves = [tree.count("leaf=") for tree in model.get_dump()]
+
+    def predict(values):
+        return model.predict(xgboost.DMatrix(values, nthread=threads))
+
+    return predict, seconds, leaves
+
+
+def catboost_train(data, setting, device, threads, n_trees):
+    """The time of a tree is the slope between a short and a long training."""
+    import catboost
+
+    ids = numpy.repeat(numpy.arange(len(data[2])), data[2])
+    if setting["bins"] > 255:
+        raise SystemExit("CatBoost has at most 255 borders here")
+    pool = catboost.Pool(data[0], data[1], group_id=ids)
+
+    def fit(n):
+        model = catboost.CatBoost({
+            "loss_function": "YetiRank", "iterations": n, "learning_rate": 0.1,
+            "grow_policy": "Lossguide", "max_leaves": min(setting["leaves"], 64),
+            "min_data_in_leaf": 20, "border_count": setting["bins"], "thread_count": threads,
+            "task_type": "GPU" if device == "cuda" else "CPU",
+            "random_seed": setting["seed"], "logging_level": "Silent",
+            "allow_writing_files": False})
+        start = time.perf_counter()
+        model.fit(pool)
+        return model, time.perf_counter() - start
+
+    few = max(1, n_trees // 10)
+    short, (model, long) = fit(few)[1], fit(n_trees)
+    seconds = [(long - short) / max(1, n_trees - few)] * n_trees
+    return model.predict, seconds, list(model.get_tree_leaf_counts())
+
+
+TRAIN = {"lightgbm": lightgbm_train, "xgboost": xgboost_train, "catboost": catboost_train}
+
+
+# ---------------------------------------------------------------- jobs
+
+
+def figures(seconds, leaves):
+    n = len(seconds)
+    first = min(FIRST_TREE, max(2, n // 10))
+    ms = sorted(s * 1e3 for s in seconds[first - 1 :])
+    return {"ms": float(numpy.median(ms)), "least_ms": ms[0], "q1_ms": ms[(len(ms) - 1) // 4],
+            "q3_ms": ms[len(ms) - 1 - (len(ms) - 1) // 4], "most_ms": ms[-1],
+            "mean_leaves": float(numpy.mean(leaves[first - 1 :]))}
+
+
+def job_probe(job):
+    rng = numpy.random.default_rng(1)
+    values = rng.random((400, 4), dtype=numpy.float32)
+    data = (values, (values[:, 0] * 3).astype(int), numpy.full(20, 20))
+    TRAIN[job["peer"]](data, {"leaves": 4, "bins": 15, "seed": 1}, job["device"], 1, 2)
+    return {"version": sys.modules[job["peer"]].__version__}
+
+
+def job_trees(job):
+    library = Library(job["library"], job["threads"])
+    data = library.arrays(library.synth(job["shape"], job["queries"], job["seed"]))
+    rows = []
+    for setting in job["settings"]:
+        try:
+            _, seconds, leaves = TRAIN[job["peer"]](data, setting, job["device"], job["threads"],
+                                                    job["trees"])
+            rows.append({**setting, **figures(seconds, leaves)})
+        except (Exception, SystemExit) as failure:
+            rows.append({**setting, "reason": str(failure).strip().splitlines()[-1]})
+    return {"documents": int(data[2].sum()), "rows": rows}
+
+
+def job_scores(job):
+    library = Library(job["library"], job["threads"])
+    train = library.arrays(library.read([job["train"]]))
+    start = time.perf_counter()
+    predict, _, leaves = TRAIN[job["peer"]](train, job["setting"], job["device"], job["threads"],
+                                            job["trees"])
+    seconds = time.perf_counter() - start
+    del train
+    test = library.arrays(library.read([job["test"]]))[0]
+    with open(job["scores"], "w") as file:
+        file.writelines(f"{float(s)!r}\n" for s in predict(test))
+    return {"mean_leaves": float(numpy.mean(leaves)), "seconds": seconds}
+
+
+def job_like(job):
+    """One set of queries from the generator at job["path"], its first ones to train on: its labels
+    are quantiles of the set that it makes, so two sets would not mean the same by a label."""
+    spec = importlib.util.spec_from_file_location("like", job["path"])
+    like = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(like)
+    made = like.make(job["train_queries"] + job["test_queries"], job["seed"])
+    values, labels, sizes = made[0], made[1], made[2]
+    library = Library(job["library"], job["threads"])
+    at, docs = job["train_queries"], int(sizes[: job["train_queries"]].sum())
+    library.write(values[:docs], labels[:docs], sizes[:at], job["train"])
+    library.write(values[docs:], labels[docs:], sizes[at:], job["test"])
+    return {"train_documents": docs, "test_documents": len(labels) - docs}
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        job = json.load(file)
+    run = {"probe": job_probe, "trees": job_trees, "scores": job_scores, "like": job_like}
+    print(json.dumps(run[job["job"]](job)))
+
+
+if __name__ == "__main__":
+    main()
