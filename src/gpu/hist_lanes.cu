@@ -9,15 +9,16 @@
  * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then weight),
  * then put into the shape of hist.h.
  *
- * Decomposition: grid y = a row of the plan: a tile, some of the codes of its words, some of its
- * bins; grid x = a chunk of a node's documents. A warp takes UNROLL documents at a time. Their
- * places and lambdas come through shared memory, read two turns ahead; of a list, the words too are
- * read while those before are added.
+ * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
+ * bins) and a chunk of a node's documents. A warp takes UNROLL documents at a time. Their places
+ * and lambdas come through shared memory, read two turns ahead; of a list, the words too are read
+ * while those before are added.
  *
  * A packed cell may overflow after `room` documents in one bin. A block never adds more than
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
- * and no drain before the end. */
+ * and no drain before the end. A look costs the time in which memory has nothing to do more than
+ * its own: what is read next is asked for before it. */
 #include <atomic>
 #include <cuda_runtime.h>
 
@@ -25,106 +26,6 @@
 #include "gpu/hist_lanes_plan.cuh"
 
 enum { MOST_DEVICES = 64 };
-
-/* ---- draining ---- */
-
-/* Sums of a 64-bit value over the lanes that own the same features. */
-static __device__ long long sum_copies(long long v, uint32_t lanes)
-{
-    for (uint32_t step = lanes; step < WARP; step *= 2)
-        v += __shfl_xor_sync(0xffffffffu, v, step);
-    return v;
-}
-
-/* A cell's sums as 64-bit words: two, or one and zero; newton's weight. */
-struct drained {
-    long long first, second, weight;
-};
-template <int SUMS>
-static __device__ struct drained drained_of(const struct plan &plan, uint32_t packed,
-                                            uint32_t heavy)
-{
-    struct drained d = {0, 0, SUMS == ONLY_WEIGHTS ? (long long)packed : (long long)heavy};
-    if (SUMS == ONLY_WEIGHTS)
-        return d;
-    const long long count = packed >> plan.shift;
-    const long long lambda =
-        (long long)(packed & ((1u << plan.shift) - 1)) - (long long)plan.largest * count;
-    d.first = plan.wide ? count : lambda * 4294967296ll + count;
-    d.second = plan.wide ? lambda : 0;
-    return d;
-}
-
-template <int SUMS>
-static __device__ void add_drained(const struct plan &plan, const struct drained &d,
-                                   unsigned long long *d_out)
-{
-    if (d.first != 0)
-        atomicAdd(d_out, (unsigned long long)d.first);
-    if (d.second != 0)
-        atomicAdd(d_out + 1, (unsigned long long)d.second);
-    if ((SUMS == RW_HIST_NEWTON || SUMS == ONLY_WEIGHTS) && d.weight != 0)
-        atomicAdd(d_out + plan.words - 1, (unsigned long long)d.weight);
-}
-
-/* Drains the cells whose count is over `full`; returns the largest count that is left, the same for
- * all threads. */
-template <class S, int SUMS>
-static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
-                                      uint32_t full, unsigned long long *d_out)
-{
-    __shared__ uint32_t fullest;
-    const uint32_t lane = threadIdx.x % WARP;
-    uint32_t *cell = (uint32_t *)shared_cells;
-    if (threadIdx.x == 0)
-        fullest = 0;
-    __syncthreads();
-    uint32_t most = 0;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x / WARP; i < row.n_bins * S::CODES; i += THREADS / WARP) {
-        uint32_t *c = cell + cell_at<S, SUMS>(i / S::CODES, i % S::CODES) + lane;
-        const uint32_t packed = *c, count = SUMS == ONLY_WEIGHTS ? packed : packed >> plan.shift;
-        if (count > full) {
-            const uint32_t heavy = SUMS == RW_HIST_NEWTON ? c[weight_from_cell<S>()] : 0;
-            add_drained<SUMS>(plan, drained_of<SUMS>(plan, packed, heavy),
-                              d_out + ((uint64_t)i * row.lanes + lane % row.lanes) * plan.words);
-            *c = 0;
-            if (SUMS == RW_HIST_NEWTON)
-                c[weight_from_cell<S>()] = 0;
-        } else {
-            most = max(most, count);
-        }
-    }
-    most = __reduce_max_sync(0xffffffffu, most);
-    if (lane == 0 && most)
-        atomicMax(&fullest, most);
-    __syncthreads();
-    most = fullest;
-    __syncthreads();
-    return most;
-}
-
-/* Drains all cells, copies added up first. */
-template <class S, int SUMS>
-static __device__ void drain_all(const struct plan &plan, const struct plan_row &row,
-                                 unsigned long long *d_out)
-{
-    const uint32_t lane = threadIdx.x % WARP;
-    const uint32_t *cell = (const uint32_t *)shared_cells;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x / WARP; i < row.n_bins * S::CODES; i += THREADS / WARP) {
-        const uint32_t *c = cell + cell_at<S, SUMS>(i / S::CODES, i % S::CODES) + lane;
-        struct drained d =
-            drained_of<SUMS>(plan, *c, SUMS == RW_HIST_NEWTON ? c[weight_from_cell<S>()] : 0);
-        if (row.lanes < WARP) {
-            d.first = sum_copies(d.first, row.lanes);
-            d.second = sum_copies(d.second, row.lanes);
-            d.weight = sum_copies(d.weight, row.lanes);
-        }
-        if (lane < row.lanes)
-            add_drained<SUMS>(plan, d, d_out + ((uint64_t)i * row.lanes + lane) * plan.words);
-    }
-}
 
 /* ---- the kernels ---- */
 
@@ -151,18 +52,29 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
         d_cell[i] = 0;
 }
 
-/* Which node and which part of it is this block's? A thread looks at a node. Returns 0 if there is
- * none. */
-static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk, uint32_t *node,
-                                 uint64_t *begin, uint64_t *end)
+/* The row of the plan that a block belongs to: the last one that begins at it or before. */
+static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
 {
-    __shared__ uint32_t warp_chunks[THREADS / WARP];
-    __shared__ uint32_t found_node, found_chunk;
-    __shared__ int found;
+    uint32_t low = 0, high = plan.n_rows;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (plan.row[middle].first_block <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
+ * block wrote to its cells before can be read after. */
+static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
+{
+    __shared__ uint32_t warp_chunks[WARPS];
+    __shared__ struct chunk found;
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t chunks = threadIdx.x < plan.n_nodes
-                                ? (uint32_t)chunks_of_node(plan.d_node[threadIdx.x], docs_a_chunk)
-                                : 0;
+    const uint32_t block = blockIdx.x - row.first_block;
+    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_a_chunk);
     uint32_t upto = chunks;
     for (int step = 1; step < WARP; step *= 2) {
         const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
@@ -171,93 +83,108 @@ static __device__ int find_chunk(const struct plan &plan, uint32_t docs_a_chunk,
     if (lane == WARP - 1)
         warp_chunks[warp] = upto;
     if (threadIdx.x == 0)
-        found = 0;
+        found = {0, 0, 0};
     __syncthreads();
     uint32_t from = upto - chunks;
     for (uint32_t w = 0; w < warp; w++)
         from += warp_chunks[w];
-    if (blockIdx.x >= from && blockIdx.x - from < chunks) {
-        found_node = threadIdx.x;
-        found_chunk = blockIdx.x - from;
-        found = 1;
+    if (block >= from && block - from < chunks) {
+        const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
+        found.node = threadIdx.x;
+        found.begin = node.first + done;
+        found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
     }
     __syncthreads();
-    if (!found)
-        return 0;
-    *node = found_node;
-    const struct rw_hist_node whole = plan.d_node[found_node];
-    const uint64_t left = whole.n - (uint64_t)found_chunk * docs_a_chunk;
-    *begin = whole.first + (uint64_t)found_chunk * docs_a_chunk;
-    *end = *begin + (left < docs_a_chunk ? left : docs_a_chunk);
-    return 1;
+    return found;
 }
 
-/* A block's documents. NARROW: tiles of under 32 lanes only. */
-template <class S, int SUMS, bool NARROW>
-static __device__ __forceinline__ void add_chunk(const struct plan &plan, const struct plan_row row,
-                                                 uint64_t begin, uint64_t end,
-                                                 unsigned long long *d_out)
+/* A block's documents, with looks at the cells so often that none overflows. What `add` is: see
+ * hist_lanes_add.cuh. */
+template <class S, int SUMS, class ADD>
+static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
+                                               const struct chunk &chunk, ADD &add)
 {
-    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / (THREADS / WARP);
+    __shared__ uint32_t fullest_of[2];
+    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
+    const uint32_t copies = WARP / row.lanes;
+    uint32_t fullest = 0, from = 0;
+    if (threadIdx.x == 0)
+        fullest_of[0] = 0;
+    for (uint32_t look = 0;; look++) {
+        const uint32_t until = add.pause(from, (uint64_t)(plan.room - fullest - 1) * copies);
+        add.add(from, until);
+        from = until;
+        __syncthreads();
+        wait_for_launch_before();
+        if (from >= chunk.n)
+            break;
+        uint32_t *now = &fullest_of[look % 2], *then = &fullest_of[(look + 1) % 2];
+        fullest = plan.wide ? drain_full<S, SUMS, true>(plan, row, chunk.node, now, then)
+                            : drain_full<S, SUMS, false>(plan, row, chunk.node, now, then);
+    }
+    if (plan.wide)
+        drain_all<S, SUMS, true>(plan, row, chunk.node);
+    else
+        drain_all<S, SUMS, false>(plan, row, chunk.node);
+}
+
+/* NARROW: tiles of under 32 lanes only. */
+template <class S, int SUMS, bool NARROW>
+static __device__ __forceinline__ void
+add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
+{
+    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
     const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const struct stage<S, SUMS> stage = {
         (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
     };
     const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
-    const uint32_t full = SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL;
-    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
-    const uint32_t copies = WARP / row.lanes;
-    for (uint32_t fullest = 0;;) {
-        const uint64_t most = (uint64_t)(plan.room - fullest - 1) * copies;
-        const uint64_t until = end - begin < most ? end : begin + most;
-        if constexpr (NARROW) {
-            add_narrow<S, SUMS>(plan, row, lane_at, begin, until);
-        } else if (row.lanes < WARP) {
-            add_narrow<S, SUMS>(plan, row, lane_at, begin, until);
-        } else if (plan.d_list) {
-            struct listed<S, SUMS> turns = {
-                plan, row, stage,
-                    lane_words<S>(row, lane), lane_at, plan.one, begin + warp *S::UNROLL, until
-            };
-            turns.run();
-        } else {
-            add_range<S, SUMS>(plan, row, stage, lane_at, begin, until);
-        }
-        begin = until;
-        __syncthreads();
-        wait_for_launch_before();
-        if (begin >= end)
-            break;
-        fullest = drain_full<S, SUMS>(plan, row, full, d_out);
+    if (NARROW || row.lanes < WARP) {
+        struct narrow<S, SUMS> add = {
+            plan, row, lane_at, plan.one, chunk.begin, chunk.n
+        };
+        add_all<S, SUMS>(plan, row, chunk, add);
+        return;
     }
-    drain_all<S, SUMS>(plan, row, d_out);
+    if constexpr (!NARROW) {
+        const char *first = lane_words<S>(row, lane);
+        if (plan.d_list) {
+            struct listed<S, SUMS> add = {
+                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+            };
+            /* a look leaves cells of room / FULL, and the next is one document short of the room */
+            add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
+            add_all<S, SUMS>(plan, row, chunk, add);
+        } else {
+            struct ranged<S, SUMS> add = {
+                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+            };
+            add_all<S, SUMS>(plan, row, chunk, add);
+        }
+    }
 }
 
 template <class S, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
-    const struct plan_row row = plan.row[blockIdx.y];
-    uint32_t node;
-    uint64_t begin, end;
+    const struct plan_row &row = plan.row[row_of_block(plan)];
+    struct rw_hist_node node = {0, 0};
     let_next_launch_begin();
-    if (!find_chunk(plan, row.docs_a_chunk, &node, &begin, &end)) {
-        wait_for_launch_before();
-        return;
-    }
+    if (threadIdx.x < plan.n_nodes)
+        node = plan.d_node[threadIdx.x];
     const bool nibbles = S::BITS == 8 && row.bits == 4;
     const size_t bytes =
         nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
     for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
         shared_cells[i] = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-    unsigned long long *d_out = plan.d_cell + (node * plan.node_cells + row.cells);
+    const struct chunk chunk = find_chunk(row, node);
     if constexpr (S::BITS == 8) {
         if (nibbles) {
-            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, begin, end, d_out);
+            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
             return;
         }
     }
-    add_chunk<S, SUMS, false>(plan, row, begin, end, d_out);
+    add_chunk<S, SUMS, false>(plan, row, chunk);
 }
 
 /* ---- into the shape of hist.h ---- */
@@ -404,8 +331,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-template <class S, int SUMS>
-static cudaError_t launch(const struct plan &plan, dim3 grid, cudaStream_t stream)
+template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
 {
     static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
     const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
@@ -417,22 +343,22 @@ static cudaError_t launch(const struct plan &plan, dim3 grid, cudaStream_t strea
             return error;
         bytes = shared;
     }
-    return launch_after(lanes_kernel<S, SUMS>, grid, THREADS, shared, stream, plan);
+    return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
 }
 
 /* Newton in one launch, or its weights in a second one. */
 template <class S>
 static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, dim3 grid, cudaStream_t stream)
+                               struct plan &plan, cudaStream_t stream)
 {
     if (call->sums == RW_HIST_NEWTON && !layout.apart)
-        return launch<S, RW_HIST_NEWTON>(plan, grid, stream);
-    const cudaError_t error = launch<S, RW_HIST_MART>(plan, grid, stream);
+        return launch<S, RW_HIST_NEWTON>(plan, stream);
+    const cudaError_t error = launch<S, RW_HIST_MART>(plan, stream);
     if constexpr (S::BITS == 16) {
         if (layout.apart && error == cudaSuccess) {
             const uint32_t room = plan.room;
             plan.room = UINT32_MAX / (uint32_t)call->largest;
-            const cudaError_t weights = launch<S, ONLY_WEIGHTS>(plan, grid, stream);
+            const cudaError_t weights = launch<S, ONLY_WEIGHTS>(plan, stream);
             plan.room = room;
             return weights;
         }
@@ -441,27 +367,27 @@ static cudaError_t launch_sums(const struct rw_hist_call *call, const struct lay
 }
 
 static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, dim3 grid, cudaStream_t stream)
+                               struct plan &plan, cudaStream_t stream)
 {
     if (call->matrix->bits == 4)
-        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, stream);
     if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
-        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, stream);
     if (call->matrix->bits == 16)
-        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, stream);
     switch (layout.n_codes * 1000 + (int)layout.room_bins) {
     case 4064:
-        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, stream);
     case 4128:
-        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, stream);
     case 4256:
-        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, stream);
     case 2128:
-        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, stream);
     case 2256:
-        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
     case 1256:
-        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, grid, stream);
+        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
     default: /* shared memory of under 64 KB */
         return cudaErrorInvalidConfiguration;
     }
@@ -534,9 +460,10 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             most_codes = row->n_codes > most_codes ? row->n_codes : most_codes;
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
-        const uint32_t chunks = set_chunks(call, plan.row, n);
-        if (chunks > 0)
-            error = launch_bits(call, layout, plan, dim3(chunks, n), stream);
+        plan.n_rows = n;
+        plan.n_blocks = set_chunks(call, plan.row, n);
+        if (plan.n_blocks > 0)
+            error = launch_bits(call, layout, plan, stream);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * (unsigned)most_codes, call->n_nodes);

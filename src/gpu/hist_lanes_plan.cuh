@@ -17,6 +17,7 @@ struct plan_row {
     const void *d_word; /* of uint32_t, or of uint16_t for codes of 16 bits */
     uint64_t cells;     /* where its drained cells begin within a node's */
     uint32_t docs_a_chunk;
+    uint32_t first_block; /* of the launch; a block takes a chunk */
     uint16_t first_bin;
     uint16_t n_bins;
     uint16_t first_feature; /* of the tile, in the matrix */
@@ -35,7 +36,7 @@ struct plan {
     int by_place;            /* these two are by place in the list, not by document */
     unsigned long long *d_cell;
     uint64_t node_cells; /* drained cells of a node */
-    uint32_t n_nodes;
+    uint32_t n_nodes, n_rows, n_blocks;
     uint32_t room; /* documents that fit into a packed cell */
     int shift, largest;
     int wide;            /* count and lambda in words of their own: sums may pass 2^31 */
@@ -201,12 +202,11 @@ static double cost_of(const struct rw_hist_call *call, const struct plan_row *ro
  * takes, in such documents: with a block for each multiprocessor the largest piece, else what all
  * take together and half of the largest, for the blocks that begin last. */
 static double set_size(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows,
-                       double size, uint32_t *most)
+                       double size, uint32_t *n_blocks)
 {
     const uint64_t longest = longest_node(call);
     double largest = 0, sum = 0;
     uint64_t blocks = 0, docs = 0;
-    *most = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
         docs += call->node[i].n;
     for (uint32_t r = 0; r < n_rows; r++) {
@@ -214,11 +214,12 @@ static double set_size(const struct rw_hist_call *call, struct plan_row *row, ui
         row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
         const uint64_t whole = row[r].docs_a_chunk < longest ? row[r].docs_a_chunk : longest;
         const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
+        row[r].first_block = (uint32_t)blocks;
         blocks += chunks;
-        *most = chunks > *most ? chunks : *most;
         sum += (double)docs * cost + (double)chunks * RW_TUNE_LANES_BLOCK_DOCS;
         largest = (double)whole * cost > largest ? (double)whole * cost : largest;
     }
+    *n_blocks = (uint32_t)blocks;
     largest += RW_TUNE_LANES_BLOCK_DOCS;
     const double shared = sum / call->n_multiprocessors;
     if (blocks <= (uint64_t)call->n_multiprocessors)
@@ -226,12 +227,12 @@ static double set_size(const struct rw_hist_call *call, struct plan_row *row, ui
     return shared + largest / 2 > largest ? shared + largest / 2 : largest;
 }
 
-/* Chunks of the size that should be done first. Returns the largest number of chunks of a row. */
+/* Chunks of the size that should be done first. Returns their number, of all rows together. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
 {
     uint64_t docs = 0;
     double cost = 0, best = 0, best_size = 0;
-    uint32_t most;
+    uint32_t n_blocks;
     for (uint32_t i = 0; i < call->n_nodes; i++)
         docs += call->node[i].n;
     for (uint32_t r = 0; r < n_rows; r++)
@@ -242,14 +243,14 @@ static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row
     for (int i = 0; i < 64; i++, size *= 1.04) {
         if (size < RW_TUNE_LANES_LEAST_DOCS)
             size = RW_TUNE_LANES_LEAST_DOCS;
-        const double time = set_size(call, row, n_rows, size, &most);
+        const double time = set_size(call, row, n_rows, size, &n_blocks);
         if (i == 0 || time < best) {
             best = time;
             best_size = size;
         }
     }
-    set_size(call, row, n_rows, best_size, &most);
-    return most;
+    set_size(call, row, n_rows, best_size, &n_blocks);
+    return n_blocks;
 }
 
 #endif
