@@ -205,6 +205,7 @@ struct parent_cell {
     long long lambda, weight;
 };
 
+template <bool WEIGHTS>
 static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
                                                                uint32_t parent, uint64_t cell)
 {
@@ -212,15 +213,15 @@ static __device__ __forceinline__ struct parent_cell parent_of(const struct fini
     p.count = out.parents.d_count[p.at];
     if (out.result.d_lambda_sum)
         p.lambda = out.parents.d_lambda_sum[p.at];
-    if (out.result.d_weight_sum)
+    if (WEIGHTS)
         p.weight = out.parents.d_weight_sum[p.at];
     return p;
 }
 
-static __device__ __forceinline__ void put_cell(const struct finished &out, uint32_t node,
-                                                uint64_t cell, bool sibling,
-                                                const struct parent_cell &p, uint32_t count,
-                                                long long lambda, long long weight)
+template <bool WEIGHTS>
+static __device__ __forceinline__ void
+put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
+         const struct parent_cell &p, uint32_t count, long long lambda, long long weight)
 {
     const uint64_t at = node * ((uint64_t)out.n_features * out.n_bins) + cell;
     out.result.d_count[at] = count;
@@ -231,30 +232,35 @@ static __device__ __forceinline__ void put_cell(const struct finished &out, uint
         if (sibling)
             out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
     }
-    if (out.result.d_weight_sum) {
+    if (WEIGHTS) {
         out.result.d_weight_sum[at] = weight;
         if (sibling)
             out.parents.d_weight_sum[p.at] = p.weight - weight;
     }
 }
 
-/* Siblings too: parents are read while the launch before ends. Block: 32 x 8 threads; grid x = 32
- * bins, y = row of the plan and code, z = node. A 32 x 32 square is turned in shared memory. */
-__global__ void finish_kernel(const __grid_constant__ struct plan plan,
-                              const __grid_constant__ struct finished out, uint32_t most_codes)
+/* Siblings too: parents are read while the launch before ends. Drained cells are [bin][column]
+ * words, a column a code and a lane, in the order of the tile's features. Block: 32 x 8 threads;
+ * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
+ * memory. */
+template <bool WEIGHTS>
+__global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
+    finish_kernel(const __grid_constant__ struct plan plan,
+                  const __grid_constant__ struct finished out, uint32_t most_groups)
 {
-    __shared__ long long square[3][32][33];
-    const struct plan_row &row = plan.row[blockIdx.y / most_codes];
-    const uint32_t j = blockIdx.y % most_codes, lanes = row.lanes, node = blockIdx.z;
-    const uint32_t first = blockIdx.x * 32;
+    long long(*square)[33] = (long long(*)[33])shared_cells; /* [words * 32][33] */
+    const struct plan_row &row = plan.row[blockIdx.y / most_groups];
+    const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z, words = plan.words;
+    const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
+    const uint32_t first_feature = row.first_code * row.lanes + first_column; /* of the tile */
     /* a narrow tile has no documents in the bins from row.n_bins on */
     const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
     const uint32_t my_bin = first + threadIdx.x;
     struct parent_cell before[4];
-    const auto cell_of = [&](uint32_t slot) {
-        const uint32_t feature = (row.first_code + j) * lanes + slot; /* of the tile */
-        return slot < lanes && feature < row.n_features && my_bin < n_bins && j < row.n_codes
+    const auto cell_of = [&](uint32_t k) {
+        const uint32_t feature = first_feature + k;
+        return first_column + k < columns && feature < row.n_features && my_bin < n_bins
                    ? (uint64_t)(row.first_feature + feature) * out.n_bins + row.first_bin + my_bin
                    : NO_CELL;
     };
@@ -262,35 +268,34 @@ __global__ void finish_kernel(const __grid_constant__ struct plan plan,
     for (int i = 0; i < 4; i++) {
         const uint64_t cell = cell_of(threadIdx.y + 8 * i);
         if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
-            before[i] = parent_of(out, parent, cell);
+            before[i] = parent_of<WEIGHTS>(out, parent, cell);
     }
     wait_for_launch_before();
-    if (first >= n_bins || j >= row.n_codes)
+    if (first >= n_bins || first_column >= columns || first_feature >= row.n_features)
         return;
     const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
 #pragma unroll
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
-        const uint32_t bin = first + y;
-        const bool counted = bin < row.n_bins && threadIdx.x < lanes;
-        const uint64_t at =
-            (((uint64_t)bin * row.n_codes + j) * lanes + threadIdx.x) * (uint32_t)plan.words;
-        square[0][y][threadIdx.x] = counted ? (long long)d_in[at] : 0;
-        if (plan.words > 1)
-            square[1][y][threadIdx.x] = counted ? (long long)d_in[at + 1] : 0;
-        if (plan.words > 2)
-            square[2][y][threadIdx.x] = counted ? (long long)d_in[at + 2] : 0;
+        const uint32_t bin = first + y, column = first_column + threadIdx.x;
+        const bool counted = bin < row.n_bins && column < columns;
+        const unsigned long long *d_at = d_in + ((uint64_t)bin * columns + column) * words;
+        square[y][threadIdx.x] = counted ? (long long)d_at[0] : 0;
+        if (words > 1)
+            square[32 + y][threadIdx.x] = counted ? (long long)d_at[1] : 0;
+        if (words > 2)
+            square[64 + y][threadIdx.x] = counted ? (long long)d_at[2] : 0;
     }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const uint32_t slot = threadIdx.y + 8 * i;
-        const uint64_t cell = cell_of(slot);
+        const uint32_t k = threadIdx.y + 8 * i;
+        const uint64_t cell = cell_of(k);
         if (cell == NO_CELL)
             continue;
-        const long long value = square[0][threadIdx.x][slot];
-        put_cell(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
-                 plan.wide ? square[1][threadIdx.x][slot] : value >> 32,
-                 square[plan.words - 1][threadIdx.x][slot]);
+        const long long value = square[threadIdx.x][k];
+        put_cell<WEIGHTS>(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
+                          plan.wide ? square[32 + threadIdx.x][k] : value >> 32,
+                          WEIGHTS ? square[(words - 1) * 32 + threadIdx.x][k] : 0);
     }
 }
 
@@ -439,8 +444,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     cudaStream_t stream = (cudaStream_t)stream_of_call;
     const struct layout layout = layout_of(call);
     const struct finished out = finished_of(call);
-    int most_codes = 1;
-    uint32_t most_bins = 1;
+    uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
     const uint32_t n_rows = make_rows(call, &layout, rows);
     struct plan plan = {};
@@ -457,7 +461,8 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
             plan.row[r] = *row;
-            most_codes = row->n_codes > most_codes ? row->n_codes : most_codes;
+            const uint32_t groups = (row->n_codes * row->lanes + 31u) / 32;
+            most_groups = groups > most_groups ? groups : most_groups;
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
@@ -466,9 +471,10 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             error = launch_bits(call, layout, plan, stream);
         if (error != cudaSuccess)
             break;
-        const dim3 grid((most_bins + 31) / 32, n * (unsigned)most_codes, call->n_nodes);
-        error = launch_after(finish_kernel, grid, dim3(32, 8), 0, stream, plan, out,
-                             (uint32_t)most_codes);
+        const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
+        const size_t square = (size_t)plan.words * 32 * 33 * sizeof(long long);
+        error = launch_after(out.result.d_weight_sum ? finish_kernel<true> : finish_kernel<false>,
+                             grid, dim3(32, 8), square, stream, plan, out, most_groups);
     }
     return error;
 }
