@@ -128,6 +128,20 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
         drain_all<S, SUMS, false>(plan, row, chunk.node);
 }
 
+/* Of a list, or (not LIST) a range. */
+template <class S, int SUMS, bool LIST>
+static __device__ __forceinline__ void
+add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
+          const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
+{
+    struct listed<S, SUMS, LIST> add = {
+        plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+    };
+    /* a look leaves cells of room / FULL, and the next is one document short of the room */
+    add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
+    add_all<S, SUMS>(plan, row, chunk, add);
+}
+
 /* NARROW: tiles of under 32 lanes only. */
 template <class S, int SUMS, bool NARROW>
 static __device__ __forceinline__ void
@@ -148,14 +162,11 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     }
     if constexpr (!NARROW) {
         const char *first = lane_words<S>(row, lane);
-        if (plan.d_list) {
-            struct listed<S, SUMS> add = {
-                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
-            };
-            /* a look leaves cells of room / FULL, and the next is one document short of the room */
-            add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
-            add_all<S, SUMS>(plan, row, chunk, add);
-        } else {
+        if (plan.d_list)
+            add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
+        else if constexpr (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16)
+            add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
+        else {
             struct ranged<S, SUMS> add = {
                 plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
             };

@@ -244,9 +244,9 @@ template <class S, int SUMS> struct ranged {
     }
 };
 
-/* The documents of a chunk of a list, by whole warps. Words are read a turn ahead, over the looks
- * at the cells too, where these are far enough apart. */
-template <class S, int SUMS> struct listed {
+/* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
+ * ahead, over the looks at the cells too, where these are far enough apart. */
+template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
     static constexpr uint32_t STEP = THREADS / WARP * N;
@@ -272,7 +272,9 @@ template <class S, int SUMS> struct listed {
     __device__ __forceinline__ uint32_t doc_of(uint32_t from) const
     {
         const uint32_t mine = from + stage.lane;
-        return stage.lane < N && mine < end ? plan.d_list[begin + mine] : NO_DOC;
+        if (stage.lane >= N || mine >= end)
+            return NO_DOC;
+        return LIST ? plan.d_list[begin + mine] : (uint32_t)(begin + mine);
     }
     /* Puts the next turn's documents where all lanes read them, and starts on those after. */
     __device__ __forceinline__ void turn_over()
@@ -284,7 +286,9 @@ template <class S, int SUMS> struct listed {
     }
     __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
     {
-        return *(const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
+        const word_type *at =
+            (const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
+        return LIST ? *at : __ldcs(at);
     }
     __device__ __forceinline__ void load(uint32_t *word) const
     {

@@ -31,6 +31,10 @@
 /* Documents of a range whose rows are asked for before a look, to be in the L2 cache after it. First
  * guess, to be measured: 64 KB a block, what memory gives in a microsecond or two. */
 #define RW_TUNE_LANES_AHEAD 512
+/* 1: of a range too, codes of 16 bits are read a turn ahead: 12 rows of 64 bytes a warp are 24 KB a
+ * multiprocessor, less than the memory's latency asks for. First guess, to be measured (0: 1328 at
+ * 1024 bins in whole calls). */
+#define RW_TUNE_LANES_RANGE_AHEAD_16 1
 /* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255 leaves,
  * ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996 | 1.002 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
