@@ -46,6 +46,9 @@ static __device__ __forceinline__ void let_next_launch_begin()
 
 __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 {
+    /* In this order: the launches after read what those before this one wrote, and wait for this
+     * one alone. */
+    wait_for_launch_before();
     let_next_launch_begin();
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
          i += (uint64_t)gridDim.x * blockDim.x)
@@ -282,6 +285,7 @@ __global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
             before[i] = parent_of<WEIGHTS>(out, parent, cell);
     }
     wait_for_launch_before();
+    let_next_launch_begin();
     if (first >= n_bins || first_column >= columns || first_feature >= row.n_features)
         return;
     const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
@@ -345,6 +349,22 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     config.attrs = &overlap;
     config.numAttrs = launches_overlap(current_device()) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* The first launch of a call. What is before it in the stream may be anything; of a graph that is
+ * being captured, something that launches cannot overlap. */
+static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStream_t stream)
+{
+    const uint64_t blocks = (n_cells + 1023) / 1024;
+    const unsigned grid = (unsigned)(blocks > 4096 ? 4096 : blocks);
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
+    if (error != cudaSuccess)
+        return error;
+    if (capturing == cudaStreamCaptureStatusNone)
+        return launch_after(lanes_clear_kernel, grid, 256, 0, stream, d_cell, n_cells);
+    lanes_clear_kernel<<<grid, 256, 0, stream>>>(d_cell, n_cells);
+    return cudaGetLastError();
 }
 
 template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
@@ -462,10 +482,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    const uint64_t n_cells = plan.node_cells * plan.n_nodes, blocks = (n_cells + 1023) / 1024;
-    lanes_clear_kernel<<<(unsigned)(blocks > 4096 ? 4096 : blocks), 256, 0, stream>>>(plan.d_cell,
-                                                                                      n_cells);
-    cudaError_t error = cudaGetLastError();
+    cudaError_t error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
     for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
         const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         for (uint32_t r = 0; r < n; r++) {
