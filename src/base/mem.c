@@ -82,19 +82,17 @@ void rw_mem_free(void *p)
     free(p);
 }
 
-int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int how)
+int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon)
 {
     if (n_bytes < RW_MEM_LARGE)
         return rw_mem_new_raw(ctx, out, n_bytes, 1);
     *out = NULL;
     if (must_fail() || n_bytes > SIZE_MAX / 2)
         return out_of_memory(ctx, n_bytes, 1);
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (how & RW_MEM_NOW ? MAP_POPULATE : 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (written_soon ? MAP_POPULATE : 0);
     void *map = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (map == MAP_FAILED)
         return out_of_memory(ctx, n_bytes, 1);
-    if (how & RW_MEM_HUGE)
-        (void)madvise(map, n_bytes, MADV_HUGEPAGE); /* a wish only */
     *out = map;
     return RW_OK;
 }

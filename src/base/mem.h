@@ -25,10 +25,10 @@ int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text);
 void rw_mem_free(void *p);
 
 /* Large arrays of undefined content: a mapping of their own from RW_MEM_LARGE bytes on,
- * so that freeing them gives the memory back to the system at once. RW_MEM_NOW: the pages come with
- * the call, cheaper where all is written soon; RW_MEM_HUGE: in huge pages where there are some. */
-enum { RW_MEM_LARGE = 1 << 17, RW_MEM_NOW = 1, RW_MEM_HUGE = 2 };
-int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int how);
+ * so that freeing them gives the memory back to the system at once. written_soon: the pages come
+ * with the call, which is cheaper than one by one. */
+enum { RW_MEM_LARGE = 1 << 17 };
+int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
 /* n_bytes: as given to rw_mem_new_large. */
 void rw_mem_free_large(void *p, size_t n_bytes);
 

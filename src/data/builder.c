@@ -176,7 +176,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
         to->comment_bytes = from->comment_bytes;
     }
     to->is_packed = 1;
-    RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, value_bytes, RW_MEM_NOW));
+    RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, value_bytes, 1));
     to->entry_value_room = to->n_entries = from->n_entries;
     if (value_bytes)
         memcpy(to->entry_value, from->entry_value, value_bytes);

@@ -11,8 +11,6 @@
 enum {
     ALIGN = 64,             /* of a column, in bytes */
     CURSOR_BYTES = 8 << 20, /* of all groups' cursors, unless there are fewer groups than threads */
-    HUGE_DOCS = 1 << 21,    /* a column of 8 MiB */
-    HUGE_ANYWAY = 64 << 20, /* bytes of all columns */
     TILE = 64,              /* documents of a run that are copied together: their lines fit L1 */
 };
 
@@ -225,9 +223,8 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
             bytes += is_dense(finish, n) ? column_bytes(dataset->n_docs) : 2 * column_bytes(n);
     }
     RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
-    /* A huge page of every column is touched early: with short columns, that would be all. */
-    const int huge = dataset->n_docs >= HUGE_DOCS || bytes <= HUGE_ANYWAY;
-    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, bytes, huge ? RW_MEM_HUGE : 0));
+    /* Not in huge pages: one of every column would be touched early, while builders are full. */
+    RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, bytes, 0));
     dataset->column_block_bytes = bytes;
     char *at = dataset->column_block;
     uint32_t c = 0;

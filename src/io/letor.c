@@ -80,7 +80,7 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
     for (int i = 0; i < letor->n_threads; i++)
-        letor->worker[i].fast = rw_letor_fast();
+        letor->worker[i].fast = rw_letor_fast(0);
     *out = letor;
     return RW_OK;
 out:

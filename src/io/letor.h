@@ -1,7 +1,7 @@
-/* LETOR text, parsed in parallel: chunks of whole lines, a thread and a builder each. A plain file's
- * chunks are read by the threads that parse them; what comes in one stream (gzip, a pipe) is fetched
- * block by block. What is read, and which error is reported, depends on the text alone: never on
- * threads, chunks, blocks or files. */
+/* LETOR text, parsed in parallel: chunks of whole lines, a thread and a builder each. A plain
+ * file's chunks are read by the threads that parse them; what comes in one stream (gzip, a pipe) is
+ * fetched block by block. What is read, and which error is reported, depends on the text alone:
+ * never on threads, chunks, blocks or files. */
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
@@ -22,9 +22,9 @@ void rw_builder_list_release(struct rw_builder_list *list);
 /* --- a chunk: whole lines, parsed by one thread (letor_line.c) --- */
 
 enum {
-    RW_LETOR_PAD = 64,       /* bytes that may be read before and behind a chunk */
-    RW_LETOR_SPAN = 2048,    /* bytes that the fast path looks at in one go */
-    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 1
+    RW_LETOR_PAD = 64,    /* bytes that may be read before and behind a chunk */
+    RW_LETOR_SPAN = 2048, /* bytes that the fast path looks at in one go */
+    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 8
 };
 
 /* One line's entries. What `feature` and `text` hold beyond n are the lines before: the next entry
@@ -42,8 +42,8 @@ struct rw_letor_entries {
  * that is for the careful path, which also finds the words for errors. */
 typedef const char *(*rw_letor_fast_fn)(struct rw_letor_entries *entries, const char *p,
                                         const char *end);
-/* The fast path of this processor; NULL: none. */
-rw_letor_fast_fn rw_letor_fast(void);
+/* The i-th fast path that this processor has, the best one first; NULL: there are no more. */
+rw_letor_fast_fn rw_letor_fast(int i);
 
 /* What a thread keeps from chunk to chunk, so that it need not grow again. */
 struct rw_letor_worker {
@@ -60,13 +60,13 @@ struct rw_letor_place {
     size_t column; /* from 1, in bytes */
 };
 struct rw_letor_chunk {
-    const char *begin, *end;        /* borrowed, RW_LETOR_PAD bytes readable on either side */
-    struct rw_letor_worker *worker; /* borrowed while it is parsed */
-    struct rw_builder builder;      /* packed */
+    const char *begin, *end;            /* borrowed, RW_LETOR_PAD bytes readable on either side */
+    struct rw_letor_worker *worker;     /* borrowed while it is parsed */
+    struct rw_builder builder;          /* packed */
     struct rw_letor_place *query_place; /* [builder.n_queries] where each query's id first stands */
     size_t query_place_room;
     uint64_t n_lines;
-    int status; /* of the first bad line; what stood before it is in the builder */
+    int status;     /* of the first bad line; what stood before it is in the builder */
     int read_errno; /* the text ends early, for the file cannot be read; status is RW_ERR_IO */
     struct rw_letor_place error_place;
     char error[512];

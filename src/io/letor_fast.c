@@ -1,11 +1,12 @@
-/* The fast path through a line's entries, for x86-64 with AVX2.
+/* Fast paths through a line's entries, for x86-64 with AVX2, better with AVX-512.
  *
  * First the places of all ':' and ' ' of some 2 KiB of text are listed, 64 bytes at a time. Between
  * two places stands a feature or a value, and neither is looped over: a feature is told by
  * comparing its text with that of the line before, and a value of up to 16 bytes is loaded so that
- * its last digit is the vector's last byte, the point is shuffled away, and pairs of digits, of
- * pairs, of fours are summed by multiply-and-add. So no branch depends on how long anything is:
- * such branches cost more than all the rest, for lengths cannot be foreseen.
+ * its last digit is the vector's last byte, and the point is shuffled away. Then four values at a
+ * time become numbers: pairs of digits, of pairs, of fours are summed by multiply-and-add. So no
+ * branch depends on how long anything is: such branches cost more than all the rest, for lengths
+ * cannot be foreseen.
  *
  * The value is computed in double as in number.c and under the same bounds; what they do not decide
  * goes to rw_number_parse, as do exponents, signs other than '-' and long decimals. */
@@ -17,9 +18,28 @@
 
 #include "io/format.h"
 
-#define AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
+#define AVX512 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul,avx512f,avx512bw,avx512vbmi2")))
 
-enum { VALUE_BYTES = 16, FEATURE_BYTES = 7 };
+enum {
+    VALUE_BYTES = 16,
+    FEATURE_BYTES = 7,
+    MOST_PLACES = RW_LETOR_SPAN + 72, /* lists are written ahead */
+    MOST_VALUES = RW_LETOR_SPAN / 4 + 8
+};
+
+/* What is known of a span of text. */
+struct span {
+    const char *begin;
+    size_t n_places;
+    int odd;                     /* the places end where ':' and ' ' do not alternate */
+    uint16_t place[MOST_PLACES]; /* of ':' and ' ' in turn, from `begin` */
+    uint8_t digits[MOST_VALUES][VALUE_BYTES]; /* the last stands last; above 9: no decimal */
+    uint32_t flags[MOST_VALUES];              /* NEGATIVE, or NO_DIGITS */
+    double scale[MOST_VALUES];                /* by which the digits are multiplied */
+};
+enum { NO_DIGITS = 1 }; /* and not a short decimal */
+#define NEGATIVE 0x80000000u
 
 /* 16 bytes from [n] on: the last n of a vector. */
 static const uint8_t last_bytes[2 * VALUE_BYTES] = {
@@ -52,50 +72,92 @@ static const double scale_of_point[VALUE_BYTES + 1] = {1e-15, 1e-14, 1e-13, 1e-1
                                                        1e-9,  1e-8,  1e-7,  1e-6,  1e-5,  1e-4,
                                                        1e-3,  1e-2,  1e-1,  1e0,   1e0};
 
-/* Lists the bits of `mask` plus `at`; returns how many there are. to: 64 may be written. */
-AVX2 static inline size_t list_bits(uint64_t mask, uint32_t at, uint32_t *to)
+/* Of the places `in_colon` and `in_blank`, those before the first that is not in turn. */
+AVX2 static inline uint64_t in_turn(struct span *span, uint64_t in_colon, uint64_t in_blank)
 {
+    const uint64_t mask = in_colon | in_blank;
+    /* Bit i: whether the number of places up to i is odd; then place i must be ':'. */
+    const __m128i sums =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)mask), _mm_set1_epi8(-1), 0);
+    const uint64_t before = 0 - (uint64_t)(span->n_places & 1);
+    const uint64_t is_odd = (uint64_t)_mm_cvtsi128_si64(sums) ^ before;
+    const uint64_t wrong = (mask & is_odd) ^ in_colon;
+    span->odd = wrong != 0;
+    return wrong ? mask & (_blsi_u64(wrong) - 1) : mask;
+}
+
+/* Lists the bits of `mask`, which are places from `at` on. */
+AVX2 static inline void list_bits(struct span *span, uint64_t mask, size_t at)
+{
+    uint16_t *to = span->place + span->n_places;
     const size_t n = (size_t)_mm_popcnt_u64(mask);
-    for (size_t i = 0; i < 16; i++) {
-        to[i] = at + (uint32_t)_tzcnt_u64(mask);
+    for (size_t i = 0; i < 24; i++) { /* mostly all of them */
+        to[i] = (uint16_t)(at + _tzcnt_u64(mask));
         mask = _blsr_u64(mask);
     }
-    for (size_t k = 16; k < n; k += 8) {
-        for (size_t i = 0; i < 8; i++) {
-            to[k + i] = at + (uint32_t)_tzcnt_u64(mask);
-            mask = _blsr_u64(mask);
-        }
+    for (size_t i = 24; i < n; i++) {
+        to[i] = (uint16_t)(at + _tzcnt_u64(mask));
+        mask = _blsr_u64(mask);
     }
-    return n;
+    span->n_places += n;
 }
 
-/* Places of ':' and ' ' in n_bytes of text (64 more are read); to: [n_bytes + 64]. */
-AVX2 static size_t list_places(const char *text, size_t n_bytes, uint32_t *to)
+/* Lists the places in n_bytes of text; up to 63 more are read. */
+AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
 {
     const __m256i colon = _mm256_set1_epi8(':'), blank = _mm256_set1_epi8(' ');
-    size_t n = 0;
-    for (size_t at = 0; at < n_bytes; at += 64) {
+    span->begin = text;
+    span->n_places = 0;
+    span->odd = 0;
+    for (size_t at = 0; at < n_bytes && !span->odd; at += 64) {
         const __m256i a = _mm256_loadu_si256((const __m256i *)(text + at));
         const __m256i b = _mm256_loadu_si256((const __m256i *)(text + at + 32));
-        const __m256i in_a =
-            _mm256_or_si256(_mm256_cmpeq_epi8(a, colon), _mm256_cmpeq_epi8(a, blank));
-        const __m256i in_b =
-            _mm256_or_si256(_mm256_cmpeq_epi8(b, colon), _mm256_cmpeq_epi8(b, blank));
-        uint64_t mask = (uint32_t)_mm256_movemask_epi8(in_a) |
-                        (uint64_t)(uint32_t)_mm256_movemask_epi8(in_b) << 32;
-        if (n_bytes - at < 64)
-            mask = _bzhi_u64(mask, (unsigned)(n_bytes - at));
-        n += list_bits(mask, (uint32_t)at, to + n);
+        const uint64_t colon_a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, colon));
+        const uint64_t colon_b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, colon));
+        const uint64_t blank_a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, blank));
+        const uint64_t blank_b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, blank));
+        const unsigned n = n_bytes - at < 64 ? (unsigned)(n_bytes - at) : 64;
+        list_bits(span,
+                  in_turn(span, _bzhi_u64(colon_a | colon_b << 32, n),
+                          _bzhi_u64(blank_a | blank_b << 32, n)),
+                  at);
     }
-    return n;
 }
 
-/* The decimal of n bytes (1 to 16) that ends at `end`; 0 returned if it is for the careful path.
- * The 16 bytes before `end` are read. */
-AVX2 static inline int short_decimal(const char *end, size_t n, float *value)
+/* The same: the places of 64 bytes are compressed at once. */
+AVX512 static void list_avx512(struct span *span, const char *text, size_t n_bytes)
+{
+    static const uint8_t count[64] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    const __m512i colon = _mm512_set1_epi8(':'), blank = _mm512_set1_epi8(' ');
+    const __m512i all = _mm512_loadu_si512(count);
+    span->begin = text;
+    span->n_places = 0;
+    span->odd = 0;
+    for (size_t at = 0; at < n_bytes && !span->odd; at += 64) {
+        const __m512i bytes = _mm512_loadu_si512(text + at);
+        const unsigned n = n_bytes - at < 64 ? (unsigned)(n_bytes - at) : 64;
+        const uint64_t mask = in_turn(span, _bzhi_u64(_mm512_cmpeq_epi8_mask(bytes, colon), n),
+                                      _bzhi_u64(_mm512_cmpeq_epi8_mask(bytes, blank), n));
+        const __m512i places = _mm512_maskz_compress_epi8(mask, all);
+        const __m512i base = _mm512_set1_epi16((short)at);
+        uint16_t *to = span->place + span->n_places;
+        _mm512_storeu_si512(
+            to, _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(places)), base));
+        _mm512_storeu_si512(
+            to + 32,
+            _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(places, 1)), base));
+        span->n_places += (size_t)_mm_popcnt_u64(mask);
+    }
+}
+
+/* The k-th value, n bytes that end at `end` (16 before are read), without its sign and point. */
+AVX2 static inline void take_value(struct span *span, size_t k, const char *end, size_t n)
 {
     const __m128i text = _mm_loadu_si128((const __m128i *)(end - VALUE_BYTES));
-    const size_t negative = end[-(ptrdiff_t)n] == '-';
+    const uint32_t negative = end[-(ptrdiff_t)n] == '-';
     n -= negative;
     const __m128i inside = _mm_loadu_si128((const __m128i *)(last_bytes + n));
     const __m128i points = _mm_and_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')), inside);
@@ -103,25 +165,54 @@ AVX2 static inline int short_decimal(const char *end, size_t n, float *value)
     const __m128i order = _mm_loadu_si128((const __m128i *)without_point[point]);
     const __m128i digits =
         _mm_shuffle_epi8(_mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')), inside), order);
-    const __m128i beyond = _mm_subs_epu8(digits, _mm_set1_epi8(9));
-    if (!_mm_testz_si128(beyond, beyond) || n <= (point < VALUE_BYTES))
-        return 0;
-    const __m128i two = _mm_maddubs_epi16(
-        digits, _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1));
-    const __m128i four = _mm_madd_epi16(two, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
-    const __m128i eight = _mm_madd_epi16(_mm_packus_epi32(four, four),
-                                         _mm_setr_epi16(10000, 1, 10000, 1, 10000, 1, 10000, 1));
-    const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eight);
-    const uint64_t whole = (halves & 0xffffffffu) * 100000000u + (halves >> 32);
-    const double x = (double)(int64_t)whole * scale_of_point[point];
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    if ((uint32_t)(bits & 0x1fffffff) - (0x10000000u - 8) <= 16)
-        return 0; /* too near to the middle of two floats */
-    const float magnitude = (float)x;
-    *value =
-        rw_float_of_bits(rw_bits_of_float(magnitude) | (uint32_t)(negative & (whole != 0)) << 31);
-    return 1;
+    _mm_storeu_si128((__m128i *)span->digits[k], digits);
+    span->flags[k] = negative << 31 | (n <= (point < VALUE_BYTES) ? NO_DIGITS : 0);
+    span->scale[k] = scale_of_point[point];
+}
+
+/* A value for the careful path. */
+static void leave_value(struct span *span, size_t k)
+{
+    memset(span->digits[k], 0, VALUE_BYTES);
+    span->flags[k] = NO_DIGITS;
+    span->scale[k] = 0;
+}
+
+/* Values k to k + 3; 0 returned if one of them is for the careful path. */
+AVX2 static inline int make_values(const struct span *span, size_t k, float *value)
+{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)span->digits[k]);
+    const __m256i b = _mm256_loadu_si256((const __m256i *)span->digits[k + 2]);
+    const __m256i nine = _mm256_set1_epi8(9);
+    const __m256i beyond = _mm256_or_si256(_mm256_subs_epu8(a, nine), _mm256_subs_epu8(b, nine));
+    const __m256i tens = _mm256_set1_epi16(1 << 8 | 10),
+                  hundreds = _mm256_set1_epi32(1 << 16 | 100);
+    const __m256i four_a = _mm256_madd_epi16(_mm256_maddubs_epi16(a, tens), hundreds);
+    const __m256i four_b = _mm256_madd_epi16(_mm256_maddubs_epi16(b, tens), hundreds);
+    const __m256i eight =
+        _mm256_madd_epi16(_mm256_packus_epi32(four_a, four_b), _mm256_set1_epi32(1 << 16 | 10000));
+    /* Upper eight digits of the four values, then the lower. */
+    const __m256i sorted =
+        _mm256_permutevar8x32_epi32(eight, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
+    const __m256d upper = _mm256_cvtepi32_pd(_mm256_castsi256_si128(sorted));
+    const __m256d lower = _mm256_cvtepi32_pd(_mm256_extracti128_si256(sorted, 1));
+    const __m256d whole = _mm256_add_pd(_mm256_mul_pd(upper, _mm256_set1_pd(1e8)), lower);
+    const __m256d x = _mm256_mul_pd(whole, _mm256_loadu_pd(span->scale + k));
+    /* What a float does not hold, less the middle and 8: up to 16 is too near to the middle. The
+     * upper halves are made large. */
+    const __m256i rest =
+        _mm256_sub_epi32(_mm256_and_si256(_mm256_castpd_si256(x), _mm256_set1_epi64x(0x1fffffff)),
+                         _mm256_set1_epi64x((INT64_C(1) << 32) + 0x10000000 - 8));
+    const __m256i near = _mm256_cmpeq_epi32(_mm256_min_epu32(rest, _mm256_set1_epi32(16)), rest);
+    const __m128i flags = _mm_loadu_si128((const __m128i *)(span->flags + k));
+    const __m128i none = _mm_and_si128(flags, _mm_set1_epi32(NO_DIGITS));
+    const __m256i bad =
+        _mm256_or_si256(_mm256_or_si256(beyond, near), _mm256_zextsi128_si256(none));
+    const __m128 magnitude = _mm256_cvtpd_ps(x);
+    const __m128 is_zero = _mm_cmpeq_ps(magnitude, _mm_setzero_ps());
+    const __m128 sign = _mm_castsi128_ps(_mm_and_si128(flags, _mm_set1_epi32((int)NEGATIVE)));
+    _mm_storeu_ps(value, _mm_or_ps(magnitude, _mm_andnot_ps(is_zero, sign)));
+    return _mm256_testz_si256(bad, bad);
 }
 
 /* A feature's text as one number: its bytes, at most 7, and their count above them. */
@@ -145,81 +236,134 @@ static uint32_t feature_of(uint64_t text)
     return feature > RW_MAX_FEATURE ? RW_MAX_FEATURE + 1 : feature;
 }
 
-/* Entries between the places listed; stops at the first that is odd, *odd set, or at the last.
- * Returns where it stopped. */
-AVX2 static const char *take_entries(struct rw_letor_entries *entries, const char *base,
-                                     const char *end, const uint32_t *place, size_t n_places,
-                                     int *odd)
+/* Values k to k + 3 of n one by one, by the careful path; returns how many of them are good. */
+static size_t careful_values(struct rw_letor_entries *entries, const struct span *span, size_t k,
+                             size_t n, float *value)
 {
-    size_t n = entries->n;
-    int32_t last = entries->last;
-    const char *p = base;
-    *odd = 1;
     size_t i = 0;
-    for (; i + 1 < n_places; i += 2) {
-        const char *colon = base + place[i], *blank = base + place[i + 1];
-        const size_t feature_bytes = (size_t)(colon - p), value_bytes = (size_t)(blank - colon) - 1;
-        if (*colon != ':' || (*blank != ' ' && blank != end) || feature_bytes - 1 >= FEATURE_BYTES)
+    for (; i < 4 && k + i < n; i++) {
+        const char *begin = span->begin + span->place[2 * (k + i)] + 1;
+        const char *end = span->begin + span->place[2 * (k + i) + 1];
+        int clamped;
+        if (rw_number_parse(begin, end, &value[i], &clamped) != end)
             break;
-        const uint64_t text = feature_text(colon, feature_bytes);
-        if (text != entries->text[n]) {
-            const uint32_t feature = feature_of(text);
-            if (feature > RW_MAX_FEATURE)
-                break;
-            entries->feature[n] = (uint16_t)feature;
-            entries->text[n] = text;
-        }
-        if (entries->feature[n] <= last)
-            break;
-        if (value_bytes - 1 >= VALUE_BYTES ||
-            !short_decimal(blank, value_bytes, &entries->value[n])) {
-            int clamped;
-            if (rw_number_parse(colon + 1, blank, &entries->value[n], &clamped) != blank)
-                break;
-            entries->n_clamped += (uint64_t)clamped;
-        }
-        last = entries->feature[n++];
-        p = blank + 1;
+        entries->n_clamped += (uint64_t)clamped;
     }
-    if (i + 1 >= n_places)
-        *odd = 0;
-    entries->n = n;
-    entries->last = last;
-    return p < end ? p : end;
+    return i;
 }
 
-AVX2 static const char *fast_avx2(struct rw_letor_entries *entries, const char *p, const char *end)
+/* Features, and digits of values, between the places listed; the number of entries that are good as
+ * far as that shows. */
+AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct span *span)
 {
-    uint32_t place[RW_LETOR_SPAN + 72];
+    uint16_t *const feature = entries->feature + entries->n;
+    uint64_t *const text = entries->text + entries->n;
+    const size_t n = span->n_places / 2;
+    const char *p = span->begin;
+    int32_t last = entries->last;
+    size_t k = 0;
+    for (; k < n; k++) {
+        const char *colon = span->begin + span->place[2 * k];
+        const char *blank = span->begin + span->place[2 * k + 1];
+        const size_t feature_bytes = (size_t)(colon - p), value_bytes = (size_t)(blank - colon) - 1;
+        if (feature_bytes - 1 >= FEATURE_BYTES || value_bytes == 0)
+            break;
+        const uint64_t this_text = feature_text(colon, feature_bytes);
+        if (this_text != text[k]) {
+            const uint32_t this_feature = feature_of(this_text);
+            if (this_feature > RW_MAX_FEATURE)
+                break;
+            feature[k] = (uint16_t)this_feature;
+            text[k] = this_text;
+        }
+        if (feature[k] <= last)
+            break;
+        last = feature[k];
+        if (value_bytes <= VALUE_BYTES)
+            take_value(span, k, blank, value_bytes);
+        else
+            leave_value(span, k);
+        p = blank + 1;
+    }
+    span->odd |= k < n;
+    return k;
+}
+
+/* Appends the entries of a span; returns how many. */
+AVX2 static size_t take_span(struct rw_letor_entries *entries, struct span *span)
+{
+    const size_t n = take_entries(entries, span);
+    float *const value = entries->value + entries->n;
+    for (size_t k = n; k < n + 3; k++) { /* so that they come in fours */
+        leave_value(span, k);
+        span->flags[k] = 0;
+    }
+    size_t k = 0;
+    for (; k < n; k += 4) {
+        if (make_values(span, k, value + k))
+            continue;
+        const size_t n_good = careful_values(entries, span, k, n, value + k);
+        if (n_good < 4 && k + n_good < n) {
+            span->odd = 1;
+            k += n_good;
+            break;
+        }
+    }
+    const size_t n_taken = k < n ? k : n;
+    if (n_taken)
+        entries->last = entries->feature[entries->n + n_taken - 1];
+    entries->n += n_taken;
+    return n_taken;
+}
+
+typedef void (*list_fn)(struct span *span, const char *text, size_t n_bytes);
+
+static inline const char *take_line(struct rw_letor_entries *entries, const char *p,
+                                    const char *end, list_fn list)
+{
+    struct span span;
     while (p < end && entries->room - entries->n >= RW_LETOR_SPAN_ENTRIES) {
         const size_t left = (size_t)(end - p);
-        const size_t span = left < RW_LETOR_SPAN ? left : RW_LETOR_SPAN;
-        size_t n_places = list_places(p, span, place);
-        if (span == left)
-            place[n_places++] = (uint32_t)span; /* the last value ends at the line's end */
-        int odd;
-        const char *stop = take_entries(entries, p, end, place, n_places, &odd);
-        if (odd || stop == p)
-            return stop;
-        p = stop;
-        if (span == left)
+        const size_t n_bytes = left < RW_LETOR_SPAN ? left : RW_LETOR_SPAN;
+        list(&span, p, n_bytes);
+        if (n_bytes == left && !span.odd)
+            span.place[span.n_places++] = (uint16_t)left; /* the last value ends with the line */
+        const size_t n = take_span(entries, &span);
+        if (n == 0)
             return p;
+        p += span.place[2 * n - 1] + 1;
+        if (span.odd || n_bytes == left)
+            return p < end ? p : end;
     }
     return p;
 }
 
-rw_letor_fast_fn rw_letor_fast(void)
+static const char *fast_avx2(struct rw_letor_entries *entries, const char *p, const char *end)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                   __builtin_cpu_supports("bmi2")
-               ? fast_avx2
-               : NULL;
+    return take_line(entries, p, end, list_avx2);
+}
+
+static const char *fast_avx512(struct rw_letor_entries *entries, const char *p, const char *end)
+{
+    return take_line(entries, p, end, list_avx512);
+}
+
+rw_letor_fast_fn rw_letor_fast(int i)
+{
+    static const rw_letor_fast_fn path[] = {fast_avx512, fast_avx2, NULL};
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") ||
+        !__builtin_cpu_supports("pclmul") || !__builtin_cpu_supports("popcnt"))
+        return NULL;
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vbmi2"))
+        i++;
+    return i < 2 ? path[i] : NULL;
 }
 
 #else
 
-rw_letor_fast_fn rw_letor_fast(void)
+rw_letor_fast_fn rw_letor_fast(int i)
 {
+    (void)i;
     return NULL;
 }
 

@@ -1,5 +1,6 @@
-/* rw_number_parse beside strtof, over random and adversarial decimals; the answers must be the same
- * bits but for what the reader does on purpose: no -0, and the largest float for what is beyond.
+/* rw_number_parse and the fast paths of LETOR's reader beside strtof, over random and adversarial
+ * decimals; the answers must be the same bits but for what the reader does on purpose: no -0, and
+ * the largest float for what is beyond.
  *
  *   number_check [COUNT [SEED]]        COUNT: 1000000 unless given */
 #include <float.h>
@@ -11,6 +12,7 @@
 
 #include "base/rng.h"
 #include "io/format.h"
+#include "io/letor.h"
 
 enum { TEXT_BYTES = 256 };
 
@@ -129,26 +131,73 @@ static void many_zeros(struct source *source, char *text)
                 behind + (int)below(source, 60) - (behind < 30 ? 0 : 30));
 }
 
+/* At most 16 bytes, as data sets have them; or the middle of two floats that fits. */
+static void short_decimal(struct source *source, char *text)
+{
+    char digits[24];
+    const int negative = below(source, 3) == 0;
+    const int n = 1 + (int)below(source, 15u - (uint32_t)negative);
+    const int point = (int)below(source, (uint32_t)n + 1);
+    random_digits(source, digits, n);
+    if (below(source, 4) == 0)
+        snprintf(text, 17, "%.1f",
+                 ((double)((draw(source) >> 8) | 1u << 23) + 0.5) *
+                     (double)(1u << below(source, 8)) / 128);
+    else if (below(source, 4) == 0)
+        sprintf(text, "%s%.*s", negative ? "-" : "", n, digits);
+    else
+        sprintf(text, "%s%.*s.%s", negative ? "-" : "", point, digits, digits + point);
+}
+
 static void (*const kinds[])(struct source *, char *) = {
-    random_decimal, printed_float, near_middle, wide_integer, near_ends, many_zeros,
+    random_decimal, printed_float, near_middle, wide_integer, near_ends, many_zeros, short_decimal,
 };
+
+/* The value as an entry of a line, by a fast path; 0: it left it to the careful path. */
+static int read_fast(rw_letor_fast_fn fast, const char *text, float *value, int *clamped)
+{
+    enum { ROOM = 2 * RW_LETOR_SPAN_ENTRIES };
+    static uint16_t feature[ROOM];
+    static uint64_t known[ROOM];
+    static float values[ROOM];
+    char line[TEXT_BYTES + 2 * RW_LETOR_PAD + 8] = "";
+    struct rw_letor_entries entries = {
+        .feature = feature, .text = known, .value = values, .room = ROOM, .last = -1};
+    const int n = sprintf(line + RW_LETOR_PAD, "1:%s", text);
+    const char *const begin = line + RW_LETOR_PAD, *const end = begin + n;
+    if (fast(&entries, begin, end) != end)
+        return 0;
+    *value = values[0];
+    *clamped = (int)entries.n_clamped;
+    return entries.n == 1 && entries.last == 1;
+}
 
 static int same(const char *text)
 {
-    float value = NAN;
-    int clamped = -1;
+    float value[3] = {NAN, NAN, NAN};
+    int clamped[3] = {-1, -1, -1};
     const char *const end = text + strlen(text);
-    const char *const read_to = rw_number_parse(text, end, &value, &clamped);
+    const char *const read_to = rw_number_parse(text, end, &value[0], &clamped[0]);
+    int n = 1;
+    for (; n < 3 && rw_letor_fast(n - 1); n++) {
+        if (!read_fast(rw_letor_fast(n - 1), text, &value[n], &clamped[n])) {
+            fprintf(stderr, "'%s': not taken by fast path %d\n", text, n - 1);
+            return 0;
+        }
+    }
     float expected = strtof(text, NULL); /* no setlocale: the C locale */
     const int beyond = isinf(expected) != 0;
     if (beyond)
         expected = expected < 0 ? -FLT_MAX : FLT_MAX;
-    if (read_to == end && clamped == beyond &&
-        rw_bits_of_float(value) == rw_bits_of_float(expected == 0 ? 0.0f : expected))
-        return 1;
-    fprintf(stderr, "'%s': %a, clamped %d; strtof %a\n", text, (double)value, clamped,
-            (double)expected);
-    return 0;
+    for (int i = 0; i < n; i++) {
+        if (read_to == end && clamped[i] == beyond &&
+            rw_bits_of_float(value[i]) == rw_bits_of_float(expected == 0 ? 0.0f : expected))
+            continue;
+        fprintf(stderr, "'%s', reader %d: %a, clamped %d; strtof %a\n", text, i, (double)value[i],
+                clamped[i], (double)expected);
+        return 0;
+    }
+    return 1;
 }
 
 int main(int argc, char **argv)

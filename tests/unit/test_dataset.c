@@ -145,6 +145,39 @@ Test(dataset, any_builders_and_threads_give_the_same)
     rw_dataset_free(expected);
 }
 
+/* Packed builders give the same; the one packed from is as new, and gives it again. */
+Test(dataset, packed_builders)
+{
+    struct rw_builder once = {0}, from = {0}, packed[2] = {{0}};
+    struct rw_dataset *expected, *dataset;
+    build(&once, 1);
+    cr_assert_eq(rw_builder_finish(scratch_ctx, &once, 1, &expected), RW_OK);
+    for (int i = 0; i < 2; i++) {
+        build(&from, 1);
+        cr_assert_eq(rw_builder_pack(scratch_ctx, &from, &packed[i]), RW_OK);
+        cr_assert_eq(from.n_docs, 0);
+        cr_assert_eq(packed[i].label_room, packed[i].n_docs, "just its size");
+    }
+    rw_builder_release(&from);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(rw_builder_finish(scratch_ctx, &packed[i], 1, &dataset), RW_OK);
+        assert_same_dataset(expected, dataset);
+        rw_dataset_free(dataset);
+    }
+    for (long n = 1;; n++) {
+        build(&from, 1);
+        rw_mem_fail_from(n);
+        const int status = rw_builder_pack(scratch_ctx, &from, &packed[0]);
+        rw_mem_fail_from(0);
+        rw_builder_release(&packed[0]);
+        rw_builder_release(&from);
+        if (status == RW_OK)
+            break;
+        cr_assert_eq(status, RW_ERR_MEMORY);
+    }
+    rw_dataset_free(expected);
+}
+
 Test(dataset, documents_copied_to_a_builder)
 {
     struct rw_builder one = {0};

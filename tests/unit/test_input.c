@@ -194,3 +194,39 @@ Test(input, mapped)
     munmap(data, n);
     free(big);
 }
+
+Test(input, read_anywhere)
+{
+    char *const big = malloc(3000000);
+    for (size_t i = 0; i < 3000000; i++)
+        big[i] = (char)(i * 2654435761u >> 13);
+    scratch_write("big", big, 3000000);
+    scratch_gzip("packed", "wb", "text");
+    for (int in_memory = 0; in_memory < 2; in_memory++) {
+        const uint64_t begin[] = {0, 1, 1 << 18, 2999999, 3000000, 4000000};
+        struct rw_input *input;
+        uint64_t n_bytes;
+        size_t got;
+        if (in_memory)
+            cr_assert_eq(rw_input_open_memory(scratch_ctx, "m", big, 3000000, &input), RW_OK);
+        else
+            cr_assert_eq(rw_input_open(scratch_ctx, "big", &input), RW_OK);
+        cr_assert(rw_input_is_seekable(input, &n_bytes));
+        cr_assert_eq(n_bytes, 3000000);
+        for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++) {
+            char *const part = malloc(1000000);
+            const size_t left = begin[i] < n_bytes ? (size_t)(n_bytes - begin[i]) : 0;
+            cr_assert_eq(rw_input_read_at(input, begin[i], part, 1000000, &got), 0);
+            cr_assert_eq(got, left < 1000000 ? left : 1000000);
+            cr_assert(got == 0 || memcmp(part, big + begin[i], got) == 0);
+            free(part);
+        }
+        rw_input_close(input);
+    }
+    struct rw_input *input;
+    uint64_t n_bytes;
+    cr_assert_eq(rw_input_open(scratch_ctx, "packed", &input), RW_OK);
+    cr_assert_not(rw_input_is_seekable(input, &n_bytes), "its bytes are not its content");
+    rw_input_close(input);
+    free(big);
+}

@@ -30,6 +30,29 @@ out:
     return status;
 }
 
+/* The same for a file. */
+static int read_file(const char *path, size_t chunk_bytes, struct rw_dataset **out)
+{
+    struct rw_builder_list list = {0};
+    struct rw_input *input = NULL;
+    struct rw_letor *letor = NULL;
+    struct rw_seen *seen = NULL;
+    int status, more = 1;
+    *out = NULL;
+    RW_TRY_OUT(rw_input_open(scratch_ctx, path, &input));
+    RW_TRY_OUT(rw_seen_new(scratch_ctx, &seen));
+    RW_TRY_OUT(rw_letor_open(scratch_ctx, input, seen, chunk_bytes, &letor));
+    while (more)
+        RW_TRY_OUT(rw_letor_next(scratch_ctx, letor, &list, &more));
+    status = rw_builder_finish(scratch_ctx, list.builder, (int)list.n, out);
+out:
+    rw_letor_close(letor);
+    rw_seen_free(seen);
+    rw_input_close(input);
+    rw_builder_list_release(&list);
+    return status;
+}
+
 static struct rw_dataset *read_good(const char *text)
 {
     struct rw_dataset *dataset;
@@ -220,6 +243,40 @@ Test(letor, files_end_to_end)
                      "1.txt:1:7: query 'q0' comes back after another query\n"
                      "hint: it began at 1.txt:1; a query's lines must stand together");
     rw_dataset_free(expected);
+    free(text);
+}
+
+/* Pieces of a plain file and blocks of a packed one: the same data, the same error. */
+Test(letor, pieces_and_blocks_agree)
+{
+    char *text = make_text(21, 250);
+    const size_t n = strlen(text);
+    const size_t chunks[] = {1, 2, 63, 300, 4096, 20000};
+    for (int bad = 0; bad < 3; bad++) {
+        char *place = bad ? strchr(text + n * (size_t)bad / 3, '\n') + 1 : text;
+        const char kept[2] = {place[0], place[1]};
+        if (bad)
+            memcpy(place, bad == 1 ? "x" : "0\n", (size_t)bad);
+        scratch_write("plain", text, n);
+        scratch_gzip("packed", "wb", text);
+        for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
+            struct rw_dataset *pieces, *blocks;
+            char error[512];
+            rw_ctx_set_threads(scratch_ctx, 1 + (int)i % 3);
+            const int status = read_file("plain", chunks[i], &pieces);
+            cr_assert_eq(status, bad ? RW_ERR_PARSE : RW_OK);
+            snprintf(error, sizeof(error), "%s", rw_last_error(scratch_ctx));
+            cr_assert_eq(read_file("packed", chunks[i], &blocks), status);
+            if (bad) {
+                cr_assert_str_eq(strchr(error, ':'), strchr(rw_last_error(scratch_ctx), ':'));
+                continue;
+            }
+            assert_same_dataset(pieces, blocks);
+            rw_dataset_free(pieces);
+            rw_dataset_free(blocks);
+        }
+        memcpy(place, kept, 2);
+    }
     free(text);
 }
 
