@@ -39,6 +39,7 @@ MIB = 1048576
 TEXT_BAR = (8.0, 4.0)  # seconds: must, aim
 NDCG_BAR = 0.002       # by which the better of the two may be ahead
 JUDGES = ("lightgbm", "xgboost")
+AS_PEERS = "split=newton l2=0"
 
 
 # ---------------------------------------------------------------- peers
@@ -367,11 +368,13 @@ def parse_arguments():
     parser.add_argument("--train-queries", default=31531, type=int)
     parser.add_argument("--test-queries", default=2000, type=int)
     parser.add_argument("--quality-trees", default=50, type=int)
-    parser.add_argument("--params", action="append", default=[], metavar="'NAME=VALUE ...'",
-                        help="Rankwood's quality with other parameters, too (repeatable)")
+    parser.add_argument("--params", action="append", metavar="'NAME=VALUE ...'",
+                        help="Rankwood's quality with other parameters, too (repeatable) "
+                        f"['{AS_PEERS}', as the peers have them]")
     parser.add_argument("--json", action="store_true", help="a JSON record a line")
     parser.add_argument("--bars", action="store_true", help="exit 1 if a bar is missed")
     args = parser.parse_args()
+    args.params = args.params or [AS_PEERS]
     for path in ("rankwood", "library", "venv", "like"):
         if getattr(args, path):
             setattr(args, path, os.path.abspath(getattr(args, path)))
