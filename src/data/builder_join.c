@@ -343,6 +343,8 @@ int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_bui
     struct finish finish = {.builders = builders,
                             .n_builders = n_builders,
                             .n_threads = ctx && ctx->n_threads > 1 ? ctx->n_threads : 1};
+    if (finish.n_threads > n_builders)
+        finish.n_threads = n_builders > 1 ? n_builders : 1;
     int status;
     uint64_t n_docs = 0;
     RW_TRY_OUT(RW_NEW(ctx, finish.first_doc, (size_t)n_builders + 1));

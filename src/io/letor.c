@@ -76,6 +76,8 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
             letor->n_chunks = BATCH_CHUNKS * ctx->n_threads;
         if ((uint64_t)letor->n_chunks > letor->n_pieces)
             letor->n_chunks = (int)letor->n_pieces;
+        if (letor->n_threads > letor->n_chunks)
+            letor->n_threads = letor->n_chunks > 1 ? letor->n_chunks : 1;
     }
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
