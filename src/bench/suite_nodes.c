@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "bench/bench_call.h"
 #include "bench/nodes_record.h"
+#include "gpu/cu_check.h"
 #include "gpu/tuning.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -34,6 +35,7 @@ struct nodes {
     uint32_t n_buffers;
     void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_parent, *d_scratch; /* owned */
     size_t scratch_room;
+    int scratch_used; /* by what does not leave it clean */
     int by_place;
     int subtracting;
     double updates; /* (document, feature) pairs that are added */
@@ -143,6 +145,15 @@ out:
     return status;
 }
 
+/* May scratch be cleared once and for all, as the trainer does? */
+static int all_leave_clean(const struct nodes *s)
+{
+    int clean = 1;
+    for (int g = 0; g < N_GROUPS; g++)
+        clean &= !s->group[g].matrix || s->group[g].method->leaves_clean;
+    return clean;
+}
+
 /* Into buffers from `buffer` on. list: the batch's part, NULL for the root. */
 static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch, uint32_t buffer,
                      const struct rw_hist_node *whole)
@@ -176,8 +187,13 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         s->scratch_room = 0;
         RW_TRY(rw_device_alloc(ctx, &s->d_scratch, bytes));
         s->scratch_room = bytes;
+        s->scratch_used = 1;
     }
     call.d_scratch = s->d_scratch;
+    call.clean_scratch = all_leave_clean(s);
+    if (call.clean_scratch && s->scratch_used) /* by another method before */
+        RW_CU(ctx, cudaMemsetAsync(s->d_scratch, 0, s->scratch_room, device->stream));
+    s->scratch_used = !call.clean_scratch;
     return rw_hist_run(ctx, group->method, &call, device->stream);
 }
 

@@ -50,7 +50,8 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
     return rw_cuda_code_in(column, element, doc);
 }
 
-/* d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits, else of one: cu_columns.cu. */
+/* d_to: [n_docs] codes, of 2 bytes if those of `from`, of tiles, have 16 bits, else of one:
+ * cu_columns.cu. */
 int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
                         void *stream);
 
@@ -99,12 +100,14 @@ struct rw_cuda_cells {
     int64_t *d_lambda;
     int64_t *d_weight;
     uint32_t n_features, n_bins;
-    const uint32_t *d_column; /* [n_features] the engine's feature, ascending */
+    const struct rw_cuda_feature *d_feature; /* [n_features] columns ascend */
+    const uint8_t *d_sampled;                /* [n_features] 0: not of this tree */
 };
 
 struct rw_cuda_feature {
+    uint32_t column;              /* the engine's feature */
     uint32_t n_bins, has_missing; /* the missing values' code is n_bins */
-    uint64_t first_cut;           /* in d_cut */
+    uint32_t zero_bin;            /* the first bin with a cut of at least 0 */
 };
 
 struct rw_cuda_found {
@@ -125,13 +128,10 @@ enum { RW_CUDA_MOST_SEARCHED = 128 };
 
 struct rw_cuda_search {
     struct rw_split_rule rule;
-    const struct rw_cuda_feature *d_feature; /* [n_features] */
-    const float *d_cut;
-    const uint8_t *d_feature_sampled; /* [n_features] */
-    struct rw_cuda_found *d_best;     /* [n][n_blocks] scratch */
-    uint32_t *d_done;            /* [n] scratch: 0 before the first group, and again at the end */
-    struct rw_cuda_reply *reply; /* [n] written with the last group; of the host, page-locked */
-    uint32_t launch;             /* another than the one before */
+    struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
+    uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
+    struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
+    uint32_t launch;              /* another than the one before */
     uint32_t n;
     uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */

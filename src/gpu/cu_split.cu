@@ -215,28 +215,35 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
-/* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if the feature is
- * not to be searched. All threads of a block call it. */
+/* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
+ * this tree. All threads of a block call it. */
 template <int NEWTON, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
-                                   const struct rw_cuda_cells &cells, uint32_t f, int searched,
-                                   uint32_t warps, struct rw_cuda_found *best)
+                                   const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
+                                   struct rw_cuda_found *best)
 {
-    __shared__ struct cell of_warp[WARPS];
+    __shared__ struct cell of_warp[WARPS], of_missing[WARPS];
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const uint32_t first_warp = warp / warps * warps;
     const struct cell none = {0, 0, 0};
-    const struct rw_cuda_feature feature =
-        searched ? a.d_feature[best->column] : rw_cuda_feature{0, 0, 0};
     const uint64_t base = ((uint64_t)a.buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
     const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
-    const struct cell missing =
-        feature.has_missing ? load_cell<NEWTON>(cells, base + feature.n_bins) : none;
-    struct cell cell[BINS], mine = none, all = missing;
-    load_bins<NEWTON, BINS>(cells, base, bin, feature.n_bins, cell);
+    struct cell cell[BINS], mine = none;
+    struct rw_cuda_feature feature = {INT32_MAX, 0, 0, 0};
+    const int there = f < cells.n_features;
+    /* all that is read is asked for before any of it is looked at */
+    load_bins<NEWTON, BINS>(cells, base, bin, there ? cells.n_bins : 0, cell);
+    if (there && cells.d_sampled[f])
+        feature = cells.d_feature[f];
+    best->column = (int32_t)feature.column;
 #pragma unroll
-    for (int i = 0; i < BINS; i++)
+    for (int i = 0; i < BINS; i++) {
+        if (bin + i == feature.n_bins && feature.has_missing)
+            of_missing[first_warp] = cell[i];
+        if (bin + i >= feature.n_bins)
+            cell[i] = none;
         add_cell<NEWTON>(&mine, cell[i]);
+    }
     struct cell left = sum_up_to<NEWTON>(mine, lane);
     if (lane == WARP - 1)
         of_warp[warp] = left;
@@ -244,6 +251,8 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     left.lambda -= mine.lambda;
     left.weight -= mine.weight;
     __syncthreads();
+    const struct cell missing = feature.has_missing ? of_missing[first_warp] : none;
+    struct cell all = missing;
     for (uint32_t w = first_warp; w < first_warp + warps; w++) {
         if (w < warp)
             add_cell<NEWTON>(&left, of_warp[w]);
@@ -278,8 +287,8 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
             if (i <= (int)at)
                 add_cell<NEWTON>(&left, cell[i]);
         }
-        try_cut(rule, left, all, missing, rw_side_gain(&rule, &whole),
-                0.0f <= a.d_cut[feature.first_cut + bin + at], bin + at, best);
+        try_cut(rule, left, all, missing, rw_side_gain(&rule, &whole), bin + at >= feature.zero_bin,
+                bin + at, best);
     }
 }
 
@@ -294,12 +303,7 @@ static __global__ void __launch_bounds__(THREADS, NEWTON ? 2 : 3)
     const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
     struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
-    int searched = 0;
-    if (f < cells.n_features) {
-        best.column = (int32_t)cells.d_column[f];
-        searched = a.d_feature_sampled[best.column];
-    }
-    search_bins<NEWTON, BINS>(a, cells, f, searched, warps, &best);
+    search_bins<NEWTON, BINS>(a, cells, f, warps, &best);
     best = best_of_block(best, of_warp);
     if (threadIdx.x == 0) {
         d_best[first_block + blockIdx.x] = best;

@@ -75,20 +75,34 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 
 /* ---- the start of a tree ---- */
 
-static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+/* Which features are of this tree, group by group. */
+static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     const uint32_t n_features = cuts->n_features;
     struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, n_features, &piece));
-    uint8_t *kept = piece.host;
-    rw_host_draw(kept, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
+    root->n_features = n_features;
+    if (cuda->knows_features)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, 2 * (size_t)n_features, &piece));
+    uint8_t *kept = piece.host, *drawn = kept + n_features;
+    rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
                  RW_STREAM_SAMPLE_FEATURE);
-    for (uint32_t f = 0; f < n_features; f++)
-        root->n_features += kept[f];
+    root->n_features = 0;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        for (uint32_t f = 0; f < cuda->group[g].n_features; f++)
+            root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
+    }
+    cuda->knows_features = root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
     piece.d = cuda->d_feature_sampled; /* it stays for the whole tree */
-    RW_TRY(rw_cuda_send(cuda, &piece, n_features));
+    return rw_cuda_send(cuda, &piece, n_features);
+}
+
+static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    RW_TRY(sample_features(cuda, tree, root));
     if (!cuda->d_sampled)
         return RW_OK;
     const struct rw_cuda_sample sample = {.seed = rules->seed,

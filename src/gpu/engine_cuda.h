@@ -47,7 +47,7 @@ struct rw_cuda_group {
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's feature; owned */
-    uint32_t *d_column;
+    struct rw_cuda_feature *d_feature;
     uint16_t *d_frequent; /* [n_features] */
     struct rw_cuda_cells cells;
     struct rw_hist_candidates candidates;
@@ -92,13 +92,12 @@ struct rw_cuda {
     size_t answer_bytes;
     /* the training set; d_x are views of `owned` */
     uint32_t n_docs, n_queries;
-    struct rw_cuda_feature *d_feature; /* [n_features] */
-    float *d_cut;
-    uint32_t *d_query_offset;  /* [n_queries + 1] sampling of queries only */
-    uint8_t *d_kept;           /* [n_queries] the same */
-    unsigned long long *d_low; /* [2] */
-    uint8_t *d_sampled;        /* [n_docs] the same; NULL: all documents are */
-    uint8_t *d_feature_sampled;
+    uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
+    uint8_t *d_kept;            /* [n_queries] the same */
+    unsigned long long *d_low;  /* [2] */
+    uint8_t *d_sampled;         /* [n_docs] the same; NULL: all documents are */
+    uint8_t *d_feature_sampled; /* [n_features] group by group */
+    int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
     struct rw_transfer_counts counted; /* at its start */
     uint32_t tree;
@@ -143,6 +142,7 @@ struct rw_cuda {
     int32_t n_summed;            /* 0: nothing */
     void *d_hist_scratch;
     size_t hist_scratch_bytes;
+    int clean_scratch;      /* d_hist_scratch is all 0 between histograms */
     void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
     size_t choice_scratch_bytes;
     void *d_list_scratch;

@@ -26,6 +26,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_lambda_sum = group->cells.d_lambda,
                                  .d_weight_sum = group->cells.d_weight,
                                  .d_scratch = cuda->d_hist_scratch,
+                                 .clean_scratch = cuda->clean_scratch,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
                                  .shared_bytes = cuda->device->shared_bytes};
 }
@@ -68,6 +69,19 @@ static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *roo
     return RW_OK;
 }
 
+/* Once, if every method leaves it as it was. */
+static int clean_scratch(struct rw_cuda *cuda)
+{
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (cuda->group[g].n_features && !cuda->group[g].choice.method->leaves_clean)
+            return RW_OK;
+    }
+    RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
+                                               (cudaStream_t)rw_cuda_stream(cuda)));
+    cuda->clean_scratch = 1;
+    return RW_OK;
+}
+
 /* When all groups have chosen. */
 static int settle(struct rw_cuda *cuda)
 {
@@ -75,6 +89,7 @@ static int settle(struct rw_cuda *cuda)
         return RW_OK;
     cuda->is_settled = 1;
     RW_TRY(keep_one_scratch(cuda, cuda->node));
+    RW_TRY(clean_scratch(cuda));
     return rw_cuda_settle_columns(cuda);
 }
 
@@ -247,9 +262,6 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
-                                    .d_feature = cuda->d_feature,
-                                    .d_cut = cuda->d_cut,
-                                    .d_feature_sampled = cuda->d_feature_sampled,
                                     .d_best = cuda->d_best,
                                     .d_done = cuda->d_done,
                                     .reply = cuda->reply,

@@ -244,7 +244,20 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* ---- tables of the training set ---- */
 
-/* Each feature's bins, and its cuts. */
+static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
+{
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
+    const float *cut = cuts->cut + cuts->offset[column];
+    uint32_t zero_bin = 0;
+    while (zero_bin < n_bins && !(0.0f <= cut[zero_bin]))
+        zero_bin++;
+    return (struct rw_cuda_feature){.column = column,
+                                    .n_bins = n_bins,
+                                    .has_missing = cuts->has_missing[column],
+                                    .zero_bin = zero_bin};
+}
+
+/* What searches know of each feature. */
 static int make_tables(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -253,18 +266,12 @@ static int make_tables(struct rw_cuda *cuda)
     int status = RW_OK;
     cuda->part = RW_CUDA_TABLES;
     RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        feature[f] = (struct rw_cuda_feature){.n_bins = rw_cuts_n_bins(cuts, f),
-                                              .has_missing = cuts->has_missing[f],
-                                              .first_cut = cuts->offset[f]};
-    RW_TRY_OUT(
-        send_table(cuda, (void **)&cuda->d_feature, feature, cuts->n_features, sizeof(*feature)));
-    RW_TRY_OUT(send_table(cuda, (void **)&cuda->d_cut, cuts->cut, cuts->offset[cuts->n_features],
-                          sizeof(*cuts->cut)));
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
-        RW_TRY_OUT(send_table(cuda, (void **)&group->d_column, group->column, group->n_features,
-                              sizeof(*group->column)));
+        for (uint32_t f = 0; f < group->n_features && !cuda->dry; f++)
+            feature[f] = feature_of(cuts, group->column[f]);
+        RW_TRY_OUT(send_table(cuda, (void **)&group->d_feature, feature, group->n_features,
+                              sizeof(*feature)));
     }
 out:
     rw_mem_free(feature);
@@ -288,7 +295,7 @@ static int make_pools(struct rw_cuda *cuda)
         const uint64_t n = n_buffers * group->n_features * group->n_bins;
         group->cells.n_features = group->n_features;
         group->cells.n_bins = group->n_bins;
-        group->cells.d_column = group->d_column;
+        group->cells.d_feature = group->d_feature;
         if (!group->n_features)
             continue;
         RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_count, n));
@@ -339,6 +346,10 @@ static int make_lists(struct rw_cuda *cuda)
     if (moves_have_a_use(cuda) && rules->newton)
         RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
+    for (int g = 0, before = 0; g < RW_CUDA_GROUPS; g++) {
+        cuda->group[g].cells.d_sampled = cuda->d_feature_sampled + before;
+        before += (int)cuda->group[g].n_features;
+    }
     if (rules->query_threshold > UINT32_MAX)
         return RW_OK;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_kept, cuda->n_queries));

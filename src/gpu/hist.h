@@ -35,7 +35,8 @@ enum { RW_HIST_MOST_BINS = 1025 };
  * neighbouring lanes own neighbouring features, whose cells lie in different banks of shared
  * memory. */
 struct rw_hist_tile {
-    int bits; /* the matrix's, or 4 in one of 8 bits: features of at most 16 codes, under 32 lanes */
+    int bits; /* the matrix's, or 4 in one of 8 bits: features of at most 16 codes, under 32 lanes
+               */
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes an element */
     uint32_t lanes;
     const void
@@ -101,11 +102,13 @@ struct rw_hist_call {
     int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
     int64_t *d_weight_sum; /* newton */
     float *d_float_sum;    /* RW_HIST_FLOAT */
-    /* Siblings by subtraction: node i's histogram is taken from that of index d_parent[i] of `parents`,
-     * which becomes the sibling's; RW_HIST_NO_PARENT: none. NULL: no node has one. Not for floats. */
+    /* Siblings by subtraction: node i's histogram is taken from that of index d_parent[i] of
+     * `parents`, which becomes the sibling's; RW_HIST_NO_PARENT: none. NULL: no node has one. Not
+     * for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
     void *d_scratch;       /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch;     /* 1: all of it is 0; methods with leaves_clean leave it so */
     int n_multiprocessors; /* of the device */
     size_t shared_bytes;   /* that a block may take */
 };
@@ -123,8 +126,9 @@ struct rw_hist_method {
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_place; /* takes lambdas and weights by place */
-    int subtracts; /* derives siblings itself; else rw_hist_run does */
+    int by_place;     /* takes lambdas and weights by place */
+    int subtracts;    /* derives siblings itself; else rw_hist_run does */
+    int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
 };
 
 extern const struct rw_hist_method rw_hist_lanes;
@@ -149,7 +153,8 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
 int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream);
 
-/* Enqueues the siblings of a call whose histograms are done (hist_common.cu). Returns a cudaError_t. */
+/* Enqueues the siblings of a call whose histograms are done (hist_common.cu). Returns a
+ * cudaError_t. */
 int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
 
 #ifdef __cplusplus

@@ -286,9 +286,9 @@ __global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
     }
     wait_for_launch_before();
     let_next_launch_begin();
-    if (first >= n_bins || first_column >= columns || first_feature >= row.n_features)
+    if (first >= n_bins || first_column >= columns)
         return;
-    const unsigned long long *d_in = plan.d_cell + (node * plan.node_cells + row.cells);
+    unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
 #pragma unroll
     for (uint32_t y = threadIdx.y; y < 32; y += 8) {
         const uint32_t bin = first + y, column = first_column + threadIdx.x;
@@ -299,6 +299,11 @@ __global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
             square[32 + y][threadIdx.x] = counted ? (long long)d_at[1] : 0;
         if (words > 2)
             square[64 + y][threadIdx.x] = counted ? (long long)d_at[2] : 0;
+    }
+    for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
+        const uint32_t bin = first + y, column = first_column + threadIdx.x;
+        for (uint32_t w = 0; w < words && bin < row.n_bins && column < columns; w++)
+            d_in[((uint64_t)bin * columns + column) * words + w] = 0;
     }
     __syncthreads();
 #pragma unroll
@@ -379,7 +384,10 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
             return error;
         bytes = shared;
     }
-    return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
+    if (!plan.clean)
+        return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
+    lanes_kernel<S, SUMS><<<plan.n_blocks, THREADS, shared, stream>>>(plan);
+    return cudaGetLastError();
 }
 
 /* Newton in one launch, or its weights in a second one. */
@@ -442,6 +450,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_words(call);
     plan->n_nodes = call->n_nodes;
+    plan->clean = call->clean_scratch;
     plan->wide = is_wide(call);
     plan->words = words_of(call);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
@@ -482,7 +491,8 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    cudaError_t error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
+    cudaError_t error =
+        plan.clean ? cudaSuccess : clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
     for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
         const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
         for (uint32_t r = 0; r < n; r++) {
@@ -521,4 +531,5 @@ extern "C" const struct rw_hist_method rw_hist_lanes = {
     lanes_run,
     /* by_place */ 1,
     /* subtracts */ 1,
+    /* leaves_clean */ 1,
 };

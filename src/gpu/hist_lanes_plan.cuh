@@ -39,6 +39,7 @@ struct plan {
     uint32_t n_nodes, n_rows, n_blocks;
     uint32_t room; /* documents that fit into a packed cell */
     int shift, largest;
+    int clean;           /* drained cells are 0, and are left so */
     int wide;            /* count and lambda in words of their own: sums may pass 2^31 */
     int words;           /* of a drained cell: 1, or 2 if wide; one more for newton */
     uint32_t one;        /* a document of lambda 0, packed */
@@ -198,31 +199,38 @@ static double cost_of(const struct rw_hist_call *call, const struct plan_row *ro
     return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
 }
 
-/* Sets the rows' chunks for pieces of `size` documents of 32 lanes. Returns how long the launch
- * takes, in such documents: with a block for each multiprocessor the largest piece, else what all
- * take together and half of the largest, for the blocks that begin last. */
-static double set_size(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows,
-                       double size, uint32_t *n_blocks)
+/* About chunks_of: one more for a node that is whole chunks. No division a node, since many sizes
+ * are looked at. */
+static double chunks_about(const struct rw_hist_call *call, double docs_a_chunk)
 {
-    const uint64_t longest = longest_node(call);
-    double largest = 0, sum = 0;
-    uint64_t blocks = 0, docs = 0;
+    const double share = 1.0 / docs_a_chunk;
+    double chunks = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
-        docs += call->node[i].n;
+        chunks += (double)(int64_t)((double)call->node[i].n * share) + 1;
+    return chunks;
+}
+
+/* How long a launch takes with pieces of `size` documents of 32 lanes, in such documents: with a
+ * block for each multiprocessor the largest piece, else what all take together and half of the
+ * largest, for the blocks that begin last. */
+static double time_of(const struct rw_hist_call *call, const struct plan_row *row, uint32_t n_rows,
+                      double size, double docs)
+{
+    const double longest = (double)longest_node(call);
+    double largest = 0, sum = 0, blocks = 0, cost = 0, chunks = 0;
     for (uint32_t r = 0; r < n_rows; r++) {
-        const double cost = cost_of(call, &row[r]), chunk = size / cost;
-        row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
-        const uint64_t whole = row[r].docs_a_chunk < longest ? row[r].docs_a_chunk : longest;
-        const uint32_t chunks = chunks_of(call, row[r].docs_a_chunk);
-        row[r].first_block = (uint32_t)blocks;
+        if (r == 0 || row[r].lanes != row[r - 1].lanes) {
+            cost = cost_of(call, &row[r]);
+            chunks = chunks_about(call, size / cost);
+        }
+        const double whole = size / cost < longest ? size / cost : longest;
         blocks += chunks;
-        sum += (double)docs * cost + (double)chunks * RW_TUNE_LANES_BLOCK_DOCS;
-        largest = (double)whole * cost > largest ? (double)whole * cost : largest;
+        sum += docs * cost + chunks * RW_TUNE_LANES_BLOCK_DOCS;
+        largest = whole * cost > largest ? whole * cost : largest;
     }
-    *n_blocks = (uint32_t)blocks;
     largest += RW_TUNE_LANES_BLOCK_DOCS;
     const double shared = sum / call->n_multiprocessors;
-    if (blocks <= (uint64_t)call->n_multiprocessors)
+    if (blocks <= call->n_multiprocessors)
         return largest;
     return shared + largest / 2 > largest ? shared + largest / 2 : largest;
 }
@@ -230,27 +238,31 @@ static double set_size(const struct rw_hist_call *call, struct plan_row *row, ui
 /* Chunks of the size that should be done first. Returns their number, of all rows together. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
 {
-    uint64_t docs = 0;
-    double cost = 0, best = 0, best_size = 0;
-    uint32_t n_blocks;
+    double docs = 0, cost = 0, best = 0, best_size = 0;
+    uint64_t blocks = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++)
-        docs += call->node[i].n;
+        docs += (double)call->node[i].n;
     for (uint32_t r = 0; r < n_rows; r++)
         cost += cost_of(call, &row[r]);
     /* from half of a multiprocessor's share up; a few steps beyond its share all rounding is gone
      */
-    double size = (double)docs * cost / call->n_multiprocessors / 2;
-    for (int i = 0; i < 64; i++, size *= 1.04) {
+    double size = docs * cost / call->n_multiprocessors / 2;
+    for (int i = 0; i < 48; i++, size *= 1.05) {
         if (size < RW_TUNE_LANES_LEAST_DOCS)
             size = RW_TUNE_LANES_LEAST_DOCS;
-        const double time = set_size(call, row, n_rows, size, &n_blocks);
+        const double time = time_of(call, row, n_rows, size, docs);
         if (i == 0 || time < best) {
             best = time;
             best_size = size;
         }
     }
-    set_size(call, row, n_rows, best_size, &n_blocks);
-    return n_blocks;
+    for (uint32_t r = 0; r < n_rows; r++) {
+        const double chunk = best_size / cost_of(call, &row[r]);
+        row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+        row[r].first_block = (uint32_t)blocks;
+        blocks += chunks_of(call, row[r].docs_a_chunk);
+    }
+    return (uint32_t)blocks;
 }
 
 #endif

@@ -106,8 +106,8 @@
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_SHARE   0.125
 #define RW_TUNE_COLUMNS_LARGE   32
-#define RW_TUNE_COLUMNS_BETTER  1.5
-#define RW_TUNE_COLUMNS_FADE    0.7
+#define RW_TUNE_COLUMNS_BETTER  2.5
+#define RW_TUNE_COLUMNS_FADE    0.9
 
 /* ---- multi, generalized ---- First guess, to be measured.
  * Shared memory: threads a block, blocks a multiprocessor at most (one where its cells take more

@@ -448,6 +448,19 @@ static int scratch_kept(struct hist_run *run)
     return poisoned(fence[0], FENCE) && poisoned(fence[1], FENCE);
 }
 
+/* What a method that leaves clean scratch left of it. */
+static int scratch_clean(struct hist_run *run)
+{
+    const struct hist_buffer *s = &run->d_scratch;
+    unsigned char *bytes = malloc(s->bytes + 1);
+    int clean =
+        bytes && rw_device_read(run->ctx, run->device, bytes, hist_buffer_at(s), s->bytes) >= 0;
+    for (size_t i = 0; clean && i < s->bytes; i++)
+        clean = bytes[i] == 0;
+    free(bytes);
+    return clean;
+}
+
 struct capture {
     struct hist_run *run;
     const struct rw_hist_method *method;
@@ -469,6 +482,12 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
         return;
     }
     call->d_scratch = hist_buffer_at(&run->d_scratch);
+    call->clean_scratch = tally->method->leaves_clean && tally->passed % 2;
+    if (call->clean_scratch && cudaMemsetAsync(call->d_scratch, 0, run->d_scratch.bytes,
+                                               run->device->stream) != cudaSuccess) {
+        hist_run_failed(run, tally, spec, "scratch cannot be cleared");
+        return;
+    }
     if (hist_siblings_make(run) < 0) {
         hist_run_failed(run, tally, spec, "no memory: %s", rw_last_error(run->ctx));
         return;
@@ -494,6 +513,10 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
                         run->d_scratch.bytes);
         same = 0;
     }
+    if (same && call->clean_scratch && !scratch_clean(run)) {
+        hist_run_failed(run, tally, spec, "left clean scratch unclean");
+        same = 0;
+    }
     if (same && memcmp(&before, call, sizeof(before)) != 0) {
         hist_run_failed(run, tally, spec, "changed its call");
         same = 0;
@@ -501,6 +524,7 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
     same = same && hist_siblings_same(run, tally, spec);
     tally->passed += (uint64_t)same;
     call->d_parent = NULL;
+    call->clean_scratch = 0;
 }
 
 static void see_refusal(struct hist_run *run, struct hist_tally *tally,
