@@ -224,7 +224,8 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
     }
     RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
     /* Not in huge pages: one of every column would be touched early, while builders are full; and
-     * they made reading 4 GB three times slower (2 threads, a virtual machine, 2 MiB by madvise). */
+     * they made reading 4 GB three times slower (2 threads, a virtual machine, 2 MiB by madvise).
+     */
     RW_TRY(rw_mem_new_large(ctx, &dataset->column_block, bytes, 0));
     dataset->column_block_bytes = bytes;
     char *at = dataset->column_block;
