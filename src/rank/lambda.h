@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/exact.h"
+#include "base/isa.h"
 #include "base/status.h"
 
 #ifdef __cplusplus
@@ -115,6 +116,19 @@ int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint3
 void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double *scores,
                      const double *gains, const double *weights, const uint32_t *order,
                      const double *discounts, double ideal, int64_t *lambda, int64_t *weight);
+
+/* The same, as one argument. */
+struct rw_lambda_query_of {
+    uint32_t n;
+    const double *scores, *gains, *weights;
+    const uint32_t *order;
+    const double *discounts;
+    double ideal;
+    int64_t *lambda, *weight;
+};
+/* rw_lambda_query to the bit, faster (lambda_fast.c). */
+void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
+                          const struct rw_lambda_query_of *query);
 
 #ifdef __cplusplus
 }

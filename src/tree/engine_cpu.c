@@ -314,6 +314,9 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
     (void)device;
     RW_TRY(rw_ref_new(ctx, &rw_ref_ops, sizeof(struct rw_cpu), out));
     struct rw_engine_ops *ops = &rw_cpu_of(*out)->ops;
+    struct rw_host *host = &rw_cpu_of(*out)->ref.host;
+    host->fast = 1;
+    host->isa = rw_isa();
     *ops = rw_ref_ops;
     ops->name = "cpu";
     ops->close = cpu_close;

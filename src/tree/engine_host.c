@@ -383,6 +383,7 @@ static int draw_samples(struct rw_host *host)
 static void lambda_gradients(struct rw_host *host)
 {
     const double *scores = host->set[0].score;
+    const struct rw_lambda_rule *rule = &host->base.rules.lambda;
 #pragma omp parallel for num_threads(host->base.n_threads) \
     schedule(dynamic, 4) if (host->base.n_docs[0] >= PARALLEL_PAIR_DOCS)
     for (uint32_t q = 0; q < host->n_queries; q++) {
@@ -393,9 +394,21 @@ static void lambda_gradients(struct rw_host *host)
         uint32_t *order = host->order + (size_t)omp_get_thread_num() * host->longest;
         if (host->ideal[q] > 0.0)
             rw_rank_query(scores + first, n, 0, order);
-        rw_lambda_query(&host->base.rules.lambda, n, scores + first, host->gain + first,
-                        host->weight_doc ? host->weight_doc + first : NULL, order, host->discount,
-                        host->ideal[q], host->lambda + first, host->weight + first);
+        const struct rw_lambda_query_of query = {
+            .n = n,
+            .scores = scores + first,
+            .gains = host->gain + first,
+            .weights = host->weight_doc ? host->weight_doc + first : NULL,
+            .order = order,
+            .discounts = host->discount,
+            .ideal = host->ideal[q],
+            .lambda = host->lambda + first,
+            .weight = host->weight + first};
+        if (host->fast)
+            rw_lambda_query_fast(host->isa, rule, &query);
+        else
+            rw_lambda_query(rule, n, query.scores, query.gains, query.weights, order,
+                            query.discounts, query.ideal, query.lambda, query.weight);
     }
 }
 

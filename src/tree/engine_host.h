@@ -24,6 +24,8 @@ struct rw_host {
     rw_host_alloc_fn alloc;
     rw_host_free_fn free;
     struct rw_host_set set[RW_MAX_SETS];
+    int fast; /* lambdas by the fast path for `isa`, to the same bits; ref has the plain one */
+    enum rw_isa isa;
     /* the training set */
     uint32_t n_queries;
     uint32_t *query_offset;     /* [n_queries + 1] */

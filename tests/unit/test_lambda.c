@@ -184,3 +184,53 @@ Test(lambda, limits)
     cr_assert(strstr(rw_last_error(ctx), "--norm on"));
     rw_ctx_free(ctx);
 }
+
+/* Every path against the plain one: lengths about those of vectors and blocks, ties, gains that are
+ * no integers, weights, and numbers too large for the quick rounding. */
+Test(lambda, every_path_gives_the_same_integers)
+{
+    enum { LONGEST = 600 };
+    static const uint32_t lengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 64, 255, 256, 257, 265, 600};
+    static double score[LONGEST], gain[LONGEST], weights[LONGEST], discount[LONGEST];
+    static double scratch[LONGEST];
+    static uint32_t order[LONGEST];
+    static int64_t lambda[2][LONGEST], weight[2][LONGEST];
+    for (uint32_t r = 0; r < LONGEST; r++)
+        discount[r] = rw_discount(r);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        const uint32_t n = lengths[seed % (sizeof(lengths) / sizeof(lengths[0]))];
+        const struct rw_lambda_rule rule = {.sigma = seed % 5 == 4 ? 30.0f : 0.7f,
+                                            .truncation = seed % 3 ? 1 + (uint32_t)(seed % 40) : 0,
+                                            .norm = seed % 4 != 0};
+        for (uint32_t i = 0; i < n; i++) {
+            gain[i] = fixture_unit(seed, i) * 4.0;
+            gain[i] = seed % 7 ? floor(gain[i]) : gain[i];
+            score[i] = (fixture_unit(seed, LONGEST + i) - 0.5) * (seed % 6 ? 3.0 : 300.0);
+            score[i] = seed % 2 ? floor(score[i] * 4.0) : score[i];
+            weights[i] = 0.5 + fixture_unit(seed, 2 * LONGEST + i);
+        }
+        const struct rw_lambda_query_of query = {
+            .n = n,
+            .scores = score,
+            .gains = gain,
+            .weights = seed % 8 == 1 ? weights : NULL,
+            .order = order,
+            .discounts = discount,
+            .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch) *
+                     (seed % 11 ? 1.0 : 1e-9), /* not tame */
+            .lambda = lambda[1],
+            .weight = weight[1]};
+        rw_rank_query(score, n, 0, order);
+        rw_lambda_query(&rule, n, score, gain, query.weights, order, discount, query.ideal,
+                        lambda[0], weight[0]);
+        for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+            memset(lambda[1], 0xA5, sizeof(lambda[1]));
+            memset(weight[1], 0xA5, sizeof(weight[1]));
+            rw_lambda_query_fast((enum rw_isa)isa, &rule, &query);
+            cr_assert(memcmp(lambda[0], lambda[1], n * sizeof(int64_t)) == 0, "%s, seed %d",
+                      rw_isa_name((enum rw_isa)isa), (int)seed);
+            cr_assert(memcmp(weight[0], weight[1], n * sizeof(int64_t)) == 0, "%s, seed %d",
+                      rw_isa_name((enum rw_isa)isa), (int)seed);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/* Which instructions the fast paths may use. Every path gives the same bits; RANKWOOD_ISA (plain,
+ * avx2 or avx512) lowers the choice, so that tests can force each in turn. */
+#ifndef RW_BASE_ISA_H
+#define RW_BASE_ISA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rw_isa {
+    RW_ISA_PLAIN,
+    RW_ISA_AVX2,  /* with bmi, bmi2 and popcnt */
+    RW_ISA_AVX512 /* f, bw, dq, vl; and all of avx2 */
+};
+
+/* The attributes of a function of each path; nothing where there is none. No contraction comes with
+ * them: the whole project is compiled without. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RW_HAS_X86 1
+#define RW_AVX2    __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define RW_AVX512  __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#else
+#define RW_HAS_X86 0
+#define RW_AVX2
+#define RW_AVX512
+#endif
+
+/* What this processor has, and RANKWOOD_ISA allows. Reads the environment: not for loops. */
+enum rw_isa rw_isa(void);
+const char *rw_isa_name(enum rw_isa isa);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,220 @@
+/* rw_lambda_query, eight pairs at a time: the same operations on each pair, in the same order, so
+ * the same bits. Documents stand in the order of the ranking, a block of them at a time; each row
+ * of the top meets all of a block. Written with the compilers' vectors, compiled for each path. */
+#include <string.h>
+
+#include "rank/lambda.h"
+
+enum { LANES = 8, BLOCK = 256 };
+typedef float floats __attribute__((vector_size(LANES * 4)));
+typedef int32_t ints __attribute__((vector_size(LANES * 4)));
+typedef double doubles __attribute__((vector_size(LANES * 8)));
+typedef int64_t longs __attribute__((vector_size(LANES * 8)));
+
+/* 1.5 x 2^52: added to a number under 2^51, it leaves the nearest integer, halves to even, in the
+ * low bits. */
+#define TO_INTEGER 6755399441055744.0
+#define MOST_ROUND 0x1p50
+#define SIGN       INT64_MIN
+#define INLINE     static inline __attribute__((always_inline))
+
+struct block { /* with room for lanes past the last document */
+    double gain[BLOCK + LANES], score[BLOCK + LANES], discount[BLOCK + LANES];
+    int64_t lambda[BLOCK + LANES], weight[BLOCK + LANES]; /* of the block's documents */
+};
+
+/* The document that is paired with a block's, and what does not change in a query. */
+struct row {
+    double gain, score, discount;
+    float ideal, sigma, scale;
+    int norm;
+    int64_t lambda, weight;
+    int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
+};
+
+#define LOAD(vector, from)   memcpy(&(vector), (from), sizeof(vector))
+#define STORE(to, vector)    memcpy((to), &(vector), sizeof(vector))
+#define CHOOSE(mask, a, b)   (((mask) & (a)) | (~(mask) & (b)))
+#define ALL_FLOATS(value)    ((floats){0} + (value))
+#define WITH_SIGN(value, by) ((doubles)((longs)(value) ^ (by)))
+
+/* rw_expf. */
+#define EXP(result, argument)                                                \
+    do {                                                                     \
+        floats x = (argument);                                               \
+        x = (floats)CHOOSE((x > -87.0f), (ints)x, (ints)ALL_FLOATS(-87.0f)); \
+        x = (floats)CHOOSE((x > 88.0f), (ints)ALL_FLOATS(88.0f), (ints)x);   \
+        const floats shifted = x * 1.44269504f + 12582912.0f;                \
+        const floats n = shifted - 12582912.0f;                              \
+        const floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;       \
+        floats p = r * 1.98412698e-4f + 1.38888889e-3f;                      \
+        p = p * r + 8.33333333e-3f;                                          \
+        p = p * r + 4.16666667e-2f;                                          \
+        p = p * r + 1.66666667e-1f;                                          \
+        p = p * r + 0.5f;                                                    \
+        p = p * r * r + r;                                                   \
+        p = p + 1.0f;                                                        \
+        (result) = p * (floats)(((ints)shifted << 23) + (127 << 23));        \
+    } while (0)
+
+INLINE int64_t sum_of(const longs *vector)
+{
+    int64_t lane[LANES], sum = 0;
+    memcpy(lane, vector, sizeof(lane));
+    for (int i = 0; i < LANES; i++)
+        sum += lane[i];
+    return sum;
+}
+
+/* The row against documents [from, end) of the block. Pairs of equal gains, and lanes past the end,
+ * come out as zeros. */
+INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_t end, int norm)
+{
+    const longs lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    const longs integer = (longs)((doubles){0} + TO_INTEGER);
+    longs lambdas = {0}, weights = {0}, sum_hi = {0}, sum_lo = {0};
+    for (uint32_t i = from; i < end; i += LANES) {
+        doubles gain, score, discount;
+        LOAD(gain, block->gain + i);
+        LOAD(score, block->score + i);
+        LOAD(discount, block->discount + i);
+        const doubles gain_diff = row->gain - gain;
+        const longs sign = (longs)gain_diff & SIGN; /* set: the row's has the smaller gain */
+        const longs inside = lane < (int64_t)(end - i);
+        const floats g =
+            __builtin_convertvector((doubles)((longs)WITH_SIGN(gain_diff, sign) & inside), floats);
+        const floats d = __builtin_convertvector(row->discount - discount, floats);
+        const floats s = __builtin_convertvector(WITH_SIGN(row->score - score, sign), floats);
+        floats delta = g * d / row->ideal, e;
+        if (norm)
+            delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
+        EXP(e, row->sigma * s);
+        const floats rho = 1.0f / (1.0f + e);
+        const floats real_lambda = row->sigma * rho * delta;
+        const floats real_weight = row->sigma * (e * rho) * real_lambda;
+        const longs by =
+            (longs)(__builtin_convertvector(real_lambda * row->scale, doubles) + TO_INTEGER) -
+            integer;
+        const longs heavy =
+            (longs)(__builtin_convertvector(real_weight * row->scale, doubles) + TO_INTEGER) -
+            integer;
+        const longs below = sign < 0, with_sign = (by ^ below) - below;
+        longs lambda, weight;
+        LOAD(lambda, block->lambda + i);
+        LOAD(weight, block->weight + i);
+        lambda -= with_sign;
+        weight += heavy;
+        STORE(block->lambda + i, lambda);
+        STORE(block->weight + i, weight);
+        lambdas += with_sign;
+        weights += heavy;
+        sum_hi += by >> 32;
+        sum_lo += by & 0xffffffff;
+    }
+    row->lambda = sum_of(&lambdas);
+    row->weight = sum_of(&weights);
+    row->sum_hi += sum_of(&sum_hi);
+    row->sum_lo += sum_of(&sum_lo);
+}
+
+/* All pairs of the first `top` documents with those of the block, which begins at rank `first`. */
+INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint32_t n,
+                      uint32_t top, const struct rw_lambda_query_of *query)
+{
+    for (uint32_t r = 0; r < top && r + 1 < first + n; r++) {
+        const uint32_t doc = query->order[r];
+        const uint32_t from = r < first ? 0 : r + 1 - first;
+        row->gain = query->gains[doc];
+        row->score = query->scores[doc];
+        row->discount = query->discounts[r];
+        if (row->norm)
+            add_row(row, block, from, n, 1);
+        else
+            add_row(row, block, from, n, 0);
+        query->lambda[doc] += row->lambda;
+        query->weight[doc] += row->weight;
+        row->sum_hi += row->sum_lo >> 32;
+        row->sum_lo &= 0xffffffff;
+    }
+}
+
+typedef void add_block_fn(struct row *, struct block *, uint32_t, uint32_t, uint32_t,
+                          const struct rw_lambda_query_of *);
+
+static void add_block_plain(struct row *row, struct block *block, uint32_t first, uint32_t n,
+                            uint32_t top, const struct rw_lambda_query_of *query)
+{
+    add_block(row, block, first, n, top, query);
+}
+
+RW_AVX2 static void add_block_avx2(struct row *row, struct block *block, uint32_t first, uint32_t n,
+                                   uint32_t top, const struct rw_lambda_query_of *query)
+{
+    add_block(row, block, first, n, top, query);
+}
+
+RW_AVX512 static void add_block_avx512(struct row *row, struct block *block, uint32_t first,
+                                       uint32_t n, uint32_t top,
+                                       const struct rw_lambda_query_of *query)
+{
+    add_block(row, block, first, n, top, query);
+}
+
+/* Are all pairs' numbers small enough for the quick rounding? Gains lie under the ideal, the
+ * ranking's best document being the ideal's first: as a rule they are. */
+static int is_tame(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *query,
+                   double scale)
+{
+    double low = query->gains[0], high = low;
+    for (uint32_t i = 1; i < query->n; i++) {
+        low = query->gains[i] < low ? query->gains[i] : low;
+        high = query->gains[i] > high ? query->gains[i] : high;
+    }
+    const double sigma = (double)rule->sigma;
+    const double most = (high - low) * query->discounts[0] / query->ideal *
+                        (rule->norm ? 100.0 : 1.0) * sigma * (sigma > 1.0 ? sigma : 1.0) * scale;
+    return most < MOST_ROUND / 4.0; /* roundings are far less than the 4 */
+}
+
+void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
+                          const struct rw_lambda_query_of *query)
+{
+    static add_block_fn *const paths[] = {add_block_plain, add_block_avx2, add_block_avx512};
+    const uint32_t n = query->n, *order = query->order;
+    const int e = rw_lambda_shift(n, rule);
+    const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
+    if (!((float)query->ideal > 0.0f) || !is_tame(rule, query, scale)) {
+        rw_lambda_query(rule, n, query->scores, query->gains, query->weights, order,
+                        query->discounts, query->ideal, query->lambda, query->weight);
+        return;
+    }
+    memset(query->lambda, 0, n * sizeof(*query->lambda));
+    memset(query->weight, 0, n * sizeof(*query->weight));
+    const uint32_t top = rule->truncation && rule->truncation < n ? rule->truncation : n;
+    struct row row = {.ideal = (float)query->ideal,
+                      .sigma = rule->sigma,
+                      .scale = (float)scale,
+                      .norm = rule->norm && query->scores[order[0]] != query->scores[order[n - 1]]};
+    struct block block;
+    memset(&block, 0, sizeof(block));
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        const uint32_t in_block = n - first < BLOCK ? n - first : BLOCK;
+        for (uint32_t i = 0; i < in_block; i++) {
+            block.gain[i] = query->gains[order[first + i]];
+            block.score[i] = query->scores[order[first + i]];
+            block.discount[i] = query->discounts[first + i];
+            block.lambda[i] = block.weight[i] = 0;
+        }
+        paths[isa](&row, &block, first, in_block, top, query);
+        for (uint32_t i = 0; i < in_block; i++) {
+            query->lambda[order[first + i]] += block.lambda[i];
+            query->weight[order[first + i]] += block.weight[i];
+        }
+    }
+    const double factor = rw_lambda_factor(rule, row.sum_hi, row.sum_lo, e);
+    for (uint32_t i = 0; i < n; i++) {
+        const double *own = query->weights ? query->weights + i : NULL;
+        query->lambda[i] = rw_lambda_final(query->lambda[i], factor, own);
+        query->weight[i] = rw_lambda_final(query->weight[i], factor, own);
+    }
+}
