@@ -1,0 +1,361 @@
+/* Makes a packed model of a flat one. */
+#include "model/packed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+enum {
+    MOST_ROWS = 16384,      /* their codes are 2 or 4 MiB a thread */
+    MOST_STEPS = 1 << 30,   /* of a tree; in 32 bits */
+    BATCH_BYTES = 128 << 10 /* of nodes: a part of the second-level cache */
+};
+
+struct maker {
+    struct rw_ctx *ctx; /* borrowed */
+    const struct rw_flat *flat;
+    struct rw_packed *packed;
+    uint32_t *row_of;    /* [2 * n_used] of a node's slot; owned, as the arrays below */
+    uint64_t *first_key; /* [n_rows + 1] of a row in key */
+    uint32_t *key;       /* cuts as keys that sort; distinct ones first in each row's part */
+    uint32_t *scratch;   /* [most keys of a row], then as many as a tree's nodes */
+    uint32_t *below;     /* [nodes of a tree] leaves below */
+    int32_t *stack;      /* [3 * nodes of a tree + 3] */
+};
+
+static void maker_release(struct maker *m)
+{
+    rw_mem_free(m->row_of);
+    rw_mem_free(m->first_key);
+    rw_mem_free(m->key);
+    rw_mem_free(m->scratch);
+    rw_mem_free(m->below);
+    rw_mem_free(m->stack);
+}
+
+void rw_packed_free(struct rw_packed *packed)
+{
+    if (!packed)
+        return;
+    rw_mem_free(packed->row);
+    rw_mem_free(packed->cut);
+    rw_mem_free(packed->node);
+    rw_mem_free(packed->step);
+    rw_mem_free(packed->tree);
+    rw_mem_free(packed->batch);
+    rw_mem_free(packed->leaf);
+    rw_mem_free(packed);
+}
+
+/* ---- rows ---- */
+
+static void sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
+{
+    if (n > 64) {
+        rw_sort_keys(key, scratch, n);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t k = key[i];
+        size_t j = i;
+        for (; j > 0 && key[j - 1] > k; j--)
+            key[j] = key[j - 1];
+        key[j] = k;
+    }
+}
+
+static uint32_t distinct(uint32_t *key, size_t n)
+{
+    uint32_t n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (n_kept == 0 || key[i] != key[n_kept - 1])
+            key[n_kept++] = key[i];
+    }
+    return n_kept;
+}
+
+/* -0 and 0 are one cut, for they compare as equal. */
+static uint32_t key_of_cut(float cut)
+{
+    return rw_key_of_float(cut == 0.0f ? 0.0f : cut);
+}
+
+/* Numbers the rows in order of slots and collects the cuts of each. */
+static int collect_cuts(struct maker *m)
+{
+    const struct rw_flat *flat = m->flat;
+    const uint64_t n_nodes = flat->first_node[flat->n_trees];
+    uint32_t n_rows = 0;
+    RW_TRY(RW_NEW(m->ctx, m->row_of, 2 * (size_t)flat->n_used));
+    for (uint64_t i = 0; i < n_nodes; i++)
+        m->row_of[flat->node[i].slot] = 1;
+    for (uint32_t s = 0; s < 2 * flat->n_used; s++) {
+        if (m->row_of[s])
+            m->row_of[s] = n_rows++;
+    }
+    m->packed->n_rows = n_rows;
+    RW_TRY(RW_NEW(m->ctx, m->packed->row, n_rows));
+    RW_TRY(RW_NEW(m->ctx, m->first_key, (size_t)n_rows + 2));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->key, n_nodes));
+    /* A row's count stands two places further, so that filling it in leaves its begin in place. */
+    for (uint64_t i = 0; i < n_nodes; i++) {
+        const uint32_t row = m->row_of[flat->node[i].slot];
+        m->packed->row[row].slot = flat->node[i].slot;
+        m->first_key[row + 2]++;
+    }
+    for (uint32_t row = 0; row < n_rows; row++)
+        m->first_key[row + 2] += m->first_key[row + 1];
+    for (uint64_t i = 0; i < n_nodes; i++)
+        m->key[m->first_key[m->row_of[flat->node[i].slot] + 1]++] = key_of_cut(flat->node[i].cut);
+    return RW_OK;
+}
+
+/* 0: a row has too many cuts. */
+static int make_rows(struct maker *m)
+{
+    struct rw_packed *p = m->packed;
+    uint64_t most = 0, n_floats = 0;
+    uint32_t most_cuts = 0;
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        const uint64_t n = m->first_key[i + 1] - m->first_key[i];
+        most = n > most ? n : most;
+    }
+    RW_TRY(RW_NEW_RAW(m->ctx, m->scratch, most));
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        struct rw_packed_row *row = &p->row[i];
+        uint32_t *key = m->key + m->first_key[i];
+        const size_t n = (size_t)(m->first_key[i + 1] - m->first_key[i]);
+        sort_keys(key, m->scratch, n);
+        row->n_cuts = distinct(key, n);
+        row->missing = row->slot & 1 ? 0 : row->n_cuts;
+        row->slot >>= 1;
+        row->levels = RW_PACKED_TOP;
+        while (row->n_cuts >> row->levels)
+            row->levels++;
+        row->first_cut = n_floats;
+        n_floats += RW_PACKED_PIVOTS;
+        n_floats += row->levels > RW_PACKED_TOP ? (uint64_t)1 << row->levels : 0;
+        most_cuts = row->n_cuts > most_cuts ? row->n_cuts : most_cuts;
+    }
+    if (most_cuts > 65535)
+        return 0;
+    p->code_bytes = most_cuts > 255 ? 2 : 1;
+    RW_TRY(RW_NEW_RAW(m->ctx, p->cut, n_floats));
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        const struct rw_packed_row *row = &p->row[i];
+        const uint32_t *key = m->key + m->first_key[i];
+        float *pivot = p->cut + row->first_cut, *cut = pivot + RW_PACKED_PIVOTS;
+        const uint32_t rest = row->levels - RW_PACKED_TOP;
+        for (uint32_t j = 0; j < RW_PACKED_PIVOTS; j++) {
+            const uint32_t at = (j << rest) - 1; /* of j = 0: far beyond */
+            pivot[j] = at < row->n_cuts ? rw_float_of_key(key[at]) : INFINITY;
+        }
+        for (uint32_t j = 0; rest > 0 && j < 1u << row->levels; j++)
+            cut[j] = j < row->n_cuts ? rw_float_of_key(key[j]) : INFINITY;
+    }
+    return 1;
+}
+
+static uint32_t code_of_cut(const struct maker *m, const struct rw_walk_node *node, uint32_t row)
+{
+    const uint32_t *key = m->key + m->first_key[row], wanted = key_of_cut(node->cut);
+    uint32_t low = 0, high = m->packed->row[row].n_cuts - 1;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (key[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- trees ---- */
+
+static uint32_t fill_word(const struct rw_packed *p, uint32_t number)
+{
+    return p->code_bytes == 1 ? number * 0x01010101u : number * 0x00010001u;
+}
+
+static uint32_t leaves_below(const struct maker *m, int32_t child)
+{
+    return child < 0 ? 1 : m->below[child];
+}
+
+/* The place of a child that is worked out at `depth`; a leaf's number is 0. */
+static uint16_t place_of(const struct rw_packed *p, int32_t child, int32_t depth)
+{
+    return (uint16_t)(child < 0 ? 0 : ((uint32_t)depth + 1) * RW_PACKED_DOCS * p->code_bytes);
+}
+
+/* Nodes in the order of work: the larger subtree first, which then waits in one place, so that a
+ * tree needs no more places than log2 of its leaves. The stack holds node, depth and whether its
+ * children are done. */
+static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    int32_t n = 0;
+    int32_t(*stack)[3] = (int32_t(*)[3])m->stack;
+    memcpy(stack[n++], (int32_t[3]){0, 0, 0}, sizeof(stack[0]));
+    while (n > 0) {
+        int32_t *top = stack[n - 1];
+        const int32_t at = top[0], depth = top[1];
+        const struct rw_walk_node *node = &nodes[at];
+        const int left_first = leaves_below(m, node->left) >= leaves_below(m, node->right);
+        const int32_t first = left_first ? node->left : node->right;
+        const int32_t second = left_first ? node->right : node->left;
+        /* If the first is a leaf, so is the second. */
+        if (!top[2]) {
+            top[2] = 1;
+            if (second >= 0)
+                memcpy(stack[n++], (int32_t[3]){second, depth + 1, 0}, sizeof(stack[0]));
+            if (first >= 0)
+                memcpy(stack[n++], (int32_t[3]){first, depth, 0}, sizeof(stack[0]));
+            continue;
+        }
+        const uint32_t row = m->row_of[node->slot];
+        *to++ = (struct rw_packed_node){
+            .row = row * RW_PACKED_DOCS * m->packed->code_bytes,
+            .cut = fill_word(m->packed, code_of_cut(m, node, row)),
+            .skip = fill_word(m->packed, leaves_below(m, node->left)),
+            .left = place_of(m->packed, node->left, left_first ? depth : depth + 1),
+            .right = place_of(m->packed, node->right, left_first ? depth + 1 : depth),
+            .to = place_of(m->packed, at, depth)};
+        n--;
+    }
+}
+
+/* Leaves from left to right; the others of the padded array are 0. */
+static void order_leaves(struct maker *m, int32_t tree, float *to)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    const float *leaf = flat->leaf + flat->first_leaf[tree];
+    int32_t n = 0, *stack = m->stack;
+    stack[n++] = rw_flat_root(flat, tree);
+    while (n > 0) {
+        const int32_t at = stack[--n];
+        if (at < 0) {
+            *to++ = leaf[~at];
+            continue;
+        }
+        stack[n++] = nodes[at].right;
+        stack[n++] = nodes[at].left;
+    }
+}
+
+/* Steps by levels, so that the first ones, which all documents pass, lie together. */
+static void order_steps(struct maker *m, int32_t tree, struct rw_packed_step *to)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    int32_t *queue = m->stack; /* what each step is */
+    uint32_t n = 0;
+    queue[n++] = rw_flat_root(flat, tree);
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t at = queue[i];
+        if (at < 0) {
+            to[i] = (struct rw_packed_step){0, UINT32_MAX, i, (uint32_t)~at};
+            continue;
+        }
+        const uint32_t row = m->row_of[nodes[at].slot];
+        to[i] = (struct rw_packed_step){row * RW_PACKED_DOCS * m->packed->code_bytes,
+                                        code_of_cut(m, &nodes[at], row), n, 0};
+        queue[n++] = nodes[at].left;
+        queue[n++] = nodes[at].right;
+    }
+}
+
+static uint32_t padded(uint32_t n_leaves)
+{
+    return (n_leaves + RW_PACKED_SMALL - 1) / RW_PACKED_SMALL * RW_PACKED_SMALL;
+}
+
+/* Where everything of each tree lies. */
+static int lay_out(struct maker *m)
+{
+    struct rw_packed *p = m->packed;
+    const struct rw_flat *flat = m->flat;
+    uint64_t n_nodes = 0, n_steps = 0, n_leaves = 0, most = 0, batch_bytes = 0;
+    RW_TRY(RW_NEW(m->ctx, p->tree, (size_t)p->n_trees));
+    RW_TRY(RW_NEW(m->ctx, p->batch, (size_t)p->n_trees + 1));
+    for (int32_t i = 0; i < p->n_trees; i++) {
+        struct rw_packed_tree *tree = &p->tree[i];
+        const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
+        if (n > MOST_STEPS / 2)
+            return 0;
+        tree->n_leaves = (uint32_t)n;
+        tree->walked = n > RW_PACKED_MOST(p->code_bytes);
+        tree->first = tree->walked ? n_steps : n_nodes;
+        tree->first_leaf = n_leaves;
+        const uint64_t bytes = tree->walked ? (2 * n - 1) * sizeof(*p->step) + n * sizeof(float)
+                                            : n * (sizeof(*p->node) + sizeof(float));
+        *(tree->walked ? &n_steps : &n_nodes) += tree->walked ? 2 * n - 1 : n - 1;
+        n_leaves += padded(tree->n_leaves);
+        most = n > most ? n : most;
+        if (i > 0 && batch_bytes + bytes > BATCH_BYTES) {
+            p->batch[++p->n_batches] = i;
+            batch_bytes = 0;
+        }
+        batch_bytes += bytes;
+    }
+    if (p->n_trees > 0)
+        p->batch[++p->n_batches] = p->n_trees;
+    RW_TRY(RW_NEW(m->ctx, p->node, n_nodes));
+    RW_TRY(RW_NEW(m->ctx, p->step, n_steps));
+    RW_TRY(RW_NEW(m->ctx, p->leaf, n_leaves));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->below, most));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->stack, 3 * most + 3));
+    return 1;
+}
+
+static void make_tree(struct maker *m, int32_t i)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[i];
+    const struct rw_packed_tree *tree = &m->packed->tree[i];
+    float *leaf = m->packed->leaf + tree->first_leaf;
+    if (tree->walked) {
+        order_steps(m, i, m->packed->step + tree->first);
+        memcpy(leaf, flat->leaf + flat->first_leaf[i], tree->n_leaves * sizeof(*leaf));
+        return;
+    }
+    for (int32_t at = (int32_t)tree->n_leaves - 2; at >= 0; at--)
+        m->below[at] = leaves_below(m, nodes[at].left) + leaves_below(m, nodes[at].right);
+    if (tree->n_leaves > 1)
+        order_nodes(m, i, m->packed->node + tree->first);
+    order_leaves(m, i, leaf);
+}
+
+/* 1: done; 0: the model is not of the kind. */
+static int make(struct maker *m)
+{
+    RW_TRY(collect_cuts(m));
+    if (m->packed->n_rows > MOST_ROWS)
+        return 0;
+    int status = make_rows(m);
+    if (status > 0)
+        status = lay_out(m);
+    for (int32_t i = 0; status > 0 && i < m->packed->n_trees; i++)
+        make_tree(m, i);
+    return status;
+}
+
+int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_packed **out)
+{
+    struct maker m = {.ctx = ctx, .flat = flat};
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, m.packed, 1));
+    m.packed->flat = flat;
+    m.packed->n_trees = flat->n_trees;
+    const int status = make(&m);
+    maker_release(&m);
+    if (status > 0)
+        *out = m.packed;
+    else
+        rw_packed_free(m.packed);
+    return status < 0 ? status : RW_OK;
+}

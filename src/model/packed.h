@@ -1,0 +1,132 @@
+/* A model made ready for scoring many documents on the CPU, 128 at a time.
+ *
+ * A row is a feature and a way for missing values. Its distinct cuts are sorted; a value's code is
+ * the number of cuts below it, so value <= cut j is the same as code <= j. A missing value's code
+ * is 0 where missing goes left and the number of cuts where it goes right. So codes decide as
+ * walk.h does, and are small integers: one byte if no row has more than 255 cuts, else two.
+ *
+ * A tree of few leaves is not walked. All its nodes are looked at, children before parents, for all
+ * documents of a block at once: with leaves numbered from left to right within a subtree, a
+ * document's leaf below a node is its leaf below the left child, or that below the right child and
+ * as many leaves as the left child has. There is no branch, and with vectors 64 documents of a node
+ * cost a comparison and an addition. (QuickScorer, Lucchese et al. 2015, also looks at all nodes,
+ * and removes the leaves that a document cannot reach from a set; a number takes fewer bits.) A
+ * tree of many leaves is walked by code, some documents side by side. */
+#ifndef RW_MODEL_PACKED_H
+#define RW_MODEL_PACKED_H
+
+#include "model/flat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    RW_PACKED_DOCS = 128,  /* of a block; codes of a row lie together */
+    RW_PACKED_PIVOTS = 32, /* every so manieth cut of a row, looked at first */
+    RW_PACKED_TOP = 5,     /* log2 of it */
+    RW_PACKED_PLACES = 20, /* numbers of leaves below nodes that wait for their parents */
+    RW_PACKED_SMALL = 32   /* leaves are padded to so many */
+};
+
+/* Trees of more leaves are walked, by bytes of a code. Two bytes: half as many documents a vector.
+ */
+#define RW_PACKED_MOST(bytes) ((bytes) == 1 ? 256u : 256u)
+
+struct rw_packed_row {
+    uint32_t slot; /* of the flat model */
+    uint32_t n_cuts;
+    uint32_t missing;   /* the code of a missing value */
+    uint32_t levels;    /* of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
+    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] cuts if that
+                           is more; what is past the last cut is infinity */
+};
+
+/* A node of a tree that is looked at whole. Places are offsets in bytes from the block's first. */
+struct rw_packed_node {
+    uint32_t row;  /* offset in bytes of its codes in the block's */
+    uint32_t cut;  /* greatest code that goes left; repeated to fill the word, like `skip` */
+    uint32_t skip; /* leaves below the left child */
+    uint16_t left, right, to; /* places */
+};
+
+/* A node or a leaf of a tree that is walked. */
+struct rw_packed_step {
+    uint32_t row;
+    uint32_t cut;  /* of a leaf: all codes go left */
+    uint32_t left; /* a step of the tree, the right child is the next one; of a leaf: itself */
+    uint32_t leaf; /* its number in the tree */
+};
+
+struct rw_packed_tree {
+    uint64_t first; /* node or step */
+    uint64_t first_leaf;
+    uint32_t n_leaves;
+    uint32_t walked;
+};
+
+struct rw_packed {
+    const struct rw_flat *flat; /* borrowed */
+    uint32_t code_bytes;        /* 1 or 2 */
+    uint32_t n_rows;
+    int32_t n_trees;
+    int32_t n_batches;
+    struct rw_packed_row *row;   /* [n_rows]; all arrays owned */
+    float *cut;                  /* see first_cut */
+    struct rw_packed_node *node; /* of all trees that are not walked, in the order of work */
+    struct rw_packed_step *step;
+    struct rw_packed_tree *tree; /* [n_trees] */
+    int32_t *batch; /* [n_batches + 1] first trees of what a block's codes meet at once */
+    float *leaf;    /* from left to right; of a walked tree, as the tree numbers them */
+};
+
+/* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a row has
+ * more than 65535 cuts, or rows or a tree are too many for the numbers here. flat stays borrowed.
+ */
+int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_packed **out);
+void rw_packed_free(struct rw_packed *packed);
+
+/* Bytes of a block's codes; a multiple of 64. */
+static inline size_t rw_packed_codes_bytes(const struct rw_packed *packed)
+{
+    return (size_t)packed->n_rows * RW_PACKED_DOCS * packed->code_bytes;
+}
+/* Bytes of the places. The first one holds zeros. */
+static inline size_t rw_packed_places_bytes(const struct rw_packed *packed)
+{
+    return (size_t)RW_PACKED_PLACES * RW_PACKED_DOCS * packed->code_bytes;
+}
+
+/* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
+struct rw_packed_ops {
+    const char *name;
+    /* A row's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
+    void (*encode[2])(const struct rw_packed *packed, const struct rw_packed_row *row,
+                      const float *values, void *codes);
+    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
+    void (*add[2])(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
+                   void *places, double *score);
+};
+
+/* The i-th way that this processor has, the fastest first; NULL: there are no more. The last one is
+ * always there. */
+const struct rw_packed_ops *rw_packed_way(int i);
+
+/* Tables of the files that hold them; NULL: not built in, or not of this processor. */
+const struct rw_packed_ops *rw_packed_avx512(void);
+const struct rw_packed_ops *rw_packed_avx2(void);
+
+/* Walks the tree for all documents of a block. For all ways. */
+void rw_packed_walk(const struct rw_packed *packed, const struct rw_packed_tree *tree,
+                    const void *codes, double *score);
+
+struct rw_dataset;
+/* scores: [n_docs], written. */
+int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
+                     const struct rw_packed_ops *ops, const struct rw_dataset *dataset,
+                     double *scores);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

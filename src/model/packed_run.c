@@ -1,0 +1,123 @@
+/* Scores of a data set by a packed model. Some blocks of documents are encoded, then meet the trees
+ * a batch at a time: a batch stays in the second-level cache for all of them, and a block's codes
+ * in the first-level cache for all the batch's trees. */
+#include <omp.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "model/packed.h"
+#include "model/predict.h"
+
+enum {
+    MOST_BLOCKS = 8,            /* that are encoded together */
+    MOST_CODES_BYTES = 1 << 19, /* of them, but one block's are as many as they are */
+    PARTS = 4                   /* of a thread's work, so that none waits long for another one */
+};
+
+struct job {
+    const struct rw_packed *packed;
+    const struct rw_packed_ops *ops;
+    const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it; owned */
+    uint32_t n_blocks;               /* encoded together */
+    size_t room_bytes;               /* of a thread */
+    char *room;                      /* [n_threads][room_bytes]; owned */
+};
+
+/* A thread's room: codes [n_blocks][codes], places, scores and a column's values. */
+struct room {
+    char *codes, *places;
+    double *score; /* [n_blocks][RW_PACKED_DOCS] */
+    float *value;  /* [RW_PACKED_DOCS] */
+};
+
+static struct room room_of(const struct job *job, int thread)
+{
+    struct room room;
+    room.codes = job->room + (size_t)thread * job->room_bytes;
+    room.places = room.codes + job->n_blocks * rw_packed_codes_bytes(job->packed);
+    room.score = (double *)(room.places + rw_packed_places_bytes(job->packed));
+    room.value = (float *)(room.score + (size_t)job->n_blocks * RW_PACKED_DOCS);
+    return room;
+}
+
+/* Documents past `end` are like those before it in the room: what they are does not matter. */
+static void encode_block(const struct job *job, uint32_t begin, uint32_t end, float *value,
+                         char *codes)
+{
+    const struct rw_packed *p = job->packed;
+    const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
+    for (uint32_t i = 0; i < p->n_rows; i++, codes += row_bytes) {
+        const struct rw_packed_row *row = &p->row[i];
+        const struct rw_column *column = job->column[row->slot];
+        if (i > 0 && row->slot == row[-1].slot)
+            ; /* its values are there */
+        else if (column)
+            rw_column_values(column, begin, end, p->flat->absent, value);
+        else
+            for (uint32_t d = 0; d < RW_PACKED_DOCS; d++)
+                value[d] = p->flat->absent;
+        job->ops->encode[p->code_bytes - 1](p, row, value, codes);
+    }
+}
+
+static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, int thread,
+                         double *scores)
+{
+    const struct rw_packed *p = job->packed;
+    const struct room room = room_of(job, thread);
+    const size_t codes_bytes = rw_packed_codes_bytes(p);
+    const uint32_t n_blocks = (end - begin + RW_PACKED_DOCS - 1) / RW_PACKED_DOCS;
+    for (uint32_t b = 0; b < n_blocks; b++) {
+        const uint32_t from = begin + b * RW_PACKED_DOCS;
+        const uint32_t to = end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS;
+        encode_block(job, from, to, room.value, room.codes + b * codes_bytes);
+    }
+    memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
+    for (int32_t i = 0; i < p->n_batches; i++) {
+        for (uint32_t b = 0; b < n_blocks; b++)
+            job->ops->add[p->code_bytes - 1](p, p->batch[i], p->batch[i + 1],
+                                             room.codes + b * codes_bytes, room.places,
+                                             room.score + (size_t)b * RW_PACKED_DOCS);
+    }
+    memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
+}
+
+static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, int n_threads)
+{
+    const size_t bytes = rw_packed_codes_bytes(packed);
+    const uint64_t docs = (uint64_t)n_threads * PARTS * RW_PACKED_DOCS;
+    uint64_t n = bytes ? MOST_CODES_BYTES / bytes : MOST_BLOCKS;
+    n = n > MOST_BLOCKS ? MOST_BLOCKS : n;
+    n = n > n_docs / docs ? n_docs / docs : n;
+    return n < 1 ? 1 : (uint32_t)n;
+}
+
+int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
+                     const struct rw_packed_ops *ops, const struct rw_dataset *dataset,
+                     double *scores)
+{
+    struct job job = {.packed = packed, .ops = ops};
+    int status = RW_OK;
+    const uint32_t n_docs = dataset->n_docs;
+    job.n_blocks = blocks_at_once(packed, n_docs, ctx->n_threads);
+    const uint32_t docs = job.n_blocks * RW_PACKED_DOCS;
+    const int64_t n_jobs = ((int64_t)n_docs + docs - 1) / docs;
+    const int n_threads = ctx->n_threads < n_jobs ? ctx->n_threads : (int)n_jobs;
+    if (n_jobs == 0)
+        return RW_OK;
+    RW_TRY_OUT(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
+    job.room_bytes = job.n_blocks * rw_packed_codes_bytes(packed) + rw_packed_places_bytes(packed) +
+                     docs * sizeof(double) + RW_PACKED_DOCS * sizeof(float);
+    RW_TRY_OUT(RW_NEW(ctx, job.room, (size_t)n_threads * job.room_bytes));
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
+    for (int64_t i = 0; i < n_jobs; i++) {
+        const uint32_t begin = (uint32_t)i * docs;
+        const uint32_t end = n_docs - begin < docs ? n_docs : begin + docs;
+        score_blocks(&job, begin, end, omp_get_thread_num(), scores);
+    }
+out:
+    rw_mem_free(job.column);
+    rw_mem_free(job.room);
+    return status;
+}
