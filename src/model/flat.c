@@ -91,10 +91,15 @@ void rw_flat_release(struct rw_flat *flat)
     memset(flat, 0, sizeof(*flat));
 }
 
+double rw_flat_tree_steps(double n_leaves)
+{
+    return 1.0 + DEEPER * log2(n_leaves);
+}
+
 double rw_flat_steps(const struct rw_flat *flat)
 {
     double steps = 0.0;
     for (int32_t i = 0; i < flat->n_trees; i++)
-        steps += 1.0 + DEEPER * log2((double)(flat->first_leaf[i + 1] - flat->first_leaf[i]));
+        steps += rw_flat_tree_steps((double)(flat->first_leaf[i + 1] - flat->first_leaf[i]));
     return steps;
 }

@@ -35,6 +35,7 @@ static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
 /* Nodes that a document is expected to pass in all trees: a tree of n leaves grown best-first is
  * deeper than log2(n). For estimates of time. */
 double rw_flat_steps(const struct rw_flat *flat);
+double rw_flat_tree_steps(double n_leaves); /* of one tree */
 
 #ifdef __cplusplus
 }

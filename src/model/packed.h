@@ -15,6 +15,7 @@
 #ifndef RW_MODEL_PACKED_H
 #define RW_MODEL_PACKED_H
 
+#include "base/isa.h"
 #include "model/flat.h"
 
 #ifdef __cplusplus
@@ -28,10 +29,6 @@ enum {
     RW_PACKED_PLACES = 20, /* numbers of leaves below nodes that wait for their parents */
     RW_PACKED_SMALL = 32   /* leaves are padded to so many */
 };
-
-/* Trees of more leaves are walked, by bytes of a code. Two bytes: half as many documents a vector.
- */
-#define RW_PACKED_MOST(bytes) ((bytes) == 1 ? 256u : 256u)
 
 struct rw_packed_row {
     uint32_t slot; /* of the flat model */
@@ -65,9 +62,12 @@ struct rw_packed_tree {
     uint32_t walked;
 };
 
+struct rw_packed_ops;
+
 struct rw_packed {
     const struct rw_flat *flat; /* borrowed */
-    uint32_t code_bytes;        /* 1 or 2 */
+    const struct rw_packed_ops *ops;
+    uint32_t code_bytes; /* 1 or 2 */
     uint32_t n_rows;
     int32_t n_trees;
     int32_t n_batches;
@@ -83,7 +83,8 @@ struct rw_packed {
 /* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a row has
  * more than 65535 cuts, or rows or a tree are too many for the numbers here. flat stays borrowed.
  */
-int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_packed **out);
+int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,
+                  struct rw_packed **out);
 void rw_packed_free(struct rw_packed *packed);
 
 /* Bytes of a block's codes; a multiple of 64. */
@@ -100,6 +101,9 @@ static inline size_t rw_packed_places_bytes(const struct rw_packed *packed)
 /* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
 struct rw_packed_ops {
     const char *name;
+    uint32_t most[2]; /* leaves of a tree that is looked at whole; others are walked */
+    double row_ns;    /* a document's code of one row, about */
+    double node_ns;   /* a document's share of a node that is looked at, codes of one byte */
     /* A row's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
     void (*encode[2])(const struct rw_packed *packed, const struct rw_packed_row *row,
                       const float *values, void *codes);
@@ -108,13 +112,10 @@ struct rw_packed_ops {
                    void *places, double *score);
 };
 
-/* The i-th way that this processor has, the fastest first; NULL: there are no more. The last one is
- * always there. */
-const struct rw_packed_ops *rw_packed_way(int i);
-
-/* Tables of the files that hold them; NULL: not built in, or not of this processor. */
-const struct rw_packed_ops *rw_packed_avx512(void);
-const struct rw_packed_ops *rw_packed_avx2(void);
+/* For a processor that has these instructions. */
+const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
+/* Tables of the files that hold them; NULL: not built in. */
+extern const struct rw_packed_ops *const rw_packed_avx512, *const rw_packed_avx2;
 
 /* Walks the tree for all documents of a block. For all ways. */
 void rw_packed_walk(const struct rw_packed *packed, const struct rw_packed_tree *tree,
@@ -123,8 +124,12 @@ void rw_packed_walk(const struct rw_packed *packed, const struct rw_packed_tree 
 struct rw_dataset;
 /* scores: [n_docs], written. */
 int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
-                     const struct rw_packed_ops *ops, const struct rw_dataset *dataset,
-                     double *scores);
+                     const struct rw_dataset *dataset, double *scores);
+
+/* Expected of a model before it is packed: nanoseconds of a document by one thread, and of packing.
+ */
+double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
+double rw_packed_make_ns(const struct rw_flat *flat);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,13 @@
-/* A packed model's documents in plain C, which the compiler makes vectors of as far as it can; and
- * what all instruction sets have in common. */
+/* A packed model's documents in plain C, with the compiler's vectors; and what all instruction sets
+ * have in common. */
 #include "model/packed.h"
 
-enum { CHAINS = 8 }; /* documents that go down a tree side by side */
+enum {
+    CHAINS = 8, /* documents that go down a tree side by side */
+    VECTOR_BYTES = 16
+};
+typedef uint8_t vector8 __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef uint16_t vector16 __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
 /* How many of the row's cuts are below the value; 0 of a NaN. */
 static uint32_t rank_of(const float *pivot, uint32_t rest, float value)
@@ -33,15 +38,15 @@ static uint32_t rank_of(const float *pivot, uint32_t rest, float value)
                                     const char *codes, char *places)                          \
     {                                                                                         \
         for (uint32_t i = 0; i < n; i++, node++) {                                            \
-            const code_type *code = (const code_type *)(codes + node->row);                   \
-            const code_type *left = (const code_type *)(places + node->left);                 \
-            const code_type *right = (const code_type *)(places + node->right);               \
-            code_type *to = (code_type *)(places + node->to);                                 \
+            const vector##bits *code = (const vector##bits *)(codes + node->row);             \
+            const vector##bits *left = (const vector##bits *)(places + node->left);           \
+            const vector##bits *right = (const vector##bits *)(places + node->right);         \
+            vector##bits *to = (vector##bits *)(places + node->to);                           \
             const code_type cut = (code_type)node->cut, skip = (code_type)node->skip;         \
-            _Pragma("omp simd") for (uint32_t d = 0; d < RW_PACKED_DOCS; d++)                 \
-            {                                                                                 \
-                const code_type below_right = (code_type)(right[d] + skip);                   \
-                to[d] = code[d] <= cut ? left[d] : below_right;                               \
+            for (uint32_t v = 0; v < RW_PACKED_DOCS * bits / 8 / VECTOR_BYTES; v++) {         \
+                const vector##bits goes_left = (vector##bits)(code[v] <= cut);                \
+                const vector##bits below_left = left[v] & goes_left;                          \
+                to[v] = below_left | ((right[v] + skip) & ~goes_left);                        \
             }                                                                                 \
         }                                                                                     \
     }                                                                                         \
@@ -96,14 +101,15 @@ void rw_packed_walk(const struct rw_packed *packed, const struct rw_packed_tree 
         walk16(step, leaf, codes, score);
 }
 
-const struct rw_packed_ops *rw_packed_way(int i)
+const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
 {
-    static const struct rw_packed_ops plain = {
-        .name = "plain", .encode = {encode8, encode16}, .add = {add8, add16}};
-    const struct rw_packed_ops *const ways[] = {rw_packed_avx512(), rw_packed_avx2(), &plain};
-    for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-        if (ways[w] && i-- == 0)
-            return ways[w];
-    }
-    return NULL;
+    static const struct rw_packed_ops plain = {.name = "plain",
+                                               .most = {256, 128},
+                                               .row_ns = 5.0,
+                                               .node_ns = 0.043,
+                                               .encode = {encode8, encode16},
+                                               .add = {add8, add16}};
+    if (isa == RW_ISA_AVX512 && rw_packed_avx512)
+        return rw_packed_avx512;
+    return isa >= RW_ISA_AVX2 && rw_packed_avx2 ? rw_packed_avx2 : &plain;
 }

@@ -17,7 +17,6 @@ enum {
 
 struct job {
     const struct rw_packed *packed;
-    const struct rw_packed_ops *ops;
     const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it; owned */
     uint32_t n_blocks;               /* encoded together */
     size_t room_bytes;               /* of a thread */
@@ -28,7 +27,7 @@ struct job {
 struct room {
     char *codes, *places;
     double *score; /* [n_blocks][RW_PACKED_DOCS] */
-    float *value;  /* [RW_PACKED_DOCS] */
+    float *value;  /* [n_blocks][RW_PACKED_DOCS] */
 };
 
 static struct room room_of(const struct job *job, int thread)
@@ -41,23 +40,27 @@ static struct room room_of(const struct job *job, int thread)
     return room;
 }
 
-/* Documents past `end` are like those before it in the room: what they are does not matter. */
-static void encode_block(const struct job *job, uint32_t begin, uint32_t end, float *value,
-                         char *codes)
+/* A column of all the blocks at a time, for memory is read best in order. Documents past `end` are
+ * like others before them: what they are does not matter. */
+static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
+                          const struct room *room)
 {
     const struct rw_packed *p = job->packed;
     const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
-    for (uint32_t i = 0; i < p->n_rows; i++, codes += row_bytes) {
+    const size_t codes_bytes = rw_packed_codes_bytes(p);
+    for (uint32_t i = 0; i < p->n_rows; i++) {
         const struct rw_packed_row *row = &p->row[i];
         const struct rw_column *column = job->column[row->slot];
         if (i > 0 && row->slot == row[-1].slot)
             ; /* its values are there */
         else if (column)
-            rw_column_values(column, begin, end, p->flat->absent, value);
+            rw_column_values(column, begin, end, p->flat->absent, room->value);
         else
-            for (uint32_t d = 0; d < RW_PACKED_DOCS; d++)
-                value[d] = p->flat->absent;
-        job->ops->encode[p->code_bytes - 1](p, row, value, codes);
+            for (uint32_t d = 0; d < end - begin; d++)
+                room->value[d] = p->flat->absent;
+        for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
+            p->ops->encode[p->code_bytes - 1](p, row, room->value + d,
+                                              room->codes + b * codes_bytes + i * row_bytes);
     }
 }
 
@@ -68,17 +71,13 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
     const struct room room = room_of(job, thread);
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     const uint32_t n_blocks = (end - begin + RW_PACKED_DOCS - 1) / RW_PACKED_DOCS;
-    for (uint32_t b = 0; b < n_blocks; b++) {
-        const uint32_t from = begin + b * RW_PACKED_DOCS;
-        const uint32_t to = end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS;
-        encode_block(job, from, to, room.value, room.codes + b * codes_bytes);
-    }
+    encode_blocks(job, begin, end, &room);
     memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
     for (int32_t i = 0; i < p->n_batches; i++) {
         for (uint32_t b = 0; b < n_blocks; b++)
-            job->ops->add[p->code_bytes - 1](p, p->batch[i], p->batch[i + 1],
-                                             room.codes + b * codes_bytes, room.places,
-                                             room.score + (size_t)b * RW_PACKED_DOCS);
+            p->ops->add[p->code_bytes - 1](p, p->batch[i], p->batch[i + 1],
+                                           room.codes + b * codes_bytes, room.places,
+                                           room.score + (size_t)b * RW_PACKED_DOCS);
     }
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }
@@ -94,10 +93,9 @@ static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, 
 }
 
 int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
-                     const struct rw_packed_ops *ops, const struct rw_dataset *dataset,
-                     double *scores)
+                     const struct rw_dataset *dataset, double *scores)
 {
-    struct job job = {.packed = packed, .ops = ops};
+    struct job job = {.packed = packed};
     int status = RW_OK;
     const uint32_t n_docs = dataset->n_docs;
     job.n_blocks = blocks_at_once(packed, n_docs, ctx->n_threads);
@@ -108,7 +106,7 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
         return RW_OK;
     RW_TRY_OUT(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
     job.room_bytes = job.n_blocks * rw_packed_codes_bytes(packed) + rw_packed_places_bytes(packed) +
-                     docs * sizeof(double) + RW_PACKED_DOCS * sizeof(float);
+                     docs * (sizeof(double) + sizeof(float));
     RW_TRY_OUT(RW_NEW(ctx, job.room, (size_t)n_threads * job.room_bytes));
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic)
     for (int64_t i = 0; i < n_jobs; i++) {
