@@ -1,211 +1,52 @@
 /* check_predict [--device NAME] [--seed N] [--filter TEXT]
  *
  * Scores of made models on made data, by ==, against a plain walk down the model's own trees: those
- * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of the
- * GPU's kernel run on the host, each phase thread by thread, first to last and last to first, in
- * poisoned shared memory of several sizes. */
-#include <float.h>
+ * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of
+ * packed models under each instruction set, and of the GPU's kernel run on the host, each phase
+ * thread by thread, first to last and last to first, in poisoned shared memory of several sizes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
-#include "data/dataset.h"
 #include "gpu/predict_block.h"
 #include "model/predict.h"
+#include "predict_made.h"
 
-enum { SKIPPED = 77, FENCE = 16 };
-
-struct spec {
-    const char *name;
-    uint32_t n_docs, n_features;
-    int n_trees, use;     /* use: the first so many; 0: all */
-    int32_t leaves[4];    /* trees take them in turn, up to a 0 */
-    int chains;           /* trees are as deep as they can be */
-    uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
-    int absent_missing;   /* what absent is */
-    int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
-};
+enum { SKIPPED = 77 };
 
 static const struct spec specs[] = {
-    {"no documents", 0, 5, 3, 0, {31}, 0, 1, 0, 0, 0},
-    {"one document", 1, 5, 7, 0, {31}, 0, 1, 0, 0, 0},
-    {"no trees", 100, 5, 0, 0, {1}, 0, 1, 0, 0, 0},
-    {"one leaf", 100, 5, 40, 0, {1}, 0, 1, 0, 0, 0},
-    {"two leaves", 777, 3, 100, 0, {2}, 0, 1, 1, 0, 0},
-    {"one feature", 3001, 1, 5, 0, {31}, 0, 1, 0, 0, 0},
-    {"31 leaves", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0},
-    {"255 leaves", 2049, 136, 50, 0, {255}, 0, 1, 0, 0, 0},
-    {"mixed, absent is missing", 2047, 136, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1},
-    {"mixed, absent is zero", 1025, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 0, 1, 1},
-    {"first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 0, 0},
-    {"first tree", 1000, 30, 61, 1, {255, 31}, 0, 1, 0, 0, 0},
-    {"first tree of one leaf", 1000, 30, 61, 1, {1, 31}, 0, 1, 0, 0, 0},
-    {"chains", 500, 9, 40, 0, {255, 31}, 1, 1, 1, 0, 0},
-    {"a chain of 65,535 nodes", 130, 4, 3, 0, {65536, 7}, 1, 1, 0, 0, 0},
-    {"65,536 leaves", 300, 50, 4, 0, {31, 65536}, 0, 1, 0, 1, 0},
-    {"every feature id", 70, 65535, 2, 0, {65537}, 0, 1, 0, 0, 0},
-    {"300 features", 400, 300, 30, 0, {255}, 0, 2, 1, 0, 0},
-    {"700 features", 400, 700, 30, 0, {255, 1}, 0, 1, 0, 1, 0},
-    {"2,000 features", 400, 2000, 40, 0, {255}, 0, 1, 0, 0, 1},
-    {"several chunks", 47003, 136, 9, 0, {255, 31}, 0, 1, 0, 0, 0},
-    {"several chunks of one feature", 4200001, 1, 2, 0, {31, 2}, 0, 1, 0, 0, 0},
+    {"no documents", 0, 5, 3, 0, {31}, 0, 1, 0, 0, 0, 0},
+    {"one document", 1, 5, 7, 0, {31}, 0, 1, 0, 0, 0, 0},
+    {"no trees", 100, 5, 0, 0, {1}, 0, 1, 0, 0, 0, 0},
+    {"one leaf", 100, 5, 40, 0, {1}, 0, 1, 0, 0, 0, 0},
+    {"two leaves", 777, 3, 100, 0, {2}, 0, 1, 1, 0, 0, 0},
+    {"one feature", 3001, 1, 5, 0, {31}, 0, 1, 0, 0, 0, 0},
+    {"31 leaves", 3001, 20, 70, 0, {31}, 0, 2, 0, 0, 0, 0},
+    {"255 leaves", 2049, 136, 50, 0, {255}, 0, 1, 0, 0, 0, 0},
+    {"mixed, absent is missing", 2047, 136, 61, 0, {255, 1, 31, 2}, 0, 3, 1, 1, 1, 0},
+    {"mixed, absent is zero", 1025, 40, 61, 0, {255, 1, 31, 2}, 0, 3, 0, 1, 1, 0},
+    {"first trees", 1000, 30, 61, 33, {255, 31}, 0, 1, 0, 0, 0, 0},
+    {"first tree", 1000, 30, 61, 1, {255, 31}, 0, 1, 0, 0, 0, 0},
+    {"first tree of one leaf", 1000, 30, 61, 1, {1, 31}, 0, 1, 0, 0, 0, 0},
+    {"chains", 500, 9, 40, 0, {255, 31}, 1, 1, 1, 0, 0, 0},
+    {"a chain of 65,535 nodes", 130, 4, 3, 0, {65536, 7}, 1, 1, 0, 0, 0, 0},
+    {"65,536 leaves", 300, 50, 4, 0, {31, 65536}, 0, 1, 0, 1, 0, 0},
+    {"every feature id", 70, 65535, 2, 0, {65537}, 0, 1, 0, 0, 0, 0},
+    {"300 features", 400, 300, 30, 0, {255}, 0, 2, 1, 0, 0, 0},
+    {"700 features", 400, 700, 30, 0, {255, 1}, 0, 1, 0, 1, 0, 0},
+    {"2,000 features", 400, 2000, 40, 0, {255}, 0, 1, 0, 0, 1, 0},
+    {"several chunks", 47003, 136, 9, 0, {255, 31}, 0, 1, 0, 0, 0, 0},
+    {"several chunks of one feature", 4200001, 1, 2, 0, {31, 2}, 0, 1, 0, 0, 0, 0},
+    {"31 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 31},
+    {"32 cuts", 700, 1, 60, 0, {31}, 0, 1, 1, 0, 0, 32},
+    {"100 cuts", 1500, 7, 90, 0, {31, 64, 33}, 0, 1, 0, 1, 0, 100},
+    {"255 cuts", 1300, 2, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 255},
+    {"256 cuts", 1300, 2, 90, 0, {255, 257}, 0, 1, 1, 0, 0, 256},
+    {"3,000 cuts", 1111, 3, 400, 0, {255, 600, 3}, 0, 1, 0, 1, 0, 3000},
+    {"70,000 cuts", 65, 1, 8, 0, {65536}, 0, 1, 0, 0, 0, 70000},
 };
-
-struct random {
-    uint64_t seed, next;
-};
-
-static uint32_t below(struct random *random, uint32_t n)
-{
-    return rw_random(random->seed, random->next++, 0, 1001) % n;
-}
-
-/* ---- models ---- */
-
-/* Values and cuts come from one small set, so that they are often equal, or neighbours. */
-static float pick(struct random *random, int is_cut)
-{
-    static const float cut[] = {0.0f, -0.0f, FLT_TRUE_MIN, FLT_MAX, -FLT_MAX, 1e-40f, 0.1f};
-    const uint32_t kind = below(random, 10);
-    const float plain = ((float)below(random, 9) - 4.0f) * 0.5f;
-    if (kind < 5)
-        return plain;
-    if (kind == 5)
-        return nextafterf(plain, kind % 2 ? INFINITY : -INFINITY);
-    if (kind < 8 || is_cut)
-        return cut[below(random, sizeof(cut) / sizeof(cut[0]))];
-    if (kind == 8)
-        return below(random, 2) ? INFINITY : -INFINITY;
-    return below(random, 3) ? rw_float_of_bits(RW_ABSENT_BITS) : rw_float_of_bits(RW_MISSING_BITS);
-}
-
-/* Of sizes so different that sums round, and another order gives another sum. */
-static float pick_leaf(struct random *random)
-{
-    const float value = ((float)below(random, 2000001) - 1000000.0f) * 1.1e-5f;
-    return ldexpf(value, (int)below(random, 61) - 30);
-}
-
-static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves, int chain,
-                     const struct rw_model *model, struct random *random)
-{
-    int32_t **open, root, n_open = 1;
-    RW_TRY(rw_tree_init(ctx, tree, n_leaves));
-    RW_TRY(RW_NEW(ctx, open, (size_t)n_leaves + 1)); /* children that are still to be filled in */
-    open[0] = &root;
-    for (int32_t i = 0; i < n_leaves - 1; i++) {
-        const int32_t at = chain ? n_open - 1 : (int32_t)below(random, (uint32_t)n_open);
-        const int right = chain ? i % 7 > 2 : 1;
-        *open[at] = i;
-        open[at] = right ? &tree->left[i] : &tree->right[i];
-        open[n_open++] = right ? &tree->right[i] : &tree->left[i];
-        tree->feature[i] = model->feature[n_leaves > 65536 ? (uint32_t)i % model->n_features
-                                                           : below(random, model->n_features)];
-        tree->cut[i] = pick(random, 1);
-        tree->missing_left[i] = (uint8_t)below(random, 2);
-    }
-    for (int32_t i = 0; i < n_open; i++)
-        *open[i] = ~i;
-    for (int32_t i = 0; i < n_leaves; i++)
-        tree->leaf[i] = pick_leaf(random);
-    rw_mem_free(open);
-    return rw_tree_check(ctx, tree);
-}
-
-static int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
-                      struct rw_model **out)
-{
-    int n_sizes = 0;
-    while (n_sizes < 4 && spec->leaves[n_sizes])
-        n_sizes++;
-    RW_TRY(rw_model_new(ctx, out));
-    struct rw_model *model = *out;
-    model->absent_missing = spec->absent_missing;
-    RW_TRY(RW_NEW(ctx, model->feature, spec->n_features));
-    model->n_features = spec->n_features;
-    for (uint32_t i = 0; i < spec->n_features; i++)
-        model->feature[i] = 1 + i * spec->gap;
-    RW_TRY(RW_NEW(ctx, model->tree, (size_t)spec->n_trees));
-    for (int t = 0; t < spec->n_trees; t++) {
-        model->n_trees = t + 1;
-        RW_TRY(make_tree(ctx, &model->tree[t], spec->leaves[t % n_sizes], spec->chains, model,
-                         random));
-    }
-    return RW_OK;
-}
-
-/* ---- data ---- */
-
-static int make_column(struct rw_ctx *ctx, struct rw_column *column, uint32_t feature,
-                       uint32_t n_docs, int sparse, struct random *random)
-{
-    column->feature = feature;
-    RW_TRY(RW_NEW(ctx, column->value, n_docs));
-    if (sparse)
-        RW_TRY(RW_NEW(ctx, column->row, n_docs));
-    for (uint32_t doc = 0; doc < n_docs; doc++) {
-        const float value = pick(random, 0);
-        if (sparse && (rw_is_absent(value) || below(random, 3)))
-            continue;
-        if (sparse)
-            column->row[column->n] = doc;
-        column->value[column->n++] = value;
-    }
-    return RW_OK;
-}
-
-/* Columns dense and sparse by turns. */
-static int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
-                     struct rw_dataset **out)
-{
-    RW_TRY(rw_dataset_new(ctx, out));
-    struct rw_dataset *data = *out;
-    data->n_docs = spec->n_docs;
-    RW_TRY(RW_NEW(ctx, data->column, 2 * (size_t)spec->n_features));
-    for (uint32_t i = 0; i < spec->n_features; i++) {
-        const uint32_t id = 1 + i * spec->gap;
-        if (!spec->lacking || i % 3 != 1)
-            RW_TRY(make_column(ctx, &data->column[data->n_columns++], id, spec->n_docs, i % 4 == 3,
-                               random));
-        if (spec->unknown && spec->gap > 1)
-            RW_TRY(make_column(ctx, &data->column[data->n_columns++], id + 1, spec->n_docs, 0,
-                               random));
-    }
-    return RW_OK;
-}
-
-/* ---- the plain walk ---- */
-
-static int score_plainly(struct rw_ctx *ctx, const struct rw_model *model,
-                         const struct rw_dataset *data, int n_trees, double *scores)
-{
-    const float absent = model->absent_missing ? NAN : 0.0f;
-    float *values;
-    uint32_t *next; /* of each column, the entry that comes next */
-    const size_t n_values = RW_MAX_FEATURE + 1;
-    RW_TRY(RW_NEW(ctx, values, n_values));
-    RW_TRY(RW_NEW(ctx, next, data->n_columns));
-    for (uint32_t doc = 0; doc < data->n_docs; doc++) {
-        for (size_t f = 0; doc == 0 && f < n_values; f++)
-            values[f] = absent;
-        for (uint32_t c = 0; c < data->n_columns; c++) {
-            const struct rw_column *column = &data->column[c];
-            float value = rw_float_of_bits(RW_ABSENT_BITS);
-            if (!column->row)
-                value = column->value[doc];
-            else if (next[c] < column->n && column->row[next[c]] == doc)
-                value = column->value[next[c]++];
-            values[column->feature] = rw_is_absent(value) ? absent : value;
-        }
-        scores[doc] = rw_model_score(model, n_trees ? n_trees : model->n_trees, values, n_values);
-    }
-    rw_mem_free(next);
-    rw_mem_free(values);
-    return RW_OK;
-}
 
 /* ---- the kernel on the host ---- */
 
@@ -303,49 +144,6 @@ static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
     return wrong;
 }
 
-/* ---- comparing ---- */
-
-struct totals {
-    int passed, failed;
-};
-
-/* got: [n + FENCE], the last ones poisoned. */
-static void compare(struct totals *totals, const struct spec *spec, const char *what,
-                    const double *want, const double *got, uint32_t n)
-{
-    uint32_t n_wrong = 0, first = 0;
-    for (uint32_t i = n; i-- > 0;) {
-        if (want[i] != got[i]) {
-            n_wrong++;
-            first = i;
-        }
-    }
-    int fenced = 1;
-    for (uint32_t i = n; i < n + FENCE; i++)
-        fenced &= got[i] == 12345.0;
-    if (n_wrong == 0 && fenced) {
-        totals->passed++;
-        return;
-    }
-    totals->failed++;
-    printf("not ok %s: %s: %u of %u scores differ", spec->name, what, n_wrong, n);
-    if (n_wrong)
-        printf("; the first is %u: %.17g, not %.17g", first, got[first], want[first]);
-    printf("%s\n", fenced ? "" : "; more was written than there are documents");
-}
-
-static void poison(double *scores, uint32_t n)
-{
-    for (uint32_t i = 0; i < n + FENCE; i++)
-        scores[i] = i < n ? (double)NAN : 12345.0;
-}
-
-static void fail(struct totals *totals, const struct spec *spec, const char *what, const char *text)
-{
-    totals->failed++;
-    printf("not ok %s: %s: %s\n", spec->name, what, text);
-}
-
 static void check_kernel(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
                          const struct rw_dataset *data, const double *want, double *got,
                          struct totals *totals)
@@ -432,6 +230,7 @@ static void check_spec(struct rw_ctx *ctx, const struct spec *spec, uint64_t see
     RW_TRY_OUT(RW_NEW(ctx, want, (size_t)spec->n_docs + FENCE));
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec->n_docs + FENCE));
     RW_TRY_OUT(score_plainly(ctx, model, data, spec->use, want));
+    check_packed(ctx, spec, model, data, want, got, totals);
     check_kernel(ctx, spec, model, data, want, got, totals);
     check_device(ctx, spec, model, data, device, want, got, totals);
 out:
@@ -462,7 +261,7 @@ static int is_there(struct rw_ctx *ctx, const char *device, int aloud)
  */
 static void check_auto(struct rw_ctx *ctx, uint64_t seed, struct totals *totals)
 {
-    static const struct spec spec = {"auto", 20000, 20, 200, 0, {31}, 0, 1, 0, 0, 0};
+    static const struct spec spec = {"auto", 60000, 20, 300, 0, {255}, 0, 1, 0, 0, 0, 0};
     const char *device = is_there(ctx, "cuda", 0) ? "cuda" : "cpu";
     struct random random = {.seed = seed};
     struct rw_model *model = NULL;

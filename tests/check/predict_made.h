@@ -1,0 +1,51 @@
+/* What check_predict makes and compares with: models, data, a plain walk. */
+#ifndef RW_PREDICT_MADE_H
+#define RW_PREDICT_MADE_H
+
+#include "data/dataset.h"
+#include "model/model.h"
+
+enum { FENCE = 16 };
+
+struct spec {
+    const char *name;
+    uint32_t n_docs, n_features;
+    int n_trees, use;     /* use: the first so many; 0: all */
+    int32_t leaves[4];    /* trees take them in turn, up to a 0 */
+    int chains;           /* trees are as deep as they can be */
+    uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
+    int absent_missing;   /* what absent is */
+    int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
+    uint32_t distinct;    /* cuts of a feature, each in some node; 0: a small set of odd ones */
+};
+
+struct random {
+    uint64_t seed, next;
+};
+
+struct totals {
+    int passed, failed;
+};
+
+int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
+               struct rw_model **out);
+/* Columns dense and sparse by turns. */
+int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
+              struct rw_dataset **out);
+/* Document by document, tree by tree, down the model's own trees. */
+int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *data,
+                  int n_trees, double *scores);
+
+/* got: [n + FENCE], the last ones poisoned. */
+void compare(struct totals *totals, const struct spec *spec, const char *what, const double *want,
+             const double *got, uint32_t n);
+void poison(double *scores, uint32_t n);
+void fail(struct totals *totals, const struct spec *spec, const char *what, const char *text);
+
+/* Packed models: every instruction set that this processor has, trees looked at whole and walked.
+ */
+void check_packed(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                  const struct rw_dataset *data, const double *want, double *got,
+                  struct totals *totals);
+
+#endif
