@@ -13,14 +13,13 @@ static void cpu_close(struct rw_engine *engine)
         rw_mem_free(cpu->group[g].column);
         rw_mem_free(cpu->group[g].row);
         rw_mem_free(cpu->group[g].active);
-        rw_mem_free(cpu->group[g].base);
     }
     rw_mem_free(cpu->sparse.column);
     rw_mem_free(cpu->sparse.offset);
     rw_mem_free(cpu->sparse.cell);
-    void *const owned[] = {cpu->doc,   cpu->doc_scratch,  cpu->begin,     cpu->n,
-                           cpu->word,  cpu->pool,         cpu->buffer_of, cpu->free_buffer,
-                           cpu->total, cpu->feature_best, cpu->chunk_left};
+    void *const owned[] = {cpu->doc,   cpu->doc_scratch, cpu->begin,      cpu->n,
+                           cpu->word,  cpu->pool,        cpu->buffer_of,  cpu->free_buffer,
+                           cpu->total, cpu->best,        cpu->chunk_left, cpu->cell_at};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_ref_ops.close(engine);
@@ -51,7 +50,6 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
             group->column[group->n++] = f;
     }
     RW_TRY(CPU_NEW(cpu, group->active, group->n));
-    RW_TRY(CPU_NEW(cpu, group->base, group->n));
     const size_t stride = (size_t)group->n * (size_t)bytes;
     RW_TRY(cpu_new(cpu, (void **)&group->row, bins->n_docs, stride, 1));
     /* a block of documents at a time, so that the rows written stay in the cache */
@@ -99,7 +97,7 @@ static int load_sparse(struct rw_cpu *cpu)
         const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
         for (uint32_t i = 0; i < codes->n; i++)
             sparse->cell[begin[codes->row[i]]++] =
-                (uint32_t)(cpu->ref.cell_offset[f] + rw_codes_entry(codes, bytes, i));
+                (uint32_t)(cpu->cell_at[f] + rw_codes_entry(codes, bytes, i));
     }
     return RW_OK;
 }
@@ -112,6 +110,10 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(rw_ref_ops.load(engine, set, dataset, gains));
     if (set > 0)
         return RW_OK;
+    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    RW_TRY(CPU_NEW(cpu, cpu->cell_at, (size_t)cuts->n_features + 1));
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     RW_TRY(load_group(cpu, &cpu->group[0], 1));
     RW_TRY(load_group(cpu, &cpu->group[1], 2));
     RW_TRY(load_sparse(cpu));
@@ -122,13 +124,12 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(CPU_NEW(cpu, cpu->n, n_slots));
     RW_TRY(CPU_NEW(cpu, cpu->total, n_slots));
     RW_TRY(CPU_NEW(cpu, cpu->buffer_of, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->feature_best, engine->info.n_features));
+    RW_TRY(CPU_NEW(cpu, cpu->best, n_slots));
     RW_TRY(CPU_NEW(cpu, cpu->chunk_left, (size_t)engine->n_threads));
     /* memory that is never touched costs nothing */
     const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs);
     cpu->n_buffers = (int32_t)n_buffers;
-    cpu->buffer_words =
-        cpu->ref.cell_offset[engine->info.n_features] * (engine->rules.newton ? 3 : 2);
+    cpu->buffer_words = cpu->cell_at[cuts->n_features] * (engine->rules.newton ? 3 : 2);
     RW_TRY(CPU_NEW(cpu, cpu->free_buffer, n_buffers));
     return CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words);
 }
@@ -143,8 +144,7 @@ static void list_active(struct rw_cpu *cpu)
         for (uint32_t c = 0; c < group->n; c++) {
             if (!cpu->ref.host.feature_sampled[group->column[c]])
                 continue;
-            group->active[group->n_active] = c;
-            group->base[group->n_active++] = cpu->ref.cell_offset[group->column[c]];
+            group->active[group->n_active++] = c;
         }
     }
 }

@@ -1,72 +1,85 @@
-/* Histograms and splits of the engine for processors. */
+/* Histograms and splits of the engine for processors. The work of a call is a list of tasks, one
+ * for each (pair of siblings, range of columns): it builds the smaller sibling's cells, takes them
+ * from the parent's, and searches both while they are near. No two tasks write the same cell. */
 #include "tree/engine_cpu.h"
 
-/* Adds the documents' words to the cells of active columns [from, to) of one group. All that is
- * known when this is inlined (words, width, no feature left out) makes the loop a short one. */
-static inline __attribute__((always_inline)) void
-add_docs(const struct rw_cpu_group *group, uint32_t from, uint32_t to, const uint32_t *doc,
-         uint32_t n, const int64_t *word, int64_t *cells, int n_words, int bytes, int all_active)
+/* ---- adding ---- */
+
+static struct rw_cpu_group *group_of(struct rw_cpu *cpu, uint32_t *pass)
 {
-    const size_t stride = group->n;
-    const uint64_t *base = group->base;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *row8 = group->row + doc[i] * stride * (size_t)bytes;
-        const uint16_t *row16 = (const uint16_t *)(const void *)row8;
-        const int64_t *w = word + (size_t)doc[i] * (size_t)n_words;
-        for (uint32_t a = from; a < to; a++) {
-            const uint32_t at = all_active ? a : group->active[a];
-            const uint32_t code = bytes == 1 ? row8[at] : row16[at];
-            int64_t *cell = cells + (base[a] + code) * (uint64_t)n_words;
-            for (int k = 0; k < n_words; k++)
-                cell[k] += w[k];
+    const uint32_t n = (cpu->group[0].n_active + RW_CPU_COLUMNS - 1) / RW_CPU_COLUMNS;
+    if (*pass < n)
+        return &cpu->group[0];
+    *pass -= n;
+    return &cpu->group[1];
+}
+
+static uint32_t n_passes(const struct rw_cpu *cpu)
+{
+    return (cpu->group[0].n_active + RW_CPU_COLUMNS - 1) / RW_CPU_COLUMNS +
+           (cpu->group[1].n_active + RW_CPU_COLUMNS - 1) / RW_CPU_COLUMNS;
+}
+
+/* The columns of a pass, of the group that it belongs to. */
+static void set_pass(struct rw_cpu *cpu, int32_t slot, uint32_t pass, struct rw_cpu_add *add)
+{
+    const struct rw_cpu_group *group = group_of(cpu, &pass);
+    const uint32_t first = pass * RW_CPU_COLUMNS, left = group->n_active - first;
+    add->row = group->row;
+    add->bytes = group->bytes;
+    add->stride = (size_t)group->n * (size_t)group->bytes;
+    add->n_columns = left < RW_CPU_COLUMNS ? left : RW_CPU_COLUMNS;
+    for (uint32_t c = 0; c < add->n_columns; c++) {
+        add->place[c] = group->active[first + c];
+        add->cell[c] = rw_cpu_cells(cpu, slot, group->column[add->place[c]]);
+    }
+}
+
+/* Where in the first group's rows the passes before `end` end. */
+static size_t row_end(const struct rw_cpu *cpu, uint32_t end)
+{
+    const size_t places = (size_t)end * RW_CPU_COLUMNS;
+    return places < cpu->group[0].n ? places : cpu->group[0].n;
+}
+
+/* Clears and fills the cells of a slot's columns in passes [from, end). sum: the documents' words
+ * together, written. */
+static void build(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t end, int64_t *sum)
+{
+    const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
+    const size_t n_words = (size_t)cpu->words.n_words;
+    int64_t word[RW_CPU_DOCS * 3];
+    struct rw_cpu_add add = {.n_words = cpu->words.n_words, .word = word};
+    for (uint32_t pass = from; pass < end; pass++) {
+        uint32_t in_group = pass;
+        const struct rw_cpu_group *group = group_of(cpu, &in_group);
+        set_pass(cpu, slot, pass, &add);
+        for (uint32_t c = 0; c < add.n_columns; c++)
+            memset(add.cell[c], 0,
+                   rw_cpu_n_cells(cpu->ref.host.set[0].bins->cuts, group->column[add.place[c]]) *
+                       n_words * sizeof(int64_t));
+    }
+    sum[0] = sum[1] = sum[2] = 0;
+    for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
+        add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
+        add.doc = doc + first;
+        for (uint32_t i = 0; i < add.n; i++) {
+            for (size_t k = 0; k < n_words; k++) {
+                word[i * n_words + k] = cpu->word[add.doc[i] * n_words + k];
+                sum[k] += word[i * n_words + k];
+            }
+        }
+        const uint8_t *rows = NULL;
+        const int more = n - first >= 2 * RW_CPU_DOCS;
+        for (uint32_t pass = from; pass < end; pass++) {
+            set_pass(cpu, slot, pass, &add);
+            /* pass by pass, a line of each row of the next documents */
+            add.fetch = rows == add.row ? add.fetch + 64 : (size_t)add.place[0] * (size_t)add.bytes;
+            add.ahead = more && add.fetch < row_end(cpu, end) ? add.doc + RW_CPU_DOCS : NULL;
+            rows = add.row;
+            rw_cpu_add_docs(&add);
         }
     }
-}
-
-static void add_group(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uint32_t from,
-                      uint32_t to, const uint32_t *doc, uint32_t n, int64_t *cells)
-{
-    const int all = group->n_active == group->n;
-#define ADD(n_words, bytes, all_active) \
-    add_docs(group, from, to, doc, n, cpu->word, cells, n_words, bytes, all_active)
-#define ADD_WIDTH(n_words)          \
-    do {                            \
-        if (group->bytes == 1) {    \
-            if (all)                \
-                ADD(n_words, 1, 1); \
-            else                    \
-                ADD(n_words, 1, 0); \
-        } else {                    \
-            ADD(n_words, 2, 0);     \
-        }                           \
-    } while (0)
-    if (cpu->words.n_words == 1)
-        ADD_WIDTH(1);
-    else if (cpu->words.n_words == 2)
-        ADD_WIDTH(2);
-    else
-        ADD_WIDTH(3);
-#undef ADD_WIDTH
-#undef ADD
-}
-
-static struct rw_cell decode(const struct rw_cpu_words *words, const int64_t *w)
-{
-    struct rw_cell cell;
-    if (words->packed) {
-        cell.lambda = w[0] >> 32;
-        cell.n = (uint32_t)w[0];
-    } else {
-        cell.lambda = w[0];
-        cell.n = (uint64_t)w[1];
-    }
-    cell.weight = words->newton ? w[words->n_words - 1] : 0;
-    return cell;
-}
-
-static int64_t *cells_of(const struct rw_cpu *cpu, int32_t slot)
-{
-    return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words;
 }
 
 static inline __attribute__((always_inline)) void add_sparse_words(const struct rw_cpu *cpu,
@@ -84,8 +97,16 @@ static inline __attribute__((always_inline)) void add_sparse_words(const struct 
     }
 }
 
-static void add_sparse(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, int64_t *cells)
+static void build_sparse(const struct rw_cpu *cpu, int32_t slot)
 {
+    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
+    int64_t *cells = rw_cpu_cells(cpu, slot, 0);
+    for (uint32_t c = 0; c < cpu->sparse.n; c++) {
+        const uint32_t f = cpu->sparse.column[c];
+        memset(rw_cpu_cells(cpu, slot, f), 0,
+               rw_cpu_n_cells(cuts, f) * (size_t)cpu->words.n_words * sizeof(int64_t));
+    }
     if (cpu->words.n_words == 1)
         add_sparse_words(cpu, doc, n, cells, 1);
     else if (cpu->words.n_words == 2)
@@ -94,62 +115,158 @@ static void add_sparse(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n
         add_sparse_words(cpu, doc, n, cells, 3);
 }
 
-/* The cells that no document was added to: what is left of the node's words. */
-static void derive_rest(const struct rw_cpu *cpu, const int64_t *sum, int64_t *cells)
+/* The cell that no document was added to: what is left of the node's words. */
+static void derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum)
 {
     const struct rw_bins *bins = cpu->ref.host.set[0].bins;
     const size_t n_words = (size_t)cpu->words.n_words;
-    for (uint32_t c = 0; c < cpu->sparse.n; c++) {
-        const uint32_t f = cpu->sparse.column[c];
-        int64_t *cell = cells + cpu->ref.cell_offset[f] * n_words;
-        int64_t *rest = cell + bins->codes[f].rest * n_words;
-        const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
-        int64_t others[3] = {0, 0, 0};
-        for (size_t w = 0; w < n; w += n_words) {
-            for (size_t k = 0; k < n_words; k++)
-                others[k] += cell[w + k];
-        }
+    const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
+    int64_t *cell = rw_cpu_cells(cpu, slot, f), *rest = cell + bins->codes[f].rest * n_words;
+    int64_t others[3] = {0, 0, 0};
+    for (size_t w = 0; w < n; w += n_words) {
         for (size_t k = 0; k < n_words; k++)
-            rest[k] = sum[k] - others[k];
+            others[k] += cell[w + k];
+    }
+    for (size_t k = 0; k < n_words; k++)
+        rest[k] = sum[k] - others[k];
+}
+
+/* ---- tasks ---- */
+
+/* How a call's work is divided. */
+struct division {
+    const struct rw_sibling *siblings;
+    int n_siblings;
+    uint32_t n_ranges, n_sparse_ranges; /* of each pair of siblings */
+};
+
+static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
+{
+    return (struct rw_cell){whole->n - part->n, whole->weight - part->weight,
+                            whole->lambda - part->lambda};
+}
+
+/* Searches of both siblings. */
+static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                           const struct rw_cell *smaller, struct rw_cpu_search *search)
+{
+    rw_cpu_search_start(cpu, s->smaller, smaller, &search[0]);
+    if (s->larger >= 0) {
+        const struct rw_cell larger = difference(&cpu->total[s->parent], smaller);
+        rw_cpu_search_start(cpu, s->larger, &larger, &search[1]);
     }
 }
 
-static void build(struct rw_cpu *cpu, int32_t slot)
+static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
+                        struct rw_cpu_search *search)
 {
-    const struct rw_engine *engine = &cpu->ref.host.base;
-    const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
-    int64_t *cells = cells_of(cpu, slot);
-    const int n_words = cpu->words.n_words;
-    const uint64_t updates =
-        (uint64_t)n * (cpu->group[0].n_active + cpu->group[1].n_active + (cpu->sparse.n > 0));
-    const int n_threads = updates >= PARALLEL_UPDATES ? engine->n_threads : 1;
-    const uint32_t n_parts = (uint32_t)n_threads;
-    memset(cells, 0,
-           cpu->ref.cell_offset[engine->info.n_features] * (size_t)n_words * sizeof(*cells));
-    /* part 0 is the sparse features', which do not divide; the dense ones are spread over the rest
-     */
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1) if (n_threads > 1)
-    for (uint32_t part = 0; part <= n_parts; part++) {
-        if (part == 0) {
-            add_sparse(cpu, doc, n, cells);
-            continue;
-        }
-        for (int g = 0; g < 2; g++) {
-            const struct rw_cpu_group *group = &cpu->group[g];
-            const uint32_t from = (uint32_t)((uint64_t)group->n_active * (part - 1) / n_parts);
-            const uint32_t to = (uint32_t)((uint64_t)group->n_active * part / n_parts);
-            if (from < to)
-                add_group(cpu, group, from, to, doc, n, cells);
-        }
-    }
-    int64_t sum[3] = {0, 0, 0};
-    for (uint32_t i = 0; i < n; i++) {
-        for (int k = 0; k < n_words; k++)
-            sum[k] += cpu->word[(size_t)doc[i] * (size_t)n_words + (size_t)k];
-    }
-    derive_rest(cpu, sum, cells);
-    cpu->total[slot] = decode(&cpu->words, sum);
+    int64_t *smaller = rw_cpu_cells(cpu, s->smaller, f);
+    rw_cpu_search_column(cpu, &search[0], f, smaller, NULL);
+    if (s->larger >= 0)
+        rw_cpu_search_column(cpu, &search[1], f, rw_cpu_cells(cpu, s->larger, f), smaller);
 }
+
+/* Higher gain, then lower feature; within a feature there is one task. */
+static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
+{
+    if (found->column < 0)
+        return;
+#pragma omp critical(rw_cpu_best)
+    {
+        struct rw_split *best = &cpu->best[found->slot];
+        if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
+            *best = *found;
+    }
+}
+
+static void keep_both(struct rw_cpu *cpu, const struct rw_sibling *s,
+                      const struct rw_cpu_search *search)
+{
+    keep_better(cpu, &search[0].best);
+    if (s->larger >= 0)
+        keep_better(cpu, &search[1].best);
+}
+
+/* One range of the dense columns; the first says what the nodes' totals are. */
+static void dense_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+{
+    const struct rw_sibling *s = &division->siblings[task / division->n_ranges];
+    const uint32_t range = task % division->n_ranges;
+    const uint64_t passes = n_passes(cpu);
+    const uint32_t from = (uint32_t)(passes * range / division->n_ranges);
+    const uint32_t end = (uint32_t)(passes * (range + 1) / division->n_ranges);
+    struct rw_cpu_search search[2];
+    int64_t sum[3];
+    build(cpu, s->smaller, from, end, sum);
+    const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
+    start_searches(cpu, s, &smaller, search);
+    if (range == 0) {
+        cpu->total[s->smaller] = smaller;
+        if (s->larger >= 0)
+            cpu->total[s->larger] = search[1].all;
+    }
+    for (uint32_t pass = from; pass < end; pass++) {
+        struct rw_cpu_add add;
+        uint32_t in_group = pass;
+        const struct rw_cpu_group *group = group_of(cpu, &in_group);
+        set_pass(cpu, s->smaller, pass, &add);
+        for (uint32_t c = 0; c < add.n_columns; c++)
+            search_both(cpu, s, group->column[add.place[c]], search);
+    }
+    keep_both(cpu, s, search);
+}
+
+/* One range of the sparse columns, whose cells are all there but one of each. */
+static void sparse_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+{
+    const struct rw_sibling *s = &division->siblings[task / division->n_sparse_ranges];
+    const uint32_t range = task % division->n_sparse_ranges;
+    const uint64_t n = cpu->sparse.n;
+    const uint32_t from = (uint32_t)(n * range / division->n_sparse_ranges);
+    const uint32_t end = (uint32_t)(n * (range + 1) / division->n_sparse_ranges);
+    const struct rw_cell *all = &cpu->total[s->smaller];
+    struct rw_cpu_search search[2];
+    int64_t sum[3] = {all->lambda, (int64_t)all->n, all->weight};
+    if (cpu->words.packed) {
+        sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
+        sum[1] = all->weight;
+    }
+    start_searches(cpu, s, all, search);
+    for (uint32_t c = from; c < end; c++) {
+        const uint32_t f = cpu->sparse.column[c];
+        if (!cpu->ref.host.feature_sampled[f])
+            continue;
+        derive_rest(cpu, s->smaller, f, sum);
+        search_both(cpu, s, f, search);
+    }
+    keep_both(cpu, s, search);
+}
+
+static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
+{
+    const uint32_t n_siblings = (uint32_t)division->n_siblings;
+    const uint32_t n_dense = n_siblings * division->n_ranges;
+    const uint32_t n_built = cpu->sparse.n ? n_siblings : 0;
+    const uint32_t n_sparse = n_built * division->n_sparse_ranges;
+#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
+    {
+        /* what cannot be divided first */
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t task = 0; task < n_built + n_dense; task++) {
+            if (task < n_built)
+                build_sparse(cpu, division->siblings[task].smaller);
+            else
+                dense_task(cpu, division, task - n_built);
+        }
+        if (n_sparse > 0) {
+#pragma omp for schedule(dynamic, 1)
+            for (uint32_t task = 0; task < n_sparse; task++)
+                sparse_task(cpu, division, task);
+        }
+    }
+}
+
+/* ---- the calls ---- */
 
 static void take_buffer(struct rw_cpu *cpu, int32_t slot)
 {
@@ -165,8 +282,9 @@ static void drop_buffer(struct rw_cpu *cpu, int32_t slot)
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    const uint64_t n_words =
-        cpu->ref.cell_offset[engine->info.n_features] * (uint64_t)cpu->words.n_words;
+    uint64_t docs = 0;
+    if (n == 0)
+        return RW_OK;
     for (int i = 0; i < n; i++) {
         const struct rw_sibling *s = &siblings[i];
         if (s->parent >= 0 && s->larger < 0)
@@ -174,93 +292,37 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
         if (cpu->n_free == 0)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
         take_buffer(cpu, s->smaller);
-        build(cpu, s->smaller);
-        if (s->larger < 0)
-            continue;
-        cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];
-        cpu->buffer_of[s->parent] = -1;
-        int64_t *larger = cells_of(cpu, s->larger);
-        const int64_t *smaller = cells_of(cpu, s->smaller);
-#pragma omp parallel for num_threads(engine->n_threads) if (n_words > PARALLEL_UPDATES)
-        for (uint64_t w = 0; w < n_words; w++)
-            larger[w] -= smaller[w];
-        const struct rw_cell *whole = &cpu->total[s->parent], *part = &cpu->total[s->smaller];
-        cpu->total[s->larger] = (struct rw_cell){whole->n - part->n, whole->weight - part->weight,
-                                                 whole->lambda - part->lambda};
+        cpu->best[s->smaller] = (struct rw_split){.slot = s->smaller, .column = -1};
+        docs += cpu->n[s->smaller];
+        if (s->larger >= 0) {
+            cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];
+            cpu->buffer_of[s->parent] = -1;
+            cpu->best[s->larger] = (struct rw_split){.slot = s->larger, .column = -1};
+        }
     }
+    const uint64_t updates = docs * (cpu->group[0].n_active + cpu->group[1].n_active);
+    const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
+    const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
+    /* enough tasks that no thread waits long for another */
+    const uint32_t wanted = n_threads == 1 ? 1 : (uint32_t)((4 * n_threads + n - 1) / n);
+    const uint32_t passes = n_passes(cpu), sparse = cpu->sparse.n / RW_CPU_COLUMNS;
+    const struct division division = {.siblings = siblings,
+                                      .n_siblings = n,
+                                      .n_ranges = passes <= 1       ? 1
+                                                  : wanted < passes ? wanted
+                                                                    : passes,
+                                      .n_sparse_ranges = sparse <= 1       ? 1
+                                                         : wanted < sparse ? wanted
+                                                                           : sparse};
+    run_tasks(cpu, &division, n_threads);
     return RW_OK;
 }
 
-/* ---- splits ---- */
-
-/* The best split of one feature. A cut at an empty bin separates as the cut before it does, and
- * ties go to the lower cut: empty bins are passed over. Not so the first: with missing values left,
- * it parts these from all others. */
-static void scan_feature(const struct rw_cpu *cpu, const int64_t *cells, uint32_t f,
-                         const struct rw_cell *all, double parent_gain, struct rw_split *best)
-{
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
-    const int n_words = cpu->words.n_words;
-    const int64_t *word = cells + cpu->ref.cell_offset[f] * (uint64_t)n_words;
-    const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    struct rw_cell missing = {0, 0, 0}, left = {0, 0, 0};
-    if (cuts->has_missing[f])
-        missing = decode(&cpu->words, word + (size_t)n_bins * (size_t)n_words);
-    for (uint32_t b = 0; b < n_bins; b++) {
-        const struct rw_cell cell = decode(&cpu->words, word + (size_t)b * (size_t)n_words);
-        if (cell.n == 0 && (b > 0 || missing.n == 0))
-            continue;
-        rw_cell_add(&left, &cell);
-        const struct rw_cell right = {all->n - left.n - missing.n,
-                                      all->weight - left.weight - missing.weight,
-                                      all->lambda - left.lambda - missing.lambda};
-        if (right.n + missing.n == 0)
-            break;
-        const float cut = cuts->cut[cuts->offset[f] + b];
-        const int zero_left = 0.0f <= cut;
-        for (int missing_left = 1; missing_left >= 0; missing_left--) {
-            struct rw_cell l = left, r = right;
-            if (missing.n == 0 && missing_left != zero_left)
-                continue;
-            rw_cell_add(missing_left ? &l : &r, &missing);
-            if (r.n == 0)
-                continue;
-            const double gain = rw_split_gain(rule, &l, &r, parent_gain);
-            if (gain > best->gain) {
-                best->gain = gain;
-                best->column = (int32_t)f;
-                best->feature = cuts->feature[f];
-                best->bin = b;
-                best->cut = cut;
-                best->missing_left = missing_left;
-                best->n_left = (uint32_t)l.n;
-            }
-        }
-    }
-}
-
+/* They were found when the histograms were made. */
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
-    struct rw_cpu *cpu = rw_cpu_of(engine);
-    const uint32_t n_features = engine->info.n_features;
-    for (int i = 0; i < n; i++) {
-        const int64_t *cells = cells_of(cpu, slots[i]);
-        const struct rw_cell *all = &cpu->total[slots[i]];
-        const double parent_gain = rw_side_gain(&engine->split_rule, all);
-        struct rw_split *best = cpu->feature_best;
-#pragma omp parallel for num_threads(engine->n_threads) \
-    schedule(dynamic, 4) if (engine->info.n_bins >= PARALLEL_CELLS)
-        for (uint32_t f = 0; f < n_features; f++) {
-            best[f] = (struct rw_split){.slot = slots[i], .column = -1, .gain = 0.0};
-            if (cpu->ref.host.feature_sampled[f])
-                scan_feature(cpu, cells, f, all, parent_gain, &best[f]);
-        }
-        out[i] = (struct rw_split){.slot = slots[i], .column = -1, .gain = 0.0};
-        for (uint32_t f = 0; f < n_features; f++) {
-            if (best[f].gain > out[i].gain)
-                out[i] = best[f];
-        }
-    }
+    const struct rw_cpu *cpu = rw_cpu_of(engine);
+    for (int i = 0; i < n; i++)
+        out[i] = cpu->best[slots[i]];
     return RW_OK;
 }

@@ -38,7 +38,7 @@ static void plan_rows(const struct rw_cuts *cuts, uint32_t n_docs, const uint32_
                 rows + cells * sizeof(*sparse->cell) +
                     ((uint64_t)n_docs + 2) * sizeof(*sparse->offset));
     rw_plan_add(out, "tables",
-                n_dense * (sizeof(*group->active) + sizeof(*group->base)) +
+                n_dense * sizeof(*group->active) +
                     cuts->n_features * (2 * sizeof(*group->column) + sizeof(*sparse->column)));
 }
 
@@ -79,21 +79,21 @@ static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cu
     const uint64_t words = rules->newton ? 3 : 2;
     uint64_t n_cells = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
-        n_cells += rw_cuts_n_codes(cuts, f);
+        n_cells += rw_cpu_n_cells(cuts, f);
     rw_plan_add(out, "lists",
                 n * (sizeof(*cpu->doc) + sizeof(*cpu->doc_scratch) + words * sizeof(*cpu->word) +
                      sizeof(*cpu->ref.slot_of_doc)));
     rw_plan_add(out, "histograms", n_buffers * n_cells * words * sizeof(*cpu->pool));
-    rw_plan_add(
-        out, "tables",
-        n_slots * (sizeof(*cpu->begin) + sizeof(*cpu->n) + sizeof(*cpu->total) +
-                   sizeof(*cpu->buffer_of) + sizeof(*cpu->ref.node) + sizeof(*cpu->ref.cell) +
-                   sizeof(*cpu->ref.parent) + sizeof(*cpu->ref.leaf_of)) +
-            n_buffers * sizeof(*cpu->free_buffer) +
-            cuts->n_features *
-                (sizeof(*cpu->feature_best) + sizeof(*cpu->ref.host.feature_sampled) +
-                 sizeof(*cpu->ref.cell_offset)) +
-            sizeof(*cpu->ref.cell_offset) + (uint64_t)engine->n_threads * sizeof(*cpu->chunk_left));
+    rw_plan_add(out, "tables",
+                n_slots * (sizeof(*cpu->begin) + sizeof(*cpu->n) + sizeof(*cpu->total) +
+                           sizeof(*cpu->buffer_of) + sizeof(*cpu->ref.node) +
+                           sizeof(*cpu->ref.cell) + sizeof(*cpu->ref.parent) +
+                           sizeof(*cpu->ref.leaf_of) + sizeof(*cpu->best)) +
+                    n_buffers * sizeof(*cpu->free_buffer) +
+                    cuts->n_features * (sizeof(*cpu->ref.host.feature_sampled) +
+                                        sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at)) +
+                    sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at) +
+                    (uint64_t)engine->n_threads * sizeof(*cpu->chunk_left));
 }
 
 int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
