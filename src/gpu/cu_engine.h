@@ -132,6 +132,7 @@ struct rw_cuda_search {
     uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
     struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
     uint32_t launch;              /* another than the one before */
+    int narrow;                   /* all sums of a node have less than 2^31 */
     uint32_t n;
     uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */
@@ -155,6 +156,7 @@ struct rw_cuda_part {     /* one node's */
     uint32_t first_chunk; /* chunks of the nodes before it */
     uint32_t bin, missing_code;
     int32_t missing_left;
+    int32_t whole; /* 1: places are documents; its list is not read */
     struct rw_cuda_column column;
 };
 
@@ -166,15 +168,16 @@ struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
     uint32_t *d_list;             /* [.. places] */
     int32_t *d_lambda, *d_weight; /* [.. places] what moves with the documents; NULL: nothing */
-    unsigned long long *d_state;  /* [n_chunks] scratch, cleared once for all launches */
-    uint32_t launch;              /* under 2^30, another than the one before */
-    uint32_t n_carried;           /* words, 0 to RW_CUDA_CARRIED */
-    uint32_t *d_carried;          /* [n_carried] written */
+    /* [RW_CUDA_MOST_PARTS] each: scratch, cleared once; a launch uses one and clears the other */
+    unsigned long long *d_placed[2];
+    uint32_t launch;     /* one more than the one before */
+    uint32_t n_carried;  /* words, 0 to RW_CUDA_CARRIED */
+    uint32_t *d_carried; /* [n_carried] written */
     struct rw_cuda_part part[RW_CUDA_MOST_PARTS];
     uint32_t carried[RW_CUDA_CARRIED];
 };
-/* Stable: the documents of both children keep their order. Nodes' places do not overlap, nor do
- * those that are read and those that are written. */
+/* Documents of a child keep their order within a chunk; chunks come in any. Nodes' places do not
+ * overlap, nor do those that are read and those that are written. */
 int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream);
 
 /* d_to[place] = d_from[d_list[place]], n places. */

@@ -6,11 +6,10 @@
  * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
  * read after it was written over. How many documents go left is known from the histograms.
  *
- * Decomposition: a block a chunk. partition_kernel: where a chunk's left documents go depends on
- * those of the chunks before it in its node: each block publishes its own number, then adds up what
- * is published before it, back to the first block that knows its sum (single-pass scan with
- * decoupled look-back, Merrill and Garland 2016). Blocks wait only for those of lower index, which
- * start before them, as CUB's scans rely on, too. In a chunk the items of a thread are THREADS
+ * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
+ * behind those of the chunks of their node that were done before: one atomic a block says where.
+ * Which chunk is first changes no result, since all sums are exact; to wait for the chunk before
+ * (a scan with look-back) took half of the time. In a chunk the items of a thread are THREADS
  * apart, so bit i of word w is the item at 32 w + i. sums_kernel: a block a chunk of a leaf. */
 #include <cuda_runtime.h>
 
@@ -30,47 +29,6 @@ static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its bloc
 static_assert(sizeof(struct rw_cuda_partition) <= 4096, "the arguments of a launch");
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
 static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
-
-/* ---- what is published of a chunk ---- */
-
-/* In one word of 64 bits, so that it is seen as a whole: the launch it is of (nothing need be
- * cleared between launches), of what it is the number, and the number. */
-enum { OF_CHUNK = 1, UP_TO_CHUNK = 2 };
-
-static __device__ void publish(unsigned long long *d_state, uint32_t launch, uint32_t kind,
-                               uint32_t n)
-{
-    *(volatile unsigned long long *)d_state =
-        (unsigned long long)launch << 34 | (unsigned long long)kind << 32 | n;
-}
-
-/* Left documents of the chunks [first, chunk). A whole warp calls it. */
-static __device__ uint32_t look_back(const unsigned long long *d_state, uint32_t launch,
-                                     uint32_t first, uint32_t chunk)
-{
-    const uint32_t lane = threadIdx.x % WARP;
-    uint32_t before = 0;
-    for (;;) {
-        const bool there = chunk - first > lane; /* else it is the end of what is before */
-        unsigned long long word = (unsigned long long)UP_TO_CHUNK << 32;
-        int waiting = 1;
-        while (waiting) {
-            if (there)
-                word = *(const volatile unsigned long long *)&d_state[chunk - 1 - lane];
-            waiting = there && (word >> 34 != launch || (word >> 32 & 3) == 0);
-            waiting = __ballot_sync(ALL_LANES, waiting) != 0;
-        }
-        const uint32_t ends = __ballot_sync(ALL_LANES, (word >> 32 & 3) == UP_TO_CHUNK);
-        const uint32_t nearest = ends ? (uint32_t)__ffs((int)ends) - 1 : WARP - 1;
-        uint32_t n = lane <= nearest ? (uint32_t)word : 0;
-        for (uint32_t step = WARP / 2; step > 0; step /= 2)
-            n += __shfl_xor_sync(ALL_LANES, n, step);
-        before += n;
-        if (ends)
-            return before;
-        chunk -= WARP;
-    }
-}
 
 /* ---- partition ---- */
 
@@ -110,30 +68,23 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Left documents of the node before this chunk. Warp 0 calls it. */
-static __device__ uint32_t left_before_chunk(const struct rw_cuda_partition &a, uint32_t first,
-                                             uint32_t n_left)
+/* Where this chunk's documents go: behind so many left ones and so many right ones, in the low and
+ * the high half. */
+static __device__ unsigned long long take_places(const struct rw_cuda_partition &a, uint32_t part,
+                                                 uint32_t n_left, uint32_t n_right)
 {
-    const uint32_t chunk = blockIdx.x, lane = threadIdx.x % WARP;
-    if (chunk == first) {
-        if (lane == 0)
-            publish(&a.d_state[chunk], a.launch, UP_TO_CHUNK, n_left);
-        return 0;
-    }
-    if (lane == 0)
-        publish(&a.d_state[chunk], a.launch, OF_CHUNK, n_left);
-    const uint32_t before = look_back(a.d_state, a.launch, first, chunk);
-    if (lane == 0)
-        publish(&a.d_state[chunk], a.launch, UP_TO_CHUNK, before + n_left);
-    return before;
+    unsigned long long *const d_placed = a.d_placed[a.launch % 2];
+    return atomicAdd(&d_placed[part], (unsigned long long)n_right << 32 | n_left);
 }
 
 static __global__ void __launch_bounds__(THREADS)
     partition_kernel(const __grid_constant__ struct rw_cuda_partition a)
 {
-    __shared__ uint32_t flags[WORDS], before[WORDS], chunk_before;
+    __shared__ uint32_t flags[WORDS], before[WORDS];
+    __shared__ unsigned long long placed;
     const uint32_t lane = threadIdx.x % WARP;
-    const struct rw_cuda_part part = a.part[find_chunk(a.part, a.n_parts, blockIdx.x)];
+    const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
+    const struct rw_cuda_part part = a.part[number];
     const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
     const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
     const uint64_t from = part.from + begin;
@@ -141,10 +92,12 @@ static __global__ void __launch_bounds__(THREADS)
     int32_t lambda[ITEMS], weight[ITEMS];
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
+    if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
+        a.d_placed[(a.launch + 1) % 2][threadIdx.x] = 0; /* for the next launch */
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t i = r * THREADS + threadIdx.x;
-        doc[r] = i < n ? a.d_list[from + i] : 0;
+        doc[r] = i >= n ? 0 : part.whole ? begin + i : a.d_list[from + i];
         lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
         weight[r] = a.d_weight && i < n ? a.d_weight[from + i] : 0;
     }
@@ -160,9 +113,9 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     if (threadIdx.x < WARP) {
         const uint32_t n_left = add_up(flags, before);
-        const uint32_t all_before = left_before_chunk(a, part.first_chunk, n_left);
+        const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
         if (lane == 0)
-            chunk_before = all_before;
+            placed = take_places(a, number, n_left, n_here - n_left);
     }
     __syncthreads();
 #pragma unroll
@@ -170,9 +123,9 @@ static __global__ void __launch_bounds__(THREADS)
         const uint32_t i = r * THREADS + threadIdx.x, w = i / WARP;
         if (i >= n)
             break;
-        const uint32_t lefts =
-            chunk_before + before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
-        const uint64_t to = part.to + (left >> r & 1 ? lefts : part.n_left + (begin + i - lefts));
+        const uint32_t lefts = before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
+        const uint64_t to = part.to + (left >> r & 1 ? (uint32_t)placed + lefts
+                                                     : part.n_left + (placed >> 32) + (i - lefts));
         a.d_list[to] = doc[r];
         if (a.d_lambda)
             a.d_lambda[to] = lambda[r];

@@ -6,17 +6,18 @@
  * node.
  *
  * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
- * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A warp's
- * cuts are first told apart roughly, in float; those that may be its best have their gains made by
- * the functions of tree/numbers.h from exact sums, missing values left and then right. The block
- * that is the last of its node to finish picks the best of all blocks, and writes it where the host
- * looks.
+ * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A
+ * block's cuts are first told apart roughly, in float; those that may be its best have their gains
+ * made by the functions of tree/numbers.h from exact sums, missing values left and then right. The
+ * block that is the last of its node to finish picks the best of all blocks, and writes it where
+ * the host looks.
  *
  * The choice is by (gain, feature, bin), so that no order of threads matters. */
 #include <cuda_runtime.h>
 
 #include "gpu/cu_engine.h"
 #include "gpu/hist.h"
+#include "gpu/launch_after.cuh"
 #include "gpu/tuning.h"
 
 enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
@@ -24,47 +25,63 @@ enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS
 static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
 static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
 
-struct cell {
-    uint32_t n;
-    long long lambda, weight;
+/* What sums a search adds up: SUM holds those of any node. */
+template <class SUM, int NEWTON_> struct sums {
+    typedef SUM sum;
+    enum { NEWTON = NEWTON_ };
 };
 
-template <int NEWTON>
-static __device__ struct cell load_cell(const struct rw_cuda_cells &cells, uint64_t at)
+template <class S> struct tally {
+    uint32_t n;
+    typename S::sum lambda, weight;
+};
+
+template <class S>
+static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
 {
-    const struct cell cell = {cells.d_count[at], cells.d_lambda[at],
-                              NEWTON ? cells.d_weight[at] : 0};
+    typedef typename S::sum sum;
+    const tally<S> cell = {cells.d_count[at], (sum)cells.d_lambda[at],
+                           S::NEWTON ? (sum)cells.d_weight[at] : 0};
     return cell;
 }
 
 /* Four cells that stand on a multiple of four. */
-template <int NEWTON>
-static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, struct cell *cell)
+template <class S>
+static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
+    typedef typename S::sum sum;
     const uint4 n = *(const uint4 *)(cells.d_count + at);
     const longlong2 low = *(const longlong2 *)(cells.d_lambda + at);
     const longlong2 high = *(const longlong2 *)(cells.d_lambda + at + 2);
-    cell[0] = {n.x, low.x, 0};
-    cell[1] = {n.y, low.y, 0};
-    cell[2] = {n.z, high.x, 0};
-    cell[3] = {n.w, high.y, 0};
-    if (NEWTON) {
+    cell[0].n = n.x;
+    cell[0].lambda = (sum)low.x;
+    cell[0].weight = 0;
+    cell[1].n = n.y;
+    cell[1].lambda = (sum)low.y;
+    cell[1].weight = 0;
+    cell[2].n = n.z;
+    cell[2].lambda = (sum)high.x;
+    cell[2].weight = 0;
+    cell[3].n = n.w;
+    cell[3].lambda = (sum)high.y;
+    cell[3].weight = 0;
+    if (S::NEWTON) {
         const longlong2 light = *(const longlong2 *)(cells.d_weight + at);
         const longlong2 heavy = *(const longlong2 *)(cells.d_weight + at + 2);
-        cell[0].weight = light.x;
-        cell[1].weight = light.y;
-        cell[2].weight = heavy.x;
-        cell[3].weight = heavy.y;
+        cell[0].weight = (sum)light.x;
+        cell[1].weight = (sum)light.y;
+        cell[2].weight = (sum)heavy.x;
+        cell[3].weight = (sum)heavy.y;
     }
 }
 
 /* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
  * for at once. */
-template <int NEWTON, int BINS>
+template <class S, int BINS>
 static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
-                                 uint32_t end, struct cell (&cell)[BINS])
+                                 uint32_t end, tally<S> (&cell)[BINS])
 {
-    const struct cell none = {0, 0, 0};
+    const tally<S> none = {0, 0, 0};
 #pragma unroll
     for (int i = 0; i < BINS; i++)
         cell[i] = none;
@@ -72,7 +89,7 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
 #pragma unroll
         for (int i = 0; i < BINS; i += 4) {
             if (bin + i < end)
-                load_four<NEWTON>(cells, base + bin + i, &cell[i]);
+                load_four<S>(cells, base + bin + i, &cell[i]);
         }
 #pragma unroll
         for (int i = 0; i < BINS; i++) {
@@ -84,12 +101,13 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
 #pragma unroll
     for (int i = 0; i < BINS; i++) {
         if (bin + i < end)
-            cell[i] = load_cell<NEWTON>(cells, base + bin + i);
+            cell[i] = load_cell<S>(cells, base + bin + i);
     }
 }
 
 /* A side of a split: some bins, and the missing values or not. */
-static __device__ struct rw_cell side_of(const struct cell &cell, const struct cell *missing)
+template <class S>
+static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
     struct rw_cell side;
     side.n = cell.n + (missing ? missing->n : 0);
@@ -98,21 +116,21 @@ static __device__ struct rw_cell side_of(const struct cell &cell, const struct c
     return side;
 }
 
-template <int NEWTON> static __device__ void add_cell(struct cell *to, const struct cell &cell)
+template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> &cell)
 {
     to->n += cell.n;
     to->lambda += cell.lambda;
-    if (NEWTON)
+    if (S::NEWTON)
         to->weight += cell.weight;
 }
 
 /* The sum over the lanes up to this one. */
-template <int NEWTON> static __device__ struct cell sum_up_to(struct cell cell, uint32_t lane)
+template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
         const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
-        const long long lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
-        const long long weight = NEWTON ? __shfl_up_sync(ALL_LANES, cell.weight, step) : 0;
+        const typename S::sum lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
+        const typename S::sum weight = S::NEWTON ? __shfl_up_sync(ALL_LANES, cell.weight, step) : 0;
         if (lane >= step) {
             cell.n += n;
             cell.lambda += lambda;
@@ -124,52 +142,66 @@ template <int NEWTON> static __device__ struct cell sum_up_to(struct cell cell, 
 
 /* About (lambda sum)^2 / (n + l2), or its like of newton: what a side adds to a gain. Each of its
  * seven roundings is at most 2^-22 of it. */
-template <int NEWTON>
-static __device__ float rough_side(const struct rw_split_rule &rule, const struct rw_cell &side)
+template <class S>
+static __device__ float rough_side(const struct rw_split_rule &rule, const tally<S> &side)
 {
     const float q = (float)side.lambda;
-    const float d = (NEWTON ? (float)side.weight : (float)side.n) + (float)rule.l2;
+    const float d = (S::NEWTON ? (float)side.weight : (float)side.n) + (float)rule.l2;
     return __fdividef(q * q, d);
 }
 
-/* About the gain of the better cut behind a bin, without the parent's part; -1 if none is allowed.
- */
-template <int NEWTON>
-static __device__ float rough_score(const struct rw_split_rule &rule, const struct cell &left,
-                                    const struct cell &right, const struct cell &missing)
+/* About the gain of a cut, without the parent's part; -1 if it is not allowed. */
+template <class S>
+static __device__ float rough_gain(const struct rw_split_rule &rule, const tally<S> &left,
+                                   const tally<S> &right)
 {
-    float score = -1.0f;
-    for (int missing_left = 0; missing_left < (missing.n ? 2 : 1); missing_left++) {
-        const struct rw_cell l = side_of(left, missing_left ? &missing : NULL);
-        const struct rw_cell r = side_of(right, missing_left ? NULL : &missing);
-        if (l.n > 0 && r.n > 0 && rw_side_allowed(&rule, &l) && rw_side_allowed(&rule, &r))
-            score = fmaxf(score, rough_side<NEWTON>(rule, l) + rough_side<NEWTON>(rule, r));
-    }
-    return score;
+    const struct rw_cell l = side_of<S>(left, NULL), r = side_of<S>(right, NULL);
+    const int allowed =
+        l.n > 0 && r.n > 0 && rw_side_allowed(&rule, &l) && rw_side_allowed(&rule, &r);
+    return allowed ? rough_side<S>(rule, left) + rough_side<S>(rule, right) : -1.0f;
 }
 
-/* Under a warp's largest rough score by so much, a cut cannot have the largest gain, nor an equal
- * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. */
-static __device__ float least_score(float largest)
+/* Of the better cut behind a bin: missing values right, or left. */
+template <class S>
+static __device__ float rough_score(const struct rw_split_rule &rule, const tally<S> &left,
+                                    const tally<S> &right, const tally<S> &missing)
+{
+    if (missing.n == 0)
+        return rough_gain<S>(rule, left, right);
+    tally<S> l = left, r = right;
+    add_cell<S>(&l, missing);
+    add_cell<S>(&r, missing);
+    return fmaxf(rough_gain<S>(rule, left, r), rough_gain<S>(rule, l, right));
+}
+
+/* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
+ * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. All threads of a
+ * block call it. */
+static __device__ float least_score(float largest, float *of_warp)
 {
     for (uint32_t step = WARP / 2; step > 0; step /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
+    if (threadIdx.x % WARP == 0)
+        of_warp[threadIdx.x / WARP] = largest;
+    __syncthreads();
+    for (int w = 0; w < WARPS; w++)
+        largest = fmaxf(largest, of_warp[w]);
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
 
 /* Tries the cut behind bin `bin`, missing values left before right. */
-static __device__ void try_cut(const struct rw_split_rule &rule, const struct cell &left,
-                               const struct cell &all, const struct cell &missing, double parent,
+template <class S>
+static __device__ void try_cut(const struct rw_split_rule &rule, const tally<S> &left,
+                               const tally<S> &all, const tally<S> &missing, double parent,
                                int zero_goes_left, uint32_t bin, struct rw_cuda_found *best)
 {
-    const struct cell right = {all.n - left.n - missing.n,
-                               all.lambda - left.lambda - missing.lambda,
-                               all.weight - left.weight - missing.weight};
+    const tally<S> right = {all.n - left.n - missing.n, all.lambda - left.lambda - missing.lambda,
+                            all.weight - left.weight - missing.weight};
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         if (missing.n == 0 && missing_left != zero_goes_left)
             continue;
-        const struct rw_cell l = side_of(left, missing_left ? &missing : NULL);
-        const struct rw_cell r = side_of(right, missing_left ? NULL : &missing);
+        const struct rw_cell l = side_of<S>(left, missing_left ? &missing : NULL);
+        const struct rw_cell r = side_of<S>(right, missing_left ? NULL : &missing);
         if (l.n == 0 || r.n == 0)
             continue;
         const double gain = rw_split_gain(&rule, &l, &r, parent);
@@ -190,12 +222,13 @@ static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_
     return a.column != b.column ? a.column < b.column : a.bin < b.bin;
 }
 
-/* The best of a block, from one of each of its warps. Thread 0's is right. */
+/* The best of a block: thread 0's is right. A warp that has none has little to do. */
 static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
                                                      struct rw_cuda_found *of_warp)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    for (uint32_t step = WARP / 2; step > 0; step /= 2) {
+    const int any = __any_sync(ALL_LANES, best.gain > 0.0);
+    for (uint32_t step = any ? WARP / 2 : 0; step > 0; step /= 2) {
         struct rw_cuda_found other;
         other.gain = __shfl_xor_sync(ALL_LANES, best.gain, step);
         other.column = __shfl_xor_sync(ALL_LANES, best.column, step);
@@ -217,22 +250,24 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
 
 /* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
  * this tree. All threads of a block call it. */
-template <int NEWTON, int BINS>
+template <class S, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
                                    struct rw_cuda_found *best)
 {
-    __shared__ struct cell of_warp[WARPS], of_missing[WARPS];
+    __shared__ tally<S> of_warp[WARPS], of_missing[WARPS];
+    __shared__ float largest_of[WARPS];
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const uint32_t first_warp = warp / warps * warps;
-    const struct cell none = {0, 0, 0};
+    const tally<S> none = {0, 0, 0};
     const uint64_t base = ((uint64_t)a.buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
     const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
-    struct cell cell[BINS], mine = none;
+    tally<S> cell[BINS], mine = none;
     struct rw_cuda_feature feature = {INT32_MAX, 0, 0, 0};
     const int there = f < cells.n_features;
+    wait_for_launch_before(); /* its cells */
     /* all that is read is asked for before any of it is looked at */
-    load_bins<NEWTON, BINS>(cells, base, bin, there ? cells.n_bins : 0, cell);
+    load_bins<S, BINS>(cells, base, bin, there ? cells.n_bins : 0, cell);
     if (there && cells.d_sampled[f])
         feature = cells.d_feature[f];
     best->column = (int32_t)feature.column;
@@ -242,42 +277,41 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
             of_missing[first_warp] = cell[i];
         if (bin + i >= feature.n_bins)
             cell[i] = none;
-        add_cell<NEWTON>(&mine, cell[i]);
+        add_cell<S>(&mine, cell[i]);
     }
-    struct cell left = sum_up_to<NEWTON>(mine, lane);
+    tally<S> left = sum_up_to<S>(mine, lane);
     if (lane == WARP - 1)
         of_warp[warp] = left;
     left.n -= mine.n;
     left.lambda -= mine.lambda;
     left.weight -= mine.weight;
     __syncthreads();
-    const struct cell missing = feature.has_missing ? of_missing[first_warp] : none;
-    struct cell all = missing;
+    const tally<S> missing = feature.has_missing ? of_missing[first_warp] : none;
+    tally<S> all = missing;
     for (uint32_t w = first_warp; w < first_warp + warps; w++) {
         if (w < warp)
-            add_cell<NEWTON>(&left, of_warp[w]);
-        add_cell<NEWTON>(&all, of_warp[w]);
+            add_cell<S>(&left, of_warp[w]);
+        add_cell<S>(&all, of_warp[w]);
     }
     struct rw_split_rule rule = a.rule;
-    rule.newton = NEWTON; /* known when this is compiled */
-    const struct cell before = left;
+    rule.newton = S::NEWTON; /* known when this is compiled */
+    const tally<S> before = left;
     float score[BINS], largest = -1.0f;
 #pragma unroll
     for (int i = 0; i < BINS; i++) {
-        add_cell<NEWTON>(&left, cell[i]);
-        const struct cell right = {all.n - left.n - missing.n,
-                                   all.lambda - left.lambda - missing.lambda,
-                                   all.weight - left.weight - missing.weight};
-        score[i] =
-            bin + i < feature.n_bins ? rough_score<NEWTON>(rule, left, right, missing) : -1.0f;
+        add_cell<S>(&left, cell[i]);
+        const tally<S> right = {all.n - left.n - missing.n,
+                                all.lambda - left.lambda - missing.lambda,
+                                all.weight - left.weight - missing.weight};
+        score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }
-    const float least = least_score(largest);
+    const float least = least_score(largest, largest_of);
     uint32_t worth = 0; /* bit i: its gain is asked for */
 #pragma unroll
     for (int i = 0; i < BINS; i++)
         worth |= (uint32_t)(score[i] >= least) << i;
-    const struct rw_cell whole = side_of(all, NULL);
+    const struct rw_cell whole = side_of<S>(all, NULL);
     while (worth) { /* few are */
         const uint32_t at = (uint32_t)__ffs((int)worth) - 1;
         worth &= worth - 1;
@@ -285,15 +319,17 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
 #pragma unroll
         for (int i = 0; i < BINS; i++) {
             if (i <= (int)at)
-                add_cell<NEWTON>(&left, cell[i]);
+                add_cell<S>(&left, cell[i]);
         }
-        try_cut(rule, left, all, missing, rw_side_gain(&rule, &whole), bin + at >= feature.zero_bin,
-                bin + at, best);
+        try_cut<S>(rule, left, all, missing, rw_side_gain(&rule, &whole),
+                   bin + at >= feature.zero_bin, bin + at, best);
     }
 }
 
-template <int NEWTON, int BINS>
-static __global__ void __launch_bounds__(THREADS, NEWTON ? 2 : 3)
+template <class S, int BINS>
+static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 2
+                                                  : S::NEWTON                 ? 3
+                                                                              : 4)
     search_kernel(const __grid_constant__ struct rw_cuda_search a,
                   const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps,
                   uint32_t first_block)
@@ -303,7 +339,7 @@ static __global__ void __launch_bounds__(THREADS, NEWTON ? 2 : 3)
     const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
     struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
-    search_bins<NEWTON, BINS>(a, cells, f, warps, &best);
+    search_bins<S, BINS>(a, cells, f, warps, &best);
     best = best_of_block(best, of_warp);
     if (threadIdx.x == 0) {
         d_best[first_block + blockIdx.x] = best;
@@ -361,20 +397,17 @@ extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells, uin
     return (cells->n_features + features - 1) / features;
 }
 
-template <int NEWTON>
-static void launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
-                   uint32_t first_block, cudaStream_t stream)
+template <class S>
+static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                          uint32_t first_block, cudaStream_t stream)
 {
     const uint32_t warps = warps_of(cells, search->n);
     const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
     const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
-    if (bins <= 1)
-        search_kernel<NEWTON, 1><<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
-    else if (bins <= 4)
-        search_kernel<NEWTON, 4><<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
-    else
-        search_kernel<NEWTON, MOST_BINS>
-            <<<grid, THREADS, 0, stream>>>(*search, *cells, warps, first_block);
+    return launch_after(bins <= 1   ? search_kernel<S, 1>
+                        : bins <= 4 ? search_kernel<S, 4>
+                                    : search_kernel<S, MOST_BINS>,
+                        grid, THREADS, 0, stream, *search, *cells, warps, first_block);
 }
 
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
@@ -383,9 +416,10 @@ extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
 {
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
+    cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
-        launch<1>(search, cells, first_block, (cudaStream_t)stream);
-    else
-        launch<0>(search, cells, first_block, (cudaStream_t)stream);
-    return cudaGetLastError();
+        return search->narrow ? launch<sums<int32_t, 1>>(search, cells, first_block, to)
+                              : launch<sums<long long, 1>>(search, cells, first_block, to);
+    return search->narrow ? launch<sums<int32_t, 0>>(search, cells, first_block, to)
+                          : launch<sums<long long, 0>>(search, cells, first_block, to);
 }

@@ -142,6 +142,17 @@ static int gather_integers(struct rw_cuda *cuda, uint32_t n)
     return RW_OK;
 }
 
+/* The documents of the tree, in the first half of the list. */
+static int list_root(struct rw_cuda *cuda)
+{
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list, cuda->d_n_listed,
+                                     cuda->d_list_scratch, cuda->list_scratch_bytes,
+                                     rw_cuda_stream(cuda)));
+    cuda->is_listed = 1;
+    return RW_OK;
+}
+
 /* Lambdas, quantised, and the root's sums, on their way to the host. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
@@ -165,11 +176,8 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_weight_too = too ? cuda->d_weight_place : NULL,
                                               .d_begin = cuda->d_begin};
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list, cuda->d_n_listed,
-                                     cuda->d_list_scratch, cuda->list_scratch_bytes,
-                                     rw_cuda_stream(cuda)));
-    return RW_OK;
+    cuda->is_listed = 0;
+    return cuda->d_sampled ? list_root(cuda) : RW_OK;
 }
 
 /* What the tree before this one, its scores and metrics took; the first one's choices and what
@@ -264,9 +272,10 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     partition->d_list = cuda->d_list;
     partition->d_lambda = cuda->moves ? cuda->d_lambda_place : NULL;
     partition->d_weight = cuda->moves ? cuda->d_weight_place : NULL;
-    partition->d_state = cuda->d_state;
+    partition->d_placed[0] = cuda->d_placed;
+    partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
     partition->d_carried = cuda->d_carried;
-    partition->launch = ++cuda->n_partitions & ((1u << 30) - 1);
+    partition->launch = ++cuda->n_partitions;
     RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
     partition->n_parts = partition->n_chunks = partition->n_carried = 0;
     return RW_OK;
@@ -295,6 +304,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
             .bin = splits[i].bin,
             .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
             .missing_left = splits[i].missing_left,
+            .whole = slot == 0 && !cuda->is_listed,
             .column = cuda->split_column[column]};
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
@@ -306,6 +316,12 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 }
 
 /* ---- leaves and scores ---- */
+
+/* A tree of one leaf: what its documents are is asked for now. */
+static int list_whole_tree(struct rw_cuda *cuda)
+{
+    return cuda->child[0][0] < 0 && !cuda->is_listed ? list_root(cuda) : RW_OK;
+}
 
 /* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
 static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct rw_cuda_leaf *leaf,
@@ -339,6 +355,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     if (n_leaves == 0)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda));
+    RW_TRY(list_whole_tree(cuda));
     RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
     for (int i = 0; i < n_leaves; i++) {
         const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
@@ -386,6 +403,7 @@ static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const in
     if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= MOST_NOTED &&
         memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
         return add_values(cuda, tree);
+    RW_TRY(list_whole_tree(cuda));
     RW_TRY(
         rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
     for (int32_t i = 0; i < tree->n_leaves; i++) {

@@ -109,6 +109,7 @@ struct rw_cuda {
     int32_t *d_lambda_place, *d_weight_place;
     int moves;
     uint32_t *d_list;    /* [2][half] */
+    int is_listed;       /* 0: the root's places are documents, and its list is not written */
     uint64_t half;       /* places of a half */
     uint32_t *n;         /* [max_slots] documents of each node; owned */
     uint64_t *first;     /* [max_slots] each node's first place; owned */
@@ -120,9 +121,9 @@ struct rw_cuda {
     struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
     uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
     uint32_t most_nodes;
-    uint64_t most_chunks;        /* of a launch */
-    unsigned long long *d_state; /* [most_chunks] */
-    uint32_t n_partitions;       /* so far */
+    uint64_t most_chunks;         /* of a launch */
+    unsigned long long *d_placed; /* [2][RW_CUDA_MOST_PARTS] */
+    uint32_t n_partitions;        /* so far */
     /* A partition that is not launched yet: the next histograms' nodes go with it. */
     struct rw_cuda_partition partition;
     uint32_t *d_carried;                 /* [RW_CUDA_CARRIED] */

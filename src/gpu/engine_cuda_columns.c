@@ -140,19 +140,23 @@ static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
     return RW_OK;
 }
 
+/* Is a copy, which costs as much as a partition of all documents, worth what it will save? */
+static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t place)
+{
+    const struct rw_cuda_kept *kept = &cuda->kept;
+    const double now = kept->of[place] == EMPTY ? 0.0 : kept->use[kept->of[place]];
+    return kept->use[wanted] - now >= RW_TUNE_COLUMNS_WORTH * cuda->n_docs;
+}
+
 int rw_cuda_keep_columns(struct rw_cuda *cuda)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
     if (!kept->use)
         return RW_OK;
-    for (uint32_t n = 0; n < kept->n; n++) {
+    for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
         const int32_t wanted = most_wanted(cuda);
         const uint32_t place = least_useful(kept);
-        if (wanted == EMPTY)
-            break;
-        const int is_free = kept->of[place] == EMPTY;
-        if (!is_free &&
-            (n > 0 || kept->use[wanted] < RW_TUNE_COLUMNS_BETTER * kept->use[kept->of[place]]))
+        if (wanted == EMPTY || !is_worth_it(cuda, wanted, place))
             break;
         RW_TRY(keep_at(cuda, place, wanted));
     }

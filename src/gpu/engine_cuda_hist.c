@@ -261,11 +261,13 @@ static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
 static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
+    const uint64_t most = (uint64_t)rw_quantise_limit(cuda->host.base.rules.bits);
     struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
                                     .d_best = cuda->d_best,
                                     .d_done = cuda->d_done,
                                     .reply = cuda->reply,
                                     .launch = ++cuda->n_searches,
+                                    .narrow = (uint64_t)cuda->n[0] * most < (uint64_t)1 << 31,
                                     .n = n};
     uint32_t first_block = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -335,8 +335,8 @@ static int make_lists(struct rw_cuda *cuda)
     cuda->half = (n + 63) / 64 * 64;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_list, 2 * cuda->half));
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_state, cuda->most_chunks));
-    RW_TRY(clear(cuda, cuda->d_state, cuda->most_chunks * sizeof(*cuda->d_state)));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS));
+    RW_TRY(clear(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->d_placed)));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_n_listed, 1));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_carried, RW_CUDA_CARRIED));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));

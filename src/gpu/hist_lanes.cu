@@ -24,25 +24,9 @@
 
 #include "gpu/hist_lanes_add.cuh"
 #include "gpu/hist_lanes_plan.cuh"
-
-enum { MOST_DEVICES = 64 };
+#include "gpu/launch_after.cuh"
 
 /* ---- the kernels ---- */
-
-/* Waits for the launch before this one, where the two overlap. */
-static __device__ __forceinline__ void wait_for_launch_before()
-{
-#if __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize();
-#endif
-}
-
-static __device__ __forceinline__ void let_next_launch_begin()
-{
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
 
 __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 {
@@ -320,41 +304,6 @@ __global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
 }
 
 /* ---- launching ---- */
-
-/* May a launch begin while the one before it ends? Asked once a device. */
-static bool launches_overlap(int device)
-{
-    static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
-    int major = 0;
-    if (known[device] == 0 &&
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
-        known[device] = major >= 9 ? 2 : 1;
-    return known[device] == 2;
-}
-
-static int current_device()
-{
-    int device = 0;
-    return cudaGetDevice(&device) == cudaSuccess && device < MOST_DEVICES ? device : 0;
-}
-
-/* Launches a kernel that waits by itself for the one before it. */
-template <class... TYPES, class... ARGUMENTS>
-static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
-                                cudaStream_t stream, ARGUMENTS... arguments)
-{
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = launches_overlap(current_device()) ? 1 : 0;
-    return cudaLaunchKernelEx(&config, kernel, arguments...);
-}
 
 /* The first launch of a call. What is before it in the stream may be anything; of a graph that is
  * being captured, something that launches cannot overlap. */

@@ -49,7 +49,7 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules)
 {
     const uint32_t leaves = rules->levels ? (uint32_t)1 << rules->depth : (uint32_t)rules->leaves;
     const uint32_t least = 2 * leaves - 1;
-    uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves * 2;
+    uint32_t more = rules->levels || rules->batch == 1 ? 0 : leaves / 2 * 3;
     if (more > RW_MAX_SLOTS - least)
         more = RW_MAX_SLOTS - least;
     return least + more;

@@ -241,7 +241,7 @@ GROWER_TEST(slots_of_batches)
     struct rw_grow_rules rules = {.leaves = 31, .batch = 1};
     cr_assert_eq(rw_grow_max_slots(&rules), 61);
     rules.batch = 16;
-    cr_assert_eq(rw_grow_max_slots(&rules), 123);
+    cr_assert_eq(rw_grow_max_slots(&rules), 106);
     rules.leaves = 65536; /* as many as engines take */
     cr_assert_eq(rw_grow_max_slots(&rules), RW_MAX_SLOTS);
 }

@@ -1,0 +1,62 @@
+/* Launches that begin while the one before them in the stream ends: what such a kernel does before
+ * wait_for_launch_before() may touch nothing that the launch before writes. */
+#ifndef RW_GPU_LAUNCH_AFTER_CUH
+#define RW_GPU_LAUNCH_AFTER_CUH
+
+#include <atomic>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+enum { MOST_DEVICES = 64 };
+
+/* Waits for the launch before this one, where the two overlap. */
+static __device__ __forceinline__ void wait_for_launch_before()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+static __device__ __forceinline__ void let_next_launch_begin()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* May a launch begin while the one before it ends? Asked once a device. */
+static bool launches_overlap(int device)
+{
+    static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
+    int major = 0;
+    if (known[device] == 0 &&
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess)
+        known[device] = major >= 9 ? 2 : 1;
+    return known[device] == 2;
+}
+
+static int current_device()
+{
+    int device = 0;
+    return cudaGetDevice(&device) == cudaSuccess && device < MOST_DEVICES ? device : 0;
+}
+
+/* Launches a kernel that waits by itself for the one before it. */
+template <class... TYPES, class... ARGUMENTS>
+static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
+                                cudaStream_t stream, ARGUMENTS... arguments)
+{
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = launches_overlap(current_device()) ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+#endif
