@@ -196,61 +196,156 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
 
 /* ---- partition ---- */
 
-static uint32_t column_code(const struct rw_cpu *cpu, uint32_t column, uint32_t doc)
+/* Where documents of a split's node go. */
+struct turn {
+    const uint32_t *row; /* sparse columns: their entries' documents, [n]; else NULL */
+    const void *code;    /* of each document, or entry */
+    size_t bytes;
+    uint32_t n, column;
+    uint8_t left[1026]; /* of each code */
+};
+
+static void set_turn(const struct rw_cpu *cpu, const struct rw_split *split, struct turn *turn)
 {
-    return rw_bins_code(cpu->ref.host.set[0].bins, column, doc);
+    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const uint32_t column = (uint32_t)split->column;
+    const struct rw_codes *codes = &bins->codes[column];
+    const struct rw_coded_node node = {.bin = split->bin,
+                                       .missing_code = rw_cuts_n_bins(bins->cuts, column),
+                                       .missing_left = split->missing_left};
+    *turn = (struct turn){.row = codes->row,
+                          .code = codes->code,
+                          .bytes = rw_cuts_code_bytes(bins->cuts, column),
+                          .n = codes->n,
+                          .column = column};
+    for (uint32_t code = 0; code < rw_cuts_n_codes(bins->cuts, column); code++)
+        turn->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
 }
 
-/* Chunks of the node's documents are counted, then moved to their places, in order: a stable
- * partition whatever the number of threads. */
-static int split_node(struct rw_cpu *cpu, const struct rw_split *split)
+/* Documents [n], in order, those that go left to the front of `left`, which may be `doc` itself,
+ * the others to `right`. Returns how many go left. */
+static inline __attribute__((always_inline)) uint32_t part_dense(const struct turn *turn,
+                                                                 size_t bytes, const uint32_t *doc,
+                                                                 uint32_t n, uint32_t *left,
+                                                                 uint32_t *right)
 {
-    const struct rw_host *host = &cpu->ref.host;
-    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    const uint32_t column = (uint32_t)split->column;
-    const struct rw_coded_node node = {.bin = split->bin,
-                                       .missing_code =
-                                           rw_cuts_n_bins(host->set[0].bins->cuts, column),
-                                       .missing_left = split->missing_left};
-    const uint32_t *doc = cpu->doc + first;
-    uint32_t *to = cpu->doc_scratch + first;
-    const int n_threads = n >= PARALLEL_DOCS ? host->base.n_threads : 1;
+    const uint8_t *code8 = turn->code;
+    const uint16_t *code16 = turn->code;
     uint32_t n_left = 0;
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
-        const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-        uint32_t here = 0;
-        for (uint32_t i = from; i < end; i++)
-            here += (uint32_t)rw_coded_goes_left(&node, column_code(cpu, column, doc[i]));
-        cpu->chunk_left[t] = here;
-#pragma omp atomic
-        n_left += here;
-#pragma omp barrier
-        uint32_t left = 0;
-        for (uint64_t before = 0; before < t; before++)
-            left += cpu->chunk_left[before];
-        uint32_t right = n_left + (from - left);
-        for (uint32_t i = from; i < end; i++) {
-            if (rw_coded_goes_left(&node, column_code(cpu, column, doc[i])))
-                to[left++] = doc[i];
-            else
-                to[right++] = doc[i];
-        }
-#pragma omp barrier
-        memcpy(cpu->doc + first + from, to + from, (end - from) * sizeof(*to));
+    for (uint32_t i = 0; i < n; i++) {
+        enum { AHEAD = 32 };
+        const uint32_t one = doc[i], next = doc[i + AHEAD < n ? i + AHEAD : i];
+        __builtin_prefetch((const uint8_t *)turn->code + next * bytes);
+        const uint32_t goes = turn->left[bytes == 1 ? code8[one] : code16[one]];
+        left[n_left] = one;
+        right[i - n_left] = one;
+        n_left += goes;
     }
+    return n_left;
+}
+
+/* The same from a list of entries. */
+static uint32_t part_sparse(const struct rw_cpu *cpu, const struct turn *turn, const uint32_t *doc,
+                            uint32_t n, uint32_t *left, uint32_t *right)
+{
+    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    uint32_t n_left = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t one = doc[i];
+        const uint32_t goes = turn->left[rw_bins_code(bins, turn->column, one)];
+        left[n_left] = one;
+        right[i - n_left] = one;
+        n_left += goes;
+    }
+    return n_left;
+}
+
+static uint32_t part(const struct rw_cpu *cpu, const struct turn *turn, uint32_t *doc, uint32_t n,
+                     uint32_t *right)
+{
+    if (turn->row)
+        return part_sparse(cpu, turn, doc, n, doc, right);
+    return turn->bytes == 1 ? part_dense(turn, 1, doc, n, doc, right)
+                            : part_dense(turn, 2, doc, n, doc, right);
+}
+
+/* Says where the children's documents are. */
+static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32_t n_left)
+{
+    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
     cpu->begin[split->left] = first;
     cpu->n[split->left] = n_left;
     cpu->begin[split->right] = first + n_left;
     cpu->n[split->right] = n - n_left;
-    return rw_host_check_left(host, split, n_left);
+    return rw_host_check_left(&cpu->ref.host, split, n_left);
 }
 
+/* A node by one thread. Returns the documents that go left. */
+static uint32_t split_small(struct rw_cpu *cpu, const struct rw_split *split)
+{
+    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
+    struct turn turn;
+    set_turn(cpu, split, &turn);
+    const uint32_t n_left = part(cpu, &turn, cpu->doc + first, n, cpu->doc_scratch + first);
+    memcpy(cpu->doc + first + n_left, cpu->doc_scratch + first, (n - n_left) * sizeof(*cpu->doc));
+    return n_left;
+}
+
+/* A node by all threads, a part of its documents each: those that go right wait in the scratch
+ * memory, the others at the front of the part, until all parts' sizes are known. */
+static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
+{
+    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
+    uint32_t *doc = cpu->doc + first, *scratch = cpu->doc_scratch + first, n_left = 0;
+    struct turn turn;
+    set_turn(cpu, split, &turn);
+#pragma omp parallel num_threads(cpu->ref.host.base.n_threads)
+    {
+        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
+        const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
+        cpu->chunk_left[t] = part(cpu, &turn, doc + from, end - from, scratch + from);
+#pragma omp barrier
+#pragma omp single
+        { /* in order, none over what is still to be moved */
+            for (uint64_t c = 0; c < all; c++) {
+                memmove(doc + n_left, doc + n * c / all, cpu->chunk_left[c] * sizeof(*doc));
+                n_left += cpu->chunk_left[c];
+            }
+        }
+        uint32_t right = n_left + from;
+        for (uint64_t before = 0; before < t; before++)
+            right -= cpu->chunk_left[before];
+        memcpy(doc + right, scratch + from, (end - from - cpu->chunk_left[t]) * sizeof(*doc));
+    }
+    return n_left;
+}
+
+static int is_large(const struct rw_cpu *cpu, const struct rw_split *split)
+{
+    return cpu->ref.host.base.n_threads > 1 && cpu->n[split->slot] >= PARALLEL_DOCS;
+}
+
+/* Large nodes one by one, then small ones, a thread each. */
 static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
-    for (int i = 0; i < n; i++)
-        RW_TRY(split_node(rw_cpu_of(engine), &splits[i]));
+    struct rw_cpu *cpu = rw_cpu_of(engine);
+    uint64_t docs = 0;
+    for (int i = 0; i < n; i++) {
+        if (is_large(cpu, &splits[i]))
+            RW_TRY(set_children(cpu, &splits[i], split_large(cpu, &splits[i])));
+        else
+            docs += cpu->n[splits[i].slot];
+    }
+#pragma omp parallel for num_threads(engine->n_threads) \
+    schedule(dynamic, 1) if (engine->n_threads > 1 && n > 1 && docs >= PARALLEL_DOCS)
+    for (int i = 0; i < n; i++) {
+        if (!is_large(cpu, &splits[i]))
+            cpu->n[splits[i].left] = split_small(cpu, &splits[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (!is_large(cpu, &splits[i]))
+            RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
+    }
     return RW_OK;
 }
 
@@ -260,18 +355,28 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
     const struct rw_host *host = &cpu->ref.host;
+    const int together = engine->n_docs[0] >= PARALLEL_DOCS;
     memset(sums, 0, (size_t)n * sizeof(*sums));
-    for (int leaf = 0; leaf < n; leaf++) {
-        const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
-        const uint32_t n_docs = cpu->n[leaf_slot[leaf]];
-#pragma omp parallel num_threads(engine->n_threads) if (n_docs >= PARALLEL_DOCS)
-        {
+#pragma omp parallel num_threads(engine->n_threads) if (together)
+    {
+        const uint32_t t = (uint32_t)omp_get_thread_num(), all = (uint32_t)omp_get_num_threads();
+        for (int leaf = 0; leaf < n; leaf++) {
+            /* large leaves by all threads, of the others every thread takes some */
+            const uint64_t n_docs = cpu->n[leaf_slot[leaf]];
+            const int is_shared = n_docs >= PARALLEL_DOCS;
+            if (!is_shared && (uint32_t)leaf % all != t)
+                continue;
+            const uint32_t from = is_shared ? (uint32_t)(n_docs * t / all) : 0;
+            const uint32_t end = is_shared ? (uint32_t)(n_docs * (t + 1) / all) : (uint32_t)n_docs;
+            const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
             struct rw_sum sum = {0};
-#pragma omp for
-            for (uint32_t i = 0; i < n_docs; i++)
+            for (uint32_t i = from; i < end; i++)
                 rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
-#pragma omp critical
-            rw_sum_merge(&sums[leaf], &sum);
+            if (is_shared) {
+#pragma omp critical(rw_cpu_leaf)
+                rw_sum_merge(&sums[leaf], &sum);
+            } else
+                sums[leaf] = sum;
         }
     }
     return RW_OK;
@@ -286,7 +391,10 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     const struct rw_host *host = &cpu->ref.host;
     double *score = host->set[set].score;
     const int grown_here = set == 0 && leaf_slot != NULL;
-    for (int32_t leaf = 0; grown_here && leaf < tree->n_leaves; leaf++) {
+    const int n_leaves = grown_here ? tree->n_leaves : 0;
+#pragma omp parallel for num_threads(engine->n_threads) \
+    schedule(dynamic, 4) if (n_leaves > 8 && engine->n_docs[0] >= 4 * PARALLEL_DOCS)
+    for (int leaf = 0; leaf < n_leaves; leaf++) {
         const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
         for (uint32_t i = 0; i < cpu->n[leaf_slot[leaf]]; i++)
             score[doc[i]] += (double)tree->leaf[leaf];
