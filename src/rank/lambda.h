@@ -129,6 +129,8 @@ struct rw_lambda_query_of {
 /* rw_lambda_query to the bit, faster (lambda_fast.c). */
 void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
                           const struct rw_lambda_query_of *query);
+/* rw_rank_query of scores, not reversed, faster (rank_fast.c). */
+void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint32_t *order);
 
 #ifdef __cplusplus
 }

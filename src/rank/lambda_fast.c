@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "rank/lambda.h"
+#if RW_HAS_X86
+#include <emmintrin.h>
+#endif
 
 enum { LANES = 8, BLOCK = 256 };
 typedef float floats __attribute__((vector_size(LANES * 4)));
@@ -176,6 +179,16 @@ static int is_tame(const struct rw_lambda_rule *rule, const struct rw_lambda_que
     return most < MOST_ROUND / 4.0; /* roundings are far less than the 4 */
 }
 
+/* rw_round_int64, by the processor's own where there is one. */
+static int64_t round_double(double value)
+{
+#if RW_HAS_X86
+    return _mm_cvtsd_si64(_mm_set_sd(value));
+#else
+    return rw_round_int64(value);
+#endif
+}
+
 void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
                           const struct rw_lambda_query_of *query)
 {
@@ -214,7 +227,8 @@ void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
     const double factor = rw_lambda_factor(rule, row.sum_hi, row.sum_lo, e);
     for (uint32_t i = 0; i < n; i++) {
         const double *own = query->weights ? query->weights + i : NULL;
-        query->lambda[i] = rw_lambda_final(query->lambda[i], factor, own);
-        query->weight[i] = rw_lambda_final(query->weight[i], factor, own);
+        const double by = own ? factor * *own : factor;
+        query->lambda[i] = round_double((double)query->lambda[i] * by);
+        query->weight[i] = round_double((double)query->weight[i] * by);
     }
 }

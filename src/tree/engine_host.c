@@ -392,7 +392,9 @@ static void lambda_gradients(struct rw_host *host)
         if (!host->sampled[first])
             continue;
         uint32_t *order = host->order + (size_t)omp_get_thread_num() * host->longest;
-        if (host->ideal[q] > 0.0)
+        if (host->ideal[q] > 0.0 && host->fast)
+            rw_rank_query_fast(host->isa, scores + first, n, order);
+        else if (host->ideal[q] > 0.0)
             rw_rank_query(scores + first, n, 0, order);
         const struct rw_lambda_query_of query = {
             .n = n,
