@@ -32,6 +32,10 @@ static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
     return flat->first_node[tree + 1] > flat->first_node[tree] ? 0 : ~0;
 }
 
+/* One document's score. values: [n_values] by feature id, NaN is missing; ids past the end are
+ * absent. */
+double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values);
+
 /* Nodes that a document is expected to pass in all trees: a tree of n leaves grown best-first is
  * deeper than log2(n). For estimates of time. */
 double rw_flat_steps(const struct rw_flat *flat);

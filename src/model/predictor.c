@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "model/predict.h"
+#include "model/single.h"
 
 /* Threads beyond the first count for less. */
 #define CPU_THREAD 0.8
@@ -57,6 +58,7 @@ int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int devic
 struct rw_predictor {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_flat flat;
+    struct rw_single *single; /* owned; NULL: the model is not of the kind */
     struct rw_scorer *scorer; /* owned */
     int is_auto;              /* nobody chose the device */
     int undecided;            /* auto: whether a GPU pays is yet to be seen */
@@ -101,6 +103,8 @@ int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_tr
     predictor->undecided = predictor->is_auto;
     int status = rw_flat_init(ctx, &predictor->flat, model, n_trees);
     if (status >= 0)
+        status = rw_single_new(ctx, &predictor->flat, &predictor->single);
+    if (status >= 0)
         status = open_scorer(predictor, predictor->is_auto ? "cpu" : device, &predictor->scorer);
     if (status < 0) {
         rw_predictor_close(predictor);
@@ -116,6 +120,7 @@ void rw_predictor_close(struct rw_predictor *predictor)
         return;
     if (predictor->scorer)
         predictor->scorer->ops->close(predictor->scorer);
+    rw_single_free(predictor->single);
     rw_flat_release(&predictor->flat);
     rw_mem_free(predictor);
 }
@@ -171,6 +176,12 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
     scorer->ops->close(scorer);
     predictor->scorer = cpu;
     return cpu->ops->run(cpu, dataset, scores);
+}
+
+double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
+{
+    return predictor->single ? rw_single_score(predictor->single, values, n_values)
+                             : rw_flat_score(&predictor->flat, values, n_values);
 }
 
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,

@@ -1,4 +1,4 @@
-/* One document's way down one tree: the only place where prediction compares a value with a cut,
+/* One document's way down one tree: the comparison of a value with a cut by which all others are checked,
  * compiled for the host and for the device. */
 #ifndef RW_MODEL_WALK_H
 #define RW_MODEL_WALK_H

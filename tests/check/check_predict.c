@@ -199,6 +199,37 @@ static void check_again(struct rw_ctx *ctx, const struct spec *spec, const struc
         compare(totals, spec, "again", want, got, part.n_docs);
 }
 
+static double predictor_one(const void *user, const float *values, size_t n_values)
+{
+    return rw_predictor_one(user, values, n_values);
+}
+
+static double flat_one(const void *user, const float *values, size_t n_values)
+{
+    return rw_flat_score(user, values, n_values);
+}
+
+static void check_one(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                      const struct rw_dataset *data, const struct rw_predictor *predictor,
+                      const double *want, double *got, struct totals *totals)
+{
+    struct rw_flat flat;
+    if (data->n_docs > 100000)
+        return;
+    poison(got, data->n_docs);
+    if (score_one_by_one(ctx, model, data, predictor_one, predictor, got) < 0)
+        fail(totals, spec, "one by one", rw_last_error(ctx));
+    else
+        compare(totals, spec, "one by one", want, got, data->n_docs);
+    poison(got, data->n_docs);
+    if (rw_flat_init(ctx, &flat, model, spec->use) < 0 ||
+        score_one_by_one(ctx, model, data, flat_one, &flat, got) < 0)
+        fail(totals, spec, "one by one down the trees", rw_last_error(ctx));
+    else
+        compare(totals, spec, "one by one down the trees", want, got, data->n_docs);
+    rw_flat_release(&flat);
+}
+
 static void check_device(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
                          const struct rw_dataset *data, const char *device, double *want,
                          double *got, struct totals *totals)
@@ -213,6 +244,7 @@ static void check_device(struct rw_ctx *ctx, const struct spec *spec, const stru
         fail(totals, spec, device, rw_last_error(ctx));
     else
         compare(totals, spec, device, want, got, data->n_docs);
+    check_one(ctx, spec, model, data, predictor, want, got, totals);
     check_again(ctx, spec, model, data, predictor, want, got, totals);
     rw_predictor_close(predictor);
 }

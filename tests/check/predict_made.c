@@ -129,8 +129,8 @@ int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random
 
 /* ---- the plain walk ---- */
 
-int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *data,
-                  int n_trees, double *scores)
+int score_one_by_one(struct rw_ctx *ctx, const struct rw_model *model,
+                     const struct rw_dataset *data, one_fn one, const void *user, double *scores)
 {
     const float absent = model->absent_missing ? NAN : 0.0f;
     float *values;
@@ -150,11 +150,29 @@ int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct
                 value = column->value[next[c]++];
             values[column->feature] = rw_is_absent(value) ? absent : value;
         }
-        scores[doc] = rw_model_score(model, n_trees ? n_trees : model->n_trees, values, n_values);
+        scores[doc] = one(user, values, n_values);
     }
     rw_mem_free(next);
     rw_mem_free(values);
     return RW_OK;
+}
+
+struct plain {
+    const struct rw_model *model;
+    int n_trees;
+};
+
+static double plain_one(const void *user, const float *values, size_t n_values)
+{
+    const struct plain *plain = user;
+    return rw_model_score(plain->model, plain->n_trees, values, n_values);
+}
+
+int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *data,
+                  int n_trees, double *scores)
+{
+    const struct plain plain = {model, n_trees ? n_trees : model->n_trees};
+    return score_one_by_one(ctx, model, data, plain_one, &plain, scores);
 }
 
 /* ---- comparing ---- */

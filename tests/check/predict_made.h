@@ -32,7 +32,12 @@ int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *rando
 /* Columns dense and sparse by turns. */
 int make_data(struct rw_ctx *ctx, const struct spec *spec, struct random *random,
               struct rw_dataset **out);
-/* Document by document, tree by tree, down the model's own trees. */
+/* A document's score. values: [n_values] by feature id, absent is resolved. */
+typedef double (*one_fn)(const void *user, const float *values, size_t n_values);
+/* Document by document. */
+int score_one_by_one(struct rw_ctx *ctx, const struct rw_model *model,
+                     const struct rw_dataset *data, one_fn one, const void *user, double *scores);
+/* Tree by tree, down the model's own trees. */
 int score_plainly(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *data,
                   int n_trees, double *scores);
 

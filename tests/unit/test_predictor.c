@@ -37,6 +37,24 @@ Test(predictor, equals_rw_predict)
     }
 }
 
+Test(predictor, one_document)
+{
+    float values[2 * N_FEATURES + 2];
+    struct rw_predictor *predictor;
+    for (int absent_missing = 0; absent_missing < 2; absent_missing++) {
+        model->absent_missing = absent_missing;
+        cr_assert_eq(rw_predictor_open(ctx, model, 0, "cpu", &predictor), RW_OK);
+        for (uint32_t i = 0; i < 50 * (2 * N_FEATURES + 3); i++) {
+            const size_t n_values = i % (2 * N_FEATURES + 3); /* those past the end are absent */
+            for (uint32_t f = 0; f < n_values; f++)
+                values[f] = f % 2 ? fixture_value(7, i, f / 2) : 1e30f;
+            cr_assert_eq(rw_predictor_one(predictor, values, n_values),
+                         rw_predict_one(model, values, n_values), "document %u", i);
+        }
+        rw_predictor_close(predictor);
+    }
+}
+
 Test(predictor, needs_its_model_no_more)
 {
     double want[N_DOCS], got[N_DOCS];
