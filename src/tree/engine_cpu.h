@@ -13,10 +13,13 @@ extern "C" {
 /* Work (updates, documents) under which a parallel region costs more than it gains. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384 };
 
-/* Columns that one pass over documents adds to, their cells in the nearest cache; documents whose
- * rows are passed over before the next ones come; cells to whose multiples a column's are filled
- * up, so that vectors never reach another column. */
-enum { RW_CPU_COLUMNS = 8, RW_CPU_DOCS = 256, RW_CPU_CELLS = 8 };
+/* Columns that one pass over documents adds to, their cells in the nearest cache; documents, and
+ * passes, whose codes are gathered at once; cells to whose multiples a column's are filled up, so
+ * that vectors never reach another column. */
+enum { RW_CPU_COLUMNS = 8, RW_CPU_DOCS = 1024, RW_CPU_PASSES = 32, RW_CPU_CELLS = 8 };
+/* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
+ * more a pass, so that not all of them fall into the same places of the cache. */
+enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
 
 /* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
  *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
@@ -61,6 +64,7 @@ struct rw_cpu {
     struct rw_cell *total;    /* [max_slots] */
     struct rw_split *best;    /* [max_slots] found while histograms are made */
     uint32_t *chunk_left;     /* [n_threads] scratch of a parallel partition */
+    uint64_t *gathered;       /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct rw_engine_ops ops; /* ref's, and what is overwritten */
 };
 
@@ -77,10 +81,18 @@ static inline uint64_t rw_cpu_n_buffers(const struct rw_engine_rules *rules, uin
     return n < most ? n : most;
 }
 
-/* Cells of a feature, and those to the next one's. */
+/* Cells of a feature, filled up. */
 static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
 {
     return (rw_cuts_n_codes(cuts, f) + RW_CPU_CELLS - 1) / RW_CPU_CELLS * RW_CPU_CELLS;
+}
+
+/* Cells from a feature's first to the next one's first: equal codes of neighbours must not be a
+ * multiple of 4 KiB apart, or processors take them for the same place. */
+static inline uint64_t rw_cpu_cell_step(const struct rw_cuts *cuts, uint32_t f)
+{
+    const uint64_t n = rw_cpu_n_cells(cuts, f);
+    return n % 64 == 0 ? n + RW_CPU_CELLS : n;
 }
 
 static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint32_t f)
@@ -105,16 +117,16 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
 
 /* Documents to be added to the cells of up to RW_CPU_COLUMNS columns of one group. */
 struct rw_cpu_add {
-    const uint8_t *row;          /* of document 0 */
-    size_t stride;               /* bytes */
-    const uint32_t *doc, *ahead; /* [n]; ahead: NULL, or those whose rows are asked for */
+    const uint64_t *codes; /* [n] 8 codes of a byte each, the first the lowest; else: */
+    const uint8_t *row;    /* of document 0: codes of two bytes */
+    size_t stride;         /* bytes */
+    const uint32_t *doc;   /* [n] */
     uint32_t n;
     const int64_t *word; /* [n][n_words] */
     int n_words, bytes;
     uint32_t n_columns;
     uint32_t place[RW_CPU_COLUMNS]; /* in the row */
     int64_t *cell[RW_CPU_COLUMNS];
-    size_t fetch; /* bytes into the rows of `ahead` */
 };
 void rw_cpu_add_docs(const struct rw_cpu_add *add);
 

@@ -1,6 +1,8 @@
 /* Histograms and splits of the engine for processors. The work of a call is a list of tasks, one
  * for each (pair of siblings, range of columns): it builds the smaller sibling's cells, takes them
  * from the parent's, and searches both while they are near. No two tasks write the same cell. */
+#include <omp.h>
+
 #include "tree/engine_cpu.h"
 
 /* ---- adding ---- */
@@ -35,11 +37,51 @@ static void set_pass(struct rw_cpu *cpu, int32_t slot, uint32_t pass, struct rw_
     }
 }
 
-/* Where in the first group's rows the passes before `end` end. */
-static size_t row_end(const struct rw_cpu *cpu, uint32_t end)
+/* The codes of byte-wide passes [from, end) of documents [n], 8 in a word, pass by pass: rows are
+ * read once, and asked for in time; what the passes read then lies together. */
+static void gather(const struct rw_cpu_group *group, const uint32_t *doc, uint32_t n, uint32_t from,
+                   uint32_t end, uint64_t *gathered)
 {
-    const size_t places = (size_t)end * RW_CPU_COLUMNS;
-    return places < cpu->group[0].n ? places : cpu->group[0].n;
+    enum { AHEAD = 12, LINE = 64 };
+    const size_t stride = group->n;
+    const int all = group->n_active == group->n;
+    const uint32_t first = from * RW_CPU_COLUMNS;
+    const uint32_t last =
+        end * RW_CPU_COLUMNS < group->n_active ? end * RW_CPU_COLUMNS : group->n_active;
+    const size_t line_from = group->active[first], line_to = group->active[last - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *row = group->row + doc[i] * stride;
+        const uint8_t *next = group->row + doc[i + AHEAD < n ? i + AHEAD : i] * stride;
+        for (size_t at = line_from; at <= line_to; at += LINE)
+            __builtin_prefetch(next + at);
+        __builtin_prefetch(next + line_to);
+        uint64_t *to = gathered + i;
+        uint32_t c = first;
+        for (; all && c + RW_CPU_COLUMNS <= last; c += RW_CPU_COLUMNS, to += RW_CPU_GATHERED)
+            memcpy(to, row + c, RW_CPU_COLUMNS);
+        for (; c < last; c += RW_CPU_COLUMNS, to += RW_CPU_GATHERED) {
+            uint64_t codes = 0;
+            for (uint32_t k = 0; k < RW_CPU_COLUMNS && c + k < last; k++)
+                codes |= (uint64_t)row[group->active[c + k]] << (8 * k);
+            *to = codes;
+        }
+    }
+}
+
+/* Adds a block of documents to the cells of passes [from, end), RW_CPU_PASSES of them at most. */
+static void add_block(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t end,
+                      struct rw_cpu_add *add)
+{
+    const uint32_t narrow = (cpu->group[0].n_active + RW_CPU_COLUMNS - 1) / RW_CPU_COLUMNS;
+    uint64_t *gathered =
+        cpu->gathered + (size_t)omp_get_thread_num() * RW_CPU_PASSES * RW_CPU_GATHERED;
+    if (from < narrow)
+        gather(&cpu->group[0], add->doc, add->n, from, end < narrow ? end : narrow, gathered);
+    for (uint32_t pass = from; pass < end; pass++) {
+        set_pass(cpu, slot, pass, add);
+        add->codes = gathered + (size_t)(pass - from) * RW_CPU_GATHERED;
+        rw_cpu_add_docs(add);
+    }
 }
 
 /* Clears and fills the cells of a slot's columns in passes [from, end). sum: the documents' words
@@ -69,16 +111,9 @@ static void build(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t end,
                 sum[k] += word[i * n_words + k];
             }
         }
-        const uint8_t *rows = NULL;
-        const int more = n - first >= 2 * RW_CPU_DOCS;
-        for (uint32_t pass = from; pass < end; pass++) {
-            set_pass(cpu, slot, pass, &add);
-            /* pass by pass, a line of each row of the next documents */
-            add.fetch = rows == add.row ? add.fetch + 64 : (size_t)add.place[0] * (size_t)add.bytes;
-            add.ahead = more && add.fetch < row_end(cpu, end) ? add.doc + RW_CPU_DOCS : NULL;
-            rows = add.row;
-            rw_cpu_add_docs(&add);
-        }
+        for (uint32_t pass = from; pass < end; pass += RW_CPU_PASSES)
+            add_block(cpu, slot, pass, end - pass < RW_CPU_PASSES ? end : pass + RW_CPU_PASSES,
+                      &add);
     }
 }
 
@@ -304,7 +339,7 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
     const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
     /* enough tasks that no thread waits long for another */
-    const uint32_t wanted = n_threads == 1 ? 1 : (uint32_t)((4 * n_threads + n - 1) / n);
+    const uint32_t wanted = n_threads == 1 ? 1 : (uint32_t)((2 * n_threads + n - 1) / n);
     const uint32_t passes = n_passes(cpu), sparse = cpu->sparse.n / RW_CPU_COLUMNS;
     const struct division division = {.siblings = siblings,
                                       .n_siblings = n,

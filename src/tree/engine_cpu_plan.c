@@ -79,7 +79,7 @@ static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cu
     const uint64_t words = rules->newton ? 3 : 2;
     uint64_t n_cells = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
-        n_cells += rw_cpu_n_cells(cuts, f);
+        n_cells += rw_cpu_cell_step(cuts, f);
     rw_plan_add(out, "lists",
                 n * (sizeof(*cpu->doc) + sizeof(*cpu->doc_scratch) + words * sizeof(*cpu->word) +
                      sizeof(*cpu->ref.slot_of_doc)));
@@ -93,7 +93,9 @@ static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cu
                     cuts->n_features * (sizeof(*cpu->ref.host.feature_sampled) +
                                         sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at)) +
                     sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at) +
-                    (uint64_t)engine->n_threads * sizeof(*cpu->chunk_left));
+                    (uint64_t)engine->n_threads *
+                        (sizeof(*cpu->chunk_left) +
+                         RW_CPU_PASSES * RW_CPU_GATHERED * sizeof(*cpu->gathered)));
 }
 
 int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
