@@ -133,6 +133,18 @@ for run in mart newton wide residual; do
     done
 done
 
+# --- every path of instructions that this processor has
+for run in mart newton wide residual; do
+    data=$(data_of "$run")
+    for isa in plain avx2 avx512; do
+        if RANKWOOD_ISA=$isa train "$base" "$run" "$data" other --device cpu --threads 2; then
+            same "$run" "--device cpu, RANKWOOD_ISA=$isa" other
+        else
+            no "$run: --device cpu, RANKWOOD_ISA=$isa: fails"
+        fi
+    done
+done
+
 # --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
 sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
 
@@ -142,6 +154,10 @@ for run in large large_newton; do
         for threads in 2 7; do
             train "$base" $run large.rwb other --threads $threads && same $run "$threads threads" other ||
                 no "$run: $threads threads: fails"
+        done
+        for isa in plain avx2; do
+            RANKWOOD_ISA=$isa train "$base" $run large.rwb other --threads 2 &&
+                same $run "RANKWOOD_ISA=$isa" other || no "$run: RANKWOOD_ISA=$isa: fails"
         done
     else
         no "$run does not train"

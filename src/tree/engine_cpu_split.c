@@ -12,6 +12,11 @@ typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
 #define INLINE static inline __attribute__((always_inline))
 
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (longs){__VA_ARGS__})
+#endif
 #define LOAD(vector, from) memcpy(&(vector), (from), sizeof(vector))
 #define STORE(to, vector)  memcpy((to), &(vector), sizeof(vector))
 #define LOW_INTS(vector)   __builtin_convertvector((vector)&0xffffffff, ints)
@@ -49,7 +54,8 @@ INLINE float score_cells(const struct column *column, int64_t *left, float *scor
     const uint64_t missing = (uint64_t)column->missing;
     const int32_t min_docs = column->min_docs;
     const float l2 = column->l2;
-    uint64_t sum = 0;
+    const longs none = {0};
+    longs before = {0};
     floats largest = (floats){0} - 1.0f;
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs cells;
@@ -60,14 +66,13 @@ INLINE float score_cells(const struct column *column, int64_t *left, float *scor
             cells -= from;
             STORE(column->cells + b, cells);
         }
-        uint64_t lane[LANES];
-        STORE(lane, cells);
-        for (int i = 0; i < LANES; i++) {
-            sum += lane[i];
-            lane[i] = sum;
-        }
-        longs sums;
-        LOAD(sums, lane);
+        longs sums = cells; /* of a lane and those before it: one, two, four of them */
+        sums += SHUFFLE(none, sums, 0, 8, 9, 10, 11, 12, 13, 14);
+        sums += SHUFFLE(none, sums, 0, 1, 8, 9, 10, 11, 12, 13);
+        sums += SHUFFLE(none, sums, 0, 1, 2, 3, 8, 9, 10, 11);
+        const longs whole = SHUFFLE(sums, sums, 7, 7, 7, 7, 7, 7, 7, 7);
+        sums += before;
+        before += whole;
         STORE(left + b, sums);
         floats better;
         ROUGH(better, sums);
