@@ -91,7 +91,8 @@ void rw_flat_release(struct rw_flat *flat)
     memset(flat, 0, sizeof(*flat));
 }
 
-double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values)
+double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values,
+                     uint32_t first)
 {
     double score = 0.0;
     for (int32_t i = 0; i < flat->n_trees; i++) {
@@ -99,7 +100,7 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
         int32_t at = rw_flat_root(flat, i);
         while (at >= 0) {
             const struct rw_walk_node node = nodes[at];
-            const uint32_t f = flat->feature[node.slot >> 1];
+            const uint32_t f = flat->feature[node.slot >> 1] - first; /* before it: very large */
             const float v = f < n_values ? values[f] : flat->absent;
             const int go_left = v != v ? (int)(node.slot & 1) : v <= node.cut;
             at = go_left ? node.left : node.right;

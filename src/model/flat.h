@@ -32,9 +32,16 @@ static inline int32_t rw_flat_root(const struct rw_flat *flat, int32_t tree)
     return flat->first_node[tree + 1] > flat->first_node[tree] ? 0 : ~0;
 }
 
-/* One document's score. values: [n_values] by feature id, NaN is missing; ids past the end are
- * absent. */
-double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values);
+/* Documents as a matrix [n_docs][n_features] of features first, first + 1, ...; others are absent,
+ * NaN is missing. */
+struct rw_rows {
+    const float *value; /* borrowed */
+    uint32_t n_docs, n_features, first;
+};
+
+/* One document's score. values: [n_values] of features first, first + 1, ...; as above. */
+double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values,
+                     uint32_t first);
 
 /* Nodes that a document is expected to pass in all trees: a tree of n leaves grown best-first is
  * deeper than log2(n). For estimates of time. */

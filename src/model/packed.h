@@ -126,6 +126,9 @@ struct rw_dataset;
 int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
                      const struct rw_dataset *dataset, double *scores);
 
+int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
+                   double *scores);
+
 /* Expected of a model before it is packed: nanoseconds of a document by one thread, and of packing.
  */
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);

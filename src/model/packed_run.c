@@ -17,6 +17,7 @@ enum {
 
 struct job {
     const struct rw_packed *packed;
+    const struct rw_rows *rows;      /* borrowed; or NULL, and then: */
     const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it; owned */
     uint32_t n_blocks;               /* encoded together */
     size_t room_bytes;               /* of a thread */
@@ -27,7 +28,7 @@ struct job {
 struct room {
     char *codes, *places;
     double *score; /* [n_blocks][RW_PACKED_DOCS] */
-    float *value;  /* [n_blocks][RW_PACKED_DOCS] */
+    float *value;  /* [n_blocks][RW_PACKED_DOCS]; of rows: [n_used][RW_PACKED_DOCS] */
 };
 
 static struct room room_of(const struct job *job, int thread)
@@ -64,6 +65,47 @@ static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
     }
 }
 
+/* Columns of a block of rows. Some documents at a time, whose values stay in the first-level cache
+ * until all their features are taken. */
+static void turn_block(const struct job *job, uint32_t begin, uint32_t end, float *value)
+{
+    enum { DOCS = 16 };
+    const struct rw_flat *flat = job->packed->flat;
+    const struct rw_rows *rows = job->rows;
+    for (uint32_t from = begin; from < end; from += DOCS) {
+        const uint32_t n = end - from < DOCS ? end - from : DOCS;
+        const float *row = rows->value + (size_t)from * rows->n_features;
+        for (uint32_t slot = 0; slot < flat->n_used; slot++) {
+            const uint32_t f = flat->feature[slot] - rows->first; /* before it: very large */
+            float *to = value + (size_t)slot * RW_PACKED_DOCS + (from - begin);
+            if (f >= rows->n_features)
+                for (uint32_t d = 0; d < n; d++)
+                    to[d] = flat->absent;
+            else if (n == DOCS)
+                for (uint32_t d = 0; d < DOCS; d++)
+                    to[d] = row[(size_t)d * rows->n_features + f];
+            else
+                for (uint32_t d = 0; d < n; d++)
+                    to[d] = row[(size_t)d * rows->n_features + f];
+        }
+    }
+}
+
+static void encode_rows(const struct job *job, uint32_t begin, uint32_t end,
+                        const struct room *room)
+{
+    const struct rw_packed *p = job->packed;
+    const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
+    char *codes = room->codes;
+    for (uint32_t from = begin; from < end; from += RW_PACKED_DOCS) {
+        turn_block(job, from, end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS,
+                   room->value);
+        for (uint32_t i = 0; i < p->n_rows; i++, codes += row_bytes)
+            p->ops->encode[p->code_bytes - 1](
+                p, &p->row[i], room->value + (size_t)p->row[i].slot * RW_PACKED_DOCS, codes);
+    }
+}
+
 static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, int thread,
                          double *scores)
 {
@@ -71,7 +113,10 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
     const struct room room = room_of(job, thread);
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     const uint32_t n_blocks = (end - begin + RW_PACKED_DOCS - 1) / RW_PACKED_DOCS;
-    encode_blocks(job, begin, end, &room);
+    if (job->rows)
+        encode_rows(job, begin, end, &room);
+    else
+        encode_blocks(job, begin, end, &room);
     memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
     for (int32_t i = 0; i < p->n_batches; i++) {
         for (uint32_t b = 0; b < n_blocks; b++)
@@ -92,30 +137,45 @@ static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, 
     return n < 1 ? 1 : (uint32_t)n;
 }
 
-int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
-                     const struct rw_dataset *dataset, double *scores)
+static int run(struct rw_ctx *ctx, struct job *job, uint32_t n_docs, double *scores)
 {
-    struct job job = {.packed = packed};
+    const struct rw_packed *packed = job->packed;
     int status = RW_OK;
-    const uint32_t n_docs = dataset->n_docs;
-    job.n_blocks = blocks_at_once(packed, n_docs, ctx->n_threads);
-    const uint32_t docs = job.n_blocks * RW_PACKED_DOCS;
+    job->n_blocks = blocks_at_once(packed, n_docs, ctx->n_threads);
+    const uint32_t docs = job->n_blocks * RW_PACKED_DOCS;
     const int64_t n_jobs = ((int64_t)n_docs + docs - 1) / docs;
     const int n_threads = ctx->n_threads < n_jobs ? ctx->n_threads : (int)n_jobs;
+    const size_t values = job->rows ? (size_t)packed->flat->n_used * RW_PACKED_DOCS : docs;
     if (n_jobs == 0)
         return RW_OK;
-    RW_TRY_OUT(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
-    job.room_bytes = job.n_blocks * rw_packed_codes_bytes(packed) + rw_packed_places_bytes(packed) +
-                     docs * (sizeof(double) + sizeof(float));
-    RW_TRY_OUT(RW_NEW(ctx, job.room, (size_t)n_threads * job.room_bytes));
+    job->room_bytes = job->n_blocks * rw_packed_codes_bytes(packed) +
+                      rw_packed_places_bytes(packed) + docs * sizeof(double) +
+                      values * sizeof(float);
+    RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic)
     for (int64_t i = 0; i < n_jobs; i++) {
         const uint32_t begin = (uint32_t)i * docs;
         const uint32_t end = n_docs - begin < docs ? n_docs : begin + docs;
-        score_blocks(&job, begin, end, omp_get_thread_num(), scores);
+        score_blocks(job, begin, end, omp_get_thread_num(), scores);
     }
 out:
-    rw_mem_free(job.column);
-    rw_mem_free(job.room);
+    rw_mem_free(job->room);
     return status;
+}
+
+int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
+                     const struct rw_dataset *dataset, double *scores)
+{
+    struct job job = {.packed = packed};
+    RW_TRY(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
+    const int status = run(ctx, &job, dataset->n_docs, scores);
+    rw_mem_free(job.column);
+    return status;
+}
+
+int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
+                   double *scores)
+{
+    struct job job = {.packed = packed, .rows = rows};
+    return run(ctx, &job, rows->n_docs, scores);
 }

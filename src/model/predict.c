@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "model/packed.h"
+#include "model/single.h"
 
 /* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
  * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.
@@ -205,6 +206,22 @@ int rw_way_scores(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *
         RW_TRY(settle(ctx, way, flat, dataset->n_docs));
     return way->packed ? rw_packed_scores(ctx, way->packed, dataset, scores)
                        : rw_flat_scores(ctx, flat, dataset, scores);
+}
+
+int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
+                const struct rw_single *single, const struct rw_rows *rows, double *scores)
+{
+    if (!way->settled)
+        RW_TRY(settle(ctx, way, flat, rows->n_docs));
+    if (way->packed)
+        return rw_packed_rows(ctx, way->packed, rows, scores);
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
+    for (int64_t doc = 0; doc < rows->n_docs; doc++) {
+        const float *row = rows->value + (size_t)doc * rows->n_features;
+        scores[doc] = single ? rw_single_score(single, row, rows->n_features, rows->first)
+                             : rw_flat_score(flat, row, rows->n_features, rows->first);
+    }
+    return RW_OK;
 }
 
 void rw_way_release(struct rw_way *way)

@@ -15,6 +15,7 @@ int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct 
                    double *scores);
 
 struct rw_packed;
+struct rw_single;
 
 /* How documents of a flat model are scored, zeroed at first: walked, until so many have come that
  * it would have paid to pack the model (model/packed.h), if it ever does. Then the choice costs at
@@ -26,6 +27,9 @@ struct rw_way {
 };
 int rw_way_scores(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
                   const struct rw_dataset *dataset, double *scores);
+/* single: NULL, or the model for one document at a time, by which few rows are scored. */
+int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
+                const struct rw_single *single, const struct rw_rows *rows, double *scores);
 void rw_way_release(struct rw_way *way);
 /* Expected nanoseconds of one of very many documents, by one thread. */
 double rw_way_doc_ns(const struct rw_flat *flat);

@@ -59,6 +59,7 @@ struct rw_predictor {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_flat flat;
     struct rw_single *single; /* owned; NULL: the model is not of the kind */
+    struct rw_way rows_way;   /* of rows, which the CPU scores */
     struct rw_scorer *scorer; /* owned */
     int is_auto;              /* nobody chose the device */
     int undecided;            /* auto: whether a GPU pays is yet to be seen */
@@ -120,6 +121,7 @@ void rw_predictor_close(struct rw_predictor *predictor)
         return;
     if (predictor->scorer)
         predictor->scorer->ops->close(predictor->scorer);
+    rw_way_release(&predictor->rows_way);
     rw_single_free(predictor->single);
     rw_flat_release(&predictor->flat);
     rw_mem_free(predictor);
@@ -180,8 +182,23 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
 
 double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
 {
-    return predictor->single ? rw_single_score(predictor->single, values, n_values)
-                             : rw_flat_score(&predictor->flat, values, n_values);
+    return predictor->single ? rw_single_score(predictor->single, values, n_values, 0)
+                             : rw_flat_score(&predictor->flat, values, n_values, 0);
+}
+
+int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
+                      uint32_t n_features, uint32_t first_feature, double *scores)
+{
+    const struct rw_rows rows = {values, n_docs, n_features, first_feature};
+    if (first_feature > RW_MAX_FEATURE || n_features > RW_MAX_FEATURE + 1 - first_feature)
+        return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
+                       "%u features from %u on; expected ids of at most %d", n_features,
+                       first_feature, RW_MAX_FEATURE);
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(predictor->ctx, RW_ERR_ARGUMENT, "%u documents; expected at most %u", n_docs,
+                       RW_MAX_DOCS);
+    return rw_way_rows(predictor->ctx, &predictor->rows_way, &predictor->flat, predictor->single,
+                       &rows, scores);
 }
 
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,

@@ -160,13 +160,14 @@ static void walk_together(const struct rw_single *s, const uint32_t *root, uint3
         found[c] = s->leaf[at[c] - s->node];
 }
 
-double rw_single_score(const struct rw_single *s, const float *values, size_t n_values)
+double rw_single_score(const struct rw_single *s, const float *values, size_t n_values,
+                       uint32_t first_feature)
 {
     const struct rw_flat *flat = s->flat;
     float value[RW_SINGLE_VALUES];
     double score = 0.0;
     for (uint32_t i = 0; i < flat->n_used; i++) {
-        const uint32_t f = flat->feature[i];
+        const uint32_t f = flat->feature[i] - first_feature; /* before it: very large */
         const float v = f < n_values ? values[f] : flat->absent;
         value[2 * i] = v != v ? INFINITY : v;
         value[2 * i + 1] = v != v ? -INFINITY : v;

@@ -37,9 +37,10 @@ struct rw_single {
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_single **out);
 void rw_single_free(struct rw_single *single);
 
-/* values: [n_values] by feature id, NaN is missing; ids past the end are absent. By any number of
- * threads at once. */
-double rw_single_score(const struct rw_single *single, const float *values, size_t n_values);
+/* values: [n_values] of features first, first + 1, ..., NaN is missing; others are absent. By any
+ * number of threads at once. */
+double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
+                       uint32_t first);
 
 #ifdef __cplusplus
 }

@@ -206,7 +206,7 @@ static double predictor_one(const void *user, const float *values, size_t n_valu
 
 static double flat_one(const void *user, const float *values, size_t n_values)
 {
-    return rw_flat_score(user, values, n_values);
+    return rw_flat_score(user, values, n_values, 0);
 }
 
 static void check_one(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,

@@ -55,6 +55,29 @@ Test(predictor, one_document)
     }
 }
 
+Test(predictor, rows)
+{
+    static float values[N_DOCS][N_FEATURES + 1];
+    double scores[N_DOCS];
+    struct rw_predictor *predictor;
+    cr_assert_eq(rw_predictor_open(ctx, model, 0, "cpu", &predictor), RW_OK);
+    for (uint32_t doc = 0; doc < N_DOCS; doc++) {
+        for (uint32_t i = 0; i <= N_FEATURES; i++)
+            values[doc][i] = fixture_value(7, doc, i) + 1.0f;
+    }
+    for (int time = 0; time < 20; time++) {
+        cr_assert_eq(rw_predictor_rows(predictor, values[0], N_DOCS, N_FEATURES + 1, 0, scores),
+                     RW_OK);
+        for (uint32_t doc = 0; doc < N_DOCS; doc++)
+            cr_assert_eq(scores[doc], rw_predict_one(model, values[doc], N_FEATURES + 1));
+    }
+    cr_assert_eq(rw_predictor_rows(predictor, values[0], 0, 5, 1, scores), RW_OK);
+    cr_assert_eq(rw_predictor_rows(predictor, values[0], 1, 2, 65535, scores), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "2 features from 65535 on; expected ids of at most 65535");
+    cr_assert_eq(rw_predictor_rows(predictor, values[0], 1, 1, 65536, scores), RW_ERR_ARGUMENT);
+    rw_predictor_close(predictor);
+}
+
 Test(predictor, needs_its_model_no_more)
 {
     double want[N_DOCS], got[N_DOCS];
