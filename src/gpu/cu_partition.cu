@@ -1,5 +1,5 @@
-/* Why: the documents of many nodes divided between their children, in order, and with them what
- * histograms read of each document, in one pass over memory; and the exact sums of a finished
+/* Why: the documents of many nodes divided between their children, and with them what histograms
+ * read of each document, in one pass over memory; and the exact sums of a finished
  * tree's leaves.
  *
  * Shapes: the list of documents by place; nodes are ranges of places, cut into chunks of
@@ -8,9 +8,9 @@
  *
  * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
  * behind those of the chunks of their node that were done before: one atomic a block says where.
- * Which chunk is first changes no result, since all sums are exact; to wait for the chunk before
- * (a scan with look-back) took half of the time. In a chunk the items of a thread are THREADS
- * apart, so bit i of word w is the item at 32 w + i. sums_kernel: a block a chunk of a leaf. */
+ * Which chunk is first changes no result, since all sums are exact, and nobody waits. In a chunk
+ * the items of a thread are THREADS apart, so bit i of word w is the item at 32 w + i. sums_kernel:
+ * a block a chunk of a leaf. */
 #include <cuda_runtime.h>
 
 #include "gpu/cu_engine.h"
