@@ -9,32 +9,26 @@
 enum { LANES = 8, LONGEST = 512 }; /* beyond, sorting is faster */
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 
-/* key: [n], rising where scores fall, filled up to a multiple of LANES with the largest. */
+/* Eight documents at once against each. key: [n], rising where scores fall, filled up to a multiple
+ * of LANES. */
 static inline __attribute__((always_inline)) void count_before(const int64_t *key, uint32_t n,
                                                                uint32_t *order)
 {
     const longs lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (uint32_t doc = 0; doc < n; doc++) {
-        const int64_t own = key[doc];
-        longs before = {0};
-        uint32_t j = 0;
-        for (; j + LANES <= doc; j += LANES) { /* equal ones come first, too */
-            longs keys;
-            memcpy(&keys, key + j, sizeof(keys));
-            before += keys <= own;
-        }
-        longs keys;
-        memcpy(&keys, key + j, sizeof(keys));
-        before += (keys < own) | ((keys == own) & (lane < (int64_t)(doc - j)));
-        for (j += LANES; j < n; j += LANES) {
-            memcpy(&keys, key + j, sizeof(keys));
-            before += keys < own;
-        }
-        int64_t each[LANES], place = 0;
-        memcpy(each, &before, sizeof(each));
-        for (int i = 0; i < LANES; i++)
-            place -= each[i]; /* a comparison that holds is -1 */
-        order[place] = doc;
+    for (uint32_t first = 0; first < n; first += LANES) {
+        const uint32_t end = n - first < LANES ? n : first + LANES;
+        longs own, before = {0}; /* a comparison that holds is -1 */
+        memcpy(&own, key + first, sizeof(own));
+        for (uint32_t j = 0; j < first; j++) /* equal ones come first, too */
+            before -= key[j] <= own;
+        for (uint32_t j = first; j < end; j++)
+            before -= key[j] < own - (lane > (int64_t)(j - first)); /* <= by own + 1 */
+        for (uint32_t j = end; j < n; j++)
+            before -= key[j] < own;
+        int64_t place[LANES];
+        memcpy(place, &before, sizeof(place));
+        for (uint32_t i = 0; i < end - first; i++)
+            order[place[i]] = first + i;
     }
 }
 
@@ -64,8 +58,10 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
         rw_rank_query(scores, n, 0, order);
         return;
     }
-    for (uint32_t i = 0; i < n; i++) /* the order of unsigned keys in signed ones */
+    for (uint32_t i = 0; i < n; i++) { /* the order of unsigned keys in signed ones */
         key[i] = (int64_t)(rw_falling_key(scores[i]) ^ 0x8000000000000000u);
+        key[i] -= key[i] == INT64_MAX; /* no number's; one more must not overflow */
+    }
     for (uint32_t i = n; i < n + LANES; i++)
         key[i] = INT64_MAX;
     paths[isa](key, n, order);

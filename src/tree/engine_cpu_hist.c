@@ -84,6 +84,26 @@ static void add_block(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t 
     }
 }
 
+/* Their words, and the sum of them. */
+static inline __attribute__((always_inline)) void gather_words(const struct rw_cpu *cpu,
+                                                               const struct rw_cpu_add *add,
+                                                               size_t n_words, int64_t *word,
+                                                               int64_t *sum)
+{
+    enum { AHEAD = 24 };
+    const uint32_t n = add->n;
+    int64_t all[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        __builtin_prefetch(cpu->word + add->doc[i + AHEAD < n ? i + AHEAD : i] * n_words);
+        for (size_t k = 0; k < n_words; k++) {
+            word[i * n_words + k] = cpu->word[add->doc[i] * n_words + k];
+            all[k] += word[i * n_words + k];
+        }
+    }
+    for (size_t k = 0; k < n_words; k++)
+        sum[k] += all[k];
+}
+
 /* Clears and fills the cells of a slot's columns in passes [from, end). sum: the documents' words
  * together, written. */
 static void build(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t end, int64_t *sum)
@@ -105,12 +125,10 @@ static void build(struct rw_cpu *cpu, int32_t slot, uint32_t from, uint32_t end,
     for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
         add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
         add.doc = doc + first;
-        for (uint32_t i = 0; i < add.n; i++) {
-            for (size_t k = 0; k < n_words; k++) {
-                word[i * n_words + k] = cpu->word[add.doc[i] * n_words + k];
-                sum[k] += word[i * n_words + k];
-            }
-        }
+        if (n_words == 1)
+            gather_words(cpu, &add, 1, word, sum);
+        else
+            gather_words(cpu, &add, n_words, word, sum);
         for (uint32_t pass = from; pass < end; pass += RW_CPU_PASSES)
             add_block(cpu, slot, pass, end - pass < RW_CPU_PASSES ? end : pass + RW_CPU_PASSES,
                       &add);
