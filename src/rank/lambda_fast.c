@@ -26,6 +26,16 @@ struct block { /* with room for lanes past the last document */
     int64_t lambda[BLOCK + LANES], weight[BLOCK + LANES]; /* of the block's documents */
 };
 
+/* The documents of a block whose gains are not `gain`: all that a row of that gain is paired with.
+ */
+enum { GAINS = 6 };
+struct others {
+    double gain;
+    uint32_t n, next; /* the first that may be below the row */
+    uint16_t index[BLOCK];
+    struct block docs;
+};
+
 /* The document that is paired with a block's, and what does not change in a query. */
 struct row {
     double gain, score, discount;
@@ -120,24 +130,75 @@ INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_
     row->sum_lo += sum_of(&sum_lo);
 }
 
+static void list_others(const struct block *block, uint32_t n, double gain, struct others *others)
+{
+    struct block *docs = &others->docs;
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        others->index[m] = (uint16_t)i;
+        docs->gain[m] = block->gain[i];
+        docs->score[m] = block->score[i];
+        docs->discount[m] = block->discount[i];
+        m += block->gain[i] != gain;
+    }
+    for (uint32_t i = m; i < m + LANES; i++)
+        docs->gain[i] = docs->score[i] = docs->discount[i] = 0.0;
+    memset(docs->lambda, 0, (m + LANES) * sizeof(*docs->lambda));
+    memset(docs->weight, 0, (m + LANES) * sizeof(*docs->weight));
+    others->gain = gain;
+    others->n = m;
+    others->next = 0;
+}
+
+/* Those of a gain, from the lists, which grow; NULL: there are too many gains. */
+static struct others *others_of(const struct block *block, uint32_t n, double gain,
+                                struct others *lists, uint32_t *n_lists)
+{
+    for (uint32_t i = 0; i < *n_lists; i++) {
+        if (lists[i].gain == gain)
+            return &lists[i];
+    }
+    if (*n_lists == GAINS)
+        return NULL;
+    list_others(block, n, gain, &lists[*n_lists]);
+    return &lists[(*n_lists)++];
+}
+
 /* All pairs of the first `top` documents with those of the block, which begins at rank `first`. */
 INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint32_t n,
                       uint32_t top, const struct rw_lambda_query_of *query)
 {
+    struct others lists[GAINS];
+    uint32_t n_lists = 0;
     for (uint32_t r = 0; r < top && r + 1 < first + n; r++) {
         const uint32_t doc = query->order[r];
-        const uint32_t from = r < first ? 0 : r + 1 - first;
+        struct block *docs = block;
+        uint32_t from = r < first ? 0 : r + 1 - first, end = n;
         row->gain = query->gains[doc];
         row->score = query->scores[doc];
         row->discount = query->discounts[r];
+        struct others *others = others_of(block, n, row->gain, lists, &n_lists);
+        if (others) {
+            while (others->next < others->n && others->index[others->next] < from)
+                others->next++;
+            docs = &others->docs;
+            from = others->next;
+            end = others->n;
+        }
         if (row->norm)
-            add_row(row, block, from, n, 1);
+            add_row(row, docs, from, end, 1);
         else
-            add_row(row, block, from, n, 0);
+            add_row(row, docs, from, end, 0);
         query->lambda[doc] += row->lambda;
         query->weight[doc] += row->weight;
         row->sum_hi += row->sum_lo >> 32;
         row->sum_lo &= 0xffffffff;
+    }
+    for (uint32_t l = 0; l < n_lists; l++) {
+        for (uint32_t i = 0; i < lists[l].n; i++) {
+            block->lambda[lists[l].index[i]] += lists[l].docs.lambda[i];
+            block->weight[lists[l].index[i]] += lists[l].docs.weight[i];
+        }
     }
 }
 
