@@ -63,6 +63,6 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
         key[i] -= key[i] == INT64_MAX; /* no number's; one more must not overflow */
     }
     for (uint32_t i = n; i < n + LANES; i++)
-        key[i] = INT64_MAX;
+        key[i] = 0;
     paths[isa](key, n, order);
 }
