@@ -2,9 +2,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ctx.h"
+#include "base/isa.h"
 #include "base/mem.h"
 #include "bench/time_training.h"
 #include "data/synth.h"
@@ -30,6 +32,10 @@ static const struct rw_bench_suite *suite_at(const char *bench, int i)
         return NULL;
     if (strcmp(bench, "train") == 0)
         return train_suite(i);
+    if (strcmp(bench, "load") == 0)
+        return i == 0 ? &rw_bench_loading : NULL;
+    if (strcmp(bench, "predict") == 0)
+        return i == 0 ? &rw_bench_predicting : NULL;
     return strcmp(bench, "hist") == 0 ? rw_bench_hist_suite(i) : NULL;
 }
 
@@ -169,17 +175,46 @@ int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
     return rw_bench_send(bench, "bars", &line);
 }
 
-/* ---- trainings ---- */
+/* ---- times ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
+{
+    qsort(ms, (size_t)n, sizeof(*ms), by_size);
+    *out = (struct rw_bench_times){(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms[0], ms[n - 1]};
+}
+
+/* ---- trainings, loading, scores ---- */
+
+/* A parameter that is set and that the suite does not take is an error. */
+static int check_params(struct rw_bench *bench)
+{
+    const struct rw_params *params = bench->options->params;
+    for (int i = 0; params && bench->suite->params && rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        char word[64];
+        snprintf(word, sizeof(word), " %s ", name);
+        if (rw_params_is_set(params, name) && !strstr(bench->suite->params, word))
+            return rw_fail(bench->ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect in '%s'",
+                           name, bench->suite->name);
+    }
+    return RW_OK;
+}
 
 /* What is wrong with the options is said before data is made. */
-static int check_options(struct rw_bench *bench)
+static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
     struct rw_ctx *ctx = bench->ctx;
     if (o->suite)
-        RW_TRY(rw_bench_find_suite(ctx, "train", o->suite, &bench->suite));
+        RW_TRY(rw_bench_find_suite(ctx, name, o->suite, &bench->suite));
     else
-        bench->suite = train_suite(0);
+        bench->suite = suite_at(name, 0);
     RW_TRY(rw_bench_check_unused(ctx, bench->suite, o,
                                  RW_BENCH_NO_METHOD | RW_BENCH_NO_DOCS | RW_BENCH_NO_FEATURES |
                                      RW_BENCH_NO_BINS | RW_BENCH_NO_RUNS));
@@ -188,6 +223,7 @@ static int check_options(struct rw_bench *bench)
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));
         rw_mem_free(shape);
     }
+    RW_TRY(check_params(bench));
     return o->params ? rw_params_check(ctx, o->params) : RW_OK;
 }
 
@@ -221,7 +257,7 @@ int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, r
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     struct rw_bench_line line = {.n = 0};
     char device[160];
-    RW_TRY(check_options(&bench));
+    RW_TRY(check_options(&bench, "train"));
     if (options->params && rw_params_is_set(options->params, "threads"))
         RW_TRY(rw_ctx_set_threads(ctx, options->params->threads));
     RW_TRY(name_device(&bench, device, sizeof(device)));
@@ -230,4 +266,34 @@ int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, r
     rw_bench_add_integer(&line, "data_seed", (double)options->seed);
     RW_TRY(rw_bench_send(&bench, "device", &line));
     return bench.suite->run(&bench);
+}
+
+/* A bench of the CPU alone. */
+static int run_on_cpu(struct rw_bench *bench, const char *name)
+{
+    const struct rw_params *params = bench->options->params;
+    struct rw_bench_line line = {.n = 0};
+    RW_TRY(check_options(bench, name));
+    if (params && rw_params_is_set(params, "threads"))
+        RW_TRY(rw_ctx_set_threads(bench->ctx, params->threads));
+    rw_bench_add_text(&line, "device", "cpu");
+    rw_bench_add_integer(&line, "threads", bench->ctx->n_threads);
+    rw_bench_add_integer(&line, "data_seed", (double)bench->options->seed);
+    rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
+    RW_TRY(rw_bench_send(bench, "device", &line));
+    return bench->suite->run(bench);
+}
+
+int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
+                  void *user)
+{
+    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
+    return run_on_cpu(&bench, "load");
+}
+
+int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
+                     rw_bench_row_fn row, void *user)
+{
+    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
+    return run_on_cpu(&bench, "predict");
 }

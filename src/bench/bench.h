@@ -1,11 +1,12 @@
-/* `rankwood bench hist` and `rankwood bench train`: suites of measurements on one device.
+/* `rankwood bench`: suites of measurements on one device. `bench load` and `bench predict` have one
+ * suite each.
  *
  * A suite is a file, suite_<name>.c. To add one: (1) write it, with one `const struct
  * rw_bench_suite rw_bench_<name>`, (2) declare that below, (3) list it in the table of bench_hist.c
- * (it needs CUDA) or of bench.c (it trains, on any device) and the file in meson.build. A suite
+ * (it needs CUDA) or of bench.c (any device) and the file in meson.build. A suite
  * makes its inputs, times with rw_bench_time or rw_bench_time_training, sends rows, and ends with a
  * row of the table "bars" for each figure that it must reach (rw_bench_bar). Nothing prints: rows
- * go to the caller of rw_bench_hist or rw_bench_train.
+ * go to the caller of rw_bench_hist, rw_bench_train, rw_bench_load or rw_bench_predict.
  */
 #ifndef RW_BENCH_BENCH_H
 #define RW_BENCH_BENCH_H
@@ -21,7 +22,7 @@ struct rw_bench_suite;
 /* One run. All borrowed. */
 struct rw_bench {
     struct rw_ctx *ctx;
-    struct rw_device *device; /* NULL: this bench trains */
+    struct rw_device *device; /* NULL but for hist */
     const struct rw_bench_options *options;
     const struct rw_bench_suite *suite;
     double read_gb_s; /* hist: at which the device read its memory in this run */
@@ -36,9 +37,10 @@ struct rw_bench_suite {
     /* The words that the option `method` may have, NULL at the end; NULL: the names of gpu/hist.h's
      * table. */
     const char *const *methods;
-    int n_runs;      /* of each timing; 0: RW_BENCH_RUNS */
-    unsigned unused; /* options that change nothing here: giving one is an error */
-    int is_cold;     /* train: opening the device is a part of what is measured */
+    int n_runs;         /* of each timing; 0: RW_BENCH_RUNS */
+    unsigned unused;    /* options that change nothing here: giving one is an error */
+    int is_cold;        /* train: opening the device is a part of what is measured */
+    const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
 enum {
     RW_BENCH_NO_METHOD = 1,
@@ -62,6 +64,9 @@ extern const struct rw_bench_suite rw_bench_trees;
 extern const struct rw_bench_suite rw_bench_grow;
 extern const struct rw_bench_suite rw_bench_text;
 
+extern const struct rw_bench_suite rw_bench_loading;
+extern const struct rw_bench_suite rw_bench_predicting;
+
 /* The i-th suite of histograms; NULL past the end, and without CUDA. */
 const struct rw_bench_suite *rw_bench_hist_suite(int i);
 /* RW_OK if `word` is one of them; else says which is nearest, or lists them. */
@@ -84,6 +89,8 @@ uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t
 struct rw_bench_times {
     double median_ms, least_ms, most_ms;
 };
+/* ms: [n], n > 0; is sorted. */
+void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
 /* Times what `run` enqueues on the device's stream: bench->n_runs times after a warm-up. `run`
  * returns 0, or a status after rw_fail. */
 int rw_bench_time(struct rw_bench *bench, int (*run)(void *user), void *user,

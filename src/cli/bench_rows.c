@@ -11,7 +11,14 @@
 
 /* ------------------------------------------------------------------ as a table */
 
-enum { MOST_COLUMNS = 32, CELL_ROOM = 128, DEVICE_COLUMNS = 9, LONGEST_METHOD = 17, LONGEST_ROW = 37 };
+enum {
+    MOST_COLUMNS = 32,
+    CELL_ROOM = 128,
+    DEVICE_COLUMNS = 9,
+    LONGEST_METHOD = 17,
+    LONGEST_ROW = 37,
+    LONGEST_WAY = 21
+};
 
 /* Rows are shown as they come: a column is as wide as its widest cell so far. */
 struct shown {
@@ -65,6 +72,8 @@ static void print_head(struct shown *shown, const struct rw_bench_row *row)
             width = LONGEST_METHOD;
         if (strcmp(field->name, "row") == 0)
             width = LONGEST_ROW;
+        if (strcmp(field->name, "way") == 0)
+            width = LONGEST_WAY;
         shown->width[i] = cell > width ? cell : width;
         print_cell(shown, field, i, field->name);
     }
@@ -76,9 +85,12 @@ static void print_device(const struct rw_bench_row *row)
     char cell[DEVICE_COLUMNS][CELL_ROOM];
     for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
         cell_text(&row->field[i], cell[i]);
-    if (row->n_fields < DEVICE_COLUMNS) { /* a bench of trainings */
-        printf("suite '%s': device %s, threads %s, data of seed %s\n", row->suite, cell[0], cell[1],
+    if (row->n_fields < DEVICE_COLUMNS) { /* a bench of trainings, of loading, of scores */
+        printf("suite '%s': device %s, threads %s, data of seed %s", row->suite, cell[0], cell[1],
                cell[2]);
+        if (row->n_fields > 3)
+            printf(", instructions %s", cell[3]);
+        putchar('\n');
         return;
     }
     printf("%s, %s multiprocessors: reads %s GB/s (%s to %s)\n", cell[0], cell[1], cell[4], cell[5],

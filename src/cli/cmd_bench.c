@@ -16,6 +16,8 @@ static const unsigned long long most_seed = 9007199254740991u;
 
 static const struct rw_bench_subject of_hist = {"hist", "bench hist", rw_bench_hist};
 static const struct rw_bench_subject of_train = {"train", "bench train", rw_bench_train};
+static const struct rw_bench_subject of_load = {"load", "bench load", rw_bench_load};
+static const struct rw_bench_subject of_predict = {"predict", "bench predict", rw_bench_predict};
 
 /* "lanes, contention": those that this program has. */
 static void list_suites(const char *bench, char *list, size_t size)
@@ -121,8 +123,9 @@ struct given_train {
 
 enum { SCRATCH_ROOM = 4096 };
 
-/* A name for suite 'text' in TMPDIR that nobody can foresee, and of the form that a signal that
- * ends the program removes, with the temporary file beside it. 0, or -1 after saying why not. */
+/* A name in TMPDIR, for suite 'text' and for 'load', that nobody can foresee, and of the form that
+ * a signal that ends the program removes, with the temporary file beside it. 0, or -1 after saying
+ * why not. */
 static int name_scratch(char path[SCRATCH_ROOM])
 {
     const char *folder = getenv("TMPDIR");
@@ -143,13 +146,15 @@ static int name_scratch(char path[SCRATCH_ROOM])
     return rw_output_check(path);
 }
 
-static int run_train(const struct rw_usage *usage, const struct rw_said *said,
-                     const struct given_train *given)
+/* Of trainings, loading and scores. */
+static int run_made(const struct rw_usage *usage, const struct rw_said *said,
+                    const struct rw_bench_subject *subject, const struct given_train *given)
 {
+    const int is_text = given->suite && strcmp(given->suite, "text") == 0;
     char scratch[SCRATCH_ROOM] = "";
     unsigned long long queries = 0;
     int code = take_number(usage, "--queries", given->queries, 1, 10000000, &queries);
-    if (code == 0 && given->suite && strcmp(given->suite, "text") == 0 && name_scratch(scratch) < 0)
+    if (code == 0 && (is_text || subject == &of_load) && name_scratch(scratch) < 0)
         code = RW_EXIT_FAILURE;
     if (code != 0)
         return code;
@@ -160,7 +165,19 @@ static int run_train(const struct rw_usage *usage, const struct rw_said *said,
                                              .n_queries = (uint32_t)queries,
                                              .params = said->params,
                                              .scratch = scratch[0] ? scratch : NULL};
-    return rw_bench_rows(said->ctx, &of_train, &options, given->json);
+    return rw_bench_rows(said->ctx, subject, &options, given->json);
+}
+
+/* Reads the line and runs what it asks for. */
+static int run_line(const struct rw_bench_subject *subject, const struct rw_usage *usage,
+                    const struct given_train *given, int argc, char **argv)
+{
+    struct rw_said said;
+    int code = rw_options_parse(usage, argc, argv, &said);
+    if (code < 0)
+        code = run_made(usage, &said, subject, given);
+    rw_options_release(usage, &said);
+    return code;
 }
 
 static int bench_train(int argc, char **argv)
@@ -190,20 +207,57 @@ static int bench_train(int argc, char **argv)
                   "min-gain bins bits rounding truncation sigma norm label-gain absent "
                   "sample-queries sample-features seed threads device hist batch ",
     };
-    struct rw_said said;
-    int code = rw_options_parse(&usage, argc, argv, &said);
-    if (code < 0)
-        code = run_train(&usage, &said, &given);
-    rw_options_release(&usage, &said);
-    return code;
+    return run_line(&of_train, &usage, &given, argc, argv);
+}
+
+/* ------------------------------------------------------------------ loading, scores */
+
+static int bench_made(const struct rw_bench_subject *subject, const char *about, const char *params,
+                      int argc, char **argv)
+{
+    struct given_train given = {0};
+    const struct rw_option options[] = {
+        {"shape", 0, "S", "shape of the made data, as of 'synth' [default mslr30k]", RW_OPTION_TEXT,
+         &given.shape},
+        {"queries", 0, "N", "queries of the made data", RW_OPTION_TEXT, &given.queries},
+        {"quick", 0, NULL, "small data and few runs: to see that it works", RW_OPTION_FLAG,
+         &given.quick},
+        {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, &given.json},
+        {0},
+    };
+    const struct rw_usage usage = {.command = subject->command,
+                                   .about = about,
+                                   .most = 0,
+                                   .options = options,
+                                   .params = params};
+    return run_line(subject, &usage, &given, argc, argv);
+}
+
+static int bench_load(int argc, char **argv)
+{
+    return bench_made(&of_load,
+                      "Measures loading made data on the CPU, from LETOR text (written to TMPDIR "
+                      "and removed) and from the cache of it: reading alone, and until training "
+                      "can begin; with one thread and with all.",
+                      " bins threads ", argc, argv);
+}
+
+static int bench_predict(int argc, char **argv)
+{
+    return bench_made(&of_predict,
+                      "Measures scores of dense documents in memory, by models of trees of 31 and "
+                      "of 255 leaves, on the CPU: the plain walk and what 'predict' does, with one "
+                      "thread and with all, and one document at a time.",
+                      " threads ", argc, argv);
 }
 
 /* ------------------------------------------------------------------ the command */
 
 static const struct {
     const char *name;
-    int (*run)(int argc, char **argv); /* NULL: not there yet */
-} subjects[] = {{"hist", bench_hist}, {"train", bench_train}, {"load", NULL}, {"predict", NULL}};
+    int (*run)(int argc, char **argv);
+} subjects[] = {
+    {"hist", bench_hist}, {"train", bench_train}, {"load", bench_load}, {"predict", bench_predict}};
 enum { N_SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
 static int is_help(const char *word)
@@ -226,14 +280,18 @@ static int find_subject(int argc, char **argv)
     return first;
 }
 
-/* Help on both, one after the other. */
+/* Help on all, one after the other. */
 static int help_all(void)
 {
     char name[] = "bench", option[] = "--help";
     char *line[] = {name, option, NULL};
-    const int code = bench_hist(2, line);
-    putchar('\n');
-    return code == RW_EXIT_OK ? bench_train(2, line) : code;
+    int code = RW_EXIT_OK;
+    for (int k = 0; k < N_SUBJECTS && code == RW_EXIT_OK; k++) {
+        if (k > 0)
+            putchar('\n');
+        code = subjects[k].run(2, line);
+    }
+    return code;
 }
 
 int rw_cmd_bench(int argc, char **argv)
@@ -246,23 +304,18 @@ int rw_cmd_bench(int argc, char **argv)
             if (is_help(argv[i]))
                 return help_all();
         }
-        return rw_options_wrong(&usage, "'bench' needs hist or train");
+        return rw_options_wrong(&usage, "'bench' needs hist, train, load or predict");
     }
     for (int k = 0; k < N_SUBJECTS; k++) {
         names[k] = subjects[k].name;
         if (strcmp(argv[at], names[k]) != 0)
             continue;
-        if (!subjects[k].run)
-            return rw_options_wrong(&usage,
-                                    "'bench %s' is not there yet; there are 'bench hist' "
-                                    "and 'bench train'",
-                                    names[k]);
         memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
         return subjects[k].run(argc - 1, argv);
     }
     const char *near = rw_options_nearest(argv[at], names, N_SUBJECTS);
     return rw_options_wrong(&usage,
                             near ? "unknown bench '%s'; the nearest is '%s'"
-                                 : "unknown bench '%s'; there are 'hist' and 'train'",
+                                 : "unknown bench '%s'; there are hist, train, load and predict",
                             argv[at], near);
 }

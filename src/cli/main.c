@@ -22,7 +22,7 @@ static const struct command {
     {"eval", rw_cmd_eval, "measure a model, or a file of scores"},
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
-    {"bench", rw_cmd_bench, "measure training, and histogram methods on a GPU"},
+    {"bench", rw_cmd_bench, "measure loading, training, scores, and a GPU's histograms"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

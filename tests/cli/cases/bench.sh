@@ -35,10 +35,10 @@ wrong name "unknown suite 'lanse'; the nearest is 'lanes'" bench hist --suite la
 wrong name "unknown suite 'everything'; expected one of: " bench hist --suite everything
 wrong name "unknown method 'colision'; the nearest is 'collision'" bench hist --suite contention --method colision
 wrong 2 "needs --suite" bench hist
-wrong 2 "'bench load' is not there yet; there are 'bench hist' and 'bench train'" bench load
 wrong 2 "unknown bench 'hits'; the nearest is 'hist'" bench hits --suite lanes
-wrong 2 "'bench' needs hist or train" bench
-wrong 2 "'bench' needs hist or train" bench --quick
+wrong 2 "unknown bench 'everything'; there are hist, train, load and predict" bench everything
+wrong 2 "'bench' needs hist, train, load or predict" bench
+wrong 2 "'bench' needs hist, train, load or predict" bench --quick
 wrong 2 "'--runs': expected a whole number, 1 to 1000, found '0'" bench hist --suite lanes --runs 0
 wrong 2 "'--docs': expected a whole number, 1 to 2147483647, found '1e6'" bench hist --suite lanes --docs 1e6
 wrong 2 "unknown option '--shape'" bench hist --suite lanes --shape letor
@@ -53,3 +53,12 @@ wrong 2 "shape: expected mslr30k, yahoo, istella or letor, found 'mslr'" bench t
 wrong 2 "parameter 'leaves': expected " bench train --leaves 1
 wrong 2 "parameter 'hist' has no effect without device cuda" bench train --quick --device cpu --hist lanes
 wrong 2 "unknown option '--num-leaves'; the nearest is '--leaves'" bench train --num-leaves 31
+wrong 2 "unknown option '--suite'" bench load --suite text
+wrong 2 "unknown option '--runs'" bench predict --runs 3
+wrong 2 "'bench load' does not take the parameter '--leaves'" bench load --quick --leaves 7
+wrong 2 "'bench predict' does not take the parameter '--bins'" bench predict --quick --bins 15
+wrong 2 "'bench predict' does not take the parameter '--device'" bench predict --quick --device cuda
+wrong 2 "'bench load' does not take 'train.txt'" bench load train.txt
+wrong 2 "'--queries': expected a whole number, 1 to 10000000, found 'ten'" bench predict --queries ten
+wrong 2 "shape: expected mslr30k, yahoo, istella or letor, found 'mslr'" bench load --quick --shape mslr
+wrong 2 "shape: expected mslr30k, yahoo, istella or letor, found 'mslr'" bench predict --quick --shape mslr

@@ -33,9 +33,9 @@ fields trees row documents leaves mean_leaves first_tree last_tree
 bench --json --shape letor --queries 60 --grow levels --depth 3
 fields trees row documents leaves mean_leaves
 
-echo "as a table, without the times"
+echo "as a table, without the times, and without the bytes of the plan, which go with threads"
 "$RANKWOOD" bench train --quick --quiet --device cpu --shape letor --leaves 7 --bins 63 >out
-sed 's/  */ /g; s/threads [0-9]*/threads N/; s/ [0-9.]*\.[0-9][0-9][0-9] .*//; s/ median_ms .*//' out |
+sed 's/  */ /g; s/threads [0-9]*/threads N/; s/ [0-9.]*\.[0-9][0-9][0-9] .*//; s/ median_ms .*//; s/ - [0-9]* - -$/ - N - -/' out |
     sed -n '1p; /^trees/,$p'
 
 echo "grow"

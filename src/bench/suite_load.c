@@ -1,0 +1,270 @@
+/* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
+ * begin with. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "bench/time_training.h"
+#include "data/cuts.h"
+
+enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
+
+/* MB of text a second that one thread has to read; and of peak memory: 1.5 times codes, labels, and
+ * so much. */
+static const double must_mb_s = 300.0, aim_mb_s = 700.0;
+static const double code_share = 1.5, spare_bytes = 67108864.0;
+
+struct loading {
+    struct rw_bench *bench;
+    const char *shape, *path;
+    uint32_t n_queries, n_docs;
+    int n_runs;
+    struct rw_params *params; /* owned */
+    double text_bytes, file_bytes;
+    double code_bytes;       /* 0: not asked for */
+    double read_mb_s;        /* of text, by one thread */
+    double ready_peak_bytes; /* of text, by all threads; NaN: not known */
+};
+
+/* ---- peak memory ---- */
+
+/* Makes the peak what the process holds now. 0, or -1 where the system cannot. */
+static int forget_peak(void)
+{
+    const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+#ifdef __GLIBC__
+    malloc_trim(0); /* what was freed is not the next way's */
+#endif
+    if (file < 0)
+        return -1;
+    const ssize_t n = write(file, "5", 1);
+    close(file);
+    return n == 1 ? 0 : -1;
+}
+
+/* NaN: not known. */
+static double peak_bytes(void)
+{
+    char line[256];
+    double kib = NAN;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && isnan(kib) && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "VmHWM: %lf kB", &kib) != 1)
+            kib = NAN;
+    }
+    if (file)
+        fclose(file);
+    return kib * 1024.0;
+}
+
+/* ---- one way ---- */
+
+/* Training goes on after the moment that is measured: it is told by the stage that ends there. */
+struct ready {
+    double at_ms, peak;
+};
+
+static void on_stage(void *user, const char *stage, double ms, size_t bytes)
+{
+    struct ready *ready = user;
+    (void)ms;
+    (void)bytes;
+    if (strcmp(stage, "cuts and codes") == 0)
+        *ready = (struct ready){rw_clock_ms(), peak_bytes()};
+}
+
+/* Reads the file; with `is_ready`, until the first tree could be grown. */
+static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
+{
+    struct rw_ctx *ctx = s->bench->ctx;
+    struct rw_dataset *dataset = NULL;
+    struct rw_model *model = NULL;
+    struct ready ready = {0};
+    const struct rw_train_hooks hooks = {.user = &ready, .on_stage = on_stage};
+    int status;
+    const double start = rw_clock_ms();
+    RW_TRY_OUT(rw_dataset_read(ctx, &s->path, 1, &dataset));
+    ready = (struct ready){rw_clock_ms(), peak_bytes()};
+    if (is_ready)
+        RW_TRY_OUT(rw_train(ctx, s->params, dataset, NULL, 0, &hooks, &model));
+    *ms = ready.at_ms - start;
+    *peak = ready.peak;
+out:
+    rw_dataset_free(dataset);
+    rw_model_free(model);
+    return status;
+}
+
+static int time_way(struct loading *s, const char *way, int is_ready, int n_threads)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_bench_times times;
+    double ms[RUNS], peak = 0.0, one;
+    char number[16];
+    snprintf(number, sizeof(number), "%d", n_threads);
+    RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));
+    RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
+    if (forget_peak() < 0)
+        peak = NAN;
+    for (int i = 0; i < s->n_runs; i++) {
+        RW_TRY(load_once(s, is_ready, &ms[i], &one));
+        peak = one > peak || isnan(one) ? one : peak;
+    }
+    rw_bench_spread(ms, s->n_runs, &times);
+    const int is_text = s->file_bytes == s->text_bytes;
+    const double mb_s = s->text_bytes / times.median_ms / 1e3;
+    if (is_text && !is_ready && n_threads == 1)
+        s->read_mb_s = mb_s;
+    if (is_text && is_ready)
+        s->ready_peak_bytes = peak;
+    rw_bench_add_text(&line, "way", way);
+    rw_bench_add_integer(&line, "threads", n_threads);
+    rw_bench_add_integer(&line, "file_bytes", s->file_bytes);
+    rw_bench_add_integer(&line, "runs", s->n_runs);
+    rw_bench_add_real(&line, "median_ms", times.median_ms, 1);
+    rw_bench_add_real(&line, "least_ms", times.least_ms, 1);
+    rw_bench_add_real(&line, "most_ms", times.most_ms, 1);
+    rw_bench_add_real(&line, "text_mb_s", mb_s, 0);
+    rw_bench_add_real(&line, "peak_mb", peak / 1e6, 1);
+    return rw_bench_send(s->bench, "load", &line);
+}
+
+/* By one thread, then by all; the context has all of them again after it. */
+static int time_both(struct loading *s, const char *way, int is_ready, int n_threads)
+{
+    if (n_threads > 1)
+        RW_TRY(time_way(s, way, is_ready, 1));
+    return time_way(s, way, is_ready, n_threads);
+}
+
+/* ---- the file ---- */
+
+static int weigh(const struct loading *s, double *bytes)
+{
+    struct stat about;
+    if (stat(s->path, &about) != 0)
+        return rw_fail(s->bench->ctx, RW_ERR_IO, "cannot read '%s': %s", s->path, strerror(errno));
+    *bytes = (double)about.st_size;
+    return RW_OK;
+}
+
+static int write_text(struct loading *s)
+{
+    const struct rw_synth_options options = {
+        .shape = s->shape, .n_queries = s->n_queries, .seed = s->bench->options->seed};
+    rw_log(s->bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", s->n_queries,
+           s->shape, s->path);
+    RW_TRY(rw_synth_write(s->bench->ctx, &options, s->path));
+    RW_TRY(weigh(s, &s->text_bytes));
+    s->file_bytes = s->text_bytes;
+    return RW_OK;
+}
+
+/* What the text holds. The file is in the system's cache after this, as in all timed runs. */
+static int send_data(struct loading *s)
+{
+    struct rw_dataset *dataset = NULL;
+    struct rw_bench_training plan;
+    struct rw_bench_line line = {.n = 0};
+    int status;
+    RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
+    RW_TRY_OUT(rw_bench_plan_training(s->bench, s->params, dataset, &plan));
+    s->n_docs = rw_dataset_n_docs(dataset);
+    s->code_bytes = (double)plan.code_bytes;
+    rw_bench_add_text(&line, "shape", s->shape);
+    rw_bench_add_integer(&line, "queries", s->n_queries);
+    rw_bench_add_integer(&line, "documents", s->n_docs);
+    rw_bench_add_integer(&line, "features", rw_dataset_n_features(dataset));
+    rw_bench_add_integer(&line, "bins", s->params->bins);
+    rw_bench_add_integer(&line, "text_bytes", s->text_bytes);
+    rw_bench_add_integer(&line, "code_bytes", s->code_bytes);
+    RW_TRY_OUT(rw_bench_send(s->bench, "data", &line));
+out:
+    rw_dataset_free(dataset);
+    return status;
+}
+
+/* The cache takes the text's name: what removes one removes the other. */
+static int replace_by_cache(struct loading *s)
+{
+    struct rw_dataset *dataset = NULL;
+    int status;
+    RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
+    RW_TRY_OUT(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
+    RW_TRY_OUT(weigh(s, &s->file_bytes));
+out:
+    rw_dataset_free(dataset);
+    return status;
+}
+
+static int send_bars(struct loading *s)
+{
+    const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + spare_bytes;
+    RW_TRY(rw_bench_bar(s->bench, &(struct rw_bench_bar){.what = "reading text, one thread: MB/s",
+                                                         .figure = s->read_mb_s,
+                                                         .must = must_mb_s,
+                                                         .aim = aim_mb_s}));
+    if (s->n_docs <= RW_CUT_SAMPLE_DOCS)
+        return RW_OK;
+    return rw_bench_bar(s->bench,
+                        &(struct rw_bench_bar){
+                            .what = "peak memory of loading text, of 1.5 x codes + labels + 64 MiB",
+                            .figure = s->ready_peak_bytes / allowed,
+                            .must = 1.0,
+                            .aim = NAN,
+                            .at_most = 1});
+}
+
+static int measure(struct loading *s)
+{
+    const int n_threads = s->bench->ctx->n_threads;
+    RW_TRY(write_text(s));
+    RW_TRY(send_data(s));
+    RW_TRY(time_both(s, "text, read", 0, n_threads));
+    RW_TRY(time_both(s, "text, ready to train", 1, n_threads));
+    RW_TRY(replace_by_cache(s));
+    RW_TRY(time_both(s, "cache, read", 0, n_threads));
+    return time_both(s, "cache, ready to train", 1, n_threads);
+}
+
+static int run(struct rw_bench *bench)
+{
+    const struct rw_bench_options *o = bench->options;
+    const struct rw_bench_setting setting[] = {
+        {"device", "cpu"}, {"rounds", "1"}, {"leaves", "2"}, {"bins", "255"}};
+    struct loading s = {.bench = bench,
+                        .path = o->scratch,
+                        .shape = o->shape ? o->shape : "mslr30k",
+                        .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES),
+                        .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
+                        .read_mb_s = NAN,
+                        .ready_peak_bytes = NAN};
+    int status;
+    if (!o->scratch)
+        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
+                       "bench 'load' needs the name of a scratch file");
+    RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &s.params));
+    RW_TRY_OUT(measure(&s));
+    if (!o->quick && !o->shape && !o->n_queries && !rw_bench_is_given(bench, "bins"))
+        RW_TRY_OUT(send_bars(&s));
+out:
+    unlink(o->scratch);
+    rw_params_free(s.params);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_loading = {
+    .name = "load",
+    .about = "LETOR text and caches: reading, and all that is done before the first tree",
+    .run = run,
+    .params = " bins threads ",
+};

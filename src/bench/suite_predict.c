@@ -1,0 +1,311 @@
+/* `rankwood bench predict`: scores of dense documents in memory, by the ways that there are, and
+ * whether they are the plain walk's. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "base/isa.h"
+#include "base/mem.h"
+#include "bench/time_training.h"
+#include "data/dataset.h"
+#include "model/packed.h"
+#include "model/predict.h"
+
+enum {
+    DOCS = 100000,
+    QUICK_DOCS = 2000,
+    TRAIN_QUERIES = 300,
+    QUICK_TRAIN_QUERIES = 20,
+    ONE_DOCS = 2000, /* that are scored one at a time */
+    RUNS = 5
+};
+
+/* Microseconds of one document, at 500 trees of 31 leaves. */
+static const double must_one_us = 5.0;
+
+struct scoring {
+    struct rw_bench *bench;
+    const char *shape;
+    int n_runs, n_threads; /* n_threads: all */
+    struct rw_bench_data data;
+    struct rw_dataset *train; /* owned */
+    uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id and one */
+    float *value;             /* [n_docs][n_ids], so that a row is indexed by ids; owned */
+    double *scores, *plain;   /* [n_docs] plain: by the trees as the model has them; owned */
+    /* of the model at hand */
+    char name[64];
+    double mean_leaves;
+    struct rw_model *model;         /* owned */
+    struct rw_flat flat;            /* owned */
+    struct rw_predictor *predictor; /* owned; opened anew for each number of threads */
+    double walk_ns;                 /* of the walk with so many threads */
+    double one_us;                  /* of the model of 31 leaves; NaN: not yet */
+};
+
+/* ---- data ---- */
+
+static int make_rows(struct scoring *s)
+{
+    const struct rw_dataset *d = s->data.dataset;
+    float *column = NULL;
+    int status;
+    s->n_docs = d->n_docs;
+    for (uint32_t i = 0; i < d->n_columns; i++)
+        s->n_ids = d->column[i].feature + 1 > s->n_ids ? d->column[i].feature + 1 : s->n_ids;
+    RW_TRY_OUT(RW_NEW(s->bench->ctx, s->value, (size_t)s->n_docs * s->n_ids));
+    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, s->scores, s->n_docs));
+    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, s->plain, s->n_docs));
+    RW_TRY_OUT(RW_NEW_RAW(s->bench->ctx, column, s->n_docs));
+    for (uint32_t i = 0; i < d->n_columns; i++) {
+        const uint32_t id = d->column[i].feature;
+        rw_dataset_feature(d, id, 0.0f, column);
+        for (uint32_t doc = 0; doc < s->n_docs; doc++)
+            s->value[(size_t)doc * s->n_ids + id] = column[doc];
+    }
+out:
+    rw_mem_free(column);
+    return status;
+}
+
+static int make_data(struct scoring *s)
+{
+    const struct rw_bench_options *o = s->bench->options;
+    uint32_t n_queries = o->n_queries;
+    const struct rw_synth_options train = {.shape = s->shape,
+                                           .n_queries =
+                                               o->quick ? QUICK_TRAIN_QUERIES : TRAIN_QUERIES,
+                                           .seed = o->seed + 1};
+    if (!n_queries)
+        RW_TRY(rw_bench_queries_of(s->bench, s->shape, o->quick ? QUICK_DOCS : DOCS, &n_queries));
+    RW_TRY(rw_synth(s->bench->ctx, &train, &s->train));
+    RW_TRY(rw_bench_data_make(s->bench, &s->data, s->shape, n_queries));
+    return make_rows(s);
+}
+
+static int send_data(struct scoring *s)
+{
+    struct rw_bench_line line = {.n = 0};
+    rw_bench_add_text(&line, "shape", s->shape);
+    rw_bench_add_integer(&line, "queries", s->data.n_queries);
+    rw_bench_add_integer(&line, "documents", s->n_docs);
+    rw_bench_add_integer(&line, "features", s->data.dataset->n_columns);
+    rw_bench_add_integer(&line, "trained_on_documents", s->train->n_docs);
+    return rw_bench_send(s->bench, "data", &line);
+}
+
+/* ---- a model ---- */
+
+static void drop_model(struct scoring *s)
+{
+    rw_predictor_close(s->predictor);
+    s->predictor = NULL;
+    rw_flat_release(&s->flat);
+    s->flat = (struct rw_flat){0};
+    rw_model_free(s->model);
+    s->model = NULL;
+}
+
+static int make_model(struct scoring *s, const char *leaves)
+{
+    struct rw_ctx *ctx = s->bench->ctx;
+    const char *rounds = s->bench->options->quick ? "10" : "500";
+    const struct rw_bench_setting setting[] = {
+        {"device", "cpu"}, {"rounds", rounds}, {"leaves", leaves}};
+    struct rw_params *params = NULL;
+    double n_leaves = 0.0;
+    int status;
+    drop_model(s);
+    rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves);
+    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, 3, 1, &params));
+    RW_TRY_OUT(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
+    RW_TRY_OUT(rw_flat_init(ctx, &s->flat, s->model, 0));
+    for (int i = 0; i < rw_model_n_trees(s->model); i++)
+        n_leaves += rw_model_n_leaves(s->model, i);
+    s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
+    snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
+    for (int64_t doc = 0; doc < s->n_docs; doc++)
+        s->plain[doc] = rw_predict_one(s->model, s->value + (size_t)doc * s->n_ids, s->n_ids);
+out:
+    rw_params_free(params);
+    return status;
+}
+
+/* ---- ways ---- */
+
+/* Writes scores [n_docs], of the first *n documents at least. */
+typedef int (*way_fn)(struct scoring *s, uint32_t *n);
+
+static int by_walk(struct scoring *s, uint32_t *n)
+{
+    (void)n;
+    return rw_flat_scores(s->bench->ctx, &s->flat, s->data.dataset, s->scores);
+}
+
+static int by_rows(struct scoring *s, uint32_t *n)
+{
+    (void)n;
+    return rw_predictor_rows(s->predictor, s->value, s->n_docs, s->n_ids, 0, s->scores);
+}
+
+static int by_predict(struct scoring *s, uint32_t *n)
+{
+    (void)n;
+    return rw_predict(s->bench->ctx, s->model, s->data.dataset, 0, s->scores);
+}
+
+static int by_predictor_one(struct scoring *s, uint32_t *n)
+{
+    *n = *n < ONE_DOCS ? *n : ONE_DOCS;
+    for (uint32_t doc = 0; doc < *n; doc++)
+        s->scores[doc] =
+            rw_predictor_one(s->predictor, s->value + (size_t)doc * s->n_ids, s->n_ids);
+    return RW_OK;
+}
+
+static int by_predict_one(struct scoring *s, uint32_t *n)
+{
+    *n = *n < ONE_DOCS ? *n : ONE_DOCS;
+    for (uint32_t doc = 0; doc < *n; doc++)
+        s->scores[doc] = rw_predict_one(s->model, s->value + (size_t)doc * s->n_ids, s->n_ids);
+    return RW_OK;
+}
+
+/* Nanoseconds of a document, after a run that is not counted, and whether all scores of all runs
+ * are the plain ones, by their bits. */
+static int time_way(struct scoring *s, way_fn way, struct rw_bench_times *ns, int *equal)
+{
+    double all[RUNS];
+    *equal = 1;
+    for (int i = -1; i < s->n_runs; i++) {
+        uint32_t n = s->n_docs;
+        memset(s->scores, 0xff, s->n_docs * sizeof(*s->scores)); /* NaN */
+        const double start = rw_clock_ms();
+        RW_TRY(way(s, &n));
+        if (i >= 0)
+            all[i] = (rw_clock_ms() - start) * 1e6 / n;
+        *equal &= memcmp(s->scores, s->plain, n * sizeof(*s->scores)) == 0;
+    }
+    rw_bench_spread(all, s->n_runs, ns); /* its fields are called milliseconds */
+    return RW_OK;
+}
+
+static int send_many(struct scoring *s, const char *name, const char *instructions, way_fn way)
+{
+    const double n_trees = rw_model_n_trees(s->model);
+    struct rw_bench_line line = {.n = 0};
+    struct rw_bench_times ns;
+    int equal;
+    RW_TRY(time_way(s, way, &ns, &equal));
+    if (way == by_walk)
+        s->walk_ns = ns.median_ms;
+    rw_bench_add_text(&line, "model", s->name);
+    rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
+    rw_bench_add_text(&line, "way", name);
+    rw_bench_add_text(&line, "instructions", instructions);
+    rw_bench_add_integer(&line, "threads", s->bench->ctx->n_threads);
+    rw_bench_add_integer(&line, "runs", s->n_runs);
+    rw_bench_add_real(&line, "median_ns", ns.median_ms / n_trees, 3);
+    rw_bench_add_real(&line, "least_ns", ns.least_ms / n_trees, 3);
+    rw_bench_add_real(&line, "most_ns", ns.most_ms / n_trees, 3);
+    rw_bench_add_real(&line, "walk_ratio", s->walk_ns / ns.median_ms, 2);
+    rw_bench_add_text(&line, "equal", equal ? "yes" : "no");
+    return rw_bench_send(s->bench, "document and tree", &line);
+}
+
+/* What rw_predict and rw_predictor_rows take for so many documents: as they choose it. */
+static int name_instructions(struct scoring *s, const char **name)
+{
+    const struct rw_rows rows = {s->value, s->n_docs, s->n_ids, 0};
+    struct rw_way way = {0};
+    const int status = rw_way_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
+    *name = rw_isa_name(way.packed ? rw_isa() : RW_ISA_PLAIN);
+    rw_way_release(&way);
+    return status;
+}
+
+static int time_many(struct scoring *s, int n_threads)
+{
+    struct rw_ctx *ctx = s->bench->ctx;
+    const char *instructions;
+    RW_TRY(rw_ctx_set_threads(ctx, n_threads));
+    rw_predictor_close(s->predictor);
+    s->predictor = NULL;
+    RW_TRY(rw_predictor_open(ctx, s->model, 0, "cpu", &s->predictor));
+    RW_TRY(name_instructions(s, &instructions));
+    RW_TRY(send_many(s, "walk", rw_isa_name(RW_ISA_PLAIN), by_walk));
+    RW_TRY(send_many(s, "rw_predict", instructions, by_predict));
+    return send_many(s, "rw_predictor_rows", instructions, by_rows);
+}
+
+static int send_one(struct scoring *s, const char *name, way_fn way, double *us)
+{
+    struct rw_bench_line line = {.n = 0};
+    struct rw_bench_times ns;
+    int equal;
+    RW_TRY(time_way(s, way, &ns, &equal));
+    *us = ns.median_ms / 1e3;
+    rw_bench_add_text(&line, "model", s->name);
+    rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
+    rw_bench_add_text(&line, "way", name);
+    rw_bench_add_integer(&line, "runs", s->n_runs);
+    rw_bench_add_real(&line, "median_us", *us, 3);
+    rw_bench_add_real(&line, "least_us", ns.least_ms / 1e3, 3);
+    rw_bench_add_real(&line, "most_us", ns.most_ms / 1e3, 3);
+    rw_bench_add_text(&line, "equal", equal ? "yes" : "no");
+    return rw_bench_send(s->bench, "one at a time", &line);
+}
+
+static int measure(struct scoring *s, const char *leaves)
+{
+    double us, walk_us;
+    RW_TRY(make_model(s, leaves));
+    if (s->n_threads > 1)
+        RW_TRY(time_many(s, 1));
+    RW_TRY(time_many(s, s->n_threads));
+    RW_TRY(send_one(s, "rw_predict_one", by_predict_one, &walk_us));
+    RW_TRY(send_one(s, "rw_predictor_one", by_predictor_one, &us));
+    if (isnan(s->one_us))
+        s->one_us = us;
+    return RW_OK;
+}
+
+static int run(struct rw_bench *bench)
+{
+    const struct rw_bench_options *o = bench->options;
+    struct scoring s = {.bench = bench,
+                        .shape = o->shape ? o->shape : "mslr30k",
+                        .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
+                        .n_threads = bench->ctx->n_threads,
+                        .one_us = NAN};
+    int status;
+    RW_TRY_OUT(make_data(&s));
+    RW_TRY_OUT(send_data(&s));
+    RW_TRY_OUT(measure(&s, "31"));
+    RW_TRY_OUT(measure(&s, "255"));
+    if (!o->quick && !o->shape && !o->n_queries)
+        RW_TRY_OUT(rw_bench_bar(
+            bench,
+            &(struct rw_bench_bar){.what = "one document, 500 trees of 31 leaves: microseconds",
+                                   .figure = s.one_us,
+                                   .must = must_one_us,
+                                   .aim = NAN,
+                                   .at_most = 1}));
+out:
+    drop_model(&s);
+    rw_bench_data_release(&s.data);
+    rw_dataset_free(s.train);
+    rw_mem_free(s.value);
+    rw_mem_free(s.scores);
+    rw_mem_free(s.plain);
+    return status;
+}
+
+const struct rw_bench_suite rw_bench_predicting = {
+    .name = "predict",
+    .about = "scores of dense documents in memory: a document and tree, and one document at a time",
+    .run = run,
+    .params = " threads ",
+};
