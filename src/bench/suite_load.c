@@ -209,19 +209,19 @@ out:
 static int send_bars(struct loading *s)
 {
     const double allowed = code_share * s->code_bytes + 4.0 * s->n_docs + spare_bytes;
-    RW_TRY(rw_bench_bar(s->bench, &(struct rw_bench_bar){.what = "reading text, one thread: MB/s",
-                                                         .figure = s->read_mb_s,
-                                                         .must = must_mb_s,
-                                                         .aim = aim_mb_s}));
-    if (s->n_docs <= RW_CUT_SAMPLE_DOCS)
-        return RW_OK;
-    return rw_bench_bar(s->bench,
-                        &(struct rw_bench_bar){
-                            .what = "peak memory of loading text, of 1.5 x codes + labels + 64 MiB",
-                            .figure = s->ready_peak_bytes / allowed,
-                            .must = 1.0,
-                            .aim = NAN,
-                            .at_most = 1});
+    const struct rw_bench_bar memory = {.what = "peak memory, of 1.5 x codes + labels + 64 MiB",
+                                        .figure = s->ready_peak_bytes / allowed,
+                                        .must = 1.0,
+                                        .aim = NAN,
+                                        .at_most = 1};
+    const struct rw_bench_bar reading = {.what = "reading text, one thread: MB/s",
+                                         .figure = s->read_mb_s,
+                                         .must = must_mb_s,
+                                         .aim = aim_mb_s};
+    /* The longer name first: it makes the column. */
+    if (s->n_docs > RW_CUT_SAMPLE_DOCS)
+        RW_TRY(rw_bench_bar(s->bench, &memory));
+    return rw_bench_bar(s->bench, &reading);
 }
 
 static int measure(struct loading *s)
