@@ -47,7 +47,7 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
     struct rw_cuda_group *group = &cuda->group[g];
     const struct rw_hist_node root = {0, cuda->n_docs};
     struct rw_hist_call call = rw_cuda_hist_call(cuda, g, &root, 1, NULL);
-    struct rw_hist_candidates kept = {.n = 0};
+    struct rw_hist_candidates kept = {.n = 0, .favourite = group->candidates.favourite};
     call.d_node = &root;
     call.d_scratch = &call; /* only whether they are there is looked at */
     if (cuda->host.base.rules.hist) {

@@ -29,6 +29,7 @@ int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_h
 void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
 {
     out->n = 0;
+    out->favourite = &rw_hist_lanes;
     for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
         const struct rw_hist_method *method = rw_hist_method_at(i);
         const unsigned sums = 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON;
@@ -115,6 +116,19 @@ static int time_one(struct timed *timed, double best_ms, double *ms)
                           &least, &most);
 }
 
+const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
+                                          const struct rw_hist_method *favourite)
+{
+    const struct rw_hist_timing *best = timing, *favoured = NULL;
+    for (int i = 0; i < n; i++) {
+        if (timing[i].ms < best->ms)
+            best = &timing[i];
+        if (timing[i].method == favourite && (!favoured || timing[i].ms < favoured->ms))
+            favoured = &timing[i];
+    }
+    return favoured && best->ms > RW_TUNE_HYBRID_FAVOUR * favoured->ms ? favoured : best;
+}
+
 static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
                     const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
                     struct rw_hist_choice *out)
@@ -134,16 +148,17 @@ static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
             struct rw_hist_timing *timing = &out->timing[out->n_timings];
             *timing = (struct rw_hist_timing){.method = method, .zero_skip = skip};
             RW_TRY(time_one(&timed, best_ms, &timing->ms));
-            if (out->n_timings++ > 0 && timing->ms >= best_ms)
-                continue;
-            best_ms = timing->ms;
-            out->method = method;
-            out->zero_skip = skip;
+            if (out->n_timings++ == 0 || timing->ms < best_ms)
+                best_ms = timing->ms;
         }
     }
-    if (!out->method)
+    if (out->n_timings == 0)
         return refused < 0 ? refused
                            : rw_fail(ctx, RW_ERR_ARGUMENT, "no histogram method to choose from");
+    const struct rw_hist_timing *pick =
+        rw_hist_pick(out->timing, out->n_timings, candidates->favourite);
+    out->method = pick->method;
+    out->zero_skip = pick->zero_skip;
     return RW_OK;
 }
 

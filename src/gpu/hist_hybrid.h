@@ -23,6 +23,9 @@ enum { RW_HIST_MOST_CANDIDATES = 32 };
 struct rw_hist_candidates {
     int n;
     const struct rw_hist_method *method[RW_HIST_MOST_CANDIDATES];
+    /* Of many small nodes, of which a timed root says little, it is the best known: another must
+     * take less than RW_TUNE_HYBRID_FAVOUR of its time. NULL: none. */
+    const struct rw_hist_method *favourite;
 };
 
 struct rw_hist_timing {
@@ -50,6 +53,10 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
  * also what happens to a call that the rule's method cannot take. */
 const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
                                           uint32_t n_bins);
+
+/* The timing to go by, the first of equals; n: at least 1. */
+const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
+                                          const struct rw_hist_method *favourite);
 
 /* Scratch that any of the candidates may need for the call; its d_scratch may be NULL. */
 size_t rw_hist_choose_bytes(const struct rw_hist_call *call,
