@@ -13,7 +13,8 @@ enum { DOCS_A_QUERY = 119, LEAST_QUERIES = 20, MOST_BINS = 1024 };
 void rw_weighted_three(struct rw_hist_candidates *out)
 {
     *out = (struct rw_hist_candidates){
-        3, {&rw_hist_collision_free, &rw_hist_collision, &rw_hist_collision_reduced}};
+        .n = 3,
+        .method = {&rw_hist_collision_free, &rw_hist_collision, &rw_hist_collision_reduced}};
 }
 
 void rw_weighted_all(struct rw_hist_candidates *out)

@@ -151,7 +151,8 @@ static int one_method(struct rw_bench *bench, struct rw_weighted_group *group,
 static int hybrid(struct rw_bench *bench, struct rw_weighted_group *group,
                   const struct rw_bench_docs *docs, enum rw_hist_sums sums, int zero_skip)
 {
-    const struct rw_hist_candidates two = {2, {&rw_hist_collision, &rw_hist_collision_reduced}};
+    const struct rw_hist_candidates two = {
+        .n = 2, .method = {&rw_hist_collision, &rw_hist_collision_reduced}};
     const struct rw_weighted_choosing how = {&two, sums, zero_skip};
     const struct rw_weighted_row row = {"real", group->columns.n_bins, 1.0,
                                         zero_skip ? "hybrid, zero-skip" : "hybrid", NAN};
