@@ -19,7 +19,7 @@ void rw_weighted_three(struct rw_hist_candidates *out)
 
 void rw_weighted_all(struct rw_hist_candidates *out)
 {
-    out->n = 0;
+    *out = (struct rw_hist_candidates){.n = 0};
     for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
         if (strcmp(rw_hist_method_at(i)->name, "global-atomic") != 0)
             out->method[out->n++] = rw_hist_method_at(i);
