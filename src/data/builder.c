@@ -259,8 +259,10 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
         }
         const char *comment = rw_dataset_comment(dataset, i);
         const uint64_t line_end = next[i - begin]; /* placing moved it there */
-        RW_TRY_OUT(rw_builder_doc(ctx, builder, dataset->label[i], lines.entry_feature + at,
-                                  lines.entry_value + at, line_end - at, comment, strlen(comment)));
+        const int any = line_end > at;             /* else there may be no entries at all */
+        RW_TRY_OUT(rw_builder_doc(
+            ctx, builder, dataset->label[i], any ? lines.entry_feature + at : NULL,
+            any ? lines.entry_value + at : NULL, line_end - at, comment, strlen(comment)));
         at = line_end;
     }
     status = RW_OK;

@@ -186,9 +186,8 @@ static void count_entries(const struct finish *finish, struct group *group)
         for (uint32_t r = 0; r < builder->n_runs; r++) {
             const struct rw_run *run = &builder->run[r];
             const uint32_t n_docs = run_end(builder, r) - run->doc;
-            const uint16_t *feature = builder->entry_feature + run->feature;
             for (uint32_t k = 0; k < run->n; k++)
-                group->cursor[feature[k]] += n_docs;
+                group->cursor[builder->entry_feature[run->feature + k]] += n_docs;
         }
     }
 }
@@ -292,6 +291,8 @@ static void fill_group(const struct finish *finish, const struct group *group)
         for (uint32_t r = 0; r < builder->n_runs; r++) {
             const struct rw_run *run = &builder->run[r];
             const uint32_t end = run_end(builder, r);
+            if (run->n == 0) /* there may be no entries at all */
+                continue;
             const float *value = builder->entry_value + run->value;
             for (uint32_t doc = run->doc; doc < end; doc += TILE) {
                 const uint32_t n_docs = end - doc < TILE ? end - doc : TILE;

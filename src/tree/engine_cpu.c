@@ -376,7 +376,7 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
             for (uint32_t i = from; i < end; i++)
                 rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
             if (is_shared) {
-#pragma omp critical(rw_cpu_leaf)
+#pragma omp critical
                 rw_sum_merge(&sums[leaf], &sum);
             } else
                 sums[leaf] = sum;

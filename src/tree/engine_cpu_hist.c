@@ -224,7 +224,7 @@ static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
 {
     if (found->column < 0)
         return;
-#pragma omp critical(rw_cpu_best)
+#pragma omp critical
     {
         struct rw_split *best = &cpu->best[found->slot];
         if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
