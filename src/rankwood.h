@@ -352,6 +352,56 @@ RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dat
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
+/* --- models of other programs --- */
+struct rw_model_format_info {
+    const char *name;  /* "ranklib" */
+    const char *about; /* one line */
+    int imports;       /* 1: rw_model_import takes it */
+};
+/* The i-th format; returns 0 past the end, else 1. */
+RW_API int rw_model_format_at(int i, struct rw_model_format_info *out);
+struct rw_exchange {
+    const char *format; /* the nearest is named where there is none such */
+    /* Which of our features has the format's first id: 0 or 1; -1: ids stay as they are, and a feature 0
+     * cannot go where ids begin at 1. */
+    int feature_base;
+    int lossy; /* export: 1 leaves out, with a warning, what the format cannot say; 0 refuses it */
+};
+/* Writes a model for another program, so that each document goes to the same leaf of every tree there.
+ * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named). Written whole or not
+ * at all. */
+RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
+                           const struct rw_exchange *how, const char *path);
+/* Takes in another program's model, which then scores floats as that program does: the same leaves; a
+ * leaf that is no float is rounded to one, a base score becomes a first tree of one leaf.
+ * RW_ERR_FORMAT: damaged, or something (which is named) that our trees cannot do. */
+RW_API int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
+                           struct rw_model **out);
+struct rw_verify_by {
+    const char *consumer; /* whose rules: "XGBoost"; static */
+    char rules[192];      /* them, in words */
+    int earlier;          /* 1: a version with a fault that has been mended since */
+    uint32_t n_docs;
+    /* Documents that go to another leaf in any tree, or whose score is further away than sums in the
+     * consumer's width can be: trees x 2^-24 (double: 2^-53) x sum of |leaf|. */
+    uint32_t n_differ;
+    uint32_t doc;         /* the first of them */
+    int tree, node;       /* from 1, from 0: where it parts; tree 0: in its score only */
+    double most;          /* the largest difference of scores */
+    uint64_t n_pairs;     /* pairs of documents of a query */
+    uint64_t n_pairs_moved; /* that are in another order, or tied on one side only */
+};
+enum { RW_VERIFY_MOST = 4 };
+struct rw_verify {
+    int n;
+    struct rw_verify_by by[RW_VERIFY_MOST]; /* [n] */
+    int read_back; /* 1: what was scored was read from the file; 0: it is what was to be written */
+};
+/* Reads an exported file back and scores the data under the rules of those who will read it. */
+RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
+                           const struct rw_exchange *how, const char *path,
+                           const struct rw_dataset *dataset, struct rw_verify *out);
+
 /* --- measuring this machine --- */
 enum rw_bench_kind {
     RW_BENCH_TEXT,

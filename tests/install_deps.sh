@@ -9,7 +9,7 @@
 set -u
 what=${1:-build}
 
-build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev"
+build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
 test_packages="g++ clang libomp-dev libcriterion-dev python3 locales"
 
 installed() {
@@ -63,7 +63,7 @@ install() { # packages
 }
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
-    echo "note: no apt here; needed: gcc, meson, ninja, pkg-config, zlib and jansson with headers" >&2
+    echo "note: no apt here; needed: gcc, meson, ninja, pkg-config, zlib, jansson and expat with headers" >&2
     exit 0
 fi
 

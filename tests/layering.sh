@@ -27,8 +27,10 @@ allowed() { # folder of src -> folders it may include from
     model) echo base data model ;;
     rank) echo base data rank ;;
     io) echo base data model io ;;
+    convert) echo base data model io convert ;;
     tree) echo base data model rank tree ;;
     boost) echo base data model rank io tree boost ;;
+    trust) echo base data model rank io tree boost trust ;;
     gpu) echo base data model rank tree gpu ;;
     bench) echo base data model rank io tree boost gpu bench ;;
     cli) echo cli ;;

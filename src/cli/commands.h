@@ -11,6 +11,8 @@ int rw_cmd_predict(int argc, char **argv);
 int rw_cmd_eval(int argc, char **argv);
 int rw_cmd_info(int argc, char **argv);
 int rw_cmd_show(int argc, char **argv);
+int rw_cmd_export(int argc, char **argv);
+int rw_cmd_import(int argc, char **argv);
 int rw_cmd_bench(int argc, char **argv);
 
 #endif

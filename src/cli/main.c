@@ -22,6 +22,8 @@ static const struct command {
     {"eval", rw_cmd_eval, "measure a model, or a file of scores"},
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
+    {"export", rw_cmd_export, "write a model in another program's format, and verify it"},
+    {"import", rw_cmd_import, "take in a model that another program trained"},
     {"bench", rw_cmd_bench, "measure loading, training, scores, and a GPU's histograms"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -1,0 +1,146 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/convert.h"
+#include "data/dataset.h"
+
+void rw_ensemble_release(struct rw_ensemble *ensemble)
+{
+    for (int32_t i = 0; i < ensemble->n_trees; i++)
+        rw_mem_free(ensemble->tree[i].node);
+    for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++)
+        rw_mem_free(ensemble->column_name[i]);
+    rw_mem_free(ensemble->tree);
+    rw_mem_free(ensemble->column_name);
+    rw_mem_free(ensemble->column_had);
+    memset(ensemble, 0, sizeof(*ensemble));
+}
+
+int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
+                         struct rw_ens_tree **out)
+{
+    *out = NULL;
+    if (ensemble->n_trees == INT32_MAX)
+        return rw_fail(ctx, RW_ERR_FORMAT, "more than %d trees", INT32_MAX);
+    RW_TRY(RW_GROW(ctx, ensemble->tree, ensemble->room, (size_t)ensemble->n_trees + 1));
+    struct rw_ens_tree *tree = &ensemble->tree[ensemble->n_trees];
+    memset(tree, 0, sizeof(*tree));
+    if (n_nodes > 0)
+        RW_TRY(RW_NEW(ctx, tree->node, (size_t)n_nodes));
+    tree->n_nodes = n_nodes;
+    tree->room = (size_t)n_nodes;
+    tree->weight = 1;
+    ensemble->n_trees++;
+    *out = tree;
+    return RW_OK;
+}
+
+int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out)
+{
+    if (tree->n_nodes == INT32_MAX)
+        return rw_fail(ctx, RW_ERR_FORMAT, "a tree of more than %d nodes", INT32_MAX);
+    RW_TRY(RW_GROW(ctx, tree->node, tree->room, (size_t)tree->n_nodes + 1));
+    struct rw_ens_node *node = &tree->node[tree->n_nodes];
+    memset(node, 0, sizeof(*node));
+    node->left = node->right = -1;
+    *out = tree->n_nodes++;
+    return RW_OK;
+}
+
+int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n)
+{
+    if (n > RW_MAX_FEATURE + 2)
+        return rw_fail(ctx, RW_ERR_FORMAT, "%llu features; expected at most %d",
+                       (unsigned long long)n, RW_MAX_FEATURE + 1);
+    RW_TRY(RW_NEW(ctx, ensemble->column_name, (size_t)n));
+    ensemble->n_columns = (uint32_t)n;
+    return RW_NEW(ctx, ensemble->column_had, (size_t)n);
+}
+
+int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,
+                     const char *name)
+{
+    rw_mem_free(ensemble->column_name[column]);
+    ensemble->column_name[column] = NULL;
+    return rw_mem_copy_text(ctx, &ensemble->column_name[column], name);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+struct checking {
+    struct rw_ctx *ctx;
+    const char *path;
+    int32_t number; /* of the tree, from 1 */
+    const struct rw_ens_tree *tree;
+    uint8_t *seen;  /* [n_nodes] */
+    int32_t *stack; /* [n_nodes] */
+    int32_t n_stack;
+};
+
+static int visit(struct checking *c, int32_t parent, int32_t child)
+{
+    if (child < 0 || child >= c->tree->n_nodes)
+        return rw_fail(c->ctx, RW_ERR_FORMAT,
+                       "%s: tree %d, node %d: there is no node %d to be its child", c->path,
+                       c->number, parent, child);
+    if (c->seen[child])
+        return rw_fail(c->ctx, RW_ERR_FORMAT,
+                       "%s: tree %d, node %d: its child %d is reached twice, or is above it",
+                       c->path, c->number, parent, child);
+    c->seen[child] = 1;
+    c->stack[c->n_stack++] = child;
+    return RW_OK;
+}
+
+static int check_one(struct checking *c, int32_t at)
+{
+    const struct rw_ens_node *node = &c->tree->node[at];
+    if (node->left < 0) {
+        if (isfinite(node->value) && fabs(node->value * c->tree->weight) <= 3.4028234e38)
+            return RW_OK;
+        return rw_fail(c->ctx, RW_ERR_FORMAT,
+                       "%s: tree %d, node %d: its leaf is not a number that a float can hold",
+                       c->path, c->number, at);
+    }
+    if (isnan(node->threshold))
+        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: its threshold is NaN", c->path,
+                       c->number, at);
+    RW_TRY(visit(c, at, node->right));
+    return visit(c, at, node->left);
+}
+
+static int check_tree(struct checking *c)
+{
+    int status = RW_OK;
+    if (c->tree->n_nodes < 1)
+        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
+    if (!isfinite(c->tree->weight))
+        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
+                       c->number);
+    const size_t n = (size_t)c->tree->n_nodes;
+    RW_TRY_OUT(RW_NEW(c->ctx, c->seen, n));
+    RW_TRY_OUT(RW_NEW_RAW(c->ctx, c->stack, n));
+    c->seen[0] = 1;
+    c->stack[0] = 0;
+    c->n_stack = 1;
+    while (c->n_stack > 0)
+        RW_TRY_OUT(check_one(c, c->stack[--c->n_stack]));
+out:
+    rw_mem_free(c->seen);
+    rw_mem_free(c->stack);
+    c->seen = NULL;
+    c->stack = NULL;
+    return status;
+}
+
+int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path)
+{
+    if (!isfinite(ensemble->base))
+        return rw_fail(ctx, RW_ERR_FORMAT, "%s: the base score is not a number", path);
+    for (int32_t i = 0; i < ensemble->n_trees; i++) {
+        struct checking c = {.ctx = ctx, .path = path, .number = i + 1, .tree = &ensemble->tree[i]};
+        RW_TRY(check_tree(&c));
+    }
+    return RW_OK;
+}

@@ -1,0 +1,38 @@
+/* The table of formats. */
+#include <string.h>
+
+#include "convert/convert.h"
+
+static const struct rw_model_format *const formats[] = {
+    &rw_to_ranklib,
+    &rw_to_quickrank,
+    NULL,
+};
+
+const struct rw_model_format *rw_model_format_at_index(int i)
+{
+    const int n = (int)(sizeof(formats) / sizeof(formats[0])) - 1;
+    return i >= 0 && i < n ? formats[i] : NULL;
+}
+
+int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out)
+{
+    const struct rw_model_format *near = NULL;
+    size_t least = 4;
+    *out = NULL;
+    for (int i = 0; formats[i]; i++) {
+        const size_t distance = rw_word_distance(name, formats[i]->name);
+        if (distance == 0) {
+            *out = formats[i];
+            return RW_OK;
+        }
+        if (distance < least) {
+            least = distance;
+            near = formats[i];
+        }
+    }
+    if (near)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'\nhint: did you mean '%s'?",
+                       name, near->name);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'", name);
+}

@@ -1,0 +1,332 @@
+/* Scores data by our trees and by an ensemble read back from a file, under its consumer's rules. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/convert.h"
+#include "data/dataset.h"
+
+enum { BLOCK = 256 }; /* documents whose values are looked up together */
+
+struct verifying {
+    struct rw_ctx *ctx;
+    const struct rw_model *model;
+    const struct rw_ensemble *theirs;
+    const struct rw_rules *rules;
+    int base;
+    const struct rw_dataset *dataset;
+    struct rw_verify_by *by;
+    int32_t **leaf_of; /* [n_trees][n_nodes] our leaf of their leaf; owned */
+    uint32_t n_used;
+    uint32_t *used;      /* [n_used] features that either side asks for; owned */
+    float *block;        /* [n_used][BLOCK] owned */
+    float *ours, *given; /* [RW_MAX_FEATURE + 1] a document for us, and for them; owned */
+    double *score[2];    /* [n_docs] ours, theirs; owned */
+};
+
+/* ------------------------------------------------------------------ the same leaf? */
+
+struct pair {
+    int32_t ours, theirs;
+};
+
+/* Walks both trees side by side. */
+static int match_tree(struct verifying *v, int32_t t, struct pair *stack)
+{
+    const struct rw_tree *tree = &v->model->tree[t];
+    const struct rw_ens_tree *other = &v->theirs->tree[t];
+    int32_t n = 1;
+    stack[0] = (struct pair){tree->n_leaves == 1 ? ~0 : 0, 0};
+    while (n > 0) {
+        const struct pair at = stack[--n];
+        const struct rw_ens_node *node = &other->node[at.theirs];
+        if ((at.ours < 0) != (node->left < 0))
+            return rw_fail(v->ctx, RW_ERR_FORMAT,
+                           "tree %d: where the model has %s %d, the file has a %s", t + 1,
+                           at.ours < 0 ? "leaf" : "node", at.ours < 0 ? ~at.ours : at.ours,
+                           node->left < 0 ? "leaf" : "split");
+        if (at.ours < 0) {
+            v->leaf_of[t][at.theirs] = ~at.ours;
+            continue;
+        }
+        stack[n++] = (struct pair){tree->left[at.ours], node->left};
+        stack[n++] = (struct pair){tree->right[at.ours], node->right};
+    }
+    return RW_OK;
+}
+
+static int match_trees(struct verifying *v)
+{
+    struct pair *stack = NULL;
+    int status = RW_OK;
+    if (v->theirs->n_trees != v->model->n_trees)
+        return rw_fail(v->ctx, RW_ERR_FORMAT, "the file has %d trees, the model has %d",
+                       v->theirs->n_trees, v->model->n_trees);
+    RW_TRY_OUT(RW_NEW(v->ctx, v->leaf_of, (size_t)v->model->n_trees));
+    for (int32_t t = 0; t < v->model->n_trees; t++) {
+        const size_t n = (size_t)v->theirs->tree[t].n_nodes;
+        RW_TRY_OUT(RW_NEW(v->ctx, v->leaf_of[t], n));
+        RW_TRY_OUT(RW_NEW_RAW(v->ctx, stack, 2 * n + 2 * (size_t)v->model->tree[t].n_leaves));
+        RW_TRY_OUT(match_tree(v, t, stack));
+        rw_mem_free(stack);
+        stack = NULL;
+    }
+out:
+    rw_mem_free(stack);
+    return status;
+}
+
+/* ------------------------------------------------------------------ documents */
+
+static int find_used(struct verifying *v)
+{
+    uint8_t *is_used;
+    RW_TRY(RW_NEW(v->ctx, is_used, RW_MAX_FEATURE + 1));
+    for (int32_t t = 0; t < v->model->n_trees; t++) {
+        const struct rw_ens_tree *other = &v->theirs->tree[t];
+        for (int32_t i = 0; i < v->model->tree[t].n_leaves - 1; i++)
+            is_used[v->model->tree[t].feature[i]] = 1;
+        for (int32_t i = 0; i < other->n_nodes; i++) {
+            const int64_t f = rw_column_feature(v->rules, v->base, other->node[i].column);
+            if (other->node[i].left >= 0 && f >= 0)
+                is_used[f] = 1;
+        }
+    }
+    int status = RW_NEW(v->ctx, v->used, RW_MAX_FEATURE + 1);
+    for (uint32_t f = 0; f <= RW_MAX_FEATURE && status == RW_OK; f++) {
+        if (is_used[f])
+            v->used[v->n_used++] = f;
+    }
+    rw_mem_free(is_used);
+    return status;
+}
+
+static void load_block(struct verifying *v, uint32_t begin, uint32_t end)
+{
+    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    for (uint32_t i = 0; i < v->n_used; i++) {
+        float *values = v->block + (size_t)i * BLOCK;
+        const struct rw_column *column = rw_dataset_column(v->dataset, v->used[i]);
+        if (column) {
+            rw_column_values(column, begin, end, absent, values);
+            continue;
+        }
+        for (uint32_t d = 0; d < end - begin; d++)
+            values[d] = absent;
+    }
+}
+
+static void load_doc(struct verifying *v, uint32_t in_block)
+{
+    const float ours = v->model->absent_missing ? NAN : 0.0f;
+    const float given = v->rules->absent == RW_ABSENT_NAN    ? NAN
+                        : v->rules->absent == RW_ABSENT_ZERO ? 0.0f
+                                                             : ours;
+    for (uint32_t i = 0; i < v->n_used; i++) {
+        const float value = v->block[(size_t)i * BLOCK + in_block];
+        const int is_absent = rw_is_absent(value);
+        v->ours[v->used[i]] = is_absent ? ours : value;
+        v->given[v->used[i]] = is_absent ? given : value;
+    }
+}
+
+static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *tree)
+{
+    int32_t at = 0;
+    while (tree->node[at].left >= 0) {
+        const struct rw_ens_node *node = &tree->node[at];
+        const int64_t f = rw_column_feature(v->rules, v->base, node->column);
+        const float value = f < 0 ? NAN : v->given[f];
+        at = rw_rules_left(v->rules, node, value) ? node->left : node->right;
+    }
+    return at;
+}
+
+/* The last node that both ways share. */
+static int32_t parting_node(const struct verifying *v, int32_t t)
+{
+    const struct rw_tree *tree = &v->model->tree[t];
+    const struct rw_ens_tree *other = &v->theirs->tree[t];
+    int32_t ours = 0, theirs = 0;
+    while (ours >= 0 && other->node[theirs].left >= 0) {
+        const struct rw_ens_node *node = &other->node[theirs];
+        const int64_t f = rw_column_feature(v->rules, v->base, node->column);
+        const float x = v->ours[tree->feature[ours]], y = f < 0 ? NAN : v->given[f];
+        const int left = isnan(x) ? tree->missing_left[ours] : x <= tree->cut[ours];
+        if (left != rw_rules_left(v->rules, node, y))
+            return ours;
+        ours = left ? tree->left[ours] : tree->right[ours];
+        theirs = left ? node->left : node->right;
+    }
+    return 0;
+}
+
+static void score_doc(struct verifying *v, uint32_t doc)
+{
+    const int in_float = v->rules->sum == RW_F32;
+    double ours = 0, magnitude = 0;
+    double theirs = v->rules->base_ignored ? 0 : v->theirs->base;
+    float theirs_float = (float)theirs;
+    int32_t differs = -1;
+    for (int32_t t = 0; t < v->model->n_trees; t++) {
+        const struct rw_ens_tree *other = &v->theirs->tree[t];
+        const int32_t leaf = rw_tree_leaf(&v->model->tree[t], v->ours, RW_MAX_FEATURE + 1, 0.0f);
+        const int32_t at = their_leaf(v, other);
+        const double value = other->weight * other->node[at].value;
+        if (differs < 0 && v->leaf_of[t][at] != leaf)
+            differs = t;
+        ours += (double)v->model->tree[t].leaf[leaf];
+        magnitude += fabs((double)v->model->tree[t].leaf[leaf]);
+        theirs_float += (float)value;
+        theirs += value;
+    }
+    if (in_float)
+        theirs = (double)theirs_float;
+    const double bound = v->model->n_trees * ldexp(magnitude, in_float ? -24 : -53);
+    const double apart = fabs(theirs - ours);
+    if (apart > v->by->most)
+        v->by->most = apart;
+    v->score[0][doc] = ours;
+    v->score[1][doc] = theirs;
+    if (differs < 0 && apart <= bound)
+        return;
+    if (v->by->n_differ++ == 0) {
+        v->by->doc = doc;
+        v->by->tree = differs + 1;
+        v->by->node = differs >= 0 ? parting_node(v, differs) : 0;
+    }
+}
+
+/* ------------------------------------------------------------------ pairs that change order */
+
+struct two {
+    double ours, theirs;
+};
+
+static int by_both(const void *a, const void *b)
+{
+    const struct two *x = a, *y = b;
+    if (x->ours != y->ours)
+        return x->ours < y->ours ? -1 : 1;
+    return x->theirs < y->theirs ? -1 : x->theirs > y->theirs;
+}
+
+/* Sorts by theirs; pairs whose order was strictly the other way round. */
+static uint64_t inversions(struct two *all, struct two *scratch, size_t n)
+{
+    if (n < 2)
+        return 0;
+    const size_t half = n / 2;
+    uint64_t count = inversions(all, scratch, half) + inversions(all + half, scratch, n - half);
+    size_t i = 0, j = half, k = 0;
+    while (i < half || j < n) {
+        if (j == n || (i < half && all[i].theirs <= all[j].theirs)) {
+            scratch[k++] = all[i++];
+        } else {
+            count += half - i;
+            scratch[k++] = all[j++];
+        }
+    }
+    memcpy(all, scratch, n * sizeof(*all));
+    return count;
+}
+
+static uint64_t pairs_of(uint64_t n)
+{
+    return n * (n - 1) / 2;
+}
+
+/* Pairs ordered one way by one side and not so by the other: inverted, or a tie on one side only.
+ */
+static uint64_t moved(struct two *all, struct two *scratch, size_t n)
+{
+    uint64_t ours = 0, theirs = 0, both = 0;
+    qsort(all, n, sizeof(*all), by_both);
+    for (size_t i = 0, tied = 1, same = 1; i < n; i++, tied++, same++) {
+        const int last = i + 1 == n;
+        const int ends = last || all[i + 1].ours != all[i].ours;
+        if (ends || all[i + 1].theirs != all[i].theirs) {
+            both += pairs_of(same);
+            same = 0;
+        }
+        if (ends) {
+            ours += pairs_of(tied);
+            tied = 0;
+        }
+    }
+    const uint64_t inverted = inversions(all, scratch, n);
+    for (size_t i = 0, tied = 1; i < n; i++, tied++) {
+        if (i + 1 == n || all[i + 1].theirs != all[i].theirs) {
+            theirs += pairs_of(tied);
+            tied = 0;
+        }
+    }
+    return inverted + (ours - both) + (theirs - both);
+}
+
+static int count_pairs(struct verifying *v)
+{
+    struct two *all = NULL, *scratch = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(v->ctx, all, v->dataset->n_docs));
+    RW_TRY_OUT(RW_NEW_RAW(v->ctx, scratch, v->dataset->n_docs));
+    for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
+        const uint32_t begin = v->dataset->query_offset[q], end = v->dataset->query_offset[q + 1];
+        for (uint32_t d = begin; d < end; d++)
+            all[d - begin] = (struct two){v->score[0][d], v->score[1][d]};
+        v->by->n_pairs += pairs_of(end - begin);
+        v->by->n_pairs_moved += moved(all, scratch, end - begin);
+    }
+out:
+    rw_mem_free(all);
+    rw_mem_free(scratch);
+    return status;
+}
+
+int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
+                       const struct rw_ensemble *ensemble, const struct rw_consumer *consumer,
+                       int base, const struct rw_dataset *dataset, struct rw_verify_by *into)
+{
+    struct verifying v = {.ctx = ctx,
+                          .model = model,
+                          .theirs = ensemble,
+                          .rules = &consumer->rules,
+                          .base = base,
+                          .dataset = dataset,
+                          .by = into};
+    const uint32_t n = dataset->n_docs;
+    int status;
+    memset(into, 0, sizeof(*into));
+    into->consumer = consumer->name;
+    into->earlier = consumer->earlier;
+    into->n_docs = n;
+    rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
+    RW_TRY_OUT(match_trees(&v));
+    RW_TRY_OUT(find_used(&v));
+    RW_TRY_OUT(RW_NEW(ctx, v.block, (size_t)v.n_used * BLOCK));
+    RW_TRY_OUT(RW_NEW(ctx, v.ours, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, v.given, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, v.score[0], n));
+    RW_TRY_OUT(RW_NEW(ctx, v.score[1], n));
+    for (uint32_t begin = 0; begin < n; begin += BLOCK) {
+        const uint32_t end = n - begin < BLOCK ? n : begin + BLOCK;
+        load_block(&v, begin, end);
+        for (uint32_t doc = begin; doc < end; doc++) {
+            load_doc(&v, doc - begin);
+            score_doc(&v, doc);
+        }
+    }
+    RW_TRY_OUT(count_pairs(&v));
+out:
+    for (int32_t t = 0; v.leaf_of && t < model->n_trees; t++)
+        rw_mem_free(v.leaf_of[t]);
+    rw_mem_free(v.leaf_of);
+    rw_mem_free(v.used);
+    rw_mem_free(v.block);
+    rw_mem_free(v.ours);
+    rw_mem_free(v.given);
+    rw_mem_free(v.score[0]);
+    rw_mem_free(v.score[1]);
+    return status;
+}
