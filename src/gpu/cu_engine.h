@@ -85,7 +85,7 @@ struct rw_cuda_quantise {
     uint32_t tree, n_docs;
     int bits, nearest;
     const uint8_t *d_sampled;             /* [n_docs] NULL: all */
-    const int64_t *d_lambda, *d_weight;   /* [n_docs] */
+    const struct rw_lambda_pair *d_pair;  /* [n_docs] */
     int32_t *d_lambda_q, *d_weight_q;     /* [n_docs] of sampled documents; weights: or NULL */
     int32_t *d_lambda_too, *d_weight_too; /* [n_docs] the same once more; or NULL */
     struct rw_cuda_begin *d_begin;        /* its info is there; the rest is written */
@@ -198,9 +198,9 @@ struct rw_cuda_leaf_sums {
     const struct rw_cuda_leaf *d_leaf; /* [n_leaves] values are not read */
     uint32_t n_leaves, n_chunks;
     const uint32_t *d_list;
-    const int64_t *d_lambda, *d_weight; /* [n_docs] */
-    uint16_t *d_leaf_of;                /* [n_docs] written: the leaf of each document, mod 2^16 */
-    struct rw_sum *d_sum;               /* [n_sums] by leaf; all but n, which is 0 */
+    const struct rw_lambda_pair *d_pair; /* [n_docs] */
+    uint16_t *d_leaf_of;                 /* [n_docs] written: the leaf of each document, mod 2^16 */
+    struct rw_sum *d_sum;                /* [n_sums] by leaf; all but n, which is 0 */
 };
 int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
 

@@ -65,8 +65,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
         if (a.d_sampled && !a.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
-        a.d_lambda[doc] = rw_round_int64(g.gradient * lambda_scale);
-        a.d_weight[doc] = rw_round_int64(g.hessian * weight_scale);
+        a.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
+        a.d_pair[doc].weight = rw_round_int64(g.hessian * weight_scale);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "gpu/cu_lambda.h"
 #include "gpu/lambda_block.cuh"
 #include "gpu/lambda_tame.h"
+#include "gpu/launch_after.cuh"
 #include "gpu/tuning.h"
 #include "rank/lambda.h"
 
@@ -373,8 +374,8 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
         const int64_t lambda = rw_lambda_final((int64_t)query.lambda[slot], factor, by);
         const int64_t weight = rw_lambda_final((int64_t)query.weight[slot], factor, by);
-        a.d_lambda[doc] = lambda;
-        a.d_weight[doc] = weight;
+        a.d_pair[doc].lambda = lambda;
+        a.d_pair[doc].weight = weight;
         const uint64_t lambda_size = lambda_magnitude(lambda);
         const uint64_t weight_size = lambda_magnitude(weight);
         largest_lambda = lambda_size > largest_lambda ? lambda_size : largest_lambda;
@@ -457,8 +458,8 @@ struct lambda_jobs {
 };
 
 template <bool BLOCK>
-__global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
-    lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
+__device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
+                                           const struct lambda_jobs &jobs)
 {
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ struct lambda_place stage[WARPS][32];
@@ -477,7 +478,7 @@ __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     if (!(query.ideal > 0.0f)) {
         const uint32_t size = lambda_group<BLOCK>::size;
         for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
-            a.d_lambda[query.first + i] = a.d_weight[query.first + i] = 0;
+            a.d_pair[query.first + i].lambda = a.d_pair[query.first + i].weight = 0;
         return;
     }
     query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
@@ -489,6 +490,17 @@ __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     query.position = reinterpret_cast<uint16_t *>(query.weight + room);
     query.top = query.position + room;
     lambda_of_query<BLOCK>(a, query, stage[warp], total);
+}
+
+/* Launches of other queries may run beside this one; each ends after the one before it, so that
+ * what follows the last follows them all. */
+template <bool BLOCK>
+__global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
+    lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
+{
+    let_next_launch_begin();
+    lambda_job<BLOCK>(a, jobs);
+    wait_for_launch_before();
 }
 
 /* ---- Launchers ---- */
@@ -515,15 +527,24 @@ extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *s
     const struct lambda_jobs narrow = {
         end - args->n_narrow, end,
         args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS};
-    if (block.begin < block.end)
+    bool is_first = true; /* it waits for the ranks, and so all do */
+    if (block.begin < block.end) {
         lambda_kernel<true>
             <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
                 *args, block);
-    for (const struct lambda_jobs *jobs : {&wide, &narrow})
-        if (jobs->begin < jobs->end)
-            lambda_kernel<false>
-                <<<(jobs->end - jobs->begin + WARPS - 1) / WARPS, THREADS,
-                   (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(*args,
-                                                                                          *jobs);
+        is_first = false;
+    }
+    for (const struct lambda_jobs *jobs : {&wide, &narrow}) {
+        const uint32_t grid = (jobs->end - jobs->begin + WARPS - 1) / WARPS;
+        const size_t bytes = (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES;
+        if (jobs->begin == jobs->end)
+            continue;
+        if (is_first)
+            lambda_kernel<false><<<grid, THREADS, bytes, (cudaStream_t)stream>>>(*args, *jobs);
+        else
+            (void)launch_after(lambda_kernel<false>, grid, THREADS, bytes, (cudaStream_t)stream,
+                               *args, *jobs);
+        is_first = false;
+    }
     return (int)cudaGetLastError();
 }

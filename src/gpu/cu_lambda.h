@@ -55,7 +55,7 @@ struct rw_lambda_args {
     const uint32_t *d_order; /* [n_docs] */
     const double *d_scores;
     const uint8_t *d_sampled;
-    int64_t *d_lambda, *d_weight;
+    struct rw_lambda_pair *d_pair; /* [n_docs] */
     struct rw_cuda_lambda_info *d_info;
 };
 
@@ -66,7 +66,7 @@ struct rw_gradient_args {
     const double *d_doc_weight;           /* NULL: all 1 */
     const double *d_scores;
     const uint8_t *d_sampled;
-    int64_t *d_lambda, *d_weight;
+    struct rw_lambda_pair *d_pair; /* [n_docs] */
     struct rw_cuda_lambda_info *d_info;
 };
 

@@ -26,7 +26,7 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_arg
         const uint32_t q = a.d_spread[tile.spread];
         const uint32_t doc = a.d_offset[q] + tile.begin + threadIdx.x;
         if (doc < a.d_offset[q + 1])
-            a.d_lambda[doc] = a.d_weight[doc] = 0;
+            a.d_pair[doc].lambda = a.d_pair[doc].weight = 0;
         return;
     }
     if (threadIdx.x == 0) {
@@ -85,10 +85,10 @@ __device__ __forceinline__ void spread_meet(const struct lambda_query &query, fl
     lo += sum & 0xffffffff;
 }
 
-__device__ __forceinline__ void spread_add(int64_t *d_sum, uint32_t doc, unsigned long long v)
+__device__ __forceinline__ void spread_add(int64_t *d_sum, unsigned long long v)
 {
     if (v != 0)
-        atomicAdd(reinterpret_cast<unsigned long long *>(d_sum) + doc, v);
+        atomicAdd(reinterpret_cast<unsigned long long *>(d_sum), v);
 }
 
 /* The thread's documents of a job. */
@@ -153,8 +153,8 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];
-            spread_add(a.d_lambda, doc, shared.lambda[j]);
-            spread_add(a.d_weight, doc, shared.weight[j]);
+            spread_add(&a.d_pair[doc].lambda, shared.lambda[j]);
+            spread_add(&a.d_pair[doc].weight, shared.weight[j]);
         }
     }
 #pragma unroll
@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(THREADS)
         if (t >= query.n)
             continue;
         const uint32_t doc = a.d_order[query.first + t];
-        spread_add(a.d_lambda, doc, (unsigned long long)own.lambda[k]);
-        spread_add(a.d_weight, doc, (unsigned long long)own.weight[k]);
+        spread_add(&a.d_pair[doc].lambda, (unsigned long long)own.lambda[k]);
+        spread_add(&a.d_pair[doc].weight, (unsigned long long)own.weight[k]);
     }
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
@@ -193,10 +193,10 @@ __global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args 
     uint64_t lambda_size = 0, weight_size = 0;
     if (tile.begin + threadIdx.x < n) {
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final(a.d_lambda[doc], factor, by);
-        const int64_t weight = rw_lambda_final(a.d_weight[doc], factor, by);
-        a.d_lambda[doc] = lambda;
-        a.d_weight[doc] = weight;
+        const int64_t lambda = rw_lambda_final(a.d_pair[doc].lambda, factor, by);
+        const int64_t weight = rw_lambda_final(a.d_pair[doc].weight, factor, by);
+        a.d_pair[doc].lambda = lambda;
+        a.d_pair[doc].weight = weight;
         lambda_size = lambda_magnitude(lambda);
         weight_size = lambda_magnitude(weight);
     }

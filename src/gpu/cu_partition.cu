@@ -15,6 +15,7 @@
 
 #include "gpu/cu_engine.h"
 #include "gpu/cu_find.cuh"
+#include "gpu/cu_pair.cuh"
 #include "gpu/tuning.h"
 
 enum {
@@ -181,17 +182,17 @@ static __global__ void __launch_bounds__(THREADS)
         const uint32_t i = r * THREADS + threadIdx.x;
         doc[r] = i < n ? a.d_list[from + i] : 0;
     }
-    int64_t lambda[ITEMS], weight[ITEMS]; /* all asked for before the first is added */
+    struct rw_lambda_pair pair[ITEMS]; /* all asked for before the first is added */
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        const bool there = r * THREADS + threadIdx.x < n;
-        lambda[r] = there ? a.d_lambda[doc[r]] : 0;
-        weight[r] = there ? a.d_weight[doc[r]] : 0;
+        pair[r].lambda = pair[r].weight = 0;
+        if (r * THREADS + threadIdx.x < n)
+            pair[r] = pair_at(a.d_pair, doc[r]);
     }
     struct rw_sum sum = {0, 0, 0, 0, 0};
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        rw_sum_add(&sum, lambda[r], weight[r]);
+        rw_sum_add(&sum, pair[r].lambda, pair[r].weight);
         if (r * THREADS + threadIdx.x < n)
             a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
     }

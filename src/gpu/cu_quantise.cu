@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "gpu/cu_engine.h"
+#include "gpu/cu_pair.cuh"
 #include "gpu/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
@@ -124,7 +125,8 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
          doc += (uint64_t)gridDim.x * THREADS) {
         if (a.d_sampled && !a.d_sampled[doc])
             continue;
-        const int64_t lambda = a.d_lambda[doc], weight = a.d_weight[doc];
+        const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);
+        const int64_t lambda = pair.lambda, weight = pair.weight;
         rw_sum_add(&sum, lambda, weight);
         const int32_t lambda_q =
             rw_quantise(lambda, shift[0], a.nearest,

@@ -158,8 +158,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
-                               rw_cuda_stream(cuda), cuda->d_lambda, cuda->d_weight,
-                               &cuda->d_begin->info));
+                               rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
     rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
     const int too = !cuda->d_sampled && may_move(cuda); /* places are documents */
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
@@ -168,8 +167,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .bits = rules->bits,
                                               .nearest = rules->nearest,
                                               .d_sampled = cuda->d_sampled,
-                                              .d_lambda = cuda->d_lambda,
-                                              .d_weight = cuda->d_weight,
+                                              .d_pair = cuda->d_pair,
                                               .d_lambda_q = cuda->d_lambda_q,
                                               .d_weight_q = cuda->d_weight_q,
                                               .d_lambda_too = too ? cuda->d_lambda_place : NULL,
@@ -366,8 +364,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
                                            .n_leaves = n,
                                            .n_chunks = n_chunks,
                                            .d_list = cuda->d_list,
-                                           .d_lambda = cuda->d_lambda,
-                                           .d_weight = cuda->d_weight,
+                                           .d_pair = cuda->d_pair,
                                            .d_leaf_of = cuda->d_leaf_of,
                                            .d_sum = cuda->d_sum};
     cuda->n_summed = 0;
@@ -482,6 +479,20 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
     return rw_cuda_metrics_read(metrics, out);
 }
 
+static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int64_t *weight)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_lambda_pair *pair;
+    RW_TRY(RW_NEW(ctx, pair, n));
+    const int status = rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair));
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        lambda[i] = pair[i].lambda;
+        weight[i] = pair[i].weight;
+    }
+    rw_mem_free(pair);
+    return status;
+}
+
 static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                               int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
 {
@@ -491,13 +502,12 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
         void *to;
         const void *d_from;
         size_t bytes;
-    } part[5] = {{lambda, cuda->d_lambda, n * sizeof(*lambda)},
-                 {weight, cuda->d_weight, n * sizeof(*weight)},
-                 {lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
+    } part[3] = {{lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
                  {weight_q, cuda->d_weight_q, n * sizeof(*weight_q)},
                  {sampled, cuda->d_sampled, n}};
     memset(sampled, 1, n);
-    for (int i = 0; i < 5; i++) {
+    RW_TRY(read_pairs(cuda, n, lambda, weight));
+    for (int i = 0; i < 3; i++) {
         if (part[i].d_from)
             RW_TRY(rw_transfer_read(engine->ctx, cuda->device, part[i].to, part[i].d_from,
                                     part[i].bytes));

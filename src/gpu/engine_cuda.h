@@ -102,7 +102,7 @@ struct rw_cuda {
     struct rw_transfer_counts counted; /* at its start */
     uint32_t tree;
     struct rw_cuda_begin *d_begin;
-    int64_t *d_lambda, *d_weight;     /* [n_docs] */
+    struct rw_lambda_pair *d_pair;    /* [n_docs] */
     int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
     /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
      * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1. */

@@ -326,8 +326,7 @@ static int make_lists(struct rw_cuda *cuda)
     const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
     cuda->part = RW_CUDA_LAMBDAS;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_begin, 1));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda, n));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight, n));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_pair, n));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, n));
     if (rules->newton)
         RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_q, n));

@@ -34,6 +34,10 @@ struct rw_hist_args {
     unsigned long long *d_lambda_sum, *d_weight_sum;
     float *d_float_sum;
     uint64_t chunk; /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
+    int whole;      /* 1: a job is a whole node; its block writes all cells, and takes them from the
+                       parent's */
+    const uint32_t *d_parent; /* [n_nodes]; NULL: no node has one; whole jobs only */
+    struct rw_hist_pool parents;
     struct rw_hist_jobs jobs;
 };
 
@@ -76,8 +80,8 @@ int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
 /* A method's launch for each of enum rw_hist_sums, in its order. */
 typedef int (*rw_hist_launch_fn)(const struct rw_hist_args *args, cudaStream_t stream);
-#define RW_HIST_ALL_SUMS(launch)                                          \
-    {                                                                     \
+#define RW_HIST_ALL_SUMS(launch)                                                                   \
+    {                                                                                              \
         launch<RW_HIST_COUNT>, launch<RW_HIST_MART>, launch<RW_HIST_NEWTON>, launch<RW_HIST_FLOAT> \
     }
 
@@ -85,6 +89,10 @@ typedef int (*rw_hist_launch_fn)(const struct rw_hist_args *args, cudaStream_t s
  * (job, feature) if there is any, and derives what zero-skip left out. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
                           cudaStream_t stream);
+/* The same, siblings too, of a method that knows whole jobs: where all nodes are small that one
+ * launch is all. */
+int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
+                       cudaStream_t stream);
 
 /* Histograms of jobs: [n_jobs][n_features][n_bins] of each sum; those a call has not are NULL. */
 struct rw_hist_parts {
@@ -421,6 +429,41 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
             atomicAdd(a.d_float_sum + row + b, hist.value[b]);
             hist.value[b] = 0.0f;
         }
+    }
+}
+
+template <class CELL>
+__device__ __forceinline__ void hist_write_cell(CELL *d_cell, size_t at, CELL *d_parent,
+                                                size_t parent_at, CELL value)
+{
+    d_cell[at] = value;
+    if (d_parent)
+        d_parent[parent_at] -= value;
+}
+
+/* The block's histogram, of a whole node, becomes the result, and is taken from the parent's. */
+template <int SUMS>
+__device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
+                                                  const struct hist_work &work,
+                                                  const struct hist_shared &hist)
+{
+    const uint32_t parent = a.d_parent ? a.d_parent[work.node] : RW_HIST_NO_PARENT;
+    const bool takes = parent != RW_HIST_NO_PARENT;
+    const size_t row = hist_row(a, work);
+    const size_t from = takes ? ((size_t)parent * a.n_features + work.feature) * a.n_bins : 0;
+    for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x) {
+        hist_write_cell(a.d_count, row + b, takes ? a.parents.d_count : NULL, from + b,
+                        hist.count[b]);
+        if (hist_has_lambda(SUMS))
+            hist_write_cell((int64_t *)a.d_lambda_sum, row + b,
+                            takes ? a.parents.d_lambda_sum : NULL, from + b,
+                            (int64_t)hist.lambda[b]);
+        if (SUMS == RW_HIST_NEWTON)
+            hist_write_cell((int64_t *)a.d_weight_sum, row + b,
+                            takes ? a.parents.d_weight_sum : NULL, from + b,
+                            (int64_t)hist.weight[b]);
+        if (SUMS == RW_HIST_FLOAT)
+            a.d_float_sum[row + b] = hist.value[b];
     }
 }
 

@@ -34,7 +34,7 @@ template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStrea
 static int run(const struct rw_hist_call *call, void *stream)
 {
     static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch);
-    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_whole(call, launches, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_collision = {
@@ -49,4 +49,6 @@ const struct rw_hist_method rw_hist_collision = {
     0,
     rw_hist_derive_bytes,
     run,
+    /* by_place */ 0,
+    /* subtracts */ 1,
 };

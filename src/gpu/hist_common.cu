@@ -245,6 +245,40 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_
     return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
 }
 
+/* Nodes that a block of their own takes at once. */
+static int are_small(const struct rw_hist_call *call)
+{
+    uint64_t most = rw_hist_most_documents(call);
+    most = most < RW_TUNE_HIST_WHOLE_NODE ? most : RW_TUNE_HIST_WHOLE_NODE;
+    for (uint32_t i = 0; i < call->n_nodes; i++) {
+        if (call->node[i].n == 0 || call->node[i].n > most) /* no job would clear an empty one */
+            return 0;
+    }
+    return !call->zero_skip;
+}
+
+int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
+                       cudaStream_t stream)
+{
+    struct rw_hist_args args;
+    int status;
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    if (!are_small(call)) {
+        status = rw_cuda_hist_in_place(call, launch, stream);
+        return status == cudaSuccess && call->d_parent ? rw_cuda_hist_subtract(call, stream)
+                                                       : status;
+    }
+    status = rw_hist_args_init(call, call->matrix->n_features, 1, RW_TUNE_HIST_WHOLE_NODE,
+                               RW_TUNE_HIST_WHOLE_NODE, &args);
+    if (status != cudaSuccess)
+        return status;
+    args.whole = 1;
+    args.d_parent = call->d_parent;
+    args.parents = call->parents;
+    return launch[call->sums](&args, stream);
+}
+
 /* ---- Siblings ---- */
 
 /* Block: cells of a node in a row; grid y = node. */

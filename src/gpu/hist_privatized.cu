@@ -297,7 +297,7 @@ template <int SUMS> static int launch_codes(const struct rw_hist_args *args, cud
 static int run_codes(const struct rw_hist_call *call, void *stream)
 {
     static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch_codes);
-    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_whole(call, launches, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_privatized = {
@@ -312,4 +312,6 @@ const struct rw_hist_method rw_hist_privatized = {
     0,
     rw_hist_derive_bytes,
     run_codes,
+    /* by_place */ 0,
+    /* subtracts */ 1,
 };

@@ -23,6 +23,10 @@ __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
                 hist_shared_add<SUMS>(hist, bin_of(code), 1u, item);
             });
         __syncthreads();
+        if (a.whole) { /* one turn */
+            hist_shared_write<SUMS>(a, work, hist);
+            return;
+        }
         hist_shared_drain<SUMS>(a, work, hist);
         __syncthreads();
     }

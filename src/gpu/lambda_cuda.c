@@ -371,8 +371,8 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gr
 }
 
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
-                        const uint8_t *d_sampled, void *stream, int64_t *d_lambda,
-                        int64_t *d_weight, struct rw_cuda_lambda_info *d_info)
+                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                        struct rw_cuda_lambda_info *d_info)
 {
     struct rw_ctx *ctx = lambda->ctx;
     rw_transfer_launched(lambda->device, rw_cuda_lambda_launches(lambda));
@@ -380,8 +380,7 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
         struct rw_gradient_args real = lambda->real;
         real.d_scores = d_scores;
         real.d_sampled = d_sampled;
-        real.d_lambda = d_lambda;
-        real.d_weight = d_weight;
+        real.d_pair = d_pair;
         real.d_info = d_info;
         RW_CU(ctx,
               (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
@@ -390,8 +389,7 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
     struct rw_lambda_args args = lambda->lambda;
     args.d_scores = d_scores;
     args.d_sampled = d_sampled;
-    args.d_lambda = d_lambda;
-    args.d_weight = d_weight;
+    args.d_pair = d_pair;
     args.d_info = d_info;
     RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(&args, stream));
     RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));

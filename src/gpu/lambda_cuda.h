@@ -46,13 +46,13 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gr
 /* Enqueues one tree's gradients on the cudaStream_t. Device pointers:
  *   d_scores  [n_docs] finite (not read for custom gradients)
  *   d_sampled [n_docs] by document, the same within a query; not 0: in the sample. NULL: all are
- *   d_lambda, d_weight [n_docs] written for sampled documents, in fixed point; others unspecified
+ *   d_pair    [n_docs] written for sampled documents, in fixed point; others unspecified
  *   d_info    written
  * One run at a time of an object: it has scratch of its own. Returns RW_OK or what a launch said.
  */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
-                        const uint8_t *d_sampled, void *stream, int64_t *d_lambda,
-                        int64_t *d_weight, struct rw_cuda_lambda_info *d_info);
+                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                        struct rw_cuda_lambda_info *d_info);
 /* Kernels and fills that one run enqueues. */
 uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda);
 

@@ -4,67 +4,73 @@
 #define RW_GPU_TUNING_H
 
 /* ---- lanes ----
- * H200; 3.77 M documents, 128 features of 256 bins, uniform; kernel alone, cells neither cleared nor
- * drained; G updates/s:
+ * H200; 3.77 M documents, 128 features of 256 bins, uniform; kernel alone, cells neither cleared
+ * nor drained; G updates/s:
  *
- *   all documents, words read at fixed offsets: 512 threads, 32 words in flight 2937; 768, 16: 3890;
- *     1024, 16: 3993; 1024, 8: 4065 (all that memory gives)
- *   a gathered quarter: list, then words: 8 in flight 2331, 16: 2502; list and lambdas staged a turn
- *     ahead 2370; words a turn ahead too: 8 in flight 3084, 16: 3003; rows staged in shared memory by
- *     asynchronous copies 3118 (64 KB more); lambdas gathered in the pipeline, not packed before: 2762,
- *     without the 8 us of the packing
- *   atomics alone, addresses ready: 8138, one warp's a clock: what is left is instructions. A cell's
- *     address by shift, mask and add (3 instructions): 2662 in whole calls; by a byte permutation of code
- *     and lane, but the array's base added: 2704; by one dot product with the base in it: 2907
- *   codes of 16 bits, 1024 bins: 1579 all; gathered, 8 in flight 863, 16: 936 (spills with newton: 12)
+ *   all documents, words read at fixed offsets: 512 threads, 32 words in flight 2937; 768, 16:
+ * 3890; 1024, 16: 3993; 1024, 8: 4065 (all that memory gives) a gathered quarter: list, then words:
+ * 8 in flight 2331, 16: 2502; list and lambdas staged a turn ahead 2370; words a turn ahead too: 8
+ * in flight 3084, 16: 3003; rows staged in shared memory by asynchronous copies 3118 (64 KB more);
+ * lambdas gathered in the pipeline, not packed before: 2762, without the 8 us of the packing
+ *   atomics alone, addresses ready: 8138, one warp's a clock: what is left is instructions. A
+ * cell's address by shift, mask and add (3 instructions): 2662 in whole calls; by a byte
+ * permutation of code and lane, but the array's base added: 2704; by one dot product with the base
+ * in it: 2907 codes of 16 bits, 1024 bins: 1579 all; gathered, 8 in flight 863, 16: 936 (spills
+ * with newton: 12)
  *
  * Failed: two features a lane (16-bit loads) and two blocks a multiprocessor: 1789. Two documents'
- * codes of 16 bits in a word: 1722 against 1579, but no gathering. Words of two 16-bit codes, a half of
- * the features a pass: 1242 at 512 bins, 968 at 1024 (before the rest of this). */
+ * codes of 16 bits in a word: 1722 against 1579, but no gathering. Words of two 16-bit codes, a
+ * half of the features a pass: 1242 at 512 bins, 968 at 1024 (before the rest of this). */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
 #define RW_TUNE_LANES_RING      4
-/* A cell is drained at a look if it is fuller than 1 / so much: a quarter left sigma 10 of 1024 bins at
- * 0.80 of uniform's rate. */
+/* A cell is drained at a look if it is fuller than 1 / so much: a quarter left sigma 10 of 1024
+ * bins at 0.80 of uniform's rate. */
 #define RW_TUNE_LANES_FULL 16
-/* Documents of a range whose rows are asked for before a look, to be in the L2 cache after it. First
- * guess, to be measured: 64 KB a block, what memory gives in a microsecond or two. */
+/* Documents of a range whose rows are asked for before a look, to be in the L2 cache after it.
+ * First guess, to be measured: 64 KB a block, what memory gives in a microsecond or two. */
 #define RW_TUNE_LANES_AHEAD 512
 /* 1: of a range too, codes of 16 bits are read a turn ahead: 12 rows of 64 bytes a warp are 24 KB a
  * multiprocessor, less than the memory's latency asks for. First guess, to be measured (0: 1328 at
  * 1024 bins in whole calls). */
 #define RW_TUNE_LANES_RANGE_AHEAD_16 1
-/* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255 leaves,
- * ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996 | 1.002 | 1.038. */
+/* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255
+ * leaves, ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996
+ * | 1.002 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
 #define RW_TUNE_LANES_NARROW_LISTED 0.15
-/* Documents (of 32 lanes) that a block takes at least, and those in whose time a block clears and drains
- * its cells. The same builds at 512, 1200 | 512, 600 | 1024, 1200: 1.199 | 1.207 | 1.200 (before narrow
- * tiles were weighed). */
+/* Documents (of 32 lanes) that a block takes at least, and those in whose time a block clears and
+ * drains its cells. The same builds at 512, 1200 | 512, 600 | 1024, 1200: 1.199 | 1.207 | 1.200
+ * (before narrow tiles were weighed). */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
-/* ---- growth ---- Nodes that the engine for GPUs is asked for at once, at most. The same builds at 16 |
- * 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms in 22 | 18 | 17 | 18 batches: too many are expanded in
- * vain, and then slots run out. */
+/* ---- growth ---- Nodes that the engine for GPUs is asked for at once, at most. The same builds at
+ * 16 | 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms in 22 | 18 | 17 | 18 batches: too many are
+ * expanded in vain, and then slots run out. */
 #define RW_TUNE_GROWTH_BATCH 24
 
 /* ---- the documents' methods ---- Not measured yet: the documents' own figures (Tables 5 and 6 of
  * weighted histogramming, the slides of privatized histograms) where they state one, else a first
  * guess. To be measured on the H200. */
-/* Documents of a job: at least, so that clearing and draining a histogram is little beside it, and at
- * most, so that a large node spreads over the device even with many features. Multiples of 32. */
+/* Documents of a job: at least, so that clearing and draining a histogram is little beside it, and
+ * at most, so that a large node spreads over the device even with many features. Multiples of 32.
+ */
 #define RW_TUNE_HIST_LEAST_SEGMENT 4096
 #define RW_TUNE_HIST_MOST_SEGMENT  4194304
+/* Documents of a node, at most, that collision and privatized give to one block a feature: nothing
+ * is cleared, nor subtracted, by a launch of its own. */
+#define RW_TUNE_HIST_WHOLE_NODE 16384
 /* Blocks a multiprocessor that a launch is cut into. */
-#define RW_TUNE_HIST_BLOCKS           16
-#define RW_TUNE_HIST_TOTALS_BLOCKS    4
+#define RW_TUNE_HIST_BLOCKS        16
+#define RW_TUNE_HIST_TOTALS_BLOCKS 4
 /* global-atomic, collision: threads a block, words in flight a thread (Figure 8: 8 warps, 1). */
 #define RW_TUNE_GLOBAL_ATOMIC_THREADS 256
 #define RW_TUNE_COLLISION_THREADS     256
 #define RW_TUNE_COLLISION_UNROLL      2
-/* collision-free: threads a block with few and with more bins than FEW_BINS. (Unrolling: Table 5.) */
+/* collision-free: threads a block with few and with more bins than FEW_BINS. (Unrolling: Table 5.)
+ */
 #define RW_TUNE_FREE_FEW_BINS     32
 #define RW_TUNE_FREE_FEW_THREADS  128
 #define RW_TUNE_FREE_MANY_THREADS 64
@@ -84,21 +90,22 @@
 /* Runs of a candidate, after a first one which must be within so many times the best so far. */
 #define RW_TUNE_HYBRID_RUNS     3
 #define RW_TUNE_HYBRID_HOPELESS 1.5
-/* What another method than `lanes`, which takes batches of nodes and their siblings at once, must take
- * of its time at the root to be chosen. All features in 1,024 bins: `multi` takes 0.81 of it at the root
- * (bench hist --suite weighted), which says nothing of small nodes. 46 features, 10,045 documents, 31
- * leaves: `collision` is the better one, a tree 0.494 ms, with `lanes` 0.593. First guess. */
+/* What another method than `lanes`, which takes batches of nodes and their siblings at once, must
+ * take of its time at the root to be chosen. All features in 1,024 bins: `multi` takes 0.81 of it
+ * at the root (bench hist --suite weighted), which says nothing of small nodes. 46 features, 10,045
+ * documents, 31 leaves: `collision` is the better one, a tree 0.494 ms, with `lanes` 0.593. First
+ * guess. */
 #define RW_TUNE_HYBRID_FAVOUR 0.7
 /* Bytes of scratch that a candidate may need; a method that wants more, to sort all codes at once,
  * would also be slow. */
 #define RW_TUNE_HYBRID_SCRATCH 1073741824
 
 /* ---- engine ---- H200, mslr30k, 3.77 M documents, 255 leaves; microseconds a launch.
- * Searches of 48 nodes: every gain in double 25, float first 22, in 32-bit sums too 22, exact gains for a
- * block's best only 19; of one node 9, most of it waiting. Partitions of all documents from tiles 97: the
- * memory gives 64 bytes a document. To wait for the chunk before (a scan with look-back), not to
- * take places by an atomic: no difference that could be seen. Memory fetched by 32 bytes, not 64
- * (cudaLimitMaxL2FetchGranularity): a tree 2.775 ms, not 2.78 to 2.81. */
+ * Searches of 48 nodes: every gain in double 25, float first 22, in 32-bit sums too 22, exact gains
+ * for a block's best only 19; of one node 9, most of it waiting. Partitions of all documents from
+ * tiles 97: the memory gives 64 bytes a document. To wait for the chunk before (a scan with
+ * look-back), not to take places by an atomic: no difference that could be seen. Memory fetched by
+ * 32 bytes, not 64 (cudaLimitMaxL2FetchGranularity): a tree 2.775 ms, not 2.78 to 2.81. */
 #define RW_TUNE_QUANTISE_THREADS  256
 #define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
 #define RW_TUNE_SPLIT_WARPS       8
@@ -111,9 +118,9 @@
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
 
 /* Columns that partitions keep: bytes of all of them, a share of the codes'; a node is large with
- * 1 / so many of all documents, since smaller ones' read a sector a document from columns, too; what
- * use counts a tree later; by how much it must be above that of the column which gives way, in all
- * documents; and copies between two trees. 3.77 M documents: a copy is 0.074 ms. */
+ * 1 / so many of all documents, since smaller ones' read a sector a document from columns, too;
+ * what use counts a tree later; by how much it must be above that of the column which gives way, in
+ * all documents; and copies between two trees. 3.77 M documents: a copy is 0.074 ms. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_SHARE   0.2
 #define RW_TUNE_COLUMNS_LARGE   32
@@ -247,21 +254,22 @@
 #define RW_TUNE_LAMBDA_BLOCKS 5
 /* Documents of a thread of the kernel of spread queries: 80 registers. */
 #define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
-/* A query with more visits (documents x upper documents) is spread over blocks: about 0.1 ms of one. */
+/* A query with more visits (documents x upper documents) is spread over blocks: about 0.1 ms of
+ * one. */
 #define RW_TUNE_LAMBDA_MOST_VISITS 262144
 /* Most blocks that such queries are cut into, together. */
 #define RW_TUNE_LAMBDA_SPREAD_JOBS 65536
 
 /* ---- plan ---- What a tree is expected to take: bytes at a share of the memory's bandwidth, pairs
- * of documents, and launches and waits of each batch of nodes; `--device auto` decides by it. Fitted
- * to `bench train --suite grow` on an H200, mslr30k, ms measured | expected: 255 leaves, 0.95 M
- * documents 1.50 | 1.5, 3.77 M 2.68 | 2.9, 30.2 M 16.3 | 15.7; 3.77 M, 15 leaves 1.57 | 1.8, 31 leaves
- * 1.82 | 2.1, 1,023 bins 7.61 | 4.4. */
+ * of documents, and launches and waits of each batch of nodes; `--device auto` decides by it.
+ * Fitted to `bench train --suite grow` on an H200, mslr30k, ms measured | expected: 255 leaves,
+ * 0.95 M documents 1.50 | 1.5, 3.77 M 2.68 | 2.9, 30.2 M 16.3 | 15.7; 3.77 M, 15 leaves 1.57 | 1.8,
+ * 31 leaves 1.82 | 2.1, 1,023 bins 7.61 | 4.4. */
 #define RW_TUNE_PLAN_BATCH_US        38.0
 #define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* where the device does not tell */
 #define RW_TUNE_PLAN_BANDWIDTH_SHARE 0.75
-/* Bytes of a document: beside its codes each time a histogram reads it; at each level; at each tree;
- * and at each level of a tree that it only walks. */
+/* Bytes of a document: beside its codes each time a histogram reads it; at each level; at each
+ * tree; and at each level of a tree that it only walks. */
 #define RW_TUNE_PLAN_ROW_BYTES   12.0
 #define RW_TUNE_PLAN_LEVEL_BYTES 60.0
 #define RW_TUNE_PLAN_DOC_BYTES   160.0
@@ -284,8 +292,8 @@
 /* Bytes of a chunk: a wave of blocks at 136 features; page-locked memory takes long to make. */
 #define RW_TUNE_PREDICT_CHUNK_BYTES 8388608
 #define RW_TUNE_PREDICT_STREAMS     3
-/* What a run is expected to take, by which auto decides: milliseconds to begin it; bytes of values a
- * millisecond, filled by the host's threads and sent; nodes that documents pass a millisecond. */
+/* What a run is expected to take, by which auto decides: milliseconds to begin it; bytes of values
+ * a millisecond, filled by the host's threads and sent; nodes that documents pass a millisecond. */
 #define RW_TUNE_PREDICT_START_MS 1.0
 #define RW_TUNE_PREDICT_BYTES_MS 1.0e7
 #define RW_TUNE_PREDICT_STEPS_MS 2.0e8

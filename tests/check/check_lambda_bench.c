@@ -18,7 +18,7 @@ struct bench {
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_metrics *metrics;
     double *d_score;
-    int64_t *d_lambda, *d_weight;
+    struct rw_lambda_pair *d_pair;
     struct rw_cuda_lambda_info *d_info;
     int quick; /* the public sets' shapes, without metrics */
 };
@@ -32,8 +32,8 @@ static int run_rank(void *user)
 static int run_lambdas(void *user)
 {
     struct bench *b = user;
-    return rw_cuda_lambdas_run(b->lambda, b->d_score, NULL, b->device->stream, b->d_lambda,
-                               b->d_weight, b->d_info);
+    return rw_cuda_lambdas_run(b->lambda, b->d_score, NULL, b->device->stream, b->d_pair,
+                               b->d_info);
 }
 
 static int run_metrics(void *user)
@@ -95,8 +95,7 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     printf("%s: %u queries, %u documents, the longest %u; truncation %u, %.1f M pairs\n", name,
            set->data.n_queries, n, set->longest, truncation, visits / 1e6);
     RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_score, n * sizeof(double)));
-    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_lambda, n * sizeof(int64_t)));
-    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_weight, n * sizeof(int64_t)));
+    RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_pair, n * sizeof(*b->d_pair)));
     RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_info, sizeof(*b->d_info)));
     RW_TRY_OUT(rw_cuda_rank_init(ctx, b->device, n, set->data.n_queries, set->data.query_offset,
                                  &b->rank));
@@ -117,8 +116,7 @@ out:
     b->lambda = NULL;
     rw_cuda_rank_release(&b->rank);
     rw_device_free(b->d_score);
-    rw_device_free(b->d_lambda);
-    rw_device_free(b->d_weight);
+    rw_device_free(b->d_pair);
     rw_device_free(b->d_info);
     return status;
 }

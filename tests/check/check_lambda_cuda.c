@@ -178,35 +178,37 @@ struct lambda_case {
     const struct rw_engine_rules *rules;
     const double *gradient, *hessian; /* custom */
     struct rw_cuda_lambda *lambda;
-    struct fenced d_score, d_sampled, d_lambda, d_weight, d_info;
+    struct fenced d_score, d_sampled, d_pair, d_info;
     char what[200];
 };
 
-static int differs(const struct lambda_set *set, const int64_t *want, const int64_t *got,
-                   uint32_t *doc)
+static int differs(const struct lambda_set *set, const struct integers *want,
+                   const struct rw_lambda_pair *got, uint32_t *doc)
 {
     for (uint32_t i = 0; i < set->data.n_docs; i++)
-        if (set->sampled[i] && want[i] != got[i]) {
+        if (set->sampled[i] &&
+            (want->lambda[i] != got[i].lambda || want->weight[i] != got[i].weight)) {
             *doc = i;
             return 1;
         }
     return 0;
 }
 
-static void compare_array(struct lambda_case *c, const struct fenced *f, const int64_t *want,
-                          const char *name)
+static void compare_pairs(struct lambda_case *c, const struct integers *want)
 {
     char text[200];
     uint32_t doc = 0;
-    int64_t *got = host_room(c->set->data.n_docs, sizeof(*got));
-    const int fences = fenced_read(c->run, f, got);
+    struct rw_lambda_pair *got = host_room(c->set->data.n_docs, sizeof(*got));
+    const int fences = fenced_read(c->run, &c->d_pair, got);
     if (fences < 0) {
         lambda_device_failed(c->run, c->what);
     } else if (fences == 0) {
         lambda_failed(c->run, c->what, "a fence was written");
     } else if (differs(c->set, want, got, &doc)) {
-        snprintf(text, sizeof(text), "%s of document %u is %lld, expected %lld", name, doc,
-                 (long long)got[doc], (long long)want[doc]);
+        snprintf(text, sizeof(text),
+                 "lambda, weight of document %u are %lld, %lld, expected %lld, %lld", doc,
+                 (long long)got[doc].lambda, (long long)got[doc].weight,
+                 (long long)want->lambda[doc], (long long)want->weight[doc]);
         lambda_failed(c->run, c->what, text);
     } else {
         c->run->n_equal++;
@@ -238,10 +240,9 @@ static void compare_info(struct lambda_case *c, const struct rw_cuda_lambda_info
 
 static int enqueue(struct lambda_case *c)
 {
-    return rw_cuda_lambdas_run(c->lambda, fenced_at(&c->d_score),
-                               c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
-                               c->run->device->stream, fenced_at(&c->d_lambda),
-                               fenced_at(&c->d_weight), fenced_at(&c->d_info));
+    return rw_cuda_lambdas_run(
+        c->lambda, fenced_at(&c->d_score), c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
+        c->run->device->stream, fenced_at(&c->d_pair), fenced_at(&c->d_info));
 }
 
 /* Runs with the set's scores as they are; captured: into a graph, launched twice. */
@@ -252,8 +253,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
     cudaStream_t stream = run->device->stream;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    int good = fenced_poison(&c->d_lambda) == 0 && fenced_poison(&c->d_weight) == 0 &&
-               fenced_poison(&c->d_info) == 0 &&
+    int good = fenced_poison(&c->d_pair) == 0 && fenced_poison(&c->d_info) == 0 &&
                rw_transfer_write(run->ctx, run->device, fenced_at(&c->d_score), c->set->score,
                                  data->n_docs * sizeof(double)) >= 0;
     if (good && captured) {
@@ -276,8 +276,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
             expect_lambdas(c->set, &c->rules->lambda, &want);
         else
             expect_reals(c->set, c->gradient, c->hessian, &want);
-        compare_array(c, &c->d_lambda, want.lambda, "lambda");
-        compare_array(c, &c->d_weight, want.weight, "weight");
+        compare_pairs(c, &want);
         compare_info(c, &want.info);
         free(want.lambda);
         free(want.weight);
@@ -323,8 +322,7 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
         reals[n + i] = lambda_unit(run->seed + 6, i);
     }
     int good = fenced_make(run, &c.d_score, n * sizeof(double)) == 0 &&
-               fenced_make(run, &c.d_lambda, n * sizeof(int64_t)) == 0 &&
-               fenced_make(run, &c.d_weight, n * sizeof(int64_t)) == 0 &&
+               fenced_make(run, &c.d_pair, n * sizeof(struct rw_lambda_pair)) == 0 &&
                fenced_make(run, &c.d_info, sizeof(struct rw_cuda_lambda_info)) == 0;
     if (good && sampled)
         good =
@@ -346,8 +344,7 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
         if (!run->dead)
             run_lambdas(&c, 1);
     }
-    const struct fenced *const all[] = {&c.d_score, &c.d_sampled, &c.d_lambda, &c.d_weight,
-                                        &c.d_info};
+    const struct fenced *const all[] = {&c.d_score, &c.d_sampled, &c.d_pair, &c.d_info};
     for (int i = 0; i < LENGTH(all); i++)
         rw_device_free(all[i]->d);
     rw_cuda_lambda_free(c.lambda);
