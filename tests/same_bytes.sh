@@ -50,7 +50,7 @@ base=$program
     exit 1
 }
 
-# Four runs that between them use every part of training that could depend on order.
+# Five runs that between them use every part of training that could depend on order.
 run_of() { # name -> arguments after the training data
     case $1 in
     mart) echo "--valid valid.txt --rounds 20 --min-docs 5" ;;
@@ -60,6 +60,8 @@ run_of() { # name -> arguments after the training data
     wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
     large) echo "--rounds 3 --leaves 63 --min-docs 5" ;;
     large_newton) echo "--rounds 2 --leaves 31 --split newton --bits 16 --bins 300 --sample-queries 0.9" ;;
+    yeti) echo "--objective yetirank --valid valid.txt --rounds 10 --min-docs 3 --split newton --leaves 15
+        --sample-queries 0.8" ;;
     residual) echo "--objective regression --rounds 10 --split newton --bins 16 --l2 1 --seed 5 --metric rmse --train-metric on" ;;
     esac
 }
@@ -89,7 +91,7 @@ same() { # what model: compares it with the first one of the same run
     fi
 }
 
-for run in mart newton wide residual; do
+for run in mart newton wide residual yeti; do
     train "$base" "$run" "$(data_of "$run")" "$run.model" --device cpu --threads 1 || {
         no "$run does not train"
         exit 1
@@ -105,7 +107,8 @@ sum() {
 "$base" eval valid.txt --model mart.model --metric ndcg@10 --json >eval.json 2>/dev/null
 {
     echo "# What tests/same_bytes.sh must find; 'sh tests/same_bytes.sh --pin BUILDS' prints it anew."
-    for file in train.txt valid.txt wide.txt mid.txt mart.model newton.model wide.model residual.model; do
+    for file in train.txt valid.txt wide.txt mid.txt mart.model newton.model wide.model residual.model \
+        yeti.model; do
         echo "$file $(sum $file)"
     done
     echo "ndcg@10 $(tr -d ' \n' <eval.json | sed -n 's/.*"mean":\([-0-9.e]*\).*/\1/p')"
@@ -121,7 +124,7 @@ else
 fi
 
 # --- engines and threads
-for run in mart newton wide residual; do
+for run in mart newton wide residual yeti; do
     data=$(data_of "$run")
     for way in 'cpu 2' 'cpu 7' 'ref 1' 'sim 1' 'sim 7'; do
         set -- $way
@@ -134,7 +137,7 @@ for run in mart newton wide residual; do
 done
 
 # --- every path of instructions that this processor has
-for run in mart newton wide residual; do
+for run in mart newton wide residual yeti; do
     data=$(data_of "$run")
     for isa in plain avx2 avx512; do
         if RANKWOOD_ISA=$isa train "$base" "$run" "$data" other --device cpu --threads 2; then
@@ -236,7 +239,7 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
         fi
         continue
     fi
-    for run in mart newton wide residual; do
+    for run in mart newton wide residual yeti; do
         if train "$program" "$run" "$(data_of "$run")" other --threads 2 --device cpu; then
             same "$run" "$name" other
         else

@@ -82,6 +82,8 @@ mslr-sampled  |m.rwb|mv.rwb|--rounds 6 --leaves 31 --sample-queries 0.5 --sample
 mslr-few      |m.rwb|mv.rwb|--rounds 6 --leaves 7 --sample-queries 0.01 --sample-features 0.001 --min-docs 1
 mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metric rmse --min-docs 3
 mslr-residual-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --split newton --metric ndcg@5,rmse --sample-queries 0.7
+mslr-yeti     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --min-docs 3
+mslr-yeti-n   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective yetirank --split newton --min-docs 3 --truncation none --sample-queries 0.6
 yahoo         |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2
 yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing --bins 63
 yahoo-newton  |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split newton --bits 12
@@ -89,6 +91,7 @@ yahoo-255     |y.rwb|yv.rwb|--rounds 2 --leaves 255 --min-docs 1 --bins 15
 letor         |l.txt|lv.txt|--rounds 10 --leaves 31 --min-docs 3
 letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --weights l.weights
 letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --weights l.weights --split newton
+letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --weights l.weights
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001

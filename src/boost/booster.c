@@ -7,6 +7,7 @@
 #include "boost/features.h"
 #include "boost/params_table.h"
 #include "boost/watch.h"
+#include "rank/yetirank.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -23,14 +24,15 @@ struct booster {
     struct rw_feature_name *names;
     int32_t n_names;
     uint8_t *ignore; /* [65536] NULL: none */
-    double *gain;    /* [n_docs] lambdarank only */
+    double *gain;    /* [n_docs] lambdarank and yetirank */
     struct rw_watch watch;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     int is_auto; /* nobody chose it */
     struct rw_grower *grower;
     int32_t *leaf_slot;                    /* [max leaves] */
-    double *scores, *gradients, *hessians; /* [n_docs] custom objectives only */
+    double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
+    struct rw_yetirank *yetirank;          /* NULL: another objective */
     struct rw_model *model;
     size_t tree_room;
     int round; /* last one finished */
@@ -49,6 +51,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->scores);
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
+    rw_yetirank_free(b->yetirank);
     rw_model_free(b->model);
 }
 
@@ -63,6 +66,17 @@ static void stage(const struct booster *b, const char *name, double *start)
 static int has_custom_objective(const struct booster *b)
 {
     return b->hooks && b->hooks->gradients;
+}
+
+static int is_yetirank(const struct booster *b)
+{
+    return !has_custom_objective(b) && b->params.objective == RW_OBJECTIVE_YETIRANK;
+}
+
+/* Gradients are made here, from scores that the engine hands out. */
+static int has_own_gradients(const struct booster *b)
+{
+    return has_custom_objective(b) || is_yetirank(b);
 }
 
 /* ---- before the first round ---- */
@@ -116,7 +130,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
                 .absent_missing = p->absent,
                 .min_docs = (uint32_t)p->min_docs,
                 .ignore = b->ignore},
-        .gradient = has_custom_objective(b)                   ? RW_GRADIENT_CUSTOM
+        .gradient = has_own_gradients(b)                      ? RW_GRADIENT_CUSTOM
                     : p->objective == RW_OBJECTIVE_LAMBDARANK ? RW_GRADIENT_LAMBDA
                                                               : RW_GRADIENT_RESIDUAL,
         .lambda = {.sigma = (float)p->sigma,
@@ -182,7 +196,7 @@ static int load_sets(struct booster *b)
 static int load_engine(struct booster *b)
 {
     struct rw_engine_rules rules;
-    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA) {
+    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA || is_yetirank(b)) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
         RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
     }
@@ -224,6 +238,23 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
     return open_engine(b);
 }
 
+static int prepare_own_gradients(struct booster *b)
+{
+    if (!has_own_gradients(b))
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
+    RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
+    RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
+    if (!is_yetirank(b))
+        return RW_OK;
+    const struct rw_yetirank_rule rule = {.sigma = (float)b->params.sigma,
+                                          .truncation = rw_params_truncation(&b->params),
+                                          .permutations = (uint32_t)b->params.permutations,
+                                          .decay = b->params.decay,
+                                          .seed = b->params.seed};
+    return rw_yetirank_new(b->ctx, &rule, b->set[0], b->gain, &b->yetirank);
+}
+
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
@@ -233,11 +264,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     if (b->params.batch == 0)
         rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
-    if (has_custom_objective(b)) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
-        RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
-    }
+    RW_TRY(prepare_own_gradients(b));
     stage(b, "cuts and codes", &start);
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
@@ -250,10 +277,12 @@ static int prepare(struct booster *b, const struct rw_params *params)
 
 /* ---- a round ---- */
 
-static int custom_gradients(struct booster *b)
+static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
-    if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
+    if (b->yetirank)
+        rw_yetirank_run(b->yetirank, (uint32_t)b->round, b->scores, b->gradients, b->hessians);
+    else if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }
@@ -356,8 +385,8 @@ static int run_round(struct booster *b, int *go_on)
     struct rw_grow_times times;
     struct rw_model *model = b->model;
     *go_on = 0;
-    if (has_custom_objective(b))
-        RW_TRY(custom_gradients(b));
+    if (has_own_gradients(b))
+        RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));

@@ -223,9 +223,10 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     struct metric_needs needs;
     RW_TRY(metric_needs(ctx, params, &needs));
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
+    const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
-    const int chance = params->rounding == RW_ROUND_STOCHASTIC || params->sample_queries < 1 ||
-                       params->sample_features < 1;
+    const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
+                       params->sample_queries < 1 || params->sample_features < 1;
     const struct {
         enum rw_param_at at;
         int idle;
@@ -236,6 +237,9 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_truncation, regression, "with objective regression"},
         {RW_AT_PARAM_sigma, regression, "with objective regression"},
         {RW_AT_PARAM_norm, regression, "with objective regression"},
+        {RW_AT_PARAM_norm, yetirank, "with objective yetirank"},
+        {RW_AT_PARAM_permutations, !yetirank, "without objective yetirank"},
+        {RW_AT_PARAM_decay, !yetirank, "without objective yetirank"},
         {RW_AT_PARAM_label_gain, regression && !needs.gain,
          "without an objective or metric that uses gains"},
         {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-enum rw_param_objective { RW_OBJECTIVE_LAMBDARANK, RW_OBJECTIVE_REGRESSION };
+enum rw_param_objective { RW_OBJECTIVE_LAMBDARANK, RW_OBJECTIVE_REGRESSION, RW_OBJECTIVE_YETIRANK };
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
 enum rw_param_split { RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };

@@ -83,6 +83,7 @@ Test(params, words_match_the_enums)
     } words[] = {
         {"objective", "lambdarank", RW_OBJECTIVE_LAMBDARANK},
         {"objective", "regression", RW_OBJECTIVE_REGRESSION},
+        {"objective", "yetirank", RW_OBJECTIVE_YETIRANK},
         {"grow", "leaves", RW_GROW_LEAVES},
         {"split", "mart", RW_SPLIT_MART},
         {"split", "newton", RW_SPLIT_NEWTON},

@@ -9,6 +9,9 @@ t --grow levels --depth 0
 t --objective regression --truncation 5
 t --objective regression --sigma 2
 t --objective regression --norm off
+t --objective regression --permutations 5
+t --objective yetirank --norm off
+t --decay 0.9
 t --objective regression --label-gain linear
 t --objective regression --label-gain linear --metric rmse --valid a.txt
 t --valid a.txt --relevant 2

@@ -1,0 +1,20 @@
+# YetiRank: the same model on every engine and any number of threads; its parameters matter.
+"$RANKWOOD" synth --shape letor --queries 120 --seed 1 -o a.txt
+one() { # model options...
+    model=$1
+    shift
+    "$RANKWOOD" train a.txt --objective yetirank --rounds 12 --quiet -o "$model" "$@"
+}
+one first --device cpu --threads 1
+for way in 'cpu 3' 'ref 1' 'sim 2'; do
+    set -- $way
+    one other --device "$1" --threads "$2"
+    say "$1, $2 threads: the same" cmp first other
+done
+"$RANKWOOD" predict first a.txt -o first.scores # models differ by their parameters alone
+for option in --seed=1 --seed=2 --permutations=9 --decay=0.8 --sigma=2 --truncation=5 --label-gain=linear; do
+    one other --device cpu $option
+    "$RANKWOOD" predict other a.txt -o other.scores
+    say "$option: the same scores" cmp -s first.scores other.scores
+done
+"$RANKWOOD" info first --json | grep -o '"objective": *"[a-z]*"'
