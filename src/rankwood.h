@@ -242,6 +242,42 @@ RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
 RW_API void rw_eval_free(struct rw_eval *eval);
+/* The same metrics as another program prints them, by its own conventions: which gain, cut-offs, ties,
+ * weights, queries without a relevant document and labels it knows. Of params only `metric` and, where
+ * the program lets its user choose, `label-gain` (if set) matter. `conventions` has a line a metric.
+ * RW_ERR_ARGUMENT: no such program, or it has no such metric; RW_ERR_DATA: a label that it refuses. */
+RW_API int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
+                            const struct rw_dataset *dataset, const double *scores,
+                            const char *program, struct rw_eval **out);
+/* The i-th program's name, as rw_evaluate_like takes it: "lightgbm"; NULL past the end. */
+RW_API const char *rw_like_at(int i);
+
+/* All of them side by side. */
+struct rw_audit_row {
+    const char *like;    /* "lightgbm"; "rankwood": by the parameters */
+    const char *program; /* "LightGBM" */
+    const char *metric;  /* "ndcg@10" */
+    double mean;         /* NaN if no query counts, or if `refused` */
+    uint32_t n_counted;
+    const char *conventions; /* what it counts; "" if `refused` */
+    const char *refused;     /* why there is no figure; NULL: there is one */
+};
+struct rw_audit {
+    int n_rows;
+    const struct rw_audit_row *rows; /* [n_rows] */
+    uint32_t n_docs, n_queries;
+    uint32_t n_empty;  /* no label over 0: nothing that any program would call relevant */
+    uint32_t n_single; /* of one document */
+    uint32_t n_tied;   /* documents of different labels have equal scores: the order of ties matters */
+    /* Labels of at least two kinds that only fall, or only rise, in the order of the input: where a
+     * program leaves ties in input order, constant scores measure best, or worst, there. */
+    uint32_t n_falling, n_rising;
+};
+/* params: as rw_evaluate. Fails where rw_evaluate fails; what only one program refuses is in its row. */
+RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_dataset *dataset, const double *scores,
+                        struct rw_audit **out);
+RW_API void rw_audit_free(struct rw_audit *audit);
 /* Scores of a file: one number a line, as many as `n`; else an error that says where. */
 RW_API int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores);
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "boost/params.h"
 #include "data/dataset.h"
+#include "rank/dialect.h"
 
 /* What stands behind a struct rw_eval: one block, and the queries' values. */
 struct evaluation {
@@ -12,7 +13,7 @@ struct evaluation {
     struct rw_eval_metric metric[RW_MAX_METRICS];
     struct rw_metric parsed[RW_MAX_METRICS]; /* owns the names */
     double *values;                          /* [n_metrics][n_queries]; owned */
-    char conventions[256];
+    char conventions[RW_MAX_METRICS * 256];
 };
 
 static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
@@ -46,26 +47,19 @@ static int evaluate_metric(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
-                const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
+/* Ours, by the parameters. */
+static int evaluate_ours(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *dataset, const double *scores,
+                         struct evaluation *made, int n_metrics)
 {
-    *out = NULL;
-    int status = RW_OK;
-    struct evaluation *made = NULL;
+    int status = RW_OK, any_uses_gain = 0, ranked = 0;
     struct rw_judged judged = {0};
     struct rw_gain_rule gains = {0};
-    int n_metrics = 0, any_uses_gain = 0;
-    RW_TRY_OUT(check_scores(ctx, scores, dataset->n_docs));
-    RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_params_metrics(ctx, params, made->parsed, &n_metrics));
     for (int i = 0; i < n_metrics; i++)
         any_uses_gain |= made->parsed[i].kind->uses_gain;
     if (any_uses_gain)
         RW_TRY_OUT(rw_gain_rule_init(ctx, &gains, params->label_gain));
     RW_TRY_OUT(rw_judged_init(ctx, &judged, dataset, &gains, any_uses_gain));
-    RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
-    struct rw_eval *eval = &made->eval;
-    int ranked = 0;
     for (int i = 0; i < n_metrics; i++) {
         uint32_t n_empty;
         RW_TRY_OUT(evaluate_metric(ctx, params, &judged, scores, &made->parsed[i],
@@ -73,10 +67,65 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
                                    &n_empty));
         /* The first metric that knows empty queries says how many there are. */
         if (!ranked && !made->parsed[i].kind->by_document) {
-            eval->n_empty = n_empty;
+            made->eval.n_empty = n_empty;
             ranked = 1;
         }
     }
+    /* training prints the same line */
+    RW_TRY_OUT(rw_params_conventions(ctx, params, made->conventions, sizeof(made->conventions)));
+out:
+    rw_judged_release(&judged);
+    rw_gain_rule_release(&gains);
+    return status;
+}
+
+/* As another program does, with a line of conventions for each metric. */
+static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_dataset *dataset, const double *scores,
+                           const struct rw_dialect *dialect, struct evaluation *made, int n_metrics)
+{
+    const char *label_gain = rw_params_is_set(params, "label-gain") ? params->label_gain : NULL;
+    size_t at = 0;
+    for (int i = 0; i < n_metrics; i++) {
+        const struct rw_metric *metric = &made->parsed[i];
+        const struct rw_dialect_metric *row;
+        struct rw_dialect_value value;
+        double *per_query = made->values + (size_t)i * dataset->n_queries;
+        RW_TRY(
+            rw_dialect_eval(ctx, dialect, metric, label_gain, dataset, scores, per_query, &value));
+        made->metric[i] = (struct rw_eval_metric){.name = metric->name,
+                                                  .mean = value.result.mean,
+                                                  .ties_moved = value.ties_moved,
+                                                  .n_counted = value.result.n_counted,
+                                                  .per_query = per_query};
+        if (i == 0)
+            made->eval.n_empty = value.result.n_empty;
+        RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
+        char line[224];
+        rw_dialect_conventions(dialect, row, row->gain ? label_gain : NULL, metric->at,
+                               dataset->weight != NULL, line, sizeof(line));
+        const size_t room = sizeof(made->conventions) - at;
+        const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
+                               dialect->program, line);
+        at += n > 0 && (size_t)n < room ? (size_t)n : 0;
+    }
+    return RW_OK;
+}
+
+static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_dataset *dataset, const double *scores,
+                    const struct rw_dialect *dialect, struct rw_eval **out)
+{
+    *out = NULL;
+    int status = RW_OK, n_metrics = 0;
+    struct evaluation *made = NULL;
+    RW_TRY_OUT(check_scores(ctx, scores, dataset->n_docs));
+    RW_TRY_OUT(RW_NEW(ctx, made, 1));
+    RW_TRY_OUT(rw_params_metrics(ctx, params, made->parsed, &n_metrics));
+    RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
+    RW_TRY_OUT(dialect ? evaluate_theirs(ctx, params, dataset, scores, dialect, made, n_metrics)
+                       : evaluate_ours(ctx, params, dataset, scores, made, n_metrics));
+    struct rw_eval *eval = &made->eval;
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         eval->n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
     eval->n_queries = dataset->n_queries;
@@ -84,16 +133,28 @@ int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
     eval->n_metrics = n_metrics;
     eval->metrics = made->metric;
     eval->conventions = made->conventions;
-    /* training prints the same line */
-    RW_TRY_OUT(rw_params_conventions(ctx, params, made->conventions, sizeof(made->conventions)));
     *out = eval;
     made = NULL;
 out:
     if (made)
         rw_eval_free(&made->eval);
-    rw_judged_release(&judged);
-    rw_gain_rule_release(&gains);
     return status;
+}
+
+int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
+{
+    return evaluate(ctx, params, dataset, scores, NULL, out);
+}
+
+int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_dataset *dataset, const double *scores, const char *program,
+                     struct rw_eval **out)
+{
+    const struct rw_dialect *dialect;
+    *out = NULL;
+    RW_TRY(rw_dialect_find(ctx, program, &dialect));
+    return evaluate(ctx, params, dataset, scores, dialect, out);
 }
 
 void rw_eval_free(struct rw_eval *eval)

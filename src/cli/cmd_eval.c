@@ -84,9 +84,59 @@ static int write_per_query(const char *path, const struct rw_dataset *dataset,
     return rw_output_commit(&output);
 }
 
+/* All programs' figures, those of one metric together. */
+static void print_audit(const struct rw_audit *audit)
+{
+    char figure[RW_FIGURE_ROOM];
+    int width = 6;
+    for (int i = 0; i < audit->n_rows; i++) {
+        const int n = (int)strlen(audit->rows[i].metric);
+        width = n > width ? n : width;
+    }
+    printf("%-12s  %-*s  %10s  %8s  what is counted\n", "program", width, "metric", "mean",
+           "queries");
+    for (int i = 0; i < audit->n_rows; i++) {
+        const struct rw_audit_row *row = &audit->rows[i];
+        if (row->refused)
+            printf("%-12s  %-*s  %10s  %8s  %s\n", row->program, width, row->metric, "-", "-",
+                   row->refused);
+        else
+            printf("%-12s  %-*s  %10s  %8u  %s\n", row->program, width, row->metric,
+                   rw_load_figure(row->mean, figure), row->n_counted, row->conventions);
+    }
+    printf("\n%u documents in %u queries: %u empty (no label over 0), %u of one document, %u with "
+           "tied scores of different labels\n"
+           "queries sorted by label in the input: %u from high to low, %u from low to high\n",
+           audit->n_docs, audit->n_queries, audit->n_empty, audit->n_single, audit->n_tied,
+           audit->n_falling, audit->n_rising);
+}
+
+static int print_audit_json(const struct rw_audit *audit)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < audit->n_rows; i++) {
+        const struct rw_audit_row *row = &audit->rows[i];
+        json_array_append_new(
+            rows, json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:o}", "like", row->like, "program",
+                            row->program, "metric", row->metric, "mean", number(row->mean),
+                            "queries", (json_int_t)row->n_counted, "conventions",
+                            rw_load_json_text(row->conventions), "refused",
+                            row->refused ? rw_load_json_text(row->refused) : json_null()));
+    }
+    json_t *all = json_pack(
+        "{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "rows", rows, "documents", (json_int_t)audit->n_docs,
+        "queries", (json_int_t)audit->n_queries, "empty", (json_int_t)audit->n_empty, "single",
+        (json_int_t)audit->n_single, "tied", (json_int_t)audit->n_tied, "labels_falling",
+        (json_int_t)audit->n_falling, "labels_rising", (json_int_t)audit->n_rising);
+    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
+    json_decref(all);
+    putchar('\n');
+    return result;
+}
+
 struct request {
-    const char *model, *scores, *per_query;
-    int json;
+    const char *model, *scores, *per_query, *like;
+    int json, audit;
 };
 
 /* What is scored with, before the data is read, which may take long. */
@@ -142,20 +192,46 @@ out:
     return code;
 }
 
+static int audit(struct rw_said *said, const struct request *request,
+                 const struct rw_dataset *dataset, const double *scores)
+{
+    struct rw_audit *made = NULL;
+    const int status = rw_audit_new(said->ctx, said->params, dataset, scores, &made);
+    if (status < 0)
+        return rw_talk_failed(said->ctx, status, "eval");
+    int code = RW_EXIT_OK;
+    if (!request->json)
+        print_audit(made);
+    else if (print_audit_json(made) < 0)
+        code = RW_EXIT_FAILURE;
+    rw_audit_free(made);
+    return code;
+}
+
 static int measure(struct rw_said *said, const struct request *request)
 {
     struct rw_dataset *dataset = NULL;
     struct rw_eval *eval = NULL;
     double *scores = NULL;
     int code = score(said, request, &dataset, &scores);
+    if (code < 0 && request->audit)
+        code = audit(said, request, dataset, scores);
     if (code >= 0)
         goto out;
-    const int status = rw_evaluate(said->ctx, said->params, dataset, scores, &eval);
+    const int status = request->like ? rw_evaluate_like(said->ctx, said->params, dataset, scores,
+                                                        request->like, &eval)
+                                     : rw_evaluate(said->ctx, said->params, dataset, scores, &eval);
     if (status < 0) {
         code = rw_talk_failed(said->ctx, status, "eval");
         goto out;
     }
-    rw_load_warn_ties(eval, "");
+    for (int i = 0; request->like && i < eval->n_metrics; i++) {
+        if (fabs(eval->metrics[i].ties_moved) > 0.001)
+            rw_talk_warn("%s: with tied documents in the opposite order, %s would move by %+.6f",
+                         request->like, eval->metrics[i].name, eval->metrics[i].ties_moved);
+    }
+    if (!request->like)
+        rw_load_warn_ties(eval, "");
     code = RW_EXIT_FAILURE;
     if (request->per_query && write_per_query(request->per_query, dataset, eval) < 0)
         goto out;
@@ -171,12 +247,45 @@ out:
     return code;
 }
 
+/* Options that have no effect under others. -1, or the exit code. */
+static int check_like(const struct rw_usage *usage, const struct rw_said *said,
+                      const struct request *request)
+{
+    static const char *const ours[] = {"empty", "ties", "relevant"};
+    if (request->like && request->audit)
+        return rw_options_wrong(usage, "'--like' has no effect with '--audit': it has all of them");
+    if (request->per_query && request->audit)
+        return rw_options_wrong(usage, "'--per-query' has no effect with '--audit'");
+    for (int i = 0; request->like && i < 3; i++) {
+        if (rw_params_is_set(said->params, ours[i]))
+            return rw_options_wrong(
+                usage, "'--%s' has no effect with '--like': the program's conventions decide",
+                ours[i]);
+    }
+    for (int i = 0; request->like; i++) {
+        const char *name = rw_like_at(i);
+        if (name && strcmp(name, request->like) == 0)
+            break;
+        if (!name) { /* the library's own words, before the data is read */
+            struct rw_eval *none;
+            return rw_talk_failed(
+                said->ctx,
+                rw_evaluate_like(said->ctx, said->params, NULL, NULL, request->like, &none),
+                "eval");
+        }
+    }
+    return -1;
+}
+
 static int check(const struct rw_usage *usage, struct rw_said *said, struct request *request)
 {
     if (!request->model == !request->scores)
         return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
     if (request->scores && rw_params_is_set(said->params, "device"))
         return rw_options_wrong(usage, "'--device' has no effect with '--scores'");
+    const int wrong = check_like(usage, said, request);
+    if (wrong >= 0)
+        return wrong;
     const char *weights = rw_params_get(said->params, "weights");
     const char *others[] = {request->model, request->scores, weights};
     const struct rw_list lists[] = {said->operands, {others, 3}};
@@ -209,6 +318,12 @@ int rw_cmd_eval(int argc, char **argv)
         {"scores", 0, "FILE", "measure these: a number a line", RW_OPTION_TEXT, &request.scores},
         {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_TEXT,
          &request.per_query},
+        {"like", 0, "PROGRAM",
+         "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
+         "gdeval or ranx would print",
+         RW_OPTION_TEXT, &request.like},
+        {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
+         RW_OPTION_FLAG, &request.audit},
         {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, &request.json},
         {0},
     };
