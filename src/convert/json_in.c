@@ -1,5 +1,9 @@
 #include "convert/json_in.h"
 
+#include <math.h>
+
+#include "io/format.h"
+
 int rw_json_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out)
 {
     json_error_t error;
@@ -100,4 +104,24 @@ int rw_json_number_at(struct rw_ctx *ctx, const struct rw_source *source, const 
         return rw_refuse(ctx, source, "'%s', element %zu: expected a number", name, i);
     *out = json_number_value(value);
     return RW_OK;
+}
+
+static int is_written_as(float candidate, double value)
+{
+    char text[32];
+    double read = 0;
+    int clamped = 0;
+    const int n = rw_number_write(candidate, text);
+    return rw_number_parse_double(text, text + n, &read, &clamped) && read == value;
+}
+
+float rw_json_float(double value)
+{
+    const float near = (float)value;
+    const float other = nextafterf(near, value > (double)near ? INFINITY : -INFINITY);
+    const int between = fabs(value - (double)near) == fabs((double)other - value);
+    return (double)near != value && between && isfinite(other) && !is_written_as(near, value) &&
+                   is_written_as(other, value)
+               ? other
+               : near;
 }

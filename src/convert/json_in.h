@@ -32,6 +32,11 @@ int rw_json_integer_at(struct rw_ctx *ctx, const struct rw_source *source, const
 int rw_json_number_at(struct rw_ctx *ctx, const struct rw_source *source, const json_t *array,
                       const char *name, size_t i, double *out);
 
+/* The float that a JSON number was written from. jansson gives the nearest double, which may lie
+ * just between two floats where the text did not: then it is the one whose shortest decimal that
+ * double is. */
+float rw_json_float(double value);
+
 #ifdef __cplusplus
 }
 #endif
