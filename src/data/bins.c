@@ -1,31 +1,31 @@
 #include "data/bins.h"
 
+#include <omp.h>
+
 #include "base/mem.h"
+#include "base/sort.h"
+#include "data/code_search.h"
+#include "data/cut_find.h"
+
+enum { MOST_CODES = 1026 };
 
 /* What a feature's values become. */
 struct coder {
-    const float *cut;
-    uint32_t n_bins;
-    uint32_t missing, absent; /* codes */
+    struct rw_code_search search;
+    uint32_t n_codes, absent; /* absent: the code of a document without an entry */
     size_t bytes;
 };
 
-static struct coder coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing)
+static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
+                     struct coder *coder)
 {
-    struct coder coder = {.cut = cuts->cut + cuts->offset[f],
-                          .n_bins = rw_cuts_n_bins(cuts, f),
-                          .bytes = rw_cuts_code_bytes(cuts, f)};
-    const uint32_t zero = rw_bin_of(coder.cut, coder.n_bins, 0.0f);
-    coder.missing = cuts->has_missing[f] ? coder.n_bins : zero;
-    coder.absent = absent_missing ? coder.missing : zero;
-    return coder;
-}
-
-static uint32_t code_of(const struct coder *coder, float value)
-{
-    if (value == value)
-        return rw_bin_of(coder->cut, coder->n_bins, value);
-    return rw_is_absent(value) ? coder->absent : coder->missing;
+    const float *cut = cuts->cut + cuts->offset[f];
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f), zero = rw_bin_of(cut, n_bins, 0.0f);
+    const uint32_t missing = cuts->has_missing[f] ? n_bins : zero;
+    coder->bytes = rw_cuts_code_bytes(cuts, f);
+    coder->n_codes = rw_cuts_n_codes(cuts, f);
+    coder->absent = absent_missing ? missing : zero;
+    rw_code_search_of_cuts(&coder->search, cut, n_bins, absent_missing, missing);
 }
 
 static void put_code(void *codes, size_t bytes, uint32_t i, uint32_t code)
@@ -36,6 +36,11 @@ static void put_code(void *codes, size_t bytes, uint32_t i, uint32_t code)
         ((uint16_t *)codes)[i] = (uint16_t)code;
 }
 
+static uint32_t get_code(const void *codes, size_t bytes, uint32_t i)
+{
+    return bytes == 1 ? ((const uint8_t *)codes)[i] : ((const uint16_t *)codes)[i];
+}
+
 static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t bytes)
 {
     codes->n = n;
@@ -44,90 +49,135 @@ static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t 
     return rw_mem_new_raw(NULL, &codes->code, n, bytes);
 }
 
-/* A dense list whose most frequent code leaves few others becomes a sparse one. */
-static int thin_out(struct rw_codes *codes, uint32_t n_docs, uint32_t n_codes, size_t bytes)
+static uint32_t most_frequent(const uint32_t *counts, uint32_t n_codes)
 {
-    uint32_t counts[1026] = {0}, frequent = 0;
-    for (uint32_t doc = 0; doc < n_docs; doc++)
-        counts[rw_codes_entry(codes, bytes, doc)]++;
+    uint32_t frequent = 0;
     for (uint32_t c = 1; c < n_codes; c++)
         frequent = counts[c] > counts[frequent] ? c : frequent;
-    const uint32_t n_others = n_docs - counts[frequent];
-    if (n_others > n_docs / RW_SPARSE_SHARE)
-        return RW_OK;
-    struct rw_codes sparse = {0};
-    const int status = new_sparse(&sparse, n_others, frequent, bytes);
-    if (status < 0) {
-        rw_mem_free(sparse.row);
-        return status;
+    return frequent;
+}
+
+/* Lists the n entries of a dense or (row) sparse list whose code is not `rest`. */
+static int list_others(const uint32_t *row, const void *code, size_t bytes, uint32_t n,
+                       uint32_t rest, struct rw_codes *out)
+{
+    RW_TRY(new_sparse(out, n, rest, bytes));
+    for (uint32_t i = 0, at = 0; at < n; i++) {
+        const uint32_t one = get_code(code, bytes, i);
+        out->row[at] = row ? row[i] : i;
+        put_code(out->code, bytes, at, one);
+        at += one != rest;
     }
-    for (uint32_t doc = 0, at = 0; doc < n_docs; doc++) {
-        const uint32_t code = rw_codes_entry(codes, bytes, doc);
-        if (code == frequent)
-            continue;
-        sparse.row[at] = doc;
-        put_code(sparse.code, bytes, at++, code);
-    }
-    rw_mem_free(codes->code);
-    *codes = sparse;
     return RW_OK;
 }
 
-/* One feature's codes; column may be NULL (absent everywhere). */
-static int code_column(const struct rw_column *column, uint32_t n_docs, const struct coder *coder,
-                       uint32_t n_codes, struct rw_codes *out)
+/* A list of entries becomes an array of all documents' codes; the list is freed. */
+static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes, uint32_t absent,
+                   void **code)
 {
-    const uint32_t n = column ? column->n : 0;
-    uint32_t n_others = 0;
-    if (!column || column->row) {
-        for (uint32_t i = 0; i < n; i++)
-            n_others += code_of(coder, column->value[i]) != coder->absent;
-        if (n_others <= n_docs / RW_SPARSE_SHARE) {
-            RW_TRY(new_sparse(out, n_others, coder->absent, coder->bytes));
-            for (uint32_t i = 0, at = 0; i < n; i++) {
-                const uint32_t code = code_of(coder, column->value[i]);
-                if (code == coder->absent)
-                    continue;
-                out->row[at] = column->row[i];
-                put_code(out->code, coder->bytes, at++, code);
-            }
-            return RW_OK;
-        }
+    void *all;
+    const int status = rw_mem_new_raw(NULL, &all, n_docs, bytes);
+    for (uint32_t doc = 0; status >= 0 && doc < n_docs; doc++)
+        put_code(all, bytes, doc, absent);
+    for (uint32_t i = 0; status >= 0 && column && i < column->n; i++)
+        put_code(all, bytes, column->row[i], get_code(*code, bytes, i));
+    rw_mem_free(*code);
+    *code = all;
+    return status;
+}
+
+/* Makes *out of the codes of a column's entries (code: [column->n], taken). counts: [n_codes] of
+ * each code over all documents. column may be NULL (absent everywhere). */
+static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *code, size_t bytes,
+                      const uint32_t *counts, uint32_t n_codes, uint32_t absent,
+                      struct rw_codes *out)
+{
+    const uint32_t few = n_docs / RW_SPARSE_SHARE, *row = column ? column->row : NULL;
+    uint32_t rest = absent;
+    int status = RW_OK;
+    if (column && !row) {
+        rest = most_frequent(counts, n_codes);
+    } else if (n_docs - counts[absent] > few) {
+        status = fill_up(column, n_docs, bytes, absent, &code);
+        rest = most_frequent(counts, n_codes);
+        row = NULL;
     }
-    out->n = n_docs;
-    RW_TRY(rw_mem_new_raw(NULL, &out->code, n_docs, coder->bytes));
-    for (uint32_t doc = 0; column->row && doc < n_docs; doc++)
-        put_code(out->code, coder->bytes, doc, coder->absent);
-    for (uint32_t i = 0; i < n; i++)
-        put_code(out->code, coder->bytes, column->row ? column->row[i] : i,
-                 code_of(coder, column->value[i]));
-    return thin_out(out, n_docs, n_codes, coder->bytes);
+    if (status >= 0 && n_docs - counts[rest] <= few) {
+        status = list_others(row, code, bytes, n_docs - counts[rest], rest, out);
+    } else if (status >= 0) {
+        *out = (struct rw_codes){.n = n_docs, .code = code};
+        return RW_OK;
+    }
+    rw_mem_free(code);
+    return status;
+}
+
+/* Codes of a column's entries, and how often each occurs among all documents. codes: [column->n];
+ * NULL: only counted. */
+static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                         const struct coder *coder, void *codes, uint32_t *counts)
+{
+    enum { BLOCK = 4096 }; /* values: the codes are counted while they are in the first cache */
+    uint16_t scratch[BLOCK];
+    const uint32_t n = column ? column->n : 0;
+    memset(counts, 0, coder->n_codes * sizeof(*counts));
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        const uint32_t now = n - first < BLOCK ? n - first : BLOCK;
+        void *to = codes ? (uint8_t *)codes + first * coder->bytes : (void *)scratch;
+        rw_code_search_run(isa, &coder->search, column->value + first, now, coder->bytes, to);
+        rw_code_count(to, now, coder->bytes, coder->n_codes, counts);
+    }
+    counts[coder->absent] += n_docs - n;
+}
+
+static int code_column(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                       const struct coder *coder, struct rw_codes *out)
+{
+    uint32_t counts[MOST_CODES];
+    void *code;
+    RW_TRY(rw_mem_new_raw(NULL, &code, column ? column->n : 0, coder->bytes));
+    code_entries(isa, column, n_docs, coder, code, counts);
+    return keep_codes(column, n_docs, code, coder->bytes, counts, coder->n_codes, coder->absent,
+                      out);
+}
+
+static int new_bins(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
+                    const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    (*out)->rule = *rule;
+    (*out)->rule.ignore = NULL;
+    (*out)->n_docs = dataset->n_docs;
+    (*out)->cuts = cuts;
+    return RW_NEW(ctx, (*out)->codes, cuts->n_features);
+}
+
+static int out_of_memory(struct rw_ctx *ctx, int status, const struct rw_dataset *dataset)
+{
+    return rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
 }
 
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out)
 {
     int status = RW_OK, worst = RW_OK;
+    const enum rw_isa isa = rw_isa();
     struct rw_bins *bins = NULL;
     *out = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, bins, 1));
-    bins->rule = *rule;
-    bins->rule.ignore = NULL;
-    bins->n_docs = dataset->n_docs;
-    bins->cuts = cuts;
-    RW_TRY_OUT(RW_NEW(ctx, bins->codes, cuts->n_features));
+    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        const struct coder coder = coder_of(cuts, f, rule->absent_missing);
-        const int made = code_column(rw_dataset_column(dataset, cuts->feature[f]), dataset->n_docs,
-                                     &coder, rw_cuts_n_codes(cuts, f), &bins->codes[f]);
+        struct coder coder;
+        coder_of(cuts, f, rule->absent_missing, &coder);
+        const int made = code_column(isa, rw_dataset_column(dataset, cuts->feature[f]),
+                                     dataset->n_docs, &coder, &bins->codes[f]);
         if (made < 0) {
 #pragma omp critical
             worst = made;
         }
     }
     if (worst < 0) {
-        status = rw_fail(ctx, worst, "out of memory while coding %u documents", dataset->n_docs);
+        status = out_of_memory(ctx, worst, dataset);
         goto out;
     }
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
@@ -138,31 +188,128 @@ out:
     return status;
 }
 
-/* As code_column and thin_out decide. */
-static uint32_t entries_of(const struct rw_column *column, uint32_t n_docs,
-                           const struct coder *coder, uint32_t n_codes)
+/* ---- cuts and codes together ---- */
+
+/* Intervals become codes: they are the bins unless two of them could not be told apart. */
+static int codes_of_intervals(const struct rw_cut_intervals *intervals,
+                              const struct rw_feature_cuts *found, uint32_t n, size_t room,
+                              size_t bytes, void **code)
 {
-    uint32_t counts[1026] = {0}, most = 0;
-    const uint32_t n = column ? column->n : 0;
-    for (uint32_t i = 0; i < n; i++)
-        counts[code_of(coder, column->value[i])]++;
-    const uint32_t n_others = n - counts[coder->absent];
-    if ((!column || column->row) && n_others <= n_docs / RW_SPARSE_SHARE)
-        return n_others;
-    counts[coder->absent] += n_docs - n;
-    for (uint32_t c = 0; c < n_codes; c++)
-        most = counts[c] > most ? counts[c] : most;
-    return n_docs - most <= n_docs / RW_SPARSE_SHARE ? n_docs - most : n_docs;
+    uint32_t map[RW_MOST_BOUNDS + 2];
+    int is_same = room == bytes;
+    for (uint32_t k = 0; k <= intervals->n_bounds; k++)
+        map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
+    map[intervals->n_bounds + 1] = found->n_bins;
+    for (uint32_t k = 0; k <= intervals->n_bounds + (intervals->n_missing > 0); k++)
+        is_same &= map[k] == k;
+    if (is_same)
+        return RW_OK;
+    void *mapped;
+    const int status = rw_mem_new_raw(NULL, &mapped, n, bytes);
+    for (uint32_t i = 0; status >= 0 && i < n; i++)
+        put_code(mapped, bytes, i, map[get_code(*code, room, i)]);
+    rw_mem_free(*code);
+    *code = mapped;
+    return status;
 }
+
+/* The cuts of a column, and its codes if it is to have any. */
+static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes *out)
+{
+    const struct rw_column *column = &finder->dataset->column[c];
+    const struct rw_cut_rule *rule = finder->rule;
+    const uint32_t n_docs = finder->dataset->n_docs;
+    struct rw_feature_cuts *found = &finder->found[c];
+    struct rw_cut_intervals intervals;
+    void *code = NULL;
+    int status;
+    if (rw_cuts_decided(column, rule, found))
+        return RW_OK;
+    intervals.n_bounds = rw_cut_bounds(finder->isa, column, &finder->sample, rule,
+                                       &finder->scratch[omp_get_thread_num()], intervals.bound);
+    const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
+    RW_TRY(rw_mem_new_raw(NULL, &code, column->n, room));
+    rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, code);
+    RW_TRY_OUT(rw_cuts_of_intervals(NULL, &intervals, rule, found));
+    if (found->reason != RW_CUT_IN_USE)
+        goto out;
+    const uint32_t n_codes = found->n_bins + found->has_missing;
+    const size_t bytes = n_codes > 256 ? 2 : 1;
+    RW_TRY_OUT(codes_of_intervals(&intervals, found, column->n, room, bytes, &code));
+    intervals.count[found->n_bins] = intervals.n_missing; /* the others are the bins' now */
+    const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
+    const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
+    return keep_codes(column, n_docs, code, bytes, intervals.count, n_codes, absent, out);
+out:
+    rw_mem_free(code);
+    return status;
+}
+
+int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                          const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    int status = RW_OK, worst = RW_OK;
+    struct rw_cut_finder finder;
+    struct rw_codes *codes = NULL;
+    struct rw_cuts *cuts = NULL;
+    struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        const int made = find_column(&finder, c, &codes[c]);
+        if (made < 0) {
+#pragma omp critical
+            worst = made;
+        }
+    }
+    if (worst < 0) {
+        status = out_of_memory(ctx, worst, dataset);
+        goto out;
+    }
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, &cuts));
+    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    bins->owns_cuts = 1;
+    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
+        if (finder.found[c].reason != RW_CUT_IN_USE)
+            continue;
+        bins->codes[f++] = codes[c];
+        codes[c] = (struct rw_codes){0};
+    }
+    *out = bins;
+out:
+    for (uint32_t c = 0; codes && c < dataset->n_columns; c++) {
+        rw_mem_free(codes[c].row);
+        rw_mem_free(codes[c].code);
+    }
+    rw_mem_free(codes);
+    if (status < 0) {
+        rw_bins_free(bins);
+        rw_cuts_free(cuts);
+    }
+    rw_cut_finder_release(&finder);
+    return status;
+}
+
+/* ---- counting ---- */
 
 void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n)
 {
+    const enum rw_isa isa = rw_isa();
+    const uint32_t n_docs = dataset->n_docs, few = n_docs / RW_SPARSE_SHARE;
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        const struct coder coder = coder_of(cuts, f, rule->absent_missing);
-        n[f] = entries_of(rw_dataset_column(dataset, cuts->feature[f]), dataset->n_docs, &coder,
-                          rw_cuts_n_codes(cuts, f));
+        const struct rw_column *column = rw_dataset_column(dataset, cuts->feature[f]);
+        struct coder coder;
+        uint32_t counts[MOST_CODES];
+        coder_of(cuts, f, rule->absent_missing, &coder);
+        code_entries(isa, column, n_docs, &coder, NULL, counts);
+        /* as keep_codes decides */
+        const uint32_t others = n_docs - counts[coder.absent];
+        const uint32_t fewest = n_docs - counts[most_frequent(counts, coder.n_codes)];
+        n[f] = (!column || column->row) && others <= few ? others : fewest <= few ? fewest : n_docs;
     }
 }
 

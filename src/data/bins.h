@@ -34,6 +34,9 @@ enum { RW_SPARSE_SHARE = 8 };
 /* Codes of `dataset` under `cuts` (borrowed, must outlive the bins; or taken if owns_cuts). */
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
+/* The same with the dataset's own cuts (rw_cuts_make), which the bins own: in one go. */
+int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                          const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */

@@ -1,4 +1,4 @@
-#include "data/cuts.h"
+#include "data/cut_find.h"
 
 #include <float.h>
 #include <omp.h>
@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "data/code_search.h"
 
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
@@ -42,133 +43,44 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
     rw_mem_free(sample->in);
 }
 
-struct scratch {
-    uint32_t *key, *end; /* [n_sample + 1] */
-    struct rw_cut_intervals intervals;
-};
-
-static int resolve(float value, int absent_missing, float *out)
+/* Documents that a list of rows leaves out. */
+static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
+                       uint32_t zero_at, struct rw_cut_intervals *s)
 {
-    if (value != value) {
-        if (absent_missing || !rw_is_absent(value))
-            return 0;
-        value = 0.0f;
-    }
-    *out = value;
-    return 1;
-}
-
-/* The sampled values as runs of equal ones, ascending: s->key their keys, s->end the number of
- * values up to each run's end. Returns the number of runs. */
-static uint32_t sampled_runs(const struct rw_column *column, const struct rw_cut_sample *sample,
-                             int absent_missing, struct scratch *s)
-{
-    uint32_t n = 0, seen = 0;
-    const uint32_t entries = column->row ? column->n : sample->n;
-    for (uint32_t i = 0; i < entries; i++) {
-        uint32_t at = i;
-        if (column->row) {
-            if (sample->in && !sample->in[column->row[i]])
-                continue;
-            seen++;
-        } else if (sample->row) {
-            at = sample->row[i];
-        }
-        float value;
-        if (resolve(column->value[at], absent_missing, &value))
-            s->key[n++] = rw_key_of_float(value);
-    }
+    const uint32_t n_absent = n_docs - column->n;
     const uint32_t zero = rw_key_of_float(0.0f);
-    uint32_t n_zeros = column->row && !absent_missing ? sample->n - seen : 0;
-    if (n_zeros > 0) { /* documents that do not mention the feature: one value stands for all */
-        s->key[n++] = zero;
-        n_zeros--;
+    if (absent_missing) {
+        s->n_missing += n_absent;
+        return;
     }
-    rw_sort_keys(s->key, s->end, n);
-    uint32_t n_runs = 0, count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        count += 1 + (s->key[i] == zero ? n_zeros : 0);
-        n_zeros = s->key[i] == zero ? 0 : n_zeros;
-        if (n_runs == 0 || s->key[n_runs - 1] != s->key[i])
-            s->key[n_runs++] = s->key[i];
-        s->end[n_runs - 1] = count;
-    }
-    return n_runs;
+    s->count[zero_at] += n_absent;
+    if (zero > s->below[zero_at])
+        s->below[zero_at] = zero;
 }
 
-/* Boundaries from ranks; returns their number. A boundary is the smallest sampled value on its
- * right. */
-static uint32_t find_bounds(struct scratch *s, uint32_t n_runs, uint32_t bins)
+void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                        int absent_missing, struct rw_cut_intervals *s, size_t bytes, void *places)
 {
-    uint32_t *const bound = s->intervals.bound;
-    uint32_t n_bounds = 0;
-    if (n_runs <= bins) {
-        for (uint32_t run = 1; run < n_runs; run++)
-            bound[n_bounds++] = s->key[run];
-        return n_bounds;
+    enum { BLOCK = 4096 }; /* values: the places are counted while they are in the first cache */
+    uint16_t scratch[BLOCK];
+    int32_t most[RW_SEARCH_ROOM];
+    struct rw_code_search search;
+    const uint32_t missing = s->n_bounds + 1;
+    rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
+    memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
+    for (uint32_t k = 0; k <= s->n_bounds; k++)
+        most[k] = INT32_MIN;
+    for (uint32_t first = 0; first < column->n; first += BLOCK) {
+        const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
+        void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
+        rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
+        rw_code_count(to, n, bytes, missing + 1, s->count);
     }
-    const uint32_t n = s->end[n_runs - 1];
-    uint32_t run = 0;
-    int n_ranks = 0; /* that fell into this run */
-    for (uint32_t k = 1; k < bins; k++) {
-        const uint32_t rank = (uint32_t)((uint64_t)k * n / bins);
-        const uint32_t before = run;
-        while (s->end[run] <= rank)
-            run++;
-        n_ranks = run == before ? n_ranks + 1 : 1;
-        if (n_ranks == 1 && run > 0 && (n_bounds == 0 || bound[n_bounds - 1] != s->key[run]))
-            bound[n_bounds++] = s->key[run];
-        else if (n_ranks == 2 && run + 1 < n_runs)
-            bound[n_bounds++] = s->key[run + 1];
-    }
-    return n_bounds;
-}
-
-static uint32_t interval_of(const uint32_t *bound, uint32_t n_bounds, uint32_t key)
-{
-    uint32_t low = 0, high = n_bounds; /* the number of bounds <= key */
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (bound[middle] <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The exact pass: each interval's largest value and count; returns the number of missing values. */
-static uint32_t exact_pass(const struct rw_column *column, uint32_t n_docs, int absent_missing,
-                           struct rw_cut_intervals *s, uint32_t n_bounds)
-{
-    memset(s->below, 0, (n_bounds + 1) * sizeof(s->below[0]));
-    memset(s->count, 0, (n_bounds + 1) * sizeof(s->count[0]));
-    uint32_t n_missing = 0;
-    for (uint32_t i = 0; i < column->n; i++) {
-        float value;
-        if (!resolve(column->value[i], absent_missing, &value)) {
-            n_missing++;
-            continue;
-        }
-        const uint32_t key = rw_key_of_float(value);
-        const uint32_t at = interval_of(s->bound, n_bounds, key);
-        s->count[at]++;
-        if (key > s->below[at])
-            s->below[at] = key;
-    }
-    if (column->row && column->n < n_docs) {
-        const uint32_t n_absent = n_docs - column->n;
-        if (absent_missing) {
-            n_missing += n_absent;
-        } else {
-            const uint32_t key = rw_key_of_float(0.0f);
-            const uint32_t at = interval_of(s->bound, n_bounds, key);
-            s->count[at] += n_absent;
-            if (key > s->below[at])
-                s->below[at] = key;
-        }
-    }
-    return n_missing;
+    for (uint32_t k = 0; k <= s->n_bounds; k++)
+        s->below[k] = rw_key_of_ordered(most[k]);
+    s->n_missing = s->count[missing];
+    if (column->row && column->n < n_docs)
+        add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
 }
 
 float rw_cut_between(float a, float b)
@@ -243,19 +155,6 @@ int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *ru
     return out->reason != RW_CUT_IN_USE;
 }
 
-static int find_cuts(struct rw_ctx *ctx, const struct rw_column *column, uint32_t n_docs,
-                     const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
-                     struct scratch *s, struct rw_feature_cuts *out)
-{
-    if (rw_cuts_decided(column, rule, out))
-        return RW_OK;
-    const uint32_t n_runs = sampled_runs(column, sample, rule->absent_missing, s);
-    s->intervals.n_bounds = find_bounds(s, n_runs, (uint32_t)rule->bins);
-    s->intervals.n_missing =
-        exact_pass(column, n_docs, rule->absent_missing, &s->intervals, s->intervals.n_bounds);
-    return rw_cuts_of_intervals(ctx, &s->intervals, rule, out);
-}
-
 int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_feature_cuts *found, struct rw_cuts **out)
 {
@@ -292,49 +191,66 @@ out:
     return status;
 }
 
+int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
+                       const struct rw_dataset *dataset, const struct rw_cut_rule *rule)
+{
+    *finder = (struct rw_cut_finder){
+        .isa = rw_isa(), .dataset = dataset, .rule = rule, .n_threads = ctx->n_threads};
+    RW_TRY(rw_cut_sample_init(ctx, &finder->sample, dataset));
+    RW_TRY(RW_NEW(ctx, finder->found, dataset->n_columns));
+    RW_TRY(RW_NEW(ctx, finder->scratch, (size_t)ctx->n_threads));
+    for (int t = 0; t < ctx->n_threads; t++)
+        RW_TRY(rw_rank_scratch_init(ctx, &finder->scratch[t], &finder->sample));
+    return RW_OK;
+}
+
+void rw_cut_finder_release(struct rw_cut_finder *finder)
+{
+    for (uint32_t c = 0; finder->found && c < finder->dataset->n_columns; c++)
+        rw_mem_free(finder->found[c].cut);
+    rw_mem_free(finder->found);
+    for (int t = 0; finder->scratch && t < finder->n_threads; t++)
+        rw_rank_scratch_release(&finder->scratch[t]);
+    rw_mem_free(finder->scratch);
+    rw_cut_sample_release(&finder->sample);
+}
+
+static int find_cuts(struct rw_cut_finder *finder, uint32_t c)
+{
+    struct rw_cut_intervals intervals;
+    const struct rw_column *column = &finder->dataset->column[c];
+    const struct rw_cut_rule *rule = finder->rule;
+    if (rw_cuts_decided(column, rule, &finder->found[c]))
+        return RW_OK;
+    intervals.n_bounds = rw_cut_bounds(finder->isa, column, &finder->sample, rule,
+                                       &finder->scratch[omp_get_thread_num()], intervals.bound);
+    rw_cuts_exact_pass(finder->isa, column, finder->dataset->n_docs, rule->absent_missing,
+                       &intervals, intervals.n_bounds + 2 > 256 ? 2 : 1, NULL);
+    return rw_cuts_of_intervals(NULL, &intervals, rule, &finder->found[c]);
+}
+
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out)
 {
-    int status = RW_OK;
-    struct rw_cut_sample sample;
-    struct rw_feature_cuts *found = NULL;
-    struct scratch *scratch = NULL;
-    uint32_t *keys = NULL;
+    int status = RW_OK, worst = RW_OK;
+    struct rw_cut_finder finder;
     *out = NULL;
-    RW_TRY_OUT(rw_cut_sample_init(ctx, &sample, dataset));
-    RW_TRY_OUT(RW_NEW(ctx, found, dataset->n_columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, scratch, (size_t)ctx->n_threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, keys, 2 * ((size_t)sample.n + 1) * (size_t)ctx->n_threads));
-    int worst = RW_OK;
-#pragma omp parallel num_threads(ctx->n_threads)
-    {
-        const int t = omp_get_thread_num();
-        struct scratch *s = &scratch[t];
-        s->key = keys + 2 * ((size_t)sample.n + 1) * (size_t)t;
-        s->end = s->key + sample.n + 1;
-#pragma omp for schedule(dynamic, 1)
-        for (uint32_t c = 0; c < dataset->n_columns; c++) {
-            const struct rw_column *column = &dataset->column[c];
-            const int result =
-                find_cuts(NULL, column, dataset->n_docs, &sample, rule, s, &found[c]);
-            if (result < 0) {
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        const int result = find_cuts(&finder, c);
+        if (result < 0) {
 #pragma omp critical
-                worst = result;
-            }
+            worst = result;
         }
     }
     if (worst < 0) {
         status = rw_fail(ctx, worst, "out of memory while finding cuts");
         goto out;
     }
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, out));
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));
 out:
-    for (uint32_t c = 0; found && c < dataset->n_columns; c++)
-        rw_mem_free(found[c].cut);
-    rw_mem_free(found);
-    rw_mem_free(scratch);
-    rw_mem_free(keys);
-    rw_cut_sample_release(&sample);
+    rw_cut_finder_release(&finder);
     return status;
 }
 

@@ -169,16 +169,13 @@ static int write_cache(struct rw_ctx *ctx, const struct rw_synth_options *option
 {
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
     struct rw_dataset *dataset = NULL;
-    struct rw_cuts *cuts = NULL;
     struct rw_bins *bins = NULL;
     int status = RW_OK;
     RW_TRY_OUT(rw_synth(ctx, options, &dataset));
-    RW_TRY_OUT(rw_cuts_make(ctx, dataset, &rule, &cuts));
-    RW_TRY_OUT(rw_bins_make(ctx, dataset, cuts, &rule, 0, &bins));
+    RW_TRY_OUT(rw_bins_make_training(ctx, dataset, &rule, &bins));
     status = rw_cache_write(ctx, dataset, bins, path);
 out:
     rw_bins_free(bins);
-    rw_cuts_free(cuts);
     rw_dataset_free(dataset);
     return status;
 }

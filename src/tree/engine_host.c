@@ -229,13 +229,9 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
         rw_mem_free(place);
         return status;
     }
-    RW_TRY(rw_cuts_make(ctx, dataset, rule, &cuts));
-    const int status = rw_bins_make(ctx, dataset, cuts, rule, 1, bins);
-    if (status < 0)
-        rw_cuts_free(cuts);
-    else
-        rw_host_count_features(host, cuts);
-    return status;
+    RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
+    rw_host_count_features(host, (*bins)->cuts);
+    return RW_OK;
 }
 
 /* Codes move into the engine's own memory, if it has its own. */

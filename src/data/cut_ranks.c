@@ -1,0 +1,329 @@
+#include "data/cut_ranks.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
+
+enum {
+    PAD = 16,          /* keys written behind the last one, a vector's */
+    MOST_BITS = 16,    /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
+    FEW_KEYS = 4096,   /* sorted without further ado */
+    FEW_VALUES = 1024, /* counted one by one; at least the most bins */
+    TABLE_BITS = 12,
+    TABLE = 1 << TABLE_BITS,
+    MOST_MARKED = 2 * 1024,
+};
+
+/* Distinct values, counted. A key is never 0. */
+struct rw_rank_counter {
+    uint32_t key[TABLE], count[TABLE];
+    uint32_t value[FEW_VALUES], scratch[FEW_VALUES];
+};
+
+int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
+                         const struct rw_cut_sample *sample)
+{
+    memset(s, 0, sizeof(*s));
+    RW_TRY(RW_NEW_RAW(ctx, s->key, (size_t)sample->n + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n + PAD));
+    RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
+    RW_TRY(RW_NEW_RAW(ctx, s->mark, (size_t)1 << MOST_BITS));
+    return RW_NEW_RAW(ctx, s->counter, 1);
+}
+
+void rw_rank_scratch_release(struct rw_rank_scratch *s)
+{
+    rw_mem_free(s->key);
+    rw_mem_free(s->picked);
+    rw_mem_free(s->count);
+    rw_mem_free(s->mark);
+    rw_mem_free(s->counter);
+}
+
+/* ---- the sampled values ---- */
+
+/* Values other than 0 as keys, and how many are 0: one value is by far the most frequent. */
+struct values {
+    uint32_t n, n_zeros;
+    uint32_t least, most; /* of the keys; nothing when n is 0 */
+};
+
+static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
+                      int absent_missing)
+{
+    if (bits == RW_ABSENT_BITS && !absent_missing)
+        bits = 0;
+    const float value = rw_float_of_bits(bits);
+    const uint32_t one = rw_key_of_float(value);
+    const uint32_t keep = in & (bits != 0) & (value == value);
+    v->n_zeros += in & (bits == 0);
+    v->least = keep && one < v->least ? one : v->least;
+    v->most = keep && one > v->most ? one : v->most;
+    key[v->n] = one;
+    v->n += keep;
+}
+
+#if RW_HAS_X86
+/* Dense values from the front; returns how many were taken. */
+RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
+                                     const uint8_t *in, int absent_missing, uint32_t *key)
+{
+    const __m512i absent = _mm512_set1_epi32((int)RW_ABSENT_BITS), zero = _mm512_setzero_si512();
+    const int absent_as = absent_missing ? (int)RW_MISSING_BITS : 0;
+    __m512i least = _mm512_set1_epi32(-1), most = zero;
+    uint32_t n_keys = v->n, n_zeros = 0, i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __mmask16 of = 0xffff;
+        if (in) {
+            const __m128i flags = _mm_loadu_si128((const __m128i *)(in + i));
+            of = _mm_test_epi8_mask(flags, flags);
+        }
+        __m512i bits = _mm512_loadu_si512(value + i);
+        bits = _mm512_mask_set1_epi32(bits, _mm512_cmpeq_epi32_mask(bits, absent), absent_as);
+        const __mmask16 is_zero = _mm512_mask_cmpeq_epi32_mask(of, bits, zero);
+        const __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+        const __mmask16 keep = _mm512_mask_cmple_epi32_mask(of & (__mmask16)~is_zero, magnitude,
+                                                            _mm512_set1_epi32(0x7f800000));
+        const __m512i sign = _mm512_srai_epi32(bits, 31);
+        const __m512i one =
+            _mm512_xor_si512(bits, _mm512_or_si512(sign, _mm512_set1_epi32(INT32_MIN)));
+        least = _mm512_mask_min_epu32(least, keep, least, one);
+        most = _mm512_mask_max_epu32(most, keep, most, one);
+        _mm512_storeu_si512(key + n_keys, _mm512_maskz_compress_epi32(keep, one));
+        n_keys += (uint32_t)__builtin_popcount(keep);
+        n_zeros += (uint32_t)__builtin_popcount(is_zero);
+    }
+    const uint32_t low = _mm512_reduce_min_epu32(least), high = _mm512_reduce_max_epu32(most);
+    v->least = low < v->least ? low : v->least;
+    v->most = high > v->most ? high : v->most;
+    v->n = n_keys;
+    v->n_zeros += n_zeros;
+    return i;
+}
+#endif
+
+static struct values take_values(enum rw_isa isa, const struct rw_column *column,
+                                 const struct rw_cut_sample *sample, int absent_missing,
+                                 uint32_t *key)
+{
+    struct values v = {.least = UINT32_MAX};
+    uint32_t i = 0;
+    if (column->row) {
+        uint32_t seen = 0;
+        for (; i < column->n; i++) {
+            const uint32_t in = sample->in ? sample->in[column->row[i]] : 1;
+            add_value(&v, key, rw_bits_of_float(column->value[i]), in, absent_missing);
+            seen += in;
+        }
+        v.n_zeros += absent_missing ? 0 : sample->n - seen; /* do not mention the feature */
+        return v;
+    }
+#if RW_HAS_X86
+    if (isa == RW_ISA_AVX512)
+        i = add_avx512(&v, column->value, column->n, sample->in, absent_missing, key);
+#else
+    (void)isa;
+#endif
+    for (; i < column->n; i++)
+        add_value(&v, key, rw_bits_of_float(column->value[i]), sample->in ? sample->in[i] : 1,
+                  absent_missing);
+    return v;
+}
+
+/* ---- boundaries, run by run ---- */
+
+/* Runs of equal values come in ascending order; those in which no rank falls, and before which no
+ * boundary is due, may come together. */
+struct walk {
+    uint32_t *bound;
+    uint32_t n_bounds, n_values, bins;
+    uint32_t k;      /* the next rank is the k-th */
+    int is_first;    /* no run has come */
+    int next_is_due; /* the next run's first value is a boundary */
+};
+
+static uint32_t rank_of(const struct walk *w)
+{
+    return (uint32_t)((uint64_t)w->k * w->n_values / w->bins);
+}
+
+/* Ranks under `end` are passed; returns how many. */
+static uint32_t pass_ranks(struct walk *w, uint32_t end)
+{
+    uint32_t n = 0;
+    for (; w->k < w->bins && rank_of(w) < end; w->k++)
+        n++;
+    return n;
+}
+
+/* end: the number of values up to the run's end. */
+static void walk_run(struct walk *w, uint32_t key, uint32_t end)
+{
+    const uint32_t n_ranks = pass_ranks(w, end);
+    if (w->next_is_due || (n_ranks > 0 && !w->is_first))
+        w->bound[w->n_bounds++] = key;
+    w->next_is_due = n_ranks > 1;
+    w->is_first = 0;
+}
+
+/* ---- few values ---- */
+
+static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
+{
+    uint32_t slot = key * 2654435769u >> (32 - TABLE_BITS);
+    while (c->key[slot] && c->key[slot] != key)
+        slot = (slot + 1) & (TABLE - 1);
+    return slot;
+}
+
+/* Counts the keys. Returns the number of distinct ones, or UINT32_MAX when there are too many. */
+static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n)
+{
+    uint32_t n_values = 0;
+    memset(c->key, 0, sizeof(c->key));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t slot = slot_of(c, key[i]);
+        if (!c->key[slot]) {
+            if (n_values == FEW_VALUES)
+                return UINT32_MAX;
+            c->key[slot] = c->value[n_values++] = key[i];
+            c->count[slot] = 0;
+        }
+        c->count[slot]++;
+    }
+    rw_sort_keys(c->value, c->scratch, n_values);
+    return n_values;
+}
+
+/* The i-th run of n_values and, if n_zeros, one more of zeros; returns the number of its values. */
+static uint32_t few_run(const struct rw_rank_counter *c, uint32_t n_values, uint32_t n_zeros,
+                        uint32_t *at, int *zeros_left, uint32_t *key)
+{
+    const uint32_t zero = rw_key_of_float(0.0f);
+    if (*zeros_left && (*at == n_values || c->value[*at] > zero)) {
+        *zeros_left = 0;
+        *key = zero;
+        return n_zeros;
+    }
+    *key = c->value[(*at)++];
+    return c->count[slot_of(c, *key)];
+}
+
+static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, uint32_t n_zeros,
+                          struct walk *w)
+{
+    const uint32_t n_runs = n_values + (n_zeros > 0);
+    uint32_t at = 0, end = 0, key;
+    int zeros_left = n_zeros > 0;
+    for (uint32_t run = 0; run < n_runs; run++) {
+        end += few_run(c, n_values, n_zeros, &at, &zeros_left, &key);
+        if (n_runs > w->bins)
+            walk_run(w, key, end);
+        else if (run > 0)
+            w->bound[w->n_bounds++] = key;
+    }
+}
+
+/* ---- many values ---- */
+
+/* shift: up to 32 */
+static uint32_t bucket_of(uint32_t key, uint32_t least, uint32_t shift)
+{
+    return (uint32_t)((uint64_t)(key - least) >> shift);
+}
+
+struct marked {
+    uint32_t before, n; /* values under the bucket, and in it */
+};
+
+/* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
+ * with two ranks may end there. Returns their number. */
+static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
+                             uint8_t *mark, struct marked *marked)
+{
+    uint32_t before = 0, n_marked = 0, next = rank_of(&ranks);
+    int next_is_due = 0;
+    for (uint32_t b = 0; b < n_buckets; b++) {
+        const uint32_t n = count[b];
+        mark[b] = 0;
+        if (n == 0)
+            continue;
+        const int has_rank = ranks.k < ranks.bins && next < before + n;
+        if (has_rank || next_is_due) {
+            mark[b] = 1;
+            marked[n_marked++] = (struct marked){.before = before, .n = n};
+            next_is_due = pass_ranks(&ranks, before + n) > 1;
+            next = rank_of(&ranks);
+        }
+        before += n;
+    }
+    return n_marked;
+}
+
+static uint32_t pick(const uint32_t *key, uint32_t n, uint32_t least, uint32_t shift,
+                     const uint8_t *mark, uint32_t *picked)
+{
+    uint32_t n_picked = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        picked[n_picked] = key[i];
+        n_picked += mark[bucket_of(key[i], least, shift)];
+    }
+    return n_picked;
+}
+
+static void bounds_of_many(const struct values *v, struct rw_rank_scratch *s, struct walk *w)
+{
+    const uint32_t zero = rw_key_of_float(0.0f), n_zeros = v->n_zeros;
+    const uint32_t least = n_zeros && zero < v->least ? zero : v->least;
+    const uint32_t most = n_zeros && zero > v->most ? zero : v->most;
+    struct marked marked[MOST_MARKED];
+    uint32_t shift = 0, bits = 0;
+    while (bits < MOST_BITS && v->n >> (bits + 2) && v->n > FEW_KEYS)
+        bits++;
+    while (bucket_of(most, least, shift) >> bits)
+        shift++;
+    const uint32_t n_buckets = bucket_of(most, least, shift) + 1;
+    memset(s->count, 0, n_buckets * sizeof(*s->count));
+    for (uint32_t i = 0; i < v->n; i++)
+        s->count[bucket_of(s->key[i], least, shift)]++;
+    if (n_zeros)
+        s->count[bucket_of(zero, least, shift)] += n_zeros;
+    const uint32_t n_marked = mark_buckets(s->count, n_buckets, *w, s->mark, marked);
+    uint32_t n_picked = pick(s->key, v->n, least, shift, s->mark, s->picked);
+    if (n_zeros && s->mark[bucket_of(zero, least, shift)])
+        s->picked[n_picked++] = zero;
+    rw_sort_keys(s->picked, s->key, n_picked);
+    const uint32_t *at = s->picked;
+    for (uint32_t m = 0; m < n_marked; m++) {
+        const uint32_t behind = marked[m].before + marked[m].n;
+        w->is_first &= marked[m].before == 0;
+        for (uint32_t end = marked[m].before; end < behind;) {
+            const uint32_t key = *at;
+            uint32_t n = key == zero ? n_zeros : 0;
+            for (at += n > 0; end + n < behind && *at == key; at++)
+                n++;
+            end += n;
+            walk_run(w, key, end);
+        }
+    }
+}
+
+uint32_t rw_cut_bounds(enum rw_isa isa, const struct rw_column *column,
+                       const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                       struct rw_rank_scratch *s, uint32_t *bound)
+{
+    const struct values v = take_values(isa, column, sample, rule->absent_missing, s->key);
+    struct walk walk = {.bound = bound,
+                        .n_values = v.n + v.n_zeros,
+                        .bins = (uint32_t)rule->bins,
+                        .k = 1,
+                        .is_first = 1};
+    const uint32_t n_few = count_few(s->counter, s->key, v.n);
+    if (n_few != UINT32_MAX)
+        bounds_of_few(s->counter, n_few, v.n_zeros, &walk);
+    else
+        bounds_of_many(&v, s, &walk);
+    return walk.n_bounds;
+}
