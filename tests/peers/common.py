@@ -98,17 +98,23 @@ class Library:
         self.call("rw_synth", ctypes.byref(options), ctypes.byref(data))
         return data
 
-    def arrays(self, data):
-        """(values [n_docs, n_features], labels, documents of each query); ends the dataset. With
+    def feature_ids(self, data):
+        return [f for f in range(65536) if self.lib.rw_dataset_has_feature(data, f)]
+
+    def arrays(self, data, ids=None):
+        """(values [n_docs, n_features], labels, documents of each query); ends the dataset. ids:
+        the features wanted, 0 where the dataset has none of one; all it has, if not given. With
         numpy, so for scripts in the peers' environment."""
         import numpy
 
         n_docs = self.lib.rw_dataset_n_docs(data)
         n_queries = self.lib.rw_dataset_n_queries(data)
-        ids = [f for f in range(65536) if self.lib.rw_dataset_has_feature(data, f)]
-        values = numpy.empty((n_docs, len(ids)), dtype=numpy.float32)
+        ids = self.feature_ids(data) if ids is None else ids
+        values = numpy.zeros((n_docs, len(ids)), dtype=numpy.float32)
         column = numpy.empty(n_docs, dtype=numpy.float32)
         for i, feature in enumerate(ids):
+            if not self.lib.rw_dataset_has_feature(data, feature):
+                continue
             self.lib.rw_dataset_feature(data, feature, ctypes.c_float(0),
                                         column.ctypes.data_as(ctypes.c_void_p))
             values[:, i] = column

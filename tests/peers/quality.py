@@ -1,347 +1,193 @@
 #!/usr/bin/env python3
-"""Ranking quality of Rankwood and its peers on real data, under one evaluator.
+"""Ranking quality of Rankwood and its peers on the same data, under one evaluator.
 
 NDCG@10 with gain 2^l - 1, discount 1 / log2(1 + rank), a query without a relevant document counting
-0 and ties in input order, computed here and compared with `rankwood eval` (to 1e-9) on every model.
-Five folds: train on three parts, stop on the fourth, measure on the fifth; parts rotate. The mean
-over folds weighs folds equally. Printed with it: the standard error over seeds (of the five-fold
-means), and over queries (how much the choice of queries moves the figure; of seed-mean NDCG).
+0 and ties in input order: measured by `rankwood eval` for every trainer, and by a few lines of this
+script's own, which must agree to 1e-9. Sets: quality_sets.py; the mean over a set's tasks (folds)
+weighs them equally. Settings (of the peers: quality_jobs.py):
 
-  --part test    measures on the test part: for figures to publish
-  --part valid   for choosing defaults: never reads the test part. The validation part's queries
-                 are dealt into two halves, 40 times; training stops by one half and is measured on
-                 the other, both ways (one training serves all 40: the library hands out its scores
-                 after every round, here through ctypes)
+  defaults  the trainer's own, stopped by the stop part
+  equal     31 leaves, rate 0.1, 20 documents a leaf, 255 bins, l2 0, splits by second-order sums, 50
+            rounds of patience
+  fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents a leaf, 255 bins, no
+            stopping; Rankwood at its defaults but for that
+  (--params, --variants: Rankwood's own)
+
+Printed: the standard error over seeds (of means over tasks), that over queries (how much the choice
+of queries moves the figure), and the difference to the best row of the set with the p value of a
+paired randomisation test of it over queries (two-sided, signs of the differences of seed-mean NDCG,
+10,000 draws). `fixed` rows have a best of their own.
+
+  --part test    measures on the measure part: for figures to publish
+  --part valid   for choosing Rankwood's defaults: never reads the measure part. The stop part's
+                 queries are dealt into two halves, 40 times; training stops by one half and is
+                 measured on the other, both ways
 
 Standard library only; the peers run in a virtual environment that --peers makes.
 Real data: environment variable RANKWOOD_DATA, default ../shared/data beside the repository.
 """
 import argparse
 import concurrent.futures
-import ctypes
-import gzip
 import json
-import math
 import os
+import random
 import statistics
 import sys
 import tempfile
 import time
 
-from common import PEERS, ROOT, TOP, Library, add_program_arguments, make_venv, run, standard_error
+from common import HERE, PEERS, ROOT, TOP, add_program_arguments, make_venv, run
+from common import standard_error
+from quality_sets import FIVE_FOLD, MADE, REAL, Sets, ndcg_by_query
+from quality_valid import CurveLibrary, stop_by_halves
 
-SETS = ("mq2008", "ohsumed")
-BARS = {"mq2008": 0.495, "ohsumed": 0.400}  # what Rankwood's defaults must reach on test parts
-
-
-# ---------------------------------------------------------------- the evaluator
-
-
-def ndcg(labels, scores, top=TOP):
-    """NDCG@top of one query; 0 if nothing in it is relevant."""
-    order = sorted(range(len(labels)), key=lambda i: (-scores[i], i))
-    ideal = sorted(labels, reverse=True)
-
-    def dcg(ranked):
-        return sum((2.0**l - 1) / math.log2(2 + r) for r, l in enumerate(ranked[:top]))
-
-    best = dcg(ideal)
-    return dcg([labels[i] for i in order]) / best if best > 0 else 0.0
-
-
-def ndcg_by_query(queries, scores):
-    """queries: [(labels, ...)], scores: of all documents in a row; a list, one NDCG a query."""
-    values, at = [], 0
-    for labels in queries:
-        values.append(ndcg(labels, scores[at : at + len(labels)]))
-        at += len(labels)
-    if at != len(scores):
-        raise SystemExit(f"quality.py: {len(scores)} scores for {at} documents")
-    return values
-
-
-# ---------------------------------------------------------------- data
-
-
-def read_lines(path):
-    """[(query id, label, line)] in file order."""
-    opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
-    with opened as file:
-        words = ((line.split(None, 2), line) for line in file)
-        return [(w[1], float(w[0]), line) for w, line in words]
-
-
-def labels_by_query(paths):
-    queries, last = [], None
-    for path in paths:
-        for qid, label, _ in read_lines(path):
-            if qid != last:
-                queries.append([])
-                last = qid
-            queries[-1].append(label)
-    return queries
-
-
-def fold_files(data, name, fold):
-    """Files of (train, valid, test); fold from 0."""
-    part = [os.path.join(data, name, f"S{1 + (fold + i) % 5}.txt.gz") for i in range(5)]
-    return part[:3], part[3:4], part[4:5]
+BARS = {"mq2008": 0.503, "ohsumed": 0.423}  # what Rankwood's defaults must reach on test parts
+OURS = {"defaults": "", "equal": "leaves=31 l2=0 split=newton early-stop=50",
+        "fixed": "leaves=255 rounds=50 early-stop=0"}
+SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings
+DRAWS = 10000
 
 
 # ---------------------------------------------------------------- trainers: scores of one task
 
 
-def rankwood_scores(args, params, task, seed, folder):
-    """(scores, rounds, the program's own NDCG)."""
+def rankwood_scores(args, params, task, seed, most, own):
+    """(file of scores, rounds)"""
     train, stop, measure = task
-    with tempfile.TemporaryDirectory(dir=folder) as own:
-        model = os.path.join(own, "model")
-        options = [f"--{p.split('=', 1)[0]}={p.split('=', 1)[1]}" for p in params.split()]
-        run([args.rankwood, "train", *train, "--valid", ",".join(stop), "--metric", f"ndcg@{TOP}",
-             "--empty", "0", "--seed", str(seed), "--threads", "1", "--quiet", *options,
-             "-o", model])
-        scores = run([args.rankwood, "predict", model, *measure])
-        own_eval = run([args.rankwood, "eval", *measure, "--model", model, "--metric",
-                        f"ndcg@{TOP}", "--empty", "0", "--json"])
-        info = json.loads(run([args.rankwood, "info", model, "--json"]))
-        return ([float(s) for s in scores.split()], info["trees"],
-                json.loads(own_eval)["metrics"][0]["mean"])
+    model, scores = os.path.join(own, "model"), os.path.join(own, "scores")
+    settings = dict(p.split("=", 1) for p in params.split())
+    settings.setdefault("rounds", str(most))
+    options = [f"--{name}={value}" for name, value in settings.items()]
+    run([args.rankwood, "train", *train, "--valid", ",".join(stop), "--metric", f"ndcg@{TOP}",
+         "--empty", "0", "--seed", str(seed), "--threads", str(args.threads), "--quiet",
+         *options, "-o", model])
+    run([args.rankwood, "predict", model, *measure, "-o", scores])
+    return scores, json.loads(run([args.rankwood, "info", model, "--json"]))["trees"]
 
 
-def peer_scores(args, name, task, seed, folder):
-    train, stop, measure = task
-    job = {"peer": name, "train": train, "stop": stop, "measure": measure, "seed": seed}
-    python = os.path.join(args.venv, "bin", "python")
-    answer = run([python, os.path.abspath(__file__), "--peer-job", json.dumps(job)], cwd=folder)
-    answer = json.loads(answer.splitlines()[-1])
-    return answer["scores"], answer["rounds"], None
-
-
-# ---------------------------------------------------------------- peers: run inside the environment
-# The issue's equal settings: 31 leaves, rate 0.1, 20 documents a leaf, 255 bins, stopping after 50
-# rounds without a better validation NDCG@10. Where a peer has no such setting, its default stays.
-
-
-def peer_job(job):
-    import numpy  # of the environment
-
-    def load(paths):
-        labels, ids, rows = [], [], []
-        for path in paths:
-            for qid, label, line in read_lines(path):
-                labels.append(label)
-                ids.append(qid)
-                rows.append([float(w.split(":")[1]) for w in line.split("#")[0].split()[2:]])
-        counts = [0]
-        for i, qid in enumerate(ids):
-            if i and qid != ids[i - 1]:
-                counts.append(0)
-            counts[-1] += 1
-        return numpy.array(rows, dtype=numpy.float32), numpy.array(labels), counts
-
-    trainer = {"lightgbm": peer_lightgbm, "xgboost": peer_xgboost, "catboost": peer_catboost}
-    scores, rounds = trainer[job["peer"]](load(job["train"]), load(job["stop"]),
-                                          load(job["measure"]), job["seed"])
-    print(json.dumps({"scores": [float(s) for s in scores], "rounds": int(rounds)}))
-
-
-def peer_lightgbm(train, stop, measure, seed):
-    import lightgbm
-
-    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [TOP], "num_leaves": 31,
-              "learning_rate": 0.1, "min_data_in_leaf": 20, "max_bin": 255, "num_threads": 1,
-              "seed": seed, "deterministic": True, "verbosity": -1}
-    data = lightgbm.Dataset(train[0], train[1], group=train[2])
-    valid = lightgbm.Dataset(stop[0], stop[1], group=stop[2], reference=data)
-    model = lightgbm.train(params, data, 2000, valid_sets=[valid],
-                           callbacks=[lightgbm.early_stopping(50, verbose=False)])
-    return model.predict(measure[0], num_threads=1), model.best_iteration
-
-
-def peer_xgboost(train, stop, measure, seed):
-    import xgboost
-
-    def matrix(part):
-        made = xgboost.DMatrix(part[0], label=part[1])
-        made.set_group(part[2])
-        return made
-
-    params = {"objective": "rank:ndcg", "eval_metric": f"ndcg@{TOP}-", "tree_method": "hist",
-              "grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0, "eta": 0.1,
-              "max_bin": 255, "nthread": 1, "seed": seed}
-    model = xgboost.train(params, matrix(train), 2000, evals=[(matrix(stop), "valid")],
-                          early_stopping_rounds=50, verbose_eval=False)
-    best = model.best_iteration + 1
-    return model.predict(matrix(measure), iteration_range=(0, best)), best
-
-
-def peer_catboost(train, stop, measure, seed):
-    import catboost
-
-    def pool(part):
-        ids = [q for q, n in enumerate(part[2]) for _ in range(n)]
-        return catboost.Pool(part[0], part[1], group_id=ids)
-
-    model = catboost.CatBoost({
-        "loss_function": "YetiRank", "eval_metric": f"NDCG:top={TOP};type=Exp",
-        "iterations": 2000, "learning_rate": 0.1, "depth": 5, "border_count": 255,
-        "od_type": "Iter", "od_wait": 50, "random_seed": seed, "thread_count": 1,
-        "logging_level": "Silent", "allow_writing_files": False})
-    model.fit(pool(train), eval_set=pool(stop), use_best_model=True)
-    return model.predict(pool(measure)), model.tree_count_
-
-
-# ---------------------------------------------------------------- validation parts only
-
-
-class Hooks(ctypes.Structure):
-    """struct rw_train_hooks of rankwood.h."""
-
-    METRIC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-                              ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
-    ON_ROUND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-    _fields_ = [("user", ctypes.c_void_p), ("on_round", ON_ROUND), ("on_stage", ctypes.c_void_p),
-                ("should_stop", ctypes.c_void_p), ("gradients", ctypes.c_void_p),
-                ("metric", METRIC), ("metric_name", ctypes.c_char_p),
-                ("metric_lower_is_better", ctypes.c_int)]
-
-
-class CurveLibrary(Library):
-    def curve(self, options, train, valid, seed, most=1000, go_on=100):
-        """(patience, [n_rounds][n_queries] NDCG on `valid`), until `go_on` rounds without a
-        better mean; patience is early-stop's value, which does not end the training itself."""
-        params = ctypes.c_void_p()
-        self.call("rw_params_new", ctypes.byref(params))
-        settings = [o.split("=", 1) for o in options.split()] + [["seed", str(seed)]]
-        for name, value in settings:
-            self.call("rw_params_set", params, name.encode(), value.encode())
-        patience = int(self.lib.rw_params_get(params, b"early-stop"))
-        go_on = max(go_on, patience)
-        for name, value in (("early-stop", "0"), ("rounds", str(most))):
-            self.call("rw_params_set", params, name.encode(), value.encode())
-
-        queries = labels_by_query(valid)
-        by_round, means = [], []
-
-        def metric(_user, _data, scores, value):
-            by_round.append(ndcg_by_query(queries, scores[: sum(map(len, queries))]))
-            means.append(statistics.fmean(by_round[-1]))
-            value[0] = means[-1]
-            return 0
-
-        def on_round(_user, _round):
-            return len(means) >= go_on and len(means) - 1 - means.index(max(means)) >= go_on
-
-        hooks = Hooks(on_round=Hooks.ON_ROUND(on_round), metric=Hooks.METRIC(metric),
-                      metric_name=b"ndcg")
-        parts, model = (self.read(train), self.read(valid)), ctypes.c_void_p()
-        self.call("rw_train", params, parts[0], ctypes.byref(parts[1]), 1, ctypes.byref(hooks),
-                  ctypes.byref(model))
-        self.lib.rw_model_free(model)
-        self.lib.rw_params_free(params)
-        for part in parts:
-            self.lib.rw_dataset_free(part)
-        return patience, by_round
-
-
-def deal(n, times=40):
-    """Ways of dealing n queries into halves; the same for every variant, so that they compare."""
-    state = 88172645463325252
-    for _ in range(times):
-        first = set()
-        while len(first) < n // 2:
-            state ^= state << 13 & (1 << 64) - 1
-            state ^= state >> 7
-            state ^= state << 17 & (1 << 64) - 1
-            first.add((state >> 32) % n)
-        yield sorted(first), sorted(set(range(n)) - first)
-
-
-def stop_by_halves(by_round, patience):
-    """(NDCG on the half that did not stop training, rounds): means over halves and deals."""
-    value, rounds, n_deals, n = 0.0, 0, 0, len(by_round[0])
-    for halves in deal(n):
-        curves = [[sum(map(row.__getitem__, half)) for row in by_round] for half in halves]
-        for stop, measured in (curves, curves[::-1]):
-            best = 0
-            for i, reached in enumerate(stop):
-                if i - best > patience:
-                    break
-                if reached > stop[best]:
-                    best = i
-            value += measured[best] / n
-            rounds += best + 1
-        n_deals += 1
-    return value / n_deals, rounds / (2 * n_deals)
+def peer_scores(args, peer, settings, task, seed, most, own):
+    scores = os.path.join(own, "scores")
+    job = {"job": "train", "peer": peer, "settings": settings, "task": task, "seed": seed,
+           "most": most, "threads": args.threads, "library": args.library, "scores": scores}
+    answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)], cwd=own)
+    return scores, json.loads(answer.splitlines()[-1])["rounds"]
 
 
 # ---------------------------------------------------------------- the measurement
 
 
-def measure_one(args, trainer, params, task, seed, folder):
+def measure_one(args, sets, row, task, seed, folder):
     """(rounds, NDCG of each query of the part measured)."""
-    if trainer == "rankwood":
-        scores, rounds, own = rankwood_scores(args, params, task, seed, folder)
-    else:
-        scores, rounds, own = peer_scores(args, trainer, task, seed, folder)
-    values = ndcg_by_query(labels_by_query(task[2]), scores)
-    mean = sum(values) / len(values)
-    if own is not None and abs(own - mean) > 1e-9:
-        raise SystemExit(f"quality.py: {task[2]}: NDCG {mean!r} here, {own!r} by rankwood eval")
+    most = args.rounds or (300 if row["set"] in MADE else 2000)
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        if row["trainer"] == "rankwood":
+            path, rounds = rankwood_scores(args, row["params"], task, seed, most, own)
+        else:
+            path, rounds = peer_scores(args, row["trainer"], row["settings"], task, seed, most, own)
+        report = json.loads(run([args.rankwood, "eval", *task[2], "--scores", path, "--metric",
+                                 f"ndcg@{TOP}", "--empty", "0", "--quiet", "--json"]))
+        with open(path) as file:
+            scores = [float(line) for line in file]
+    values = ndcg_by_query(sets.labels_by_query(task[2]), scores)
+    mean, theirs = sum(values) / len(values), report["metrics"][0]["mean"]
+    if abs(theirs - mean) > 1e-9:
+        raise SystemExit(f"quality.py: {task[2]}: NDCG {mean!r} here, {theirs!r} by rankwood eval")
     return rounds, values
 
 
-def measure(args, trainer, params, name, folder):
-    """One row of the table: a set under one trainer and its parameters."""
+def measure(args, sets, row, folder):
+    """Fills in a row of the table: a set under one trainer and its parameters."""
     started = time.time()
-    jobs = [(seed, fold, fold_files(args.data, name, fold))
-            for seed in args.seeds for fold in range(5)]
+    seeds = args.made_seeds if row["set"] in MADE else args.seeds
+    seeds = seeds[:1] if row["trainer"] in SEEDLESS else seeds
+    jobs = [(seed, at, task) for seed in seeds for at, task in enumerate(sets.tasks(row["set"]))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        done = list(pool.map(
-            lambda job: measure_one(args, trainer, params, job[2], job[0], folder), jobs))
-    by_seed, by_query = {seed: [] for seed in args.seeds}, {}
-    for (seed, fold, _), (_, values) in zip(jobs, done):
-        by_seed[seed].append(sum(values) / len(values))
+        done = list(pool.map(lambda job: measure_one(args, sets, row, job[2], job[0], folder), jobs))
+    by_seed, by_query = {seed: [] for seed in seeds}, {}
+    for (seed, at, _), (_, values) in zip(jobs, done):
+        by_seed[seed].append(statistics.fmean(values))
         for i, value in enumerate(values):
-            by_query.setdefault((fold, i), []).append(value)
-    means = [statistics.fmean(by_seed[seed]) for seed in args.seeds]
-    per_query = [statistics.fmean(v) for v in by_query.values()]
-    return {
-        "set": name, "part": args.part, "trainer": trainer, "params": params,
-        "ndcg@10": statistics.fmean(means), "seeds": dict(zip(args.seeds, means)),
-        "se_seeds": standard_error(means), "se_queries": standard_error(per_query),
-        "rounds": statistics.fmean(rounds for rounds, _ in done),
-        "seconds": round(time.time() - started, 1),
-    }
+            by_query.setdefault((at, i), []).append(value)
+    row["by_query"] = [statistics.fmean(by_query[key]) for key in sorted(by_query)]
+    finish(row, {seed: statistics.fmean(by_seed[seed]) for seed in seeds},
+           [rounds for rounds, _ in done], started)
+    row["se_queries"] = standard_error(row["by_query"])
 
 
-def measure_valid(args, params, name):
-    """The same row, from validation parts alone."""
+def measure_valid(args, sets, row):
+    """The same from stop parts alone."""
     started = time.time()
-    library = CurveLibrary(args.library, 1)
-    means, rounds = [], []
-    for seed in args.seeds:
+    library = CurveLibrary(args.library, args.threads)
+    means, rounds = {}, []
+    for seed in args.made_seeds if row["set"] in MADE else args.seeds:
         folds = []
-        for fold in range(5):
-            train, valid, _ = fold_files(args.data, name, fold)
-            patience, by_round = library.curve(params, train, valid, seed)
+        for train, stop, _ in sets.tasks(row["set"]):
+            patience, by_round = library.curve(row["params"], train, stop,
+                                               sets.labels_by_query(stop), seed,
+                                               most=args.rounds or 1000)
             value, stopped = stop_by_halves(by_round, patience)
             folds.append(value)
             rounds.append(stopped)
-        means.append(statistics.fmean(folds))
-    return {
-        "set": name, "part": args.part, "trainer": "rankwood", "params": params,
-        "ndcg@10": statistics.fmean(means), "seeds": dict(zip(args.seeds, means)),
-        "se_seeds": standard_error(means), "se_queries": None,
-        "rounds": statistics.fmean(rounds), "seconds": round(time.time() - started, 1),
-    }
+        means[seed] = statistics.fmean(folds)
+    finish(row, means, rounds, started)
+
+
+def finish(row, means, rounds, started):
+    row.update({"ndcg@10": statistics.fmean(means.values()), "seeds": means,
+                "se_seeds": standard_error(list(means.values())),
+                "rounds": statistics.fmean(rounds), "seconds": round(time.time() - started, 1)})
+
+
+def p_value(ours, best):
+    """Two-sided: how often differences of random signs have a mean as far from 0."""
+    differences = [a - b for a, b in zip(ours, best) if a != b]
+    reached, draw = abs(sum(differences)) - 1e-12, random.Random(1)
+    far, n = 0, len(differences)
+    for _ in range(DRAWS):
+        signs, total = draw.getrandbits(n) if n else 0, 0.0
+        for d in differences:
+            total += d if signs & 1 else -d
+            signs >>= 1
+        far += abs(total) >= reached
+    return (far + 1) / (DRAWS + 1)
+
+
+def compare(rows):
+    """Every row with the best of its kind: `fixed` or stopped."""
+    for fixed in (False, True):
+        kind = [row for row in rows if (row["settings"] == "fixed") == fixed]
+        best = max(kind, key=lambda row: row["ndcg@10"], default=None)
+        for row in kind:
+            row["to_best"] = row["ndcg@10"] - best["ndcg@10"]
+            row["p"] = None if row is best else p_value(row["by_query"], best["by_query"])
+
+
+# ---------------------------------------------------------------- output
+
+HEAD = ("set            trainer   settings  ndcg@10 se(seeds) se(queries) to best       p  rounds "
+        "seconds  parameters")
 
 
 def show(row):
-    error = ["  -   " if row[e] is None else f"{row[e]:.4f}" for e in ("se_seeds", "se_queries")]
-    print(f"{row['set']:<8} {row['trainer']:<9} {row['ndcg@10']:.4f}  {error[0]}    {error[1]}  "
-          f"{row['rounds']:7.1f} {row['seconds']:8.1f}  {row['params'] or '(defaults)'}",
-          flush=True)
+    def number(name, text):
+        return f"{row[name]:{text}}" if row.get(name) is not None else "-"
+
+    print(f"{row['set']:<14} {row['trainer']:<9} {row['settings']:<8}  {row['ndcg@10']:.4f} "
+          f"{number('se_seeds', '.4f'):>9} {number('se_queries', '.4f'):>11} "
+          f"{number('to_best', '+.4f'):>7} {number('p', '.4f'):>7} {row['rounds']:>7.1f} "
+          f"{row['seconds']:>7.1f}  {row['params']}", flush=True)
+
+
+def tell(args, row):
+    row = {key: value for key, value in row.items() if key != "by_query"}
+    print(json.dumps(row), flush=True) if args.json else show(row)
+
+
+def say(text):
+    print(f"quality.py: {text}", file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------- arguments
 
 
 def parse_seeds(text):
@@ -354,67 +200,122 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add_program_arguments(parser)
     parser.add_argument("--data", default=os.environ.get("RANKWOOD_DATA") or
-                        os.path.join(ROOT, "..", "shared", "data"), help="folder of the sets")
-    parser.add_argument("--sets", default=",".join(SETS), help="sets, with commas [all]")
+                        os.path.join(ROOT, "..", "shared", "data"), help="folder of the real sets")
+    parser.add_argument("--sets", default=",".join(FIVE_FOLD), metavar="LIST",
+                        help=f"sets, with commas, or all: {','.join(REAL)},{','.join(MADE)} "
+                        "[%(default)s]")
+    parser.add_argument("--like", metavar="PATH", help="a second generator, for the set 'like': a "
+                        "Python file with make(n_queries, seed) -> (values, labels, documents of "
+                        "each query, ...)")
     parser.add_argument("--seeds", default="1-5", type=parse_seeds, help="N or N-M [1-5]")
-    parser.add_argument("--part", default="test", choices=("test", "valid"),
-                        help="see above [test]")
+    parser.add_argument("--made-seeds", default="1-2", type=parse_seeds,
+                        help="of trainings on made sets [1-2]")
+    parser.add_argument("--scale", default=1.0, type=float, help="of made sets' queries [1]")
+    parser.add_argument("--rounds", default=0, type=int,
+                        help="most rounds [2000; 300 on made sets]")
+    parser.add_argument("--settings", default="", metavar="LIST",
+                        help="defaults,equal,fixed [all with --peers, else defaults]")
+    parser.add_argument("--part", default="test", choices=("test", "valid"), help="see above [test]")
     parser.add_argument("--params", action="append", default=[], metavar="'NAME=VALUE ...'",
-                        help="Rankwood's parameters; '' is its defaults (repeatable) ['']")
+                        help="Rankwood's parameters, in place of its settings; '' is its defaults "
+                        "(repeatable)")
     parser.add_argument("--variants", metavar="FILE",
                         help="such parameters, a line each; # comments")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
+    parser.add_argument("--python", help="an interpreter that has the peers, in place of that")
     parser.add_argument("--only-peers", action="store_true", help="leave Rankwood out")
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
+    parser.add_argument("--threads", default=1, type=int, help="of a training [1]")
     parser.add_argument("--json", action="store_true", help="print JSON, a record a line")
     parser.add_argument("--bars", action="store_true",
                         help="exit 1 if Rankwood's defaults miss " + str(BARS))
-    parser.add_argument("--peer-job", help=argparse.SUPPRESS)
     args = parser.parse_args()
     for path in ("rankwood", "library", "data", "venv"):
         setattr(args, path, os.path.abspath(getattr(args, path)))
-    args.sets = args.sets.split(",")
-    if any(name not in SETS for name in args.sets):
-        parser.error(f"--sets takes {','.join(SETS)}")
+    args.sets = list(REAL + tuple(MADE)) if args.sets == "all" else args.sets.split(",")
+    if any(name not in REAL + tuple(MADE) for name in args.sets):
+        parser.error(f"--sets takes all, {', '.join(REAL + tuple(MADE))}")
+    args.peers = [p for p in args.peers.split(",") if p]
+    if any(p not in PEERS for p in args.peers):
+        parser.error(f"--peers takes {','.join(PEERS)}")
+    if args.peers and args.part == "valid":
+        parser.error("--part valid is for Rankwood's own parameters")
+    args.settings = args.settings or ("defaults,equal,fixed" if args.peers else "defaults")
+    args.settings = args.settings.split(",")
+    if any(s not in OURS for s in args.settings):
+        parser.error(f"--settings takes {','.join(OURS)}")
     return args
 
 
-def main():
-    args = parse_arguments()
-    if args.peer_job:
-        return peer_job(json.loads(args.peer_job))
+def rows_of(args, name, variants, versions):
+    """The rows of a set, to be measured."""
+    settings = [s for s in args.settings if s != "fixed" or name in MADE]
+    rows = []
+    if variants:
+        rows += [("rankwood", "defaults" if not v else "own", v) for v in variants]
+    elif not args.only_peers:
+        rows += [("rankwood", s, OURS[s]) for s in settings]
+    rows += [(peer, s, "") for peer in args.peers if peer in versions for s in settings]
+    return [{"set": name, "part": args.part, "trainer": trainer, "settings": s, "params": params}
+            for trainer, s, params in rows]
+
+
+def read_variants(args):
     variants = list(args.params)
     if args.variants:
         with open(args.variants) as file:
             variants += [line.split("#")[0].strip() for line in file
                          if line.strip() and not line.startswith("#")]
-    trainers = [] if args.only_peers else [("rankwood", v) for v in variants or [""]]
-    peers = [p for p in args.peers.split(",") if p]
-    if any(p not in PEERS for p in peers):
-        raise SystemExit(f"quality.py: --peers takes {','.join(PEERS)}")
-    if peers and args.part == "valid":
-        raise SystemExit("quality.py: --part valid is for Rankwood's own parameters")
-    if not os.path.isdir(os.path.join(args.data, SETS[0])):
-        print(f"quality.py: skipped: no data at {args.data} (RANKWOOD_DATA)")
-        return 0
-    if peers:
+    return variants
+
+
+def prepare_peers(args):
+    """{peer: version} of the peers there are."""
+    args.python = args.python or os.path.join(args.venv, "bin", "python")
+    if not args.peers and not ("like" in args.sets and args.like):
+        return {}
+    if args.python.startswith(args.venv):
         make_venv(args.venv)
-    missed = False
+    job = {"job": "versions"}
+    answer = run([args.python, os.path.join(HERE, "quality_jobs.py"), json.dumps(job)])
+    versions = json.loads(answer.splitlines()[-1])
+    for peer in args.peers:
+        say(f"{peer} {versions[peer]}" if peer in versions else f"{peer}: cannot be imported")
+    return versions
+
+
+def main():
+    args = parse_arguments()
+    variants, missed, measured = read_variants(args), False, False
+    versions = prepare_peers(args)
     if not args.json:
-        print(f"NDCG@{TOP}, empty queries 0, {args.part} part, mean of five folds and "
-              f"{len(args.seeds)} seeds\n"
-              "set      trainer   ndcg@10 se(seeds) se(queries) rounds  seconds  parameters")
+        print(f"NDCG@{TOP}, empty queries 0, {args.part} parts; "
+              + "".join(f"{p} {versions[p]}, " for p in args.peers if p in versions)
+              + run([args.rankwood, "--version"]).strip() + "\n" + HEAD, flush=True)
     with tempfile.TemporaryDirectory() as folder:
+        sets = Sets(args, folder)
         for name in args.sets:
-            for trainer, params in trainers + [(p, "") for p in peers]:
+            if sets.missing(name):
+                say(f"{name}: skipped: {sets.missing(name)}")
+                continue
+            rows, measured = rows_of(args, name, variants, versions), True
+            for row in rows:
                 if args.part == "valid":
-                    row = measure_valid(args, params, name)
+                    measure_valid(args, sets, row)
+                    tell(args, row)
                 else:
-                    row = measure(args, trainer, params, name, folder)
-                print(json.dumps(row), flush=True) if args.json else show(row)
-                missed |= (args.part == "test" and trainer == "rankwood" and not params
-                           and row["ndcg@10"] < BARS[name])
+                    row["version"] = versions.get(row["trainer"])
+                    measure(args, sets, row, folder)
+                    say(f"{name} {row['trainer']} {row['settings']} {row['ndcg@10']:.4f}")
+            if args.part == "test":
+                compare(rows)
+                for row in rows:
+                    tell(args, row)
+                missed |= any(row["trainer"] == "rankwood" and not row["params"]
+                              and row["ndcg@10"] < BARS.get(name, 0) for row in rows)
+    if not measured:
+        print("quality.py: skipped: nothing to measure on")
     return 1 if args.bars and missed else 0
 
 
