@@ -280,6 +280,51 @@ RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
 RW_API void rw_audit_free(struct rw_audit *audit);
 /* Scores of a file: one number a line, as many as `n`; else an error that says where. */
 RW_API int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores);
+/* The same, or those of a TREC run ("query Q0 document rank score tag" lines, the rank not looked at), told
+ * by the first line. A run's documents are matched by query id and document id, as `predict --trec` writes
+ * them: what the comment says, else the query's id, '-' and the place in the query from 1. RW_ERR_DATA:
+ * a query of the data is not in the run, a document of the run not in the data's query, or there twice. */
+struct rw_run_match {
+    int is_run;
+    uint32_t n_unranked; /* documents that the run leaves out: they stand behind all others, tied */
+    uint32_t n_unknown;  /* lines of queries that the data has not: left out */
+};
+/* scores: [n_docs], written. match: written; may be NULL. */
+RW_API int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                  const char *path, double *scores, struct rw_run_match *match);
+
+/* --- comparing --- */
+/* Two rankings, a and b, of the same queries. */
+struct rw_compared {
+    const char *name; /* of the group; "" for all queries */
+    uint32_t n_queries; /* that count; the rest of the fields is of these */
+    double mean_a, mean_b, difference; /* b - a; NaN if no query counts */
+    double low, high; /* 95 % bootstrap interval of the difference over queries; NaN under 2 queries */
+    double p;         /* two-sided, of the paired randomisation test; 1 if no query differs */
+    uint32_t n_wins, n_ties, n_losses; /* queries in which b is better, equal, worse */
+};
+struct rw_moved_query {
+    uint32_t query;
+    double a, b;
+};
+struct rw_comparison {
+    const char *metric, *conventions;
+    int lower_is_better;
+    int n_samples; /* resamples, and patterns of signs (all 2^n of them up to 16 queries that differ) */
+    double ties_moved_a, ties_moved_b; /* as in struct rw_eval_metric */
+    struct rw_compared all;
+    int n_groups;
+    const struct rw_compared *groups; /* [n_groups] by name; queries without a group last, as "-" */
+    int n_moved;
+    const struct rw_moved_query *moved; /* [n_moved] queries that differ, most first, at most 1000 */
+};
+/* Uses params' one metric, empty, ties, label-gain, relevant, and seed: the same seed gives the same figures
+ * for any number of threads. groups: a file of "QUERY GROUP" lines, or NULL. Groups' p are not corrected for
+ * there being several. */
+RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *dataset, const double *scores_a,
+                      const double *scores_b, const char *groups, struct rw_comparison **out);
+RW_API void rw_comparison_free(struct rw_comparison *comparison);
 
 /* ------------------------------------------------------------------ third stair: everything */
 

@@ -175,7 +175,7 @@ static int score(struct rw_said *said, const struct request *request, struct rw_
             goto out;
         }
         status = predictor ? rw_predictor_run(predictor, *dataset, *scores)
-                           : rw_scores_read(ctx, request->scores, n_docs, *scores);
+                           : rw_load_scores(ctx, *dataset, request->scores, *scores);
         if (status >= 0)
             rw_load_stage("scores", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
     }
@@ -315,7 +315,8 @@ int rw_cmd_eval(int argc, char **argv)
     struct request request = {0};
     const struct rw_option options[] = {
         {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_TEXT, &request.model},
-        {"scores", 0, "FILE", "measure these: a number a line", RW_OPTION_TEXT, &request.scores},
+        {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_TEXT,
+         &request.scores},
         {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_TEXT,
          &request.per_query},
         {"like", 0, "PROGRAM",

@@ -35,6 +35,20 @@ int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_d
     return RW_OK;
 }
 
+int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
+                   double *scores)
+{
+    struct rw_run_match match;
+    const int status = rw_dataset_read_scores(ctx, dataset, path, scores, &match);
+    if (status >= 0 && match.n_unranked > 0)
+        rw_talk_warn("%s: the run leaves out %u documents; they rank behind all others of their "
+                     "queries, tied",
+                     path, match.n_unranked);
+    if (status >= 0 && match.n_unknown > 0)
+        rw_talk_warn("%s: %u lines are of queries that the data has not", path, match.n_unknown);
+    return status;
+}
+
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
 {
     if (isnan(value))

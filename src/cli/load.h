@@ -10,6 +10,10 @@
  * the context. */
 int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out);
 
+/* Scores of a file, numbers or a TREC run: [documents], written. Says what a run leaves out. */
+int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
+                   double *scores);
+
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM]);

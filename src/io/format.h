@@ -62,6 +62,9 @@ void rw_out_file_abandon(struct rw_out_file *out);
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const char *path);
 
+/* --- scores (io/side_files.c): rw_scores_read of an input, which is taken --- */
+int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores);
+
 /* --- LETOR text out (io/letor_write.c); gzip if `path` ends in .gz --- */
 int rw_letor_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path);
 

@@ -17,10 +17,11 @@ static void number_file_release(struct number_file *file)
     memset(file, 0, sizeof(*file));
 }
 
-static int number_file_open(struct rw_ctx *ctx, struct number_file *file, const char *path)
+/* The input is taken, whatever comes of it. */
+static int number_file_take(struct rw_ctx *ctx, struct number_file *file, struct rw_input *input)
 {
     size_t n_bytes;
-    RW_TRY(rw_input_open(ctx, path, &file->input));
+    file->input = input;
     RW_TRY(rw_input_read_all(ctx, file->input, &file->text, &n_bytes));
     file->at = file->text;
     file->end = file->text + n_bytes;
@@ -28,6 +29,13 @@ static int number_file_open(struct rw_ctx *ctx, struct number_file *file, const 
         file->end--; /* blank lines at the end do not count */
     file->line = 1;
     return RW_OK;
+}
+
+static int number_file_open(struct rw_ctx *ctx, struct number_file *file, const char *path)
+{
+    struct rw_input *input;
+    RW_TRY(rw_input_open(ctx, path, &input));
+    return number_file_take(ctx, file, input);
 }
 
 static const char *skip_blanks(const char *p, const char *end)
@@ -75,12 +83,12 @@ static int next_number(struct rw_ctx *ctx, struct number_file *file, double leas
     return RW_OK;
 }
 
-int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores)
+int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores)
 {
     struct number_file file = {0};
     int status, got;
     double score;
-    RW_TRY_OUT(number_file_open(ctx, &file, path));
+    RW_TRY_OUT(number_file_take(ctx, &file, input));
     for (uint32_t i = 0;; i++) {
         RW_TRY_OUT(next_number(ctx, &file, -1.7976931348623157e308, 1.7976931348623157e308,
                                "a score (a finite number)", &score, &got));
@@ -99,6 +107,13 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
 out:
     number_file_release(&file);
     return status;
+}
+
+int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores)
+{
+    struct rw_input *input;
+    RW_TRY(rw_input_open(ctx, path, &input));
+    return rw_scores_read_input(ctx, input, n, scores);
 }
 
 int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)

@@ -1,0 +1,153 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "trust/significance.h"
+
+static struct rw_ctx *ctx;
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+}
+
+static void teardown(void)
+{
+    rw_ctx_free(ctx);
+}
+
+static struct rw_significance measure(const double *a, const double *b, uint32_t n, uint64_t seed)
+{
+    const struct rw_pairs pairs = {.n = n, .a = a, .b = b};
+    struct rw_significance out;
+    cr_assert_eq(rw_significance(ctx, &pairs, seed, &out), RW_OK);
+    return out;
+}
+
+/* A number of about normal distribution, mean 0, deviation 1. */
+static double noise(uint32_t item)
+{
+    double sum = -6;
+    for (uint32_t k = 0; k < 12; k++)
+        sum += (double)rw_random(77, item, k, 0x7E57u) * 0x1p-32;
+    return sum;
+}
+
+Test(significance, few_queries_are_tried_whole, .init = setup, .fini = teardown)
+{
+    const double a[] = {0, 0, 0, .5, .5}, b[] = {.25, .5, .125, .5, .5};
+    const struct rw_significance out = measure(a, b, 5, 1);
+    cr_expect_eq(out.p, 2.0 / 8); /* all three up, or all three down */
+    cr_expect(out.n_wins == 3 && out.n_ties == 2 && out.n_losses == 0);
+    cr_expect_float_eq(out.mean_a, 0.2, 1e-15);
+    cr_expect_float_eq(out.mean_b, 0.375, 1e-15);
+    cr_expect_float_eq(out.difference, 0.175, 1e-15);
+    cr_expect(out.low >= 0 && out.low < 0.175 && out.high > 0.175 && out.high <= 0.5);
+    const double c[] = {0, 0, 0, 0}, d[] = {1, -1, 1, 1}; /* sums 4 2 2 2 2 0 0 ... */
+    cr_expect_eq(measure(c, d, 4, 1).p, 10.0 / 16);
+    cr_expect_eq(measure(c, c, 4, 1).p, 1.0);
+    cr_expect(measure(c, c, 4, 1).low == 0 && measure(c, c, 4, 1).high == 0);
+    cr_expect(isnan(measure(c, d, 1, 1).low) && measure(c, d, 1, 1).p == 1.0);
+    cr_expect(isnan(measure(c, d, 0, 1).difference) && measure(c, d, 0, 1).p == 1.0);
+}
+
+/* The normal approximations that hold for many queries: difference +- 1.96 deviations, and p. */
+Test(significance, many_queries, .init = setup, .fini = teardown)
+{
+    enum { N = 400 };
+    static double a[N], b[N];
+    double mean = 0, squares = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        a[i] = noise(i);
+        b[i] = a[i] + 0.1 + noise(1000 + i);
+        mean += (b[i] - a[i]) / N;
+    }
+    for (uint32_t i = 0; i < N; i++)
+        squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
+    const double error = sqrt(squares / N / N);
+    const struct rw_significance out = measure(a, b, N, 5);
+    cr_expect_float_eq(out.difference, mean, 1e-12);
+    cr_expect_float_eq(out.low, mean - 1.96 * error, 0.08 * error);
+    cr_expect_float_eq(out.high, mean + 1.96 * error, 0.08 * error);
+    const double z = mean / sqrt(error * error + mean * mean / N); /* about 0 under the coin */
+    cr_expect_float_eq(out.p, erfc(z / sqrt(2)), 0.02, "%g %g", out.p, erfc(z / sqrt(2)));
+    /* swapped: the mirror image */
+    const struct rw_significance other = measure(b, a, N, 5);
+    cr_expect(other.p == out.p && other.low == -out.high && other.high == -out.low);
+    cr_expect_eq(other.n_wins, out.n_losses);
+}
+
+/* Under chance alone, 5 % of the tests are under 5 %, and 95 % of intervals hold 0. */
+Test(significance, chance, .init = setup, .fini = teardown)
+{
+    enum { N = 30, TESTS = 300 };
+    int under = 0, outside = 0;
+    for (uint32_t t = 0; t < TESTS; t++) {
+        double a[N], b[N];
+        for (uint32_t i = 0; i < N; i++) {
+            a[i] = noise(t * 2 * N + i);
+            b[i] = noise(t * 2 * N + N + i);
+        }
+        const struct rw_significance out = measure(a, b, N, t);
+        under += out.p < 0.05;
+        outside += out.low > 0 || out.high < 0;
+    }
+    cr_expect(under >= 6 && under <= 26, "%d", under);
+    cr_expect(outside >= 8 && outside <= 38, "%d", outside);
+}
+
+Test(significance, repeatable_for_any_threads, .init = setup, .fini = teardown)
+{
+    enum { N = 333 };
+    static double a[N], b[N], weight[N];
+    for (uint32_t i = 0; i < N; i++) {
+        a[i] = noise(i);
+        b[i] = noise(1000 + i) + 0.05;
+        weight[i] = i % 5;
+    }
+    const struct rw_pairs pairs = {.n = N, .a = a, .b = b, .weight = weight, .lower_is_better = 1};
+    struct rw_significance first, again, seed;
+    cr_assert_eq(rw_ctx_set_threads(ctx, 1), RW_OK);
+    cr_assert_eq(rw_significance(ctx, &pairs, 9, &first), RW_OK);
+    for (int threads = 2; threads <= 7; threads += 5) {
+        cr_assert_eq(rw_ctx_set_threads(ctx, threads), RW_OK);
+        cr_assert_eq(rw_significance(ctx, &pairs, 9, &again), RW_OK);
+        cr_expect_arr_eq(&first, &again, sizeof(first));
+    }
+    cr_assert_eq(rw_significance(ctx, &pairs, 10, &seed), RW_OK);
+    cr_expect(seed.low != first.low && seed.difference == first.difference);
+}
+
+Test(significance, weights_and_roots, .init = setup, .fini = teardown)
+{
+    const double a[] = {4, 16}, b[] = {1, 9}, weight[] = {1, 3};
+    const struct rw_pairs pairs = {
+        .n = 2, .a = a, .b = b, .weight = weight, .root = 1, .lower_is_better = 1};
+    struct rw_significance out;
+    cr_assert_eq(rw_significance(ctx, &pairs, 1, &out), RW_OK);
+    cr_expect_float_eq(out.mean_a, sqrt(13), 1e-12);
+    cr_expect_float_eq(out.mean_b, sqrt(7), 1e-12);
+    cr_expect_eq(out.n_wins, 2u);
+    cr_expect_eq(out.p, 0.5);
+    cr_expect_float_eq(out.low, -1, 1e-12);
+    cr_expect_float_eq(out.high, sqrt(7) - sqrt(13), 1e-12); /* one of each */
+    /* weight 0 counts for nothing */
+    const double zero[] = {1, 0};
+    const struct rw_pairs one = {.n = 2, .a = a, .b = b, .weight = zero};
+    cr_assert_eq(rw_significance(ctx, &one, 1, &out), RW_OK);
+    cr_expect(out.difference == -3 && out.p == 1.0 && out.low == -3 && out.high == -3);
+}
+
+Test(significance, every_allocation_may_fail, .init = setup, .fini = teardown)
+{
+    const double a[] = {0, 0}, b[] = {1, 2};
+    const struct rw_pairs pairs = {.n = 2, .a = a, .b = b};
+    struct rw_significance out;
+    for (long n = 1; n <= 2; n++) {
+        rw_mem_fail_from(n);
+        cr_expect_eq(rw_significance(ctx, &pairs, 1, &out), RW_ERR_MEMORY);
+        rw_mem_fail_from(0);
+    }
+}
