@@ -318,8 +318,7 @@ void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
     const struct rw_codes *codes = &bins->codes[f];
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
     memset(counts, 0, rw_cuts_n_codes(bins->cuts, f) * sizeof(*counts));
-    for (uint32_t i = 0; i < codes->n; i++)
-        counts[rw_codes_entry(codes, bytes, i)]++;
+    rw_code_count(codes->code, codes->n, bytes, rw_cuts_n_codes(bins->cuts, f), counts);
     if (codes->row)
         counts[codes->rest] += bins->n_docs - codes->n;
 }

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "io/checksum.h"
 #include "io/format.h"
 #include "io/letor.h"
 
@@ -60,7 +61,7 @@ uint32_t rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes)
     for (size_t i = 0; i < n_pieces; i++) {
         const size_t begin = i * CRC_PIECE;
         const size_t n = n_bytes - begin < CRC_PIECE ? n_bytes - begin : CRC_PIECE;
-        const uLong of_piece = crc32(0, (const Bytef *)data + begin, (uInt)n);
+        const uint32_t of_piece = rw_checksum(0, (const char *)data + begin, n);
 #pragma omp ordered
         crc = (uint32_t)crc32_combine(crc, of_piece, (z_off_t)n);
     }
@@ -82,7 +83,7 @@ static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
     while (n_bytes) { /* failures stay in the FILE: commit sees them */
         const size_t n = n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE;
         fwrite(from, 1, n, out->file.file);
-        out->crc = (uint32_t)crc32(out->crc, from, (uInt)n);
+        out->crc = rw_checksum(out->crc, from, n);
         from += n;
         n_bytes -= n;
     }

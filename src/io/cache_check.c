@@ -20,15 +20,18 @@ static int is_clean(float value)
 
 static int column_is_good(const struct rw_column *column, uint32_t n_docs)
 {
-    uint32_t n_present = 0;
+    /* without a branch, so that it is done at the memory's pace */
+    const uint32_t absent = column->row ? RW_MISSING_BITS : RW_ABSENT_BITS;
+    uint32_t n_absent = 0, n_bad = 0;
     for (uint32_t k = 0; k < column->n; k++) {
         const uint32_t bits = rw_bits_of_float(column->value[k]);
-        if (bits == RW_ABSENT_BITS && !column->row)
-            continue;
-        if (!is_clean(column->value[k]) && bits != RW_MISSING_BITS)
-            return 0;
-        n_present++;
+        const uint32_t is_nan = (bits == absent) | (bits == RW_MISSING_BITS);
+        n_absent += bits == RW_ABSENT_BITS;
+        n_bad += ((bits & 0x7f800000u) == 0x7f800000u && !is_nan) | (bits == 0x80000000u);
     }
+    if (n_bad)
+        return 0;
+    const uint32_t n_present = column->n - n_absent;
     for (uint32_t k = 0; column->row && k < column->n; k++) {
         if (column->row[k] >= n_docs || (k && column->row[k] <= column->row[k - 1]))
             return 0;
@@ -113,14 +116,26 @@ out:
     return status;
 }
 
+static uint8_t most_of_bytes(const uint8_t *byte, uint32_t n)
+{
+    uint8_t most = 0;
+    for (uint32_t i = 0; i < n; i++)
+        most = byte[i] > most ? byte[i] : most;
+    return most;
+}
+
 static int codes_are_good(const struct rw_bins *bins, uint32_t f)
 {
     const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
     const struct rw_codes *codes = &bins->codes[f];
     uint32_t most = codes->row ? codes->rest : 0;
-    for (uint32_t i = 0; i < codes->n; i++) {
-        const uint32_t code = rw_codes_entry(codes, bytes, i);
+    if (bytes == 1) {
+        const uint32_t of_entries = most_of_bytes(codes->code, codes->n);
+        most = of_entries > most ? of_entries : most;
+    }
+    for (uint32_t i = 0; bytes == 2 && i < codes->n; i++) {
+        const uint32_t code = ((const uint16_t *)codes->code)[i];
         most = code > most ? code : most;
     }
     for (uint32_t i = 0; codes->row && i < codes->n; i++) {

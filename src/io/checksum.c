@@ -1,0 +1,90 @@
+/* A message's remainder modulo P is that of any shorter one with the same remainder: 64 bytes are
+ * folded into the 64 behind them, by multiplying each half of 16 bytes with x^n mod P for the
+ * distance n in bits (Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials
+ * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes to zlib. */
+#include "io/checksum.h"
+
+#include <zlib.h>
+
+#include "base/isa.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
+
+enum { MOST_AT_ONCE = 1 << 30 };
+
+static uint32_t by_zlib(uint32_t crc, const unsigned char *data, size_t n)
+{
+    while (n) {
+        const size_t now = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+        crc = (uint32_t)crc32(crc, data, (uInt)now);
+        data += now;
+        n -= now;
+    }
+    return crc;
+}
+
+#if RW_HAS_X86
+
+#define RW_CLMUL __attribute__((target("pclmul,sse4.1")))
+
+/* x^n mod P, bits reversed, as the multiplication wants it: one place up, for the product of two
+ * reversed numbers lies one place down. */
+static int64_t power(int n)
+{
+    uint32_t r = 0x80000000u; /* 1 */
+    for (int i = 0; i < n; i++)
+        r = r >> 1 ^ (r & 1 ? 0xEDB88320u : 0);
+    return (int64_t)((uint64_t)r << 1);
+}
+
+/* keys: what moves a low and a high half by some distance. */
+RW_CLMUL static inline __m128i fold(__m128i sum, __m128i keys, __m128i next)
+{
+    const __m128i low = _mm_clmulepi64_si128(sum, keys, 0x00);
+    const __m128i high = _mm_clmulepi64_si128(sum, keys, 0x11);
+    return _mm_xor_si128(next, _mm_xor_si128(low, high));
+}
+
+RW_CLMUL static inline __m128i fetch(const unsigned char *at)
+{
+    return _mm_loadu_si128((const __m128i *)at);
+}
+
+/* n: at least 64; returns the checksum of the first n / 64 times 64 bytes. */
+RW_CLMUL static uint32_t by_folding(uint32_t crc, const unsigned char *data, size_t n)
+{
+    const __m128i far = _mm_set_epi64x(power(512 - 32), power(512 + 32)),
+                  near = _mm_set_epi64x(power(128 - 32), power(128 + 32));
+    __m128i sum[4];
+    unsigned char left[16];
+    for (int i = 0; i < 4; i++)
+        sum[i] = fetch(data + 16 * i);
+    /* the register's beginning is as if xored to the first four bytes */
+    sum[0] = _mm_xor_si128(sum[0], _mm_cvtsi32_si128((int)~crc));
+    for (size_t at = 64; at + 64 <= n; at += 64) {
+        for (int i = 0; i < 4; i++)
+            sum[i] = fold(sum[i], far, fetch(data + at + 16 * (size_t)i));
+    }
+    __m128i all = sum[0];
+    for (int i = 1; i < 4; i++)
+        all = fold(all, near, sum[i]);
+    _mm_storeu_si128((__m128i *)left, all);
+    return (uint32_t)crc32(0xFFFFFFFFu, left, sizeof(left)); /* from a register of 0 */
+}
+
+#endif
+
+uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes)
+{
+    const unsigned char *at = data;
+#if RW_HAS_X86
+    if (n_bytes >= 1024 && rw_isa() != RW_ISA_PLAIN && __builtin_cpu_supports("pclmul")) {
+        const size_t n = n_bytes / 64 * 64;
+        crc = by_folding(crc, at, n);
+        at += n;
+        n_bytes -= n;
+    }
+#endif
+    return by_zlib(crc, at, n_bytes);
+}
