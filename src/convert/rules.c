@@ -21,6 +21,8 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
      */
     double x = (double)value;
     const int in_band = fabs(x) <= (double)RW_ZERO_BAND;
+    if (rules->band_is_zero && in_band)
+        x = 0;
     switch ((enum rw_nan)(rules->nan_by_node ? node->nan : rules->nan)) {
     case RW_NAN_LEFT:
         if (isnan(x))
@@ -98,6 +100,10 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
             return "sends 0 right, but larger values left (zero_as_missing)";
         *cut = *cut > below_band ? below_band : *cut;
     }
+    /* LightGBM's own thresholds lie on the band's ends; one inside it parts nothing there, but may
+     * be a cut of ours that comes back. */
+    if (rules->band_is_zero && *cut == -band)
+        *cut = below_band;
     if (!isfinite(*cut))
         return "has a threshold that no float is below";
     if (nan == RW_NAN_ZERO)

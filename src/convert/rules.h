@@ -39,6 +39,7 @@ struct rw_rules {
     int nan_by_node;         /* 1: each node says where NaN goes; 0: `nan` does */
     enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO */
     enum rw_absent_rule absent;
+    int band_is_zero;      /* 1: a value within RW_ZERO_BAND of 0 is read as 0 (LightGBM's rows) */
     int base_ignored;      /* 1: a base score in the file is not added */
     uint32_t first_column; /* the first id that a feature can have: 0 or 1 */
 };

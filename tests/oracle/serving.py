@@ -1,0 +1,208 @@
+"""How other programs score the files that `rankwood export` writes, a few lines a program, written from their
+sources and apart from Rankwood's code. A document is {feature id: value}, values being floats (NaN: missing); a
+feature that is not in it is absent. Standard library only."""
+import json
+import math
+import struct
+import xml.etree.ElementTree
+
+NAN = float("nan")
+
+
+def f32(x):
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def add32(values):
+    total = 0.0
+    for value in values:
+        total = f32(total + value)
+    return total
+
+
+class Trees:
+    """Nested (leaf value,) or (feature, threshold, how missing, left, right)."""
+
+    def __init__(self, trees, goes_left, add):
+        self.trees, self.goes_left, self.add = trees, goes_left, add
+
+    def leaves(self, doc):
+        out = []
+        for tree in self.trees:
+            while len(tree) > 1:
+                tree = tree[3] if self.goes_left(doc, *tree[:3]) else tree[4]
+            out.append(tree[0])
+        return out
+
+    def score(self, doc):
+        return self.add(self.leaves(doc))
+
+
+# ---------------------------------------------------------------- RankLib, QuickRank: XML
+
+
+def xml_split(element, number):
+    output = element.find("output")
+    if output is not None:
+        return (number(output.text),)
+    children = list(element)  # RankLib takes them by place
+    assert [c.tag for c in children] == ["feature", "threshold", "split", "split"]
+    assert [c.get("pos") for c in children[2:]] == ["left", "right"]
+    feature = int(children[0].text)
+    assert feature >= 1
+    return (feature, f32(float(children[1].text)), None, xml_split(children[2], number),
+            xml_split(children[3], number))
+
+
+def ranklib(text):
+    lines = text.splitlines()
+    assert lines[0] == "## LambdaMART"
+    xml_text = "".join(line.strip() for line in lines if not line.startswith("##"))
+    assert "> <" not in xml_text.replace("> ", ">").replace(" <", "<")
+    trees = []
+    for tree in xml.etree.ElementTree.fromstring(xml_text):
+        weight = f32(float(tree.get("weight")))
+        trees.append(xml_split(tree.find("split"), lambda t: f32(float(t)) * weight))
+
+    def left(doc, feature, threshold, _):
+        value = doc.get(feature, 0.0)
+        return (0.0 if math.isnan(value) else value) <= threshold
+
+    return Trees(trees, left, add32)
+
+
+def quickrank(text):
+    root = xml.etree.ElementTree.fromstring(text)
+    assert root.tag == "ranker" and root.find("info/type").text == "LAMBDAMART"
+    trees = [xml_split(tree.find("split"), lambda t: float(t) * float(tree.get("weight")))
+             for tree in root.find("ensemble")]
+    return Trees(trees, lambda doc, feature, threshold, _: doc.get(feature, 0.0) <= threshold, sum)
+
+
+# ---------------------------------------------------------------- XGBoost's model, Elasticsearch's reading of it
+
+
+def xgboost_left(doc, feature, threshold, default_left):
+    value = doc.get(feature, NAN)
+    return default_left if math.isnan(value) else value < threshold
+
+
+def raw_tree(arrays, node, leaves):
+    left, right = arrays["left_children"][node], arrays["right_children"][node]
+    if left == -1 or right == -1:
+        return (f32(arrays[leaves][node]),)
+    assert right == left + 1
+    return (arrays["split_indices"][node], f32(arrays["split_conditions"][node]),
+            bool(arrays["default_left"][node]), raw_tree(arrays, left, leaves),
+            raw_tree(arrays, right, leaves))
+
+
+def xgboost(text, leaves="split_conditions"):
+    learner = json.loads(text)["learner"]
+    assert float(learner["learner_model_param"]["base_score"]) == 0
+    arrays = learner["gradient_booster"]["model"]["trees"]
+    return Trees([raw_tree(tree, 0, leaves) for tree in arrays], xgboost_left, add32)
+
+
+def eslr_raw(text):
+    """A feature is its place in feature_names; every name must be a feature of the store."""
+    learner = json.loads(text)["learner"]
+    names = learner["feature_names"]
+    assert len(set(names)) == len(names) == len(learner["feature_types"])
+    assert set(learner["feature_types"]) <= {"float"}
+    assert all(type(x) is int for tree in learner["gradient_booster"]["model"]["trees"]
+               for x in tree["default_left"])
+    assert learner["objective"]["name"] in ("rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
+    return xgboost(text, "base_weights")
+
+
+def eslr_raw_earlier(text):
+    """OpenSearch's plugin before July 2026: 0 where there is nothing, no missing child."""
+    trees = eslr_raw(text)
+    trees.goes_left = lambda doc, feature, threshold, _: threshold > doc.get(feature, 0.0)
+    return trees
+
+
+# ---------------------------------------------------------------- XGBoost's dump, Vespa's readings
+
+
+def dump_tree(node, number):
+    if "leaf" in node:
+        return (number(node["leaf"]),)
+    by_id = {child["nodeid"]: child for child in node["children"]}
+    assert len(by_id) == 2 and node["missing"] in by_id
+    assert [c["nodeid"] for c in node["children"]] == [node["yes"], node["no"]]
+    assert node["split"][0] == "f"  # no names were given
+    return (int(node["split"][1:]), f32(node["split_condition"]), node["missing"] == node["yes"],
+            dump_tree(by_id[node["yes"]], number), dump_tree(by_id[node["no"]], number))
+
+
+def xgboost_dump(text):
+    return Trees([dump_tree(tree, f32) for tree in json.loads(text)], xgboost_left, add32)
+
+
+def vespa_left(doc, feature, threshold, default_left):
+    value = doc.get(feature, NAN)
+    return not value >= threshold if default_left else value < threshold
+
+
+def xgboost_dump_vespa(text):
+    return Trees([dump_tree(tree, float) for tree in json.loads(text)], vespa_left, sum)
+
+
+def nested_tree(node):
+    if node.get("left_child") is None:
+        return (float(node["leaf_value"]),)
+    assert node["decision_type"] == "<="
+    return (node["split_feature"], float(node["threshold"]), node["default_left"],
+            nested_tree(node["left_child"]), nested_tree(node["right_child"]))
+
+
+def vespa(text):
+    model = json.loads(text)
+    assert isinstance(model["pandas_categorical"], list) and model["objective"] == "lambdarank"
+    return Trees([nested_tree(t["tree_structure"]) for t in model["tree_info"]], vespa_left, sum)
+
+
+# ---------------------------------------------------------------- LightGBM's text
+
+
+def lightgbm_left(doc, feature, threshold, decision):
+    value = doc.get(feature, 0.0)
+    missing = decision >> 2 & 3
+    if abs(value) <= f32(1e-35):
+        value = 0.0  # rows are handed on without such values
+    if math.isnan(value) and missing != 2:
+        value = 0.0
+    if missing == 1 and abs(value) <= f32(1e-35) or missing == 2 and math.isnan(value):
+        return bool(decision & 2)
+    return value <= threshold
+
+
+def lightgbm_tree(block):
+    entry = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+    lists = {key: [float(x) for x in value.split()] for key, value in entry.items()}
+    n = int(entry["num_leaves"])
+    assert len(lists["leaf_value"]) == n and entry["num_cat"] == "0"
+
+    def node(i):
+        if i < 0:
+            return (lists["leaf_value"][~i],)
+        return (int(lists["split_feature"][i]), lists["threshold"][i], int(lists["decision_type"][i]),
+                node(int(lists["left_child"][i])), node(int(lists["right_child"][i])))
+
+    return node(0 if n > 1 else -1)
+
+
+def lightgbm(text):
+    header, *blocks = text.split("end of trees")[0].split("Tree=")
+    sizes = next(line for line in header.splitlines() if line.startswith("tree_sizes="))
+    assert [int(x) for x in sizes[11:].split()] == [len("Tree=" + block) for block in blocks]
+    return Trees([lightgbm_tree(block) for block in blocks], lightgbm_left, sum)
+
+
+READERS = {
+    "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
+    "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
+    "vespa": [vespa],
+}
