@@ -2,6 +2,7 @@
  * sums allow, the larger sibling by subtraction, documents of a node kept together. Starts from
  * ref's table and overwrites what is worth it; every integer is the same. */
 #include <omp.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "tree/engine_cpu.h"
@@ -10,17 +11,18 @@ static void cpu_close(struct rw_engine *engine)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int g = 0; g < 2; g++) {
-        rw_mem_free(cpu->group[g].column);
+        rw_mem_free(cpu->group[g].lane);
         rw_mem_free(cpu->group[g].row);
         rw_mem_free(cpu->group[g].active);
+        rw_mem_free(cpu->group[g].bundled);
     }
     rw_mem_free(cpu->sparse.column);
     rw_mem_free(cpu->sparse.offset);
     rw_mem_free(cpu->sparse.cell);
-    void *const owned[] = {cpu->doc,     cpu->doc_scratch, cpu->begin,      cpu->n,
-                           cpu->word,    cpu->pool,        cpu->buffer_of,  cpu->free_buffer,
-                           cpu->total,   cpu->best,        cpu->chunk_left, cpu->cell_at,
-                           cpu->gathered};
+    void *const owned[] = {
+        cpu->doc,       cpu->doc_scratch, cpu->begin, cpu->n,        cpu->word,       cpu->pool,
+        cpu->buffer_of, cpu->free_buffer, cpu->total, cpu->best,     cpu->chunk_left, cpu->cell_at,
+        cpu->gathered,  cpu->built,       cpu->pass,  cpu->part_sum, cpu->job};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_ref_ops.close(engine);
@@ -29,59 +31,43 @@ static void cpu_close(struct rw_engine *engine)
 /* ---- loading ---- */
 
 /* Counted: the plan (engine_cpu_plan.c) says beforehand what comes together here. */
-static int cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw)
+int rw_cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw)
 {
     cpu->ref.host.base.info.bytes += n * size;
     return raw ? rw_mem_new_raw(cpu->ref.host.base.ctx, out, n, size)
                : rw_mem_new(cpu->ref.host.base.ctx, out, n, size);
 }
 
-#define CPU_NEW(cpu, pointer, n)     cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
-#define CPU_NEW_RAW(cpu, pointer, n) cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
-
-static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
+/* Asks for large pages where there is room for some: rows are read here and there, and most of that
+ * time would go to finding their pages. */
+void rw_cpu_large_pages(void *p, size_t bytes)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    const uint32_t n_features = bins->cuts->n_features;
-    group->bytes = bytes;
-    RW_TRY(CPU_NEW(cpu, group->column, n_features));
-    for (uint32_t f = 0; f < n_features; f++) {
-        if (!bins->codes[f].row && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
-            group->column[group->n++] = f;
-    }
-    RW_TRY(CPU_NEW(cpu, group->active, group->n));
-    const size_t stride = (size_t)group->n * (size_t)bytes;
-    RW_TRY(cpu_new(cpu, (void **)&group->row, bins->n_docs, stride, 1));
-    /* a block of documents at a time, so that the rows written stay in the cache */
-    enum { BLOCK = 256 };
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (uint32_t block = 0; block < (bins->n_docs + BLOCK - 1) / BLOCK; block++) {
-        const uint32_t first = block * BLOCK;
-        const uint32_t last = bins->n_docs - first < BLOCK ? bins->n_docs : first + BLOCK;
-        for (uint32_t c = 0; c < group->n; c++) {
-            for (uint32_t doc = first; doc < last; doc++) {
-                const uint32_t code = rw_bins_code(bins, group->column[c], doc);
-                if (bytes == 1)
-                    group->row[doc * stride + c] = (uint8_t)code;
-                else
-                    ((uint16_t *)group->row)[(size_t)doc * group->n + c] = (uint16_t)code;
-            }
-        }
-    }
-    return RW_OK;
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)1 << 21;
+    const uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)p + bytes) / page * page;
+    if (end > from)
+        (void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* as good without */
+#else
+    (void)p, (void)bytes;
+#endif
 }
 
 static int load_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
     const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    RW_TRY(CPU_NEW(cpu, sparse->column, bins->cuts->n_features));
+    uint32_t n_sparse = 0;
+    RW_TRY(RW_CPU_NEW(cpu, sparse->column, bins->cuts->n_features));
+    RW_TRY(RW_CPU_NEW(cpu, sparse->offset, (size_t)bins->n_docs + 2));
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        n_sparse += bins->codes[f].row != NULL;
+    if (!rw_cpu_has_sparse(n_sparse, bins->cuts->n_features))
+        return RW_OK;
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
         if (bins->codes[f].row)
             sparse->column[sparse->n++] = f;
     }
-    RW_TRY(CPU_NEW(cpu, sparse->offset, (size_t)bins->n_docs + 2));
     uint64_t *begin =
         sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
     for (uint32_t c = 0; c < sparse->n; c++) {
@@ -91,7 +77,7 @@ static int load_sparse(struct rw_cpu *cpu)
     }
     for (uint32_t doc = 0; doc < bins->n_docs; doc++)
         begin[doc + 1] += begin[doc];
-    RW_TRY(CPU_NEW_RAW(cpu, sparse->cell, begin[bins->n_docs]));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, sparse->cell, begin[bins->n_docs]));
     for (uint32_t c = 0; c < sparse->n; c++) {
         const uint32_t f = sparse->column[c];
         const struct rw_codes *codes = &bins->codes[f];
@@ -112,45 +98,42 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     if (set > 0)
         return RW_OK;
     const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    RW_TRY(CPU_NEW(cpu, cpu->cell_at, (size_t)cuts->n_features + 1));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->cell_at, (size_t)cuts->n_features + 1));
     for (uint32_t f = 0; f < cuts->n_features; f++)
-        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_cell_step(cuts, f);
-    RW_TRY(load_group(cpu, &cpu->group[0], 1));
-    RW_TRY(load_group(cpu, &cpu->group[1], 2));
+        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     RW_TRY(load_sparse(cpu));
-    RW_TRY(CPU_NEW_RAW(cpu, cpu->doc, n_docs));
-    RW_TRY(CPU_NEW_RAW(cpu, cpu->doc_scratch, n_docs));
-    RW_TRY(CPU_NEW_RAW(cpu, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
-    RW_TRY(CPU_NEW(cpu, cpu->begin, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->n, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->total, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->buffer_of, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->best, n_slots));
-    RW_TRY(CPU_NEW(cpu, cpu->chunk_left, (size_t)engine->n_threads));
-    RW_TRY(CPU_NEW_RAW(cpu, cpu->gathered,
-                       (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
+    RW_TRY(rw_cpu_load_lanes(cpu));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->doc, n_docs));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->doc_scratch, n_docs));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
+    rw_cpu_large_pages(cpu->word, n_docs * (engine->rules.newton ? 3 : 2) * sizeof(*cpu->word));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->begin, n_slots));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->n, n_slots));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->total, n_slots));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->buffer_of, n_slots));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->best, n_slots));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->chunk_left, (size_t)engine->n_threads));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->gathered,
+                          (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
+    RW_TRY(RW_CPU_NEW(cpu, cpu->part_sum, (size_t)engine->n_threads));
+    RW_TRY(
+        RW_CPU_NEW_RAW(cpu, cpu->built,
+                       (size_t)engine->n_threads * RW_CPU_BUILT * (engine->rules.newton ? 3 : 2)));
     /* memory that is never touched costs nothing */
-    const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs);
+    const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs, cpu->sparse.n);
+    cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
+    RW_TRY(RW_CPU_NEW(cpu, cpu->job, n_slots));
     cpu->n_buffers = (int32_t)n_buffers;
     cpu->buffer_words = cpu->cell_at[cuts->n_features] * (engine->rules.newton ? 3 : 2);
-    RW_TRY(CPU_NEW(cpu, cpu->free_buffer, n_buffers));
-    return CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words);
+    RW_TRY(RW_CPU_NEW(cpu, cpu->free_buffer, n_buffers));
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words));
+    rw_cpu_large_pages(cpu->pool, n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
+    rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT *
+                                       (engine->rules.newton ? 3 : 2) * sizeof(*cpu->built));
+    return RW_OK;
 }
 
 /* ---- the start of a tree ---- */
-
-static void list_active(struct rw_cpu *cpu)
-{
-    for (int g = 0; g < 2; g++) {
-        struct rw_cpu_group *group = &cpu->group[g];
-        group->n_active = 0;
-        for (uint32_t c = 0; c < group->n; c++) {
-            if (!cpu->ref.host.feature_sampled[group->column[c]])
-                continue;
-            group->active[group->n_active++] = c;
-        }
-    }
-}
 
 static void make_words(struct rw_cpu *cpu)
 {
@@ -180,7 +163,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.newton = engine->rules.newton;
     cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
-    list_active(cpu);
+    rw_cpu_list_passes(cpu);
     make_words(cpu);
     uint32_t n = 0;
     for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {

@@ -20,26 +20,39 @@ static void plan_codes(struct rw_engine *engine, const struct rw_dataset *datase
     rw_plan_add(out, "scores", dataset->n_docs * sizeof(double));
 }
 
+/* Features whose entries are listed. */
+static uint32_t count_sparse(const struct rw_cuts *cuts, uint32_t n_docs, const uint32_t *n)
+{
+    uint32_t n_sparse = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        n_sparse += n[f] < n_docs;
+    return rw_cpu_has_sparse(n_sparse, cuts->n_features) ? n_sparse : 0;
+}
+
 /* The training set's rows of dense codes, and the cells of sparse ones. */
 static void plan_rows(const struct rw_cuts *cuts, uint32_t n_docs, const uint32_t *n,
                       struct rw_plan *out)
 {
     const struct rw_cpu_group *group = NULL;
     const struct rw_cpu_sparse *sparse = NULL;
-    uint64_t rows = 0, cells = 0, n_dense = 0;
+    uint64_t rows = 0, cells = 0;
+    uint32_t n_lanes[2] = {0, 0};
+    const int has_sparse = count_sparse(cuts, n_docs, n) > 0;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if (n[f] == n_docs) {
-            rows += (uint64_t)n_docs * rw_cuts_code_bytes(cuts, f);
-            n_dense++;
+        if (n[f] == n_docs || !has_sparse) {
+            n_lanes[rw_cuts_code_bytes(cuts, f) - 1]++;
         } else
             cells += n[f];
     }
+    for (int g = 0; g < 2; g++)
+        rows += n_docs * rw_cpu_row_bytes(n_lanes[g], g + 1);
     rw_plan_add(out, "rows",
                 rows + cells * sizeof(*sparse->cell) +
                     ((uint64_t)n_docs + 2) * sizeof(*sparse->offset));
     rw_plan_add(out, "tables",
-                n_dense * sizeof(*group->active) +
-                    cuts->n_features * (2 * sizeof(*group->column) + sizeof(*sparse->column)));
+                (n_lanes[0] + n_lanes[1]) * (sizeof(*group->active) + sizeof(*group->lane)) +
+                    n_lanes[0] * (uint64_t)256 + cuts->n_features * sizeof(*sparse->column) +
+                    rw_cpu_most_passes(cuts) * sizeof(struct rw_cpu_pass));
 }
 
 static void plan_gradients(const struct rw_engine *engine, const struct rw_dataset *dataset,
@@ -71,15 +84,15 @@ static void plan_gradients(const struct rw_engine *engine, const struct rw_datas
 }
 
 static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cuts, uint64_t n,
-                        struct rw_plan *out)
+                        uint32_t n_sparse, struct rw_plan *out)
 {
     const struct rw_engine_rules *rules = &engine->rules;
     const struct rw_cpu *cpu = NULL;
-    const uint64_t n_buffers = rw_cpu_n_buffers(rules, n), n_slots = rules->max_slots;
+    const uint64_t n_buffers = rw_cpu_n_buffers(rules, n, n_sparse), n_slots = rules->max_slots;
     const uint64_t words = rules->newton ? 3 : 2;
     uint64_t n_cells = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
-        n_cells += rw_cpu_cell_step(cuts, f);
+        n_cells += rw_cpu_n_cells(cuts, f);
     rw_plan_add(out, "lists",
                 n * (sizeof(*cpu->doc) + sizeof(*cpu->doc_scratch) + words * sizeof(*cpu->word) +
                      sizeof(*cpu->ref.slot_of_doc)));
@@ -88,14 +101,15 @@ static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cu
                 n_slots * (sizeof(*cpu->begin) + sizeof(*cpu->n) + sizeof(*cpu->total) +
                            sizeof(*cpu->buffer_of) + sizeof(*cpu->ref.node) +
                            sizeof(*cpu->ref.cell) + sizeof(*cpu->ref.parent) +
-                           sizeof(*cpu->ref.leaf_of) + sizeof(*cpu->best)) +
+                           sizeof(*cpu->ref.leaf_of) + sizeof(*cpu->best) + sizeof(*cpu->job)) +
                     n_buffers * sizeof(*cpu->free_buffer) +
                     cuts->n_features * (sizeof(*cpu->ref.host.feature_sampled) +
                                         sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at)) +
                     sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at) +
                     (uint64_t)engine->n_threads *
-                        (sizeof(*cpu->chunk_left) +
-                         RW_CPU_PASSES * RW_CPU_GATHERED * sizeof(*cpu->gathered)));
+                        (sizeof(*cpu->chunk_left) + sizeof(*cpu->part_sum) +
+                         RW_CPU_PASSES * RW_CPU_GATHERED * sizeof(*cpu->gathered) +
+                         RW_CPU_BUILT * words * sizeof(*cpu->built)));
 }
 
 int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
@@ -110,7 +124,8 @@ int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struc
         plan_codes(engine, data->set[set], cuts, set == 0 ? place : NULL, n, out);
     plan_rows(cuts, data->set[0]->n_docs, n, out);
     plan_gradients(engine, data->set[0], out);
-    plan_growth(engine, cuts, data->set[0]->n_docs, out);
+    plan_growth(engine, cuts, data->set[0]->n_docs, count_sparse(cuts, data->set[0]->n_docs, n),
+                out);
 out:
     rw_cuts_free(cuts);
     rw_mem_free(place);

@@ -25,64 +25,102 @@ typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
 
 /* A column of a node, packed. */
 struct column {
-    int64_t *cells;      /* [n], n a multiple of LANES */
-    const int64_t *from; /* taken from them first; or NULL */
+    const int64_t *cells; /* [n][1 + newton], n a multiple of LANES */
+    const int64_t *from;  /* taken from them first; or NULL */
+    int64_t *to;          /* where the result goes; or NULL */
     uint32_t n;
-    int64_t missing, all; /* the cell of missing values, as it will be; and the node */
-    int32_t min_docs;
+    int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
+    int32_t min_docs, min_weight;
     float l2;
 };
 
+/* Sums of cells up to each bin, and scores of the cuts behind them. */
+struct scores {
+    int64_t left[MOST_CELLS], weight[MOST_CELLS];
+    float score[MOST_CELLS];
+};
+
 /* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
- * split is not allowed. left: cells on the left, all: the node's, as packed words. */
-#define ROUGH(score, left)                                                                    \
+ * split is not allowed. left, heavy: cells and weights on the left; all: the node's, as packed
+ * words. */
+#define ROUGH(score, left, heavy, newton)                                                     \
     do {                                                                                      \
         const longs right = all - (left);                                                     \
         const ints nl = LOW_INTS(left), nr = LOW_INTS(right);                                 \
         const floats ql = FLOATS(HIGH_INTS(left)), qr = FLOATS(HIGH_INTS(right));             \
-        const floats dl = FLOATS(nl) + l2, dr = FLOATS(nr) + l2;                              \
-        const ints allowed = (nl >= min_docs) & (nr >= min_docs);                             \
+        ints allowed = (nl >= min_docs) & (nr >= min_docs), wl = nl, wr = nr;                 \
+        if (newton) {                                                                         \
+            wl = LOW_INTS(heavy);                                                             \
+            wr = LOW_INTS(all_weight - (heavy));                                              \
+            allowed &= (wl >= min_weight) & (wr >= min_weight);                               \
+        }                                                                                     \
+        const floats dl = FLOATS(wl) + l2, dr = FLOATS(wr) + l2;                              \
         const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);                        \
         (score) = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f))); \
     } while (0)
 
-/* Sums of the cells up to each bin, in `left`, [n]; rough scores of the cuts behind them, the
- * better of both places for missing values, in `score`, [n]. Returns the largest. */
-INLINE float score_cells(const struct column *column, int64_t *left, float *score)
+/* Of a lane and those before it: one, two, four of them; and of all before, to which these are
+ * added. */
+#define SUMS_UP_TO(sums, before)                                             \
+    do {                                                                     \
+        const longs none = {0};                                              \
+        (sums) += SHUFFLE(none, (sums), 0, 8, 9, 10, 11, 12, 13, 14);        \
+        (sums) += SHUFFLE(none, (sums), 0, 1, 8, 9, 10, 11, 12, 13);         \
+        (sums) += SHUFFLE(none, (sums), 0, 1, 2, 3, 8, 9, 10, 11);           \
+        const longs whole = SHUFFLE((sums), (sums), 7, 7, 7, 7, 7, 7, 7, 7); \
+        (sums) += (before);                                                  \
+        (before) += whole;                                                   \
+    } while (0)
+
+/* The column's words from `at` on, less those of `from`, and kept. */
+#define TAKE(words, at)                      \
+    do {                                     \
+        LOAD(words, column->cells + (at));   \
+        if (column->from) {                  \
+            longs less;                      \
+            LOAD(less, column->from + (at)); \
+            (words) -= less;                 \
+        }                                    \
+        if (column->to)                      \
+            STORE(column->to + (at), words); \
+    } while (0)
+
+/* Sums of the cells up to each bin, and rough scores of the cuts behind them, the better of both
+ * places for missing values. Returns the largest. */
+INLINE float score_cells(const struct column *column, struct scores *out, int newton)
 {
-    const longs all = (longs){0} + (uint64_t)column->all;
-    const uint64_t missing = (uint64_t)column->missing;
-    const int32_t min_docs = column->min_docs;
+    const longs all = (longs){0} + (uint64_t)column->all[0];
+    const longs all_weight = (longs){0} + (uint64_t)column->all[1];
+    const uint64_t missing = (uint64_t)column->missing[0];
+    const uint64_t missing_weight = (uint64_t)column->missing[1];
+    const int32_t min_docs = column->min_docs, min_weight = column->min_weight;
     const float l2 = column->l2;
-    const longs none = {0};
-    longs before = {0};
+    longs before = {0}, weight_before = {0};
     floats largest = (floats){0} - 1.0f;
     for (uint32_t b = 0; b < column->n; b += LANES) {
-        longs cells;
-        LOAD(cells, column->cells + b);
-        if (column->from) {
-            longs from;
-            LOAD(from, column->from + b);
-            cells -= from;
-            STORE(column->cells + b, cells);
+        longs sums, heavy = {0};
+        if (newton) {
+            longs low, high;
+            TAKE(low, 2 * b);
+            TAKE(high, 2 * b + LANES);
+            sums = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+            heavy = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+            SUMS_UP_TO(heavy, weight_before);
+            STORE(out->weight + b, heavy);
+        } else {
+            TAKE(sums, b);
         }
-        longs sums = cells; /* of a lane and those before it: one, two, four of them */
-        sums += SHUFFLE(none, sums, 0, 8, 9, 10, 11, 12, 13, 14);
-        sums += SHUFFLE(none, sums, 0, 1, 8, 9, 10, 11, 12, 13);
-        sums += SHUFFLE(none, sums, 0, 1, 2, 3, 8, 9, 10, 11);
-        const longs whole = SHUFFLE(sums, sums, 7, 7, 7, 7, 7, 7, 7, 7);
-        sums += before;
-        before += whole;
-        STORE(left + b, sums);
+        SUMS_UP_TO(sums, before);
+        STORE(out->left + b, sums);
         floats better;
-        ROUGH(better, sums);
+        ROUGH(better, sums, heavy, newton);
         if (missing) {
             floats other;
-            ROUGH(other, sums + missing);
+            ROUGH(other, sums + missing, heavy + missing_weight, newton);
             const ints above = other > better;
             better = (floats)((above & (ints)other) | (~above & (ints)better));
         }
-        STORE(score + b, better);
+        STORE(out->score + b, better);
         const ints above = better > largest;
         largest = (floats)((above & (ints)better) | (~above & (ints)largest));
     }
@@ -93,21 +131,21 @@ INLINE float score_cells(const struct column *column, int64_t *left, float *scor
     return most;
 }
 
-typedef float score_fn(const struct column *, int64_t *, float *);
+typedef float score_fn(const struct column *, struct scores *, int newton);
 
-static float score_plain(const struct column *column, int64_t *left, float *score)
+static float score_plain(const struct column *column, struct scores *out, int newton)
 {
-    return score_cells(column, left, score);
+    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
 }
 
-RW_AVX2 static float score_avx2(const struct column *column, int64_t *left, float *score)
+RW_AVX2 static float score_avx2(const struct column *column, struct scores *out, int newton)
 {
-    return score_cells(column, left, score);
+    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
 }
 
-RW_AVX512 static float score_avx512(const struct column *column, int64_t *left, float *score)
+RW_AVX512 static float score_avx512(const struct column *column, struct scores *out, int newton)
 {
-    return score_cells(column, left, score);
+    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
 }
 
 /* The gain of the cut behind bin b, both ways for missing values. Returns 0 if all documents are on
@@ -176,50 +214,62 @@ static float least_score(float largest)
     return least > 0.0f ? least : 0.0f;
 }
 
-static struct rw_cell unpacked(int64_t word)
+static struct rw_cell unpacked(int64_t word, int64_t weight)
 {
-    return (struct rw_cell){.n = (uint32_t)word, .weight = 0, .lambda = word >> 32};
+    return (struct rw_cell){.n = (uint32_t)word, .weight = weight, .lambda = word >> 32};
 }
 
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
-                          int64_t *cells, const int64_t *from)
+                          const int64_t *cells, const int64_t *from, int64_t *to)
 {
     static score_fn *const paths[] = {score_plain, score_avx2, score_avx512};
     const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    int64_t left[MOST_CELLS];
-    float score[MOST_CELLS];
-    int64_t missing = 0;
-    if (cuts->has_missing[f])
-        missing = cells[n_bins] - (from ? from[n_bins] : 0);
-    const struct column column = {.cells = cells,
-                                  .from = from,
-                                  .n = (uint32_t)rw_cpu_n_cells(cuts, f),
-                                  .missing = missing,
-                                  .all = search->all.lambda * 4294967296 + (int64_t)search->all.n,
-                                  .min_docs = (int32_t)rule->min_docs,
-                                  .l2 = (float)rule->l2};
-    const float largest = paths[cpu->ref.host.isa](&column, left, score);
+    const int newton = cpu->words.newton;
+    const size_t n_words = (size_t)cpu->words.n_words;
+    struct scores sums;
+    struct column column = {
+        .cells = cells,
+        .from = from,
+        .to = to,
+        .n = (uint32_t)rw_cpu_n_cells(cuts, f),
+        .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.weight},
+        .min_docs = (int32_t)rule->min_docs,
+        .min_weight = search->min_weight,
+        .l2 = (float)rule->l2};
+    for (size_t k = 0; k < n_words && cuts->has_missing[f]; k++)
+        column.missing[k] = cells[n_bins * n_words + k] - (from ? from[n_bins * n_words + k] : 0);
+    const float largest = paths[cpu->ref.host.isa](&column, &sums, newton);
     if (largest > search->rough)
         search->rough = largest;
     const float least = least_score(search->rough);
     if (!(largest >= least))
         return;
-    const struct rw_cell away = unpacked(missing);
+    const struct rw_cell away = unpacked(column.missing[0], column.missing[1]);
     for (uint32_t b = 0; b < n_bins; b++) {
         /* of equal cuts the first counts */
-        if (!(score[b] >= least) || (b > 0 && left[b] == left[b - 1]))
+        if (!(sums.score[b] >= least) || (b > 0 && sums.left[b] == sums.left[b - 1]))
             continue;
-        const struct rw_cell sum = unpacked(left[b]);
+        const struct rw_cell sum = unpacked(sums.left[b], newton ? sums.weight[b] : 0);
         try_cut(cpu, search, f, b, &sum, &away);
     }
 }
 
-static void take(int64_t *cells, const int64_t *from, uint64_t n)
+/* Least quantised weight of a side: what rw_side_allowed asks for. */
+static int32_t least_weight(const struct rw_split_rule *rule)
 {
-    for (uint64_t w = 0; w < n; w++)
-        cells[w] -= from[w];
+    int32_t low = 1, high = INT32_MAX;
+    if (!rule->newton)
+        return 0;
+    while (low < high) { /* the product rises with the weight */
+        const int32_t middle = low + (high - low) / 2;
+        if ((double)middle * rule->weight_unit >= rule->min_weight)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
@@ -229,22 +279,41 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
         (struct rw_cpu_search){.all = *all,
                                .parent_gain = rw_side_gain(&cpu->ref.host.base.split_rule, all),
                                .rough = -1.0f,
+                               .min_weight = least_weight(&cpu->ref.host.base.split_rule),
                                .best = {.slot = slot, .column = -1}};
 }
 
+/* What the vectors' integers and floats hold. Weights can be negative only where a custom objective
+ * makes them so. */
+static int may_be_packed(const struct rw_cpu *cpu)
+{
+    const struct rw_engine *base = &cpu->ref.host.base;
+    if (!cpu->words.packed || base->split_rule.l2 >= 0x1p60)
+        return 0;
+    return !cpu->words.newton || base->rules.gradient != RW_GRADIENT_CUSTOM;
+}
+
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
-                          int64_t *cells, const int64_t *from)
+                          const int64_t *cells, const int64_t *from, int64_t *to)
 {
     const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
     const int worth = search->all.n >= 2 * rule->min_docs;
     /* scores must not pass what float holds, nor gains what double does */
-    if (worth && cpu->words.packed && !cpu->words.newton && rule->l2 < 0x1p60) {
-        search_packed(cpu, search, f, cells, from);
+    if (worth && may_be_packed(cpu)) {
+        search_packed(cpu, search, f, cells, from, to);
         return;
     }
-    if (from)
-        take(cells, from, rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words);
+    const uint64_t n = rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words;
+    int64_t result[MOST_CELLS * 3];
+    if (from) {
+        int64_t *less = to ? to : result;
+        for (uint64_t w = 0; w < n; w++)
+            less[w] = cells[w] - from[w];
+        cells = less;
+    } else if (to) {
+        memcpy(to, cells, n * sizeof(*to));
+    }
     if (worth)
         try_all(cpu, search, f, cells);
 }
