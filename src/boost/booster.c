@@ -81,6 +81,29 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
+/* What `auto` means for this training set; said in one note. */
+static void params_by_size(struct booster *b, const struct rw_params *params)
+{
+    const uint32_t n_docs = b->set[0]->n_docs;
+    const int leaves = b->params.grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0;
+    const int split = params->split == RW_SPLIT_AUTO;
+    char text[64] = "";
+    b->params.split = (int)rw_params_split(params, n_docs);
+    if (leaves) {
+        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d", rw_params_leaves(params, n_docs));
+        b->params.leaves = b->leaves_text;
+        snprintf(text, sizeof(text), "%s leaves%s", b->leaves_text, split ? ", " : "");
+    }
+    if (split)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s splits",
+                 rw_params_get(&b->params, "split"));
+    if (leaves || split)
+        rw_log(b->ctx, RW_LOG_NOTE, "%s for %u documents (%s)", text, n_docs,
+               leaves && split ? "--leaves and --split change it"
+               : leaves        ? "--leaves changes it"
+                               : "--split changes it");
+}
+
 static int effective_params(struct booster *b, const struct rw_params *params)
 {
     b->params = *params;
@@ -91,13 +114,7 @@ static int effective_params(struct booster *b, const struct rw_params *params)
     }
     if (b->n_sets == 1)
         b->params.early_stop = 0;
-    if (b->params.grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0) {
-        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d",
-                 rw_params_leaves(params, b->set[0]->n_docs));
-        b->params.leaves = b->leaves_text;
-        rw_log(b->ctx, RW_LOG_NOTE, "%s leaves for %u documents (--leaves changes it)",
-               b->leaves_text, b->set[0]->n_docs);
-    }
+    params_by_size(b, params);
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth == 0)
         b->params.depth = DEFAULT_LEVELS;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)

@@ -136,8 +136,8 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
     return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
 }
 
-/* Leaves by the size of the training set: docs/quality.md, "The rule". */
-enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
+/* Leaves and splits by the size of the training set: docs/quality.md, "The rule". */
+enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255, NEWTON_DOCS = 10800 };
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
@@ -145,6 +145,15 @@ int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
         return atoi(params->leaves);
     const uint32_t leaves = n_docs / DOCS_A_LEAF;
     return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
+}
+
+enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs)
+{
+    if (params->split != RW_SPLIT_AUTO)
+        return (enum rw_param_split)params->split;
+    /* weights of regression are counts: newton would only take longer */
+    return params->objective != RW_OBJECTIVE_REGRESSION && n_docs >= NEWTON_DOCS ? RW_SPLIT_NEWTON
+                                                                                 : RW_SPLIT_MART;
 }
 
 uint32_t rw_params_truncation(const struct rw_params *params)

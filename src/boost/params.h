@@ -10,7 +10,7 @@ extern "C" {
 
 enum rw_param_objective { RW_OBJECTIVE_LAMBDARANK, RW_OBJECTIVE_REGRESSION, RW_OBJECTIVE_YETIRANK };
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
-enum rw_param_split { RW_SPLIT_MART, RW_SPLIT_NEWTON };
+enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
 enum { RW_MAX_METRICS = 16 };
@@ -35,6 +35,8 @@ struct rw_params {
 uint32_t rw_params_truncation(const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
+/* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */
+enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs);
 /* Parses the metrics (comma-separated in `metric`). */
 int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
                       int *n);

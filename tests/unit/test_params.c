@@ -85,6 +85,7 @@ Test(params, words_match_the_enums)
         {"objective", "regression", RW_OBJECTIVE_REGRESSION},
         {"objective", "yetirank", RW_OBJECTIVE_YETIRANK},
         {"grow", "leaves", RW_GROW_LEAVES},
+        {"split", "auto", RW_SPLIT_AUTO},
         {"split", "mart", RW_SPLIT_MART},
         {"split", "newton", RW_SPLIT_NEWTON},
         {"rounding", "stochastic", RW_ROUND_STOCHASTIC},
@@ -101,6 +102,25 @@ Test(params, words_match_the_enums)
             words[i].value, "%s", words[i].word);
     cr_expect_eq(rw_param_word("a|bc", "b"), -1);
     cr_expect_eq(rw_param_word("a|bc", ""), -1);
+}
+
+Test(params, by_the_size_of_the_training_set)
+{
+    cr_expect_eq(rw_params_leaves(params, 1), 8);
+    cr_expect_eq(rw_params_leaves(params, 36000), 30);
+    cr_expect_eq(rw_params_leaves(params, 1000000), 255);
+    cr_expect_eq(rw_params_split(params, 10799), RW_SPLIT_MART);
+    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_NEWTON);
+    set("objective", "yetirank");
+    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_NEWTON);
+    set("objective", "regression");
+    cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_MART);
+    set("split", "newton");
+    set("leaves", "31");
+    cr_expect_eq(rw_params_split(params, 1), RW_SPLIT_NEWTON);
+    cr_expect_eq(rw_params_leaves(params, 1), 31);
+    set("split", "mart");
+    cr_expect_eq(rw_params_split(params, 1000000), RW_SPLIT_MART);
 }
 
 Test(params, truncation)
