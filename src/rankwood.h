@@ -326,6 +326,30 @@ RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_params *params,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
 RW_API void rw_comparison_free(struct rw_comparison *comparison);
 
+/* --- cross-validation by query --- */
+/* folds: [n_queries], written: 0 to n_folds - 1; as even as can be, drawn by `seed`. RW_ERR_ARGUMENT: fewer
+ * than 2 folds, or more than queries. */
+RW_API int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
+                    uint32_t *folds);
+struct rw_cv_fold {
+    struct rw_model *model; /* never saw the fold */
+    const struct rw_eval *eval; /* of the fold */
+    uint32_t n_train, n_valid, n_test; /* queries */
+};
+struct rw_cv {
+    int n_folds;
+    const struct rw_cv_fold *folds; /* [n_folds] */
+    const uint32_t *fold_of;        /* [n_queries] */
+    const double *scores;           /* [n_docs] each by the model that never saw its query */
+    const struct rw_eval *pooled;   /* of these scores, over all queries */
+};
+/* Trains a model a fold, on the other folds. Under early-stop the fold after it (the first after the last)
+ * is left out of them and stops training: what is measured never decides. Uses all of params; folds are by
+ * `seed`. Small sets' folds are trained side by side; results do not depend on it. */
+RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
+                             const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
+RW_API void rw_cv_free(struct rw_cv *cv);
+
 /* ------------------------------------------------------------------ third stair: everything */
 
 struct rw_metric_value {

@@ -21,6 +21,7 @@ static const struct command {
     {"predict", rw_cmd_predict, "score documents with a model"},
     {"eval", rw_cmd_eval, "measure a model, or a file of scores"},
     {"compare", rw_cmd_compare, "is one model better than another, or is it chance"},
+    {"cv", rw_cmd_cv, "train and measure by folds of the queries"},
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
     {"export", rw_cmd_export, "write a model in another program's format, and verify it"},

@@ -1,0 +1,190 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "boost/params.h"
+#include "scratch_file.h"
+#include "train_fixture.h"
+#include "trust/select.h"
+
+static struct rw_params *params;
+
+static void setup(void)
+{
+    scratch_begin();
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    const char *const set[][2] = {{"rounds", "12"},         {"leaves", "5"},     {"min-docs", "2"},
+                                  {"metric", "ndcg@5,map"}, {"early-stop", "3"}, {"device", "cpu"}};
+    for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
+        cr_assert_eq(rw_params_set(scratch_ctx, params, set[i][0], set[i][1]), RW_OK);
+}
+
+static void teardown(void)
+{
+    rw_params_free(params);
+    scratch_end();
+}
+
+TestSuite(cv, .init = setup, .fini = teardown);
+
+static struct rw_cv *validate(const struct rw_dataset *dataset, int n_folds)
+{
+    struct rw_cv *cv;
+    cr_assert_eq(rw_cross_validate(scratch_ctx, params, dataset, n_folds, &cv), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    return cv;
+}
+
+static char *text_of(const struct rw_model *model, size_t *n_bytes)
+{
+    cr_assert_eq(rw_model_write(scratch_ctx, model, "m"), RW_OK);
+    return scratch_read("m", n_bytes);
+}
+
+static int same_models(const struct rw_model *a, const struct rw_model *b)
+{
+    size_t n_a, n_b;
+    char *text_a = text_of(a, &n_a), *text_b = text_of(b, &n_b);
+    const int same = n_a == n_b && memcmp(text_a, text_b, n_a) == 0;
+    free(text_a);
+    free(text_b);
+    return same;
+}
+
+Test(cv, folds_are_even_and_drawn_by_the_seed)
+{
+    uint32_t folds[103], again[103], other[103], count[4] = {0};
+    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 1, folds), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 1, again), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 2, other), RW_OK);
+    cr_expect_arr_eq(folds, again, sizeof(folds));
+    cr_expect_arr_neq(folds, other, sizeof(folds));
+    for (int q = 0; q < 103; q++)
+        count[folds[q]]++;
+    for (int f = 0; f < 4; f++)
+        cr_expect_eq(count[f], f < 3 ? 26u : 25u);
+    cr_expect_eq(rw_folds(scratch_ctx, 103, 1, 1, folds), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_folds(scratch_ctx, 3, 4, 1, folds), RW_ERR_ARGUMENT);
+}
+
+/* The models are those that rw_train makes of the parts. */
+Test(cv, the_same_as_by_hand)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 3, 40, 6, 4);
+    double weights[40];
+    for (int q = 0; q < 40; q++)
+        weights[q] = 1 + q % 3;
+    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, dataset, weights, 40), RW_OK);
+    struct rw_cv *cv = validate(dataset, 4);
+    cr_expect_eq(cv->pooled->n_queries, 40u);
+    for (int f = 0; f < 4; f++) {
+        struct rw_dataset *part[3];
+        for (int p = 0; p < 3; p++) {
+            uint8_t keep[40];
+            for (int q = 0; q < 40; q++) {
+                const int step = ((int)cv->fold_of[q] - f + 4) % 4;
+                keep[q] = p < 2 ? step == p : step > 1;
+            }
+            cr_assert_eq(rw_dataset_select(scratch_ctx, dataset, keep, &part[p]), RW_OK);
+        }
+        const struct rw_cv_fold *fold = &cv->folds[f];
+        cr_expect(fold->n_test == 10 && fold->n_valid == 10 && fold->n_train == 20);
+        struct rw_model *model;
+        struct rw_eval *eval;
+        double scores[60];
+        const struct rw_dataset *valid[] = {part[1]};
+        cr_assert_eq(rw_train(scratch_ctx, params, part[2], valid, 1, NULL, &model), RW_OK);
+        cr_expect(same_models(model, fold->model));
+        cr_assert_eq(rw_predict(scratch_ctx, model, part[0], 0, scores), RW_OK);
+        cr_assert_eq(rw_evaluate(scratch_ctx, params, part[0], scores, &eval), RW_OK);
+        for (int m = 0; m < 2; m++)
+            cr_expect_eq(eval->metrics[m].mean, fold->eval->metrics[m].mean);
+        for (uint32_t q = 0, at = 0; q < 40; q++) {
+            if (cv->fold_of[q] == (uint32_t)f) {
+                cr_expect_arr_eq(cv->scores + q * 6, scores + at, 6 * sizeof(double));
+                at += 6;
+            }
+        }
+        rw_eval_free(eval);
+        rw_model_free(model);
+        for (int p = 0; p < 3; p++)
+            rw_dataset_free(part[p]);
+    }
+    rw_cv_free(cv);
+    rw_cv_free(NULL);
+    rw_dataset_free(dataset);
+}
+
+/* Other labels in a fold change the models that saw it, and not the one that is measured on it. */
+Test(cv, what_is_measured_decides_nothing)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 4, 30, 6, 4);
+    struct rw_cv *before = validate(dataset, 3);
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        if (before->fold_of[i / 6] == 1)
+            dataset->label[i] = (float)((i * 7) % 4);
+    }
+    struct rw_cv *after = validate(dataset, 3);
+    cr_expect(same_models(before->folds[1].model, after->folds[1].model));
+    cr_expect_not(same_models(before->folds[2].model, after->folds[2].model));
+    cr_expect_neq(before->folds[1].eval->metrics[0].mean, after->folds[1].eval->metrics[0].mean);
+    rw_cv_free(before);
+    rw_cv_free(after);
+    rw_dataset_free(dataset);
+}
+
+Test(cv, threads_do_not_matter)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 5, 30, 6, 4);
+    cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1), RW_OK);
+    struct rw_cv *one = validate(dataset, 5);
+    cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 3), RW_OK);
+    struct rw_cv *three = validate(dataset, 5);
+    cr_expect_arr_eq(one->scores, three->scores, dataset->n_docs * sizeof(double));
+    for (int f = 0; f < 5; f++)
+        cr_expect(same_models(one->folds[f].model, three->folds[f].model));
+    rw_cv_free(one);
+    rw_cv_free(three);
+    rw_dataset_free(dataset);
+}
+
+Test(cv, without_early_stopping)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 5, 10, 6, 4);
+    struct rw_cv *cv;
+    cr_expect_eq(rw_cross_validate(scratch_ctx, params, dataset, 2, &cv), RW_ERR_ARGUMENT);
+    cr_assert_null(cv);
+    cr_expect_eq(rw_cross_validate(scratch_ctx, params, dataset, 11, &cv), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "early-stop", "0"), RW_OK);
+    cv = validate(dataset, 2);
+    for (int f = 0; f < 2; f++) {
+        cr_expect(cv->folds[f].n_train == 5 && cv->folds[f].n_valid == 0);
+        cr_expect_eq(rw_model_n_trees(cv->folds[f].model), 12);
+    }
+    rw_cv_free(cv);
+    rw_dataset_free(dataset);
+}
+
+Test(cv, select)
+{
+    struct rw_dataset *dataset, *part;
+    const char *paths[] = {"d"};
+    scratch_text("d",
+                 "1 qid:a 1:1 3:2 # x\n0 qid:a 2:5\n2 qid:b 1:3 # docid = y\n0 qid:c 3:4 # z\n");
+    cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_OK);
+    const double weights[] = {1, 2, 3, 4};
+    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, dataset, weights, 4), RW_OK);
+    const uint8_t keep[] = {0, 1, 1}, none[] = {0, 0, 0};
+    cr_assert_eq(rw_dataset_select(scratch_ctx, dataset, keep, &part), RW_OK);
+    cr_expect(part->n_docs == 2 && part->n_queries == 2 && part->n_columns == 2);
+    cr_expect_str_eq(rw_dataset_query_id(part, 1), "c");
+    cr_expect_str_eq(rw_dataset_comment(part, 0), "docid = y");
+    float values[2];
+    rw_dataset_feature(part, 3, 0, values);
+    cr_expect(values[0] == 0 && values[1] == 4 && part->label[0] == 2);
+    cr_expect(part->weight[0] == 3 && part->weight[1] == 4 && !part->weight_by_query);
+    rw_dataset_free(part);
+    cr_expect_eq(rw_dataset_select(scratch_ctx, dataset, none, &part), RW_ERR_DATA);
+    cr_assert_null(part);
+    rw_dataset_free(dataset);
+}
