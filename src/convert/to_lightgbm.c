@@ -208,11 +208,14 @@ static int next_word(struct slice *list, struct slice *word)
         list->text++;
         list->n--;
     }
-    const char *stop = list->n ? memchr(list->text, ' ', list->n) : NULL;
+    *word = (struct slice){NULL, 0};
+    if (list->n == 0)
+        return 0; /* list->text may be NULL */
+    const char *stop = memchr(list->text, ' ', list->n);
     *word = (struct slice){list->text, stop ? (size_t)(stop - list->text) : list->n};
     list->text += word->n;
     list->n -= word->n;
-    return word->n > 0;
+    return 1;
 }
 
 static int next_number(struct reading *r, const char *key, struct slice *list, double *out)

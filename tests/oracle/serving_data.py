@@ -94,5 +94,5 @@ def boundary_docs(cuts, n_features, n, seed, absent=0.1, missing=0.1):
                 doc[f] = f32(rng.gauss(0, 1) * rng.choice((1e-3, 1, 1e5)))
             if math.isinf(doc[f]):
                 doc[f] = 0.0
-        docs.append((1000 + i // 10, 0, doc))
+        docs.append((10000000 + i // 10, 0, doc))
     return docs

@@ -1,0 +1,106 @@
+/* The readers of other programs' models: every one over every input. What one accepts must be a
+ * whole model, which scores, and which its own writer writes so that it is read again as the same
+ * trees (or refuses to, by name). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "convert/convert.h"
+#include "fuzz_input.h"
+
+/* An ensemble whose names the readers of features by name may meet. */
+static void make_names(struct rw_ctx *ctx, struct rw_ensemble *names)
+{
+    static const char *const texts[] = {"f0", "f1", "f2", "f3"};
+    if (rw_ensemble_set_columns(ctx, names, 4) < 0)
+        abort();
+    for (uint32_t i = 0; i < 4; i++)
+        if (rw_ensemble_name(ctx, names, i, texts[i]) < 0)
+            abort();
+}
+
+static int parse(struct rw_ctx *ctx, const struct rw_model_format *format,
+                 const struct rw_source *source, struct rw_model **out)
+{
+    struct rw_ensemble ensemble = {0};
+    int status = format->parse(ctx, source, &ensemble);
+    *out = NULL;
+    if (status == RW_OK)
+        status = rw_ensemble_check(ctx, &ensemble, source->path);
+    if (status == RW_OK)
+        status = rw_raise(ctx, &ensemble, format, -1, source->path, out);
+    rw_ensemble_release(&ensemble);
+    return status;
+}
+
+static void score(const struct rw_model *model, double *scores)
+{
+    const float values[4][4] = {{0.0f, 1.0f, -1.0f, 1e30f},
+                                {1e-40f, -1e-35f, 0.5f, -1e30f},
+                                {-0.5f, 2.0f, 1e6f, 0.25f},
+                                {3.4e38f, -3.4e38f, 1e-6f, -1e-6f}};
+    for (int i = 0; i < 4; i++)
+        scores[i] = rw_predict_one(model, values[i], 4);
+}
+
+static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format,
+                        const struct rw_model *model)
+{
+    const struct rw_lowering how = {-1, 1};
+    struct rw_ensemble ensemble;
+    struct rw_put put = {.ctx = ctx};
+    struct rw_model *again;
+    double before[4], after[4];
+    if (rw_lower(ctx, model, format, &how, &ensemble) < 0)
+        return; /* two names alike, or a cut at the largest float */
+    if (format->write(ctx, &ensemble, &put) == RW_OK) {
+        rw_put_bytes(&put, "", 1);
+        const struct rw_source source = {"input", put.text, put.n - 1, &ensemble};
+        if (put.status < 0 || parse(ctx, format, &source, &again) < 0 ||
+            again->n_trees != model->n_trees)
+            abort();
+        score(model, before);
+        score(again, after);
+        /* Directions may be left out, but these documents lack nothing. */
+        if (memcmp(before, after, sizeof(before)) != 0)
+            abort();
+        rw_model_free(again);
+    }
+    rw_mem_free(put.text);
+    rw_ensemble_release(&ensemble);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rw_ctx *ctx;
+    struct rw_ensemble names = {0};
+    char *text = malloc(size + 1);
+    if (rw_ctx_new(&ctx) < 0 || !text)
+        abort();
+    make_names(ctx, &names);
+    memcpy(text, data, size);
+    text[size] = 0; /* as rw_input_read_all gives it */
+    const struct rw_model_format *format;
+    for (int i = 0; (format = rw_model_format_at_index(i)) != NULL; i++) {
+        const struct rw_source source = {"input", text, size, &names};
+        struct rw_model *model;
+        if (!format->parse)
+            continue;
+        const int status = parse(ctx, format, &source, &model);
+        if (status < 0) {
+            const char *message = rw_last_error(ctx);
+            if (status != RW_ERR_FORMAT || strncmp(message, "input: ", 7) != 0 ||
+                strchr(message, '\n'))
+                abort();
+            continue;
+        }
+        if (rw_model_check(ctx, model) < 0)
+            abort();
+        write_again(ctx, format, model);
+        rw_model_free(model);
+    }
+    rw_ensemble_release(&names);
+    rw_ctx_free(ctx);
+    free(text);
+    return 0;
+}
