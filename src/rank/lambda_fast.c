@@ -33,7 +33,10 @@ struct others {
     double gain;
     uint32_t n, next; /* the first that may be below the row */
     uint16_t index[BLOCK];
-    struct block docs;
+    float diff[BLOCK + LANES];    /* of gains, its magnitude; 0 past the end */
+    int32_t above[BLOCK + LANES]; /* the sign's bit, where the document's gain is the larger one */
+    double score[BLOCK + LANES], discount[BLOCK + LANES];
+    int64_t lambda[BLOCK + LANES], weight[BLOCK + LANES];
 };
 
 /* The document that is paired with a block's, and what does not change in a query. */
@@ -41,6 +44,7 @@ struct row {
     double gain, score, discount;
     float ideal, sigma, scale;
     int norm;
+    int easy; /* sigma is 1, and no score difference beyond what EXP_EASY takes */
     int64_t lambda, weight;
     int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
 };
@@ -51,32 +55,45 @@ struct row {
 #define ALL_FLOATS(value)    ((floats){0} + (value))
 #define WITH_SIGN(value, by) ((doubles)((longs)(value) ^ (by)))
 
+/* rw_expf, of arguments that it doesn't limit. */
+#define EXP_EASY(result, x)                                            \
+    do {                                                               \
+        const floats shifted = (x)*1.44269504f + 12582912.0f;          \
+        const floats n = shifted - 12582912.0f;                        \
+        const floats r = ((x)-n * 0.693359375f) - n * -2.12194440e-4f; \
+        floats p = r * 1.98412698e-4f + 1.38888889e-3f;                \
+        p = p * r + 8.33333333e-3f;                                    \
+        p = p * r + 4.16666667e-2f;                                    \
+        p = p * r + 1.66666667e-1f;                                    \
+        p = p * r + 0.5f;                                              \
+        p = p * r * r + r;                                             \
+        p = p + 1.0f;                                                  \
+        (result) = p * (floats)(((ints)shifted << 23) + (127 << 23));  \
+    } while (0)
+#define MOST_EASY 80.0
+
 /* rw_expf. */
 #define EXP(result, argument)                                                \
     do {                                                                     \
         floats x = (argument);                                               \
         x = (floats)CHOOSE((x > -87.0f), (ints)x, (ints)ALL_FLOATS(-87.0f)); \
         x = (floats)CHOOSE((x > 88.0f), (ints)ALL_FLOATS(88.0f), (ints)x);   \
-        const floats shifted = x * 1.44269504f + 12582912.0f;                \
-        const floats n = shifted - 12582912.0f;                              \
-        const floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;       \
-        floats p = r * 1.98412698e-4f + 1.38888889e-3f;                      \
-        p = p * r + 8.33333333e-3f;                                          \
-        p = p * r + 4.16666667e-2f;                                          \
-        p = p * r + 1.66666667e-1f;                                          \
-        p = p * r + 0.5f;                                                    \
-        p = p * r * r + r;                                                   \
-        p = p + 1.0f;                                                        \
-        (result) = p * (floats)(((ints)shifted << 23) + (127 << 23));        \
+        EXP_EASY(result, x);                                                 \
     } while (0)
+
+#ifdef __clang__
+#define SHUFFLE(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
+#else
+#define SHUFFLE(a, ...) __builtin_shuffle(a, (longs){__VA_ARGS__})
+#endif
 
 INLINE int64_t sum_of(const longs *vector)
 {
-    int64_t lane[LANES], sum = 0;
-    memcpy(lane, vector, sizeof(lane));
-    for (int i = 0; i < LANES; i++)
-        sum += lane[i];
-    return sum;
+    longs sums = *vector;
+    sums += SHUFFLE(sums, 4, 5, 6, 7, 0, 1, 2, 3);
+    sums += SHUFFLE(sums, 2, 3, 0, 1, 6, 7, 4, 5);
+    sums += SHUFFLE(sums, 1, 0, 3, 2, 5, 4, 7, 6);
+    return sums[0];
 }
 
 /* The row against documents [from, end) of the block. Pairs of equal gains, and lanes past the end,
@@ -130,28 +147,93 @@ INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_
     row->sum_lo += sum_of(&sum_lo);
 }
 
-static void list_others(const struct block *block, uint32_t n, double gain, struct others *others)
+/* The row against listed documents, from `from` on. A row's pairs are at most a block's: their
+ * numbers, under 2^50, have a sum that one word holds. */
+INLINE void add_listed(struct row *row, struct others *docs, uint32_t from, int norm, int easy)
 {
-    struct block *docs = &others->docs;
+    const longs integer = (longs)((doubles){0} + TO_INTEGER);
+    const float sigma = easy ? 1.0f : row->sigma;
+    longs lambdas = {0}, weights = {0}, sum = {0};
+    for (uint32_t i = from; i < docs->n; i += LANES) {
+        doubles score, discount;
+        floats g, e;
+        ints above;
+        LOAD(score, docs->score + i);
+        LOAD(discount, docs->discount + i);
+        LOAD(g, docs->diff + i);
+        LOAD(above, docs->above + i);
+        const floats d = __builtin_convertvector(row->discount - discount, floats);
+        const floats s =
+            (floats)((ints) __builtin_convertvector(row->score - score, floats) ^ above);
+        floats delta = g * d / row->ideal;
+        if (norm)
+            delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
+        if (easy)
+            EXP_EASY(e, s);
+        else
+            EXP(e, sigma * s);
+        const floats rho = 1.0f / (1.0f + e);
+        const floats real_lambda = easy ? rho * delta : sigma * rho * delta;
+        const floats real_weight = easy ? e * rho * real_lambda : sigma * (e * rho) * real_lambda;
+        const floats with_sign = (floats)((ints)(real_lambda * row->scale) ^ above);
+        const longs by =
+            (longs)(__builtin_convertvector(with_sign, doubles) + TO_INTEGER) - integer;
+        const longs heavy =
+            (longs)(__builtin_convertvector(real_weight * row->scale, doubles) + TO_INTEGER) -
+            integer;
+        const longs below = by < 0;
+        longs lambda, weight;
+        LOAD(lambda, docs->lambda + i);
+        LOAD(weight, docs->weight + i);
+        lambda -= by;
+        weight += heavy;
+        STORE(docs->lambda + i, lambda);
+        STORE(docs->weight + i, weight);
+        lambdas += by;
+        weights += heavy;
+        sum += (by ^ below) - below;
+    }
+    row->lambda = sum_of(&lambdas);
+    row->weight = sum_of(&weights);
+    const int64_t all = sum_of(&sum);
+    row->sum_hi += all >> 32;
+    row->sum_lo += all & 0xffffffff;
+}
+
+INLINE void list_others(const struct block *block, uint32_t n, double gain, struct others *others)
+{
     uint32_t m = 0;
     for (uint32_t i = 0; i < n; i++) {
+        const double diff = gain - block->gain[i];
         others->index[m] = (uint16_t)i;
-        docs->gain[m] = block->gain[i];
-        docs->score[m] = block->score[i];
-        docs->discount[m] = block->discount[i];
-        m += block->gain[i] != gain;
+        int64_t bits; /* of the sign: no branch, which would often be mispredicted */
+        memcpy(&bits, &diff, sizeof(bits));
+        const int32_t above = (int32_t)(bits >> 32) & INT32_MIN;
+        const float size = (float)diff;
+        int32_t float_bits;
+        memcpy(&float_bits, &size, sizeof(float_bits));
+        float_bits &= INT32_MAX;
+        memcpy(&others->diff[m], &float_bits, sizeof(float_bits));
+        others->above[m] = above;
+        others->score[m] = block->score[i];
+        others->discount[m] = block->discount[i];
+        m += diff != 0.0;
     }
-    for (uint32_t i = m; i < m + LANES; i++)
-        docs->gain[i] = docs->score[i] = docs->discount[i] = 0.0;
-    memset(docs->lambda, 0, (m + LANES) * sizeof(*docs->lambda));
-    memset(docs->weight, 0, (m + LANES) * sizeof(*docs->weight));
+    for (uint32_t i = m; i < m + LANES; i++) { /* a document's numbers, so that none is too large */
+        others->diff[i] = 0.0f;
+        others->above[i] = 0;
+        others->score[i] = block->score[0];
+        others->discount[i] = block->discount[0];
+    }
+    memset(others->lambda, 0, (m + LANES) * sizeof(*others->lambda));
+    memset(others->weight, 0, (m + LANES) * sizeof(*others->weight));
     others->gain = gain;
     others->n = m;
     others->next = 0;
 }
 
 /* Those of a gain, from the lists, which grow; NULL: there are too many gains. */
-static struct others *others_of(const struct block *block, uint32_t n, double gain,
+INLINE struct others *others_of(const struct block *block, uint32_t n, double gain,
                                 struct others *lists, uint32_t *n_lists)
 {
     for (uint32_t i = 0; i < *n_lists; i++) {
@@ -172,23 +254,21 @@ INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint
     uint32_t n_lists = 0;
     for (uint32_t r = 0; r < top && r + 1 < first + n; r++) {
         const uint32_t doc = query->order[r];
-        struct block *docs = block;
-        uint32_t from = r < first ? 0 : r + 1 - first, end = n;
+        const uint32_t from = r < first ? 0 : r + 1 - first;
         row->gain = query->gains[doc];
         row->score = query->scores[doc];
         row->discount = query->discounts[r];
         struct others *others = others_of(block, n, row->gain, lists, &n_lists);
-        if (others) {
-            while (others->next < others->n && others->index[others->next] < from)
-                others->next++;
-            docs = &others->docs;
-            from = others->next;
-            end = others->n;
-        }
-        if (row->norm)
-            add_row(row, docs, from, end, 1);
+        while (others && others->next < others->n && others->index[others->next] < from)
+            others->next++;
+        if (others && row->norm && row->easy)
+            add_listed(row, others, others->next, 1, 1);
+        else if (others && row->easy)
+            add_listed(row, others, others->next, 0, 1);
+        else if (others)
+            add_listed(row, others, others->next, row->norm, 0);
         else
-            add_row(row, docs, from, end, 0);
+            add_row(row, block, from, n, row->norm);
         query->lambda[doc] += row->lambda;
         query->weight[doc] += row->weight;
         row->sum_hi += row->sum_lo >> 32;
@@ -196,8 +276,8 @@ INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint
     }
     for (uint32_t l = 0; l < n_lists; l++) {
         for (uint32_t i = 0; i < lists[l].n; i++) {
-            block->lambda[lists[l].index[i]] += lists[l].docs.lambda[i];
-            block->weight[lists[l].index[i]] += lists[l].docs.weight[i];
+            block->lambda[lists[l].index[i]] += lists[l].lambda[i];
+            block->weight[lists[l].index[i]] += lists[l].weight[i];
         }
     }
 }
@@ -268,7 +348,9 @@ void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
     struct row row = {.ideal = (float)query->ideal,
                       .sigma = rule->sigma,
                       .scale = (float)scale,
-                      .norm = rule->norm && query->scores[order[0]] != query->scores[order[n - 1]]};
+                      .norm = rule->norm && query->scores[order[0]] != query->scores[order[n - 1]],
+                      .easy = rule->sigma == 1.0f &&
+                              query->scores[order[0]] - query->scores[order[n - 1]] < MOST_EASY};
     struct block block;
     memset(&block, 0, sizeof(block));
     for (uint32_t first = 0; first < n; first += BLOCK) {
