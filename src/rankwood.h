@@ -350,6 +350,68 @@ RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 RW_API void rw_cv_free(struct rw_cv *cv);
 
+/* --- what is wrong with data --- */
+enum rw_identifies {
+    RW_IDENTIFIES_NOTHING,
+    RW_IDENTIFIES_DOCUMENT, /* whole numbers, nearly each document its own */
+    RW_IDENTIFIES_QUERY,    /* whole numbers, the same in a query, nearly each query its own */
+    RW_IDENTIFIES_LINE      /* as of documents, and only rising or only falling down the file */
+};
+/* A feature that appears. Absent ones count 0 here. */
+struct rw_feature_check {
+    uint32_t feature;
+    double absent, missing; /* shares of the documents */
+    float least, most;      /* of what is not missing; NaN if all is */
+    uint32_t n_distinct;
+    int constant;
+    int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
+    int identifies;       /* enum rw_identifies */
+    int orders_labels;    /* 1: sorted by it, labels are in order in every query (10 or more of them) */
+    double drift; /* 0 to 1: largest difference of the distribution functions of the two sets, or of the shares
+                     missing; NaN without a second set */
+};
+struct rw_finding {
+    const char *kind; /* "split-queries" */
+    const char *text; /* one line */
+    int is_warning;   /* 0: good to know */
+};
+enum { RW_CHECK_LABELS = 64 };
+struct rw_check {
+    uint32_t n_docs, n_queries, n_features;
+    uint32_t shortest, median, longest; /* documents of a query */
+    uint32_t longest_query;
+    uint32_t n_split;  /* query ids that come back after other queries */
+    uint32_t n_empty;  /* queries without a label over 0 */
+    uint32_t n_single; /* of one document */
+    uint32_t n_alike;  /* of several documents, all with the same label over 0 */
+    uint32_t n_mixed;  /* with different labels */
+    uint32_t n_falling, n_rising; /* of these, sorted by label in the input */
+    double falling_by_chance;     /* how many would be, each way, if their order were random */
+    double constant_file, constant_mean; /* NDCG@10 of constant scores: ties in input order; averaged. NaN: no
+                                            query counts */
+    uint32_t n_twins;          /* documents with the values of one before it in the query */
+    uint32_t n_contradictions; /* of these, with another label */
+    float least_label, most_label;
+    uint32_t n_labels;                   /* different ones; the first RW_CHECK_LABELS stand below */
+    float label[RW_CHECK_LABELS];        /* rising */
+    uint32_t label_docs[RW_CHECK_LABELS];
+    /* of the second set; 0 without one */
+    uint32_t n_other_docs, n_other_queries;
+    uint32_t n_shared_queries; /* ids that both have */
+    uint32_t n_shared_docs;    /* documents whose values both have */
+    double label_drift;        /* NaN without a second set */
+    const struct rw_feature_check *features; /* [n_features] by id */
+    int n_findings;
+    const struct rw_finding *findings; /* [n_findings] warnings first */
+};
+/* Reads the files as rw_dataset_read does, but for queries that come back, which are counted. against: a
+ * second set, such as what the first one is tested on; n_against 0: none. */
+RW_API int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                        const char *const *against, int n_against, struct rw_check **out);
+RW_API void rw_check_free(struct rw_check *check);
+/* The longest query's id. */
+RW_API const char *rw_check_longest(const struct rw_check *check);
+
 /* ------------------------------------------------------------------ third stair: everything */
 
 struct rw_metric_value {

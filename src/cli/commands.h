@@ -11,6 +11,7 @@ int rw_cmd_predict(int argc, char **argv);
 int rw_cmd_eval(int argc, char **argv);
 int rw_cmd_compare(int argc, char **argv);
 int rw_cmd_cv(int argc, char **argv);
+int rw_cmd_check(int argc, char **argv);
 int rw_cmd_info(int argc, char **argv);
 int rw_cmd_show(int argc, char **argv);
 int rw_cmd_export(int argc, char **argv);

@@ -22,6 +22,7 @@ static const struct command {
     {"eval", rw_cmd_eval, "measure a model, or a file of scores"},
     {"compare", rw_cmd_compare, "is one model better than another, or is it chance"},
     {"cv", rw_cmd_cv, "train and measure by folds of the queries"},
+    {"check", rw_cmd_check, "what is wrong with the data"},
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
     {"export", rw_cmd_export, "write a model in another program's format, and verify it"},

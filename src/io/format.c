@@ -52,8 +52,9 @@ out:
     return status;
 }
 
-int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                    struct rw_dataset **out)
+/* notice: a query that comes back is an error; else it is one more query of that id. */
+static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                      struct rw_dataset **out)
 {
     struct rw_builder_list list = {0};
     struct rw_input *input = NULL;
@@ -61,7 +62,8 @@ int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     int status = RW_OK;
     *out = NULL;
     RW_TRY(rw_format_check_paths(ctx, paths, n_paths));
-    RW_TRY_OUT(rw_seen_new(ctx, &seen));
+    if (notice)
+        RW_TRY_OUT(rw_seen_new(ctx, &seen));
     for (int i = 0; i < n_paths; i++) {
         RW_TRY_OUT(rw_input_open(ctx, paths[i], &input));
         const struct rw_format *format = rw_format_of(input);
@@ -80,4 +82,16 @@ out:
     rw_seen_free(seen);
     rw_builder_list_release(&list);
     return status;
+}
+
+int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                    struct rw_dataset **out)
+{
+    return read_files(ctx, paths, n_paths, 1, out);
+}
+
+int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                          struct rw_dataset **out)
+{
+    return read_files(ctx, paths, n_paths, 0, out);
 }

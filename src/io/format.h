@@ -32,6 +32,9 @@ int rw_format_check_paths(struct rw_ctx *ctx, const char *const *paths, int n_pa
 /* The note about decimals beyond float's range, if there were any. */
 void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 extern const struct rw_format rw_format_letor, rw_format_cache;
+/* rw_dataset_read, but a query that comes back after others is one more query of the same id. */
+int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                          struct rw_dataset **out);
 
 /* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
  * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).

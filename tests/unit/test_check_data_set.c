@@ -1,0 +1,217 @@
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "data/dataset.h"
+#include "scratch_file.h"
+#include "trust/check.h"
+
+TestSuite(check_data_set, .init = scratch_begin, .fini = scratch_end);
+
+static double unit(uint32_t item, uint32_t what)
+{
+    return (double)rw_random(3, item, what, 0x7E57u) * 0x1p-32;
+}
+
+static struct rw_check *check(const char *against)
+{
+    const char *paths[] = {"d"}, *others[] = {against};
+    struct rw_check *out;
+    cr_assert_eq(rw_check_new(scratch_ctx, paths, 1, others, against != NULL, &out), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    return out;
+}
+
+static const char *found(const struct rw_check *check, const char *kind)
+{
+    for (int i = 0; i < check->n_findings; i++) {
+        if (strcmp(check->findings[i].kind, kind) == 0)
+            return check->findings[i].text;
+    }
+    return NULL;
+}
+
+Test(check_data_set, queries_and_labels)
+{
+    scratch_text("d", "2 qid:a 1:1\n1 qid:a 1:2\n0 qid:a 1:3\n"    /* falls: 1/6 by chance */
+                      "0 qid:b 1:4\n1 qid:b 1:5\n"                 /* rises: 1/2 */
+                      "0 qid:c 1:6\n0 qid:c 1:7\n"                 /* empty */
+                      "0.5 qid:d 1:8\n"                            /* one document */
+                      "1 qid:e 1:9\n1 qid:e 1:10\n"                /* alike */
+                      "1 qid:b 1:11\n0 qid:b 1:12\n1 qid:b 1:13\n" /* b again */
+                      "0 qid:f\n0 qid:a 1:14\n");
+    struct rw_check *out = check(NULL);
+    cr_expect(out->n_docs == 15 && out->n_queries == 8 && out->n_features == 1);
+    cr_expect(out->shortest == 1 && out->median == 2 && out->longest == 3);
+    cr_expect_str_eq(rw_check_longest(out), "a");
+    cr_expect_eq(out->n_split, 2u);
+    cr_expect_str_eq(found(out, "split-queries"),
+                     "2 queries come back after other queries, and cannot be trained on so: a, b");
+    cr_expect(out->n_empty == 3 && out->n_single == 3 && out->n_alike == 1 && out->n_mixed == 3);
+    cr_expect(out->n_falling == 1 && out->n_rising == 1);
+    cr_expect_float_eq(out->falling_by_chance, 1 / 6.0 + 1 / 2.0 + 1 / 3.0, 1e-12);
+    cr_assert_eq(out->n_labels, 4u);
+    const float labels[] = {0, 0.5f, 1, 2};
+    const uint32_t docs[] = {7, 1, 6, 1};
+    for (int i = 0; i < 4; i++)
+        cr_expect(out->label[i] == labels[i] && out->label_docs[i] == docs[i], "%d", i);
+    cr_expect(out->least_label == 0 && out->most_label == 2);
+    cr_expect(isnan(out->label_drift) && isnan(out->features[0].drift));
+    cr_expect_str_eq(
+        found(out, "empty-queries"),
+        "3 of the queries (37.5 %) have no label over 0: what they count moves NDCG by "
+        "as much");
+    cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
+    rw_check_free(out);
+    rw_check_free(NULL);
+    /* what a data set may not be is not loosened elsewhere */
+    const char *paths[] = {"d"};
+    struct rw_dataset *dataset;
+    cr_expect_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_ERR_PARSE, "%s",
+                 rw_last_error(scratch_ctx));
+}
+
+/* 60 queries of 4: features by what they are. */
+static void write_features(const char *name, uint32_t seed, double shift, int sorted)
+{
+    FILE *file = fopen(name, "w");
+    cr_assert_not_null(file);
+    for (uint32_t q = 0; q < 60; q++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint32_t doc = q * 4 + i, at = doc + seed * 1000;
+            const int label = sorted ? 3 - (int)i : (int)((i + q) % 4);
+            fprintf(file, "%d qid:%u 1:%u 2:%u 3:%u", label, q + seed * 100, doc + 5,
+                    1 + (doc * 77 + 13) % 240, (q * 31) % 60 + 1);
+            fprintf(file, " 4:%g 5:%g 6:7", unit(at, 4) + shift, unit(at, 5));
+            fprintf(file, " 7:%g", label + unit(at, 7) * 0.9);
+            fprintf(file, " 8:%g", unit(at, 5)); /* as 5 */
+            if (doc % 4 == 0)
+                fprintf(file, " 9:NaN");
+            else if (doc % 2)
+                fprintf(file, " 9:%g", unit(at, 9));
+            fprintf(file, " 10:%g\n", -(label + unit(at, 7) * 1.1)); /* nearly, but not in all */
+        }
+    }
+    fclose(file);
+}
+
+Test(check_data_set, features)
+{
+    write_features("d", 0, 0, 0);
+    struct rw_check *out = check(NULL);
+    cr_assert_eq(out->n_features, 10u);
+    const struct rw_feature_check *f = out->features - 1; /* f[id] */
+    const int identifies[] = {0, RW_IDENTIFIES_LINE, RW_IDENTIFIES_DOCUMENT, RW_IDENTIFIES_QUERY};
+    for (int i = 1; i <= 10; i++) {
+        cr_expect_eq(f[i].feature, (uint32_t)i);
+        cr_expect_eq(f[i].identifies, i <= 3 ? identifies[i] : 0, "%d: %d", i, f[i].identifies);
+        cr_expect_eq(f[i].constant, i == 6, "%d", i);
+        cr_expect_eq(f[i].orders_labels, i == 7, "%d", i);
+        cr_expect_eq(f[i].duplicate_of, i == 8 ? 5 : -1, "%d", i);
+        cr_expect_eq(f[i].missing, i == 9 ? 0.25 : 0, "%d", i);
+        cr_expect_eq(f[i].absent, i == 9 ? 0.25 : 0, "%d", i);
+    }
+    cr_expect(f[1].n_distinct == 240 && f[3].n_distinct == 60 && f[6].n_distinct == 1);
+    cr_expect(f[1].least == 5 && f[1].most == 244 && f[9].least == 0);
+    cr_expect(strstr(found(out, "features-order-labels"), "know the answer (1): 7"));
+    cr_expect(strstr(found(out, "features-duplicate"), "(1): 8"));
+    cr_expect_null(found(out, "labels-falling"));
+    cr_expect_null(found(out, "order-leaks"));
+    cr_expect_null(found(out, "features-missing"));
+    rw_check_free(out);
+}
+
+Test(check_data_set, order_leaks)
+{
+    write_features("d", 0, 0, 1);
+    struct rw_check *out = check(NULL);
+    cr_expect(out->n_falling == 60 && out->n_rising == 0);
+    cr_expect_float_eq(out->falling_by_chance, 60 / 24.0, 1e-9);
+    cr_expect_float_eq(out->constant_file, 1, 1e-9);
+    cr_expect(out->constant_mean < 0.8);
+    cr_expect(found(out, "labels-falling") && found(out, "order-leaks"));
+    cr_expect_null(found(out, "labels-rising"));
+    rw_check_free(out);
+}
+
+Test(check_data_set, two_sets)
+{
+    write_features("d", 0, 0, 0);
+    write_features("same", 0, 0, 0);
+    write_features("other", 1, 0.5, 0);
+    struct rw_check *out = check("same");
+    cr_expect(out->n_shared_queries == 60 && out->n_shared_docs == 240);
+    cr_expect(out->label_drift == 0 && out->features[3].drift == 0);
+    rw_check_free(out);
+    out = check("other");
+    cr_expect(out->n_shared_queries == 0 && out->n_shared_docs == 0);
+    cr_expect(out->n_other_docs == 240 && out->n_other_queries == 60);
+    cr_expect_float_eq(out->features[3].drift, 0.5, 0.1);
+    cr_expect(out->features[4].drift < 0.15);
+    cr_expect(strstr(found(out, "feature-drift"), "(distance over 0.248): 4"), "%s",
+              found(out, "feature-drift"));
+    cr_expect_null(found(out, "label-drift"));
+    rw_check_free(out);
+    scratch_text("tiny", "1 qid:3 1:8 77:1\n0 qid:x 1:9\n");
+    out = check("tiny");
+    cr_expect_eq(out->n_shared_queries, 1u);
+    cr_expect(found(out, "features-only-here") && found(out, "features-only-there"));
+    rw_check_free(out);
+}
+
+Test(check_data_set, twins)
+{
+    scratch_text("d", "1 qid:a 1:1 2:0\n0 qid:a 1:1\n1 qid:a 1:1\n1 qid:a 2:1\n1 qid:b 1:1\n"
+                      "0 qid:b\n1 qid:b\n");
+    struct rw_check *out = check(NULL);
+    cr_expect(out->n_twins == 2 && out->n_contradictions == 1, "%u %u", out->n_twins,
+              out->n_contradictions);
+    rw_check_free(out);
+}
+
+Test(check_data_set, distance)
+{
+    const float a[] = {1, 2, 2, 3}, b[] = {2, 4};
+    uint32_t x[4], y[2];
+    for (int i = 0; i < 4; i++)
+        x[i] = rw_key_of_float(a[i]);
+    for (int i = 0; i < 2; i++)
+        y[i] = rw_key_of_float(b[i]);
+    cr_expect_float_eq(rw_check_distance(x, 4, y, 2), 0.5, 1e-15); /* at 3: 1 and 1/2 */
+    cr_expect_eq(rw_check_distance(x, 4, x, 4), 0.0);
+    cr_expect_eq(rw_check_distance(x, 1, x + 3, 1), 1.0);
+    cr_expect(isnan(rw_check_distance(x, 0, y, 2)));
+}
+
+Test(check_data_set, one_document_and_none)
+{
+    scratch_text("d", "0 qid:a\n");
+    struct rw_check *out = check(NULL);
+    cr_expect(out->n_features == 0 && out->n_empty == 1 && isnan(out->constant_file));
+    cr_expect(found(out, "nothing-to-learn"));
+    rw_check_free(out);
+    scratch_text("d", "");
+    const char *paths[] = {"d"};
+    cr_expect_lt(rw_check_new(scratch_ctx, paths, 1, NULL, 0, &out), 0);
+    cr_assert_null(out);
+}
+
+Test(check_data_set, every_allocation_may_fail)
+{
+    scratch_text("d", "1 qid:a 1:1 2:0\n0 qid:a 1:1\n1 qid:b 1:1 3:1\n");
+    cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1), RW_OK);
+    for (long n = 1;; n++) {
+        const char *paths[] = {"d"};
+        struct rw_check *out;
+        rw_mem_fail_from(n);
+        const int status = rw_check_new(scratch_ctx, paths, 1, paths, 1, &out);
+        rw_mem_fail_from(0);
+        if (status == RW_OK) {
+            cr_assert_gt(n, 80);
+            rw_check_free(out);
+            break;
+        }
+        cr_assert_eq(status, RW_ERR_MEMORY, "%ld: %s", n, rw_last_error(scratch_ctx));
+    }
+}
