@@ -241,11 +241,9 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     return RW_OK;
 }
 
-int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes)
+static int is_file(const struct rw_input *input, uint64_t *n_bytes)
 {
     struct stat info;
-    if (input->gzip)
-        return 0;
     *n_bytes = input->memory_bytes;
     if (input->fd < 0)
         return 1;
@@ -255,6 +253,30 @@ int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes)
         return 0;
     *n_bytes = (uint64_t)info.st_size;
     return 1;
+}
+
+int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes)
+{
+    return !input->gzip && is_file(input, n_bytes);
+}
+
+int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes)
+{
+    return input->gzip && is_file(input, n_bytes);
+}
+
+void rw_input_go_to_member(struct rw_input *input, uint64_t at)
+{
+    input->raw_at = input->raw_n = 0;
+    input->raw_end = input->stream_open = 0;
+    input->n_raw_read = at;
+    if (input->fd < 0) {
+        const unsigned char *begin = input->memory - (input->memory_bytes - input->memory_left);
+        input->memory = begin + at;
+        input->memory_left = input->memory_bytes - (size_t)at;
+    } else if (lseek(input->fd, (off_t)at, SEEK_SET) < 0) {
+        fail_later(input, RW_ERR_IO, "cannot read ", strerror(errno));
+    }
 }
 
 int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n, size_t *got)

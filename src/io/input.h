@@ -29,9 +29,15 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
 /* 1 if any thread may read the content anywhere (a plain file, plain memory): then *n_bytes is its
  * size. */
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
-/* Up to n bytes of the content from byte `at` on; *got < n only at the end, or before a place that
- * cannot be read: then the result is not 0 but the error's errno. Only where rw_input_is_seekable;
- * changes nothing, so that threads may call it side by side. */
+/* 1 if the same holds for the file's raw bytes, which are gzip. */
+int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes);
+/* Reading goes on with the gzip member that begins at raw byte `at`; only where
+ * rw_input_is_packed. */
+void rw_input_go_to_member(struct rw_input *input, uint64_t at);
+/* Up to n bytes of the content (of the raw bytes if packed) from byte `at` on; *got < n only at the
+ * end, or before a place that cannot be read: then the result is not 0 but the error's errno. Only
+ * where rw_input_is_seekable or rw_input_is_packed; changes nothing, so that threads may call it
+ * side by side. */
 int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n,
                      size_t *got);
 

@@ -3,14 +3,15 @@
  * Where any thread can read anywhere in the file, a chunk is a piece of it: the lines that begin in
  * some range of bytes. The thread that parses a piece also reads it, into a buffer that stays in
  * its cache. Else the text comes in blocks: while the chunks of one block are parsed, one thread
- * fetches (and unpacks) the next. A block ends at the end of a line; the line that is left over
- * begins the next one. */
+ * fetches (and unpacks) the next; of a gzip file of several members, all threads do. A block ends
+ * at the end of a line; the line that is left over begins the next one. */
 #include "io/letor.h"
 
 #include <omp.h>
 
 #include "base/mem.h"
 #include "io/format.h"
+#include "io/members.h"
 
 enum {
     LEAST_CHUNKS = 4,
@@ -37,7 +38,8 @@ struct rw_letor {
     struct rw_letor_chunk *chunk;   /* [n_chunks]; owned */
     int by_pieces;
     uint64_t n_pieces, next_piece;
-    struct block block[2]; /* the one parsed, the one fetched */
+    struct rw_members *members; /* NULL: blocks are fetched in sequence; owned */
+    struct block block[2];      /* the one parsed, the one fetched */
     int current;
     int begun;
     uint64_t n_lines; /* before the current chunks */
@@ -50,6 +52,17 @@ void rw_builder_list_release(struct rw_builder_list *list)
         rw_builder_release(&list->builder[i]);
     rw_mem_free(list->builder);
     memset(list, 0, sizeof(*list));
+}
+
+static size_t block_bytes(const struct rw_letor *letor)
+{
+    return letor->chunk_bytes * (size_t)letor->n_chunks;
+}
+
+/* So many that threads end at about the same time. */
+static int wanted_members(const struct rw_letor *letor)
+{
+    return 2 * letor->n_threads;
 }
 
 int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
@@ -79,6 +92,8 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
         if (letor->n_threads > letor->n_chunks)
             letor->n_threads = letor->n_chunks > 1 ? letor->n_chunks : 1;
     }
+    RW_TRY_OUT(
+        rw_members_open(ctx, input, block_bytes(letor), wanted_members(letor), &letor->members));
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
     for (int i = 0; i < letor->n_threads; i++)
@@ -98,6 +113,7 @@ void rw_letor_close(struct rw_letor *letor)
         rw_letor_chunk_release(&letor->chunk[i]);
     for (int i = 0; letor->worker && i < letor->n_threads; i++)
         rw_letor_worker_release(&letor->worker[i]);
+    rw_members_close(letor->members);
     rw_mem_free(letor->chunk);
     rw_mem_free(letor->worker);
     rw_mem_free(letor->block[0].text);
@@ -110,23 +126,27 @@ static int grow_block(struct block *block, size_t n_bytes)
     return RW_GROW(NULL, block->text, block->room, n_bytes + (size_t)2 * RW_LETOR_PAD);
 }
 
-/* Fills `next` with what `before` left over and what the input gives. A line longer than a block
- * makes the block grow. Never touches the context: another thread may be at work. */
-static void fetch(struct rw_letor *letor, const struct block *before, struct block *next)
+/* What `before` left over begins `next`, with room for n_more bytes behind it. */
+static void begin_block(const struct block *before, struct block *next, size_t n_more)
 {
-    const size_t block_bytes = letor->chunk_bytes * (size_t)letor->n_chunks;
     const size_t n_over = before->n_held - before->n_ready;
     next->n_ready = next->n_held = 0;
     next->status = before->status;
     if (next->status < 0)
         return;
-    next->status = grow_block(next, n_over + block_bytes);
+    next->status = grow_block(next, n_over + n_more);
     if (next->status < 0)
         return;
     if (n_over)
         memcpy(next->text + RW_LETOR_PAD, before->text + RW_LETOR_PAD + before->n_ready, n_over);
     next->n_held = n_over;
-    while (1) {
+}
+
+/* Fills a block that has begun with what the input gives. A line longer than a block makes the
+ * block grow. Never touches the context: another thread may be at work. */
+static void fill(struct rw_letor *letor, struct block *next)
+{
+    while (next->status >= 0) {
         char *text = next->text + RW_LETOR_PAD;
         const size_t room = next->room - (size_t)2 * RW_LETOR_PAD;
         size_t got;
@@ -152,14 +172,58 @@ static void fetch(struct rw_letor *letor, const struct block *before, struct blo
     }
 }
 
+static void fetch(struct rw_letor *letor, const struct block *before, struct block *next)
+{
+    begin_block(before, next, block_bytes(letor));
+    fill(letor, next);
+}
+
+/* The members of the next block; 0: it is fetched in sequence, and so are all later ones. */
+static int find_members(struct rw_letor *letor, const struct block *before, struct block *next)
+{
+    if (!letor->members || before->status < 0)
+        return 0;
+    const int n = rw_members_next(letor->members, block_bytes(letor), wanted_members(letor));
+    if (n > 0)
+        begin_block(before, next, letor->members->n_out);
+    if (n > 0 && next->status >= 0)
+        return n;
+    rw_members_leave(letor->members, 0);
+    rw_members_close(letor->members);
+    letor->members = NULL;
+    return 0;
+}
+
+/* Ends a block of members, of which those from the n_good-th on are none. */
+static void end_members(struct rw_letor *letor, struct block *next, int n_good)
+{
+    struct rw_members *members = letor->members;
+    char *text = next->text + RW_LETOR_PAD;
+    const int is_good = n_good == members->n;
+    next->n_held += is_good ? members->n_out : members->member[n_good].out;
+    const char *newline = memrchr(text, '\n', next->n_held);
+    next->n_ready = newline ? (size_t)(newline - text) + 1 : 0;
+    if (is_good && newline)
+        return;
+    rw_members_leave(members, n_good);
+    rw_members_close(members);
+    letor->members = NULL;
+    if (!newline && next->n_held == next->room - (size_t)2 * RW_LETOR_PAD)
+        next->status = grow_block(next, next->n_held + block_bytes(letor));
+    if (!newline)
+        fill(letor, next);
+}
+
 /* Cuts the block's lines into chunks of about equal size; returns how many. */
 static int cut(struct rw_letor *letor, const struct block *block)
 {
     const char *text = block->text + RW_LETOR_PAD;
+    const size_t even = block->n_ready / (size_t)letor->n_chunks + 1;
+    const size_t chunk_bytes = even > letor->chunk_bytes ? even : letor->chunk_bytes;
     int n = 0;
     size_t at = 0;
     while (at < block->n_ready) {
-        size_t end = at + letor->chunk_bytes;
+        size_t end = at + chunk_bytes;
         if (n == letor->n_chunks - 1 || end >= block->n_ready) {
             end = block->n_ready;
         } else {
@@ -284,22 +348,40 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
     return collect_all(ctx, letor, n, list);
 }
 
+/* Parses the n chunks at hand while `next` is fetched. */
+static void parse_and_fetch(struct rw_letor *letor, int n, const struct block *block,
+                            struct block *next)
+{
+    const int n_members = find_members(letor, block, next);
+    const int n_fetches = n_members ? n_members : 1;
+    int n_good = n_members;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
+    for (int i = 0; i < n_fetches + n; i++) {
+        if (i >= n_fetches) {
+            rw_letor_chunk_parse(&letor->chunk[i - n_fetches],
+                                 &letor->worker[omp_get_thread_num()]);
+        } else if (n_members == 0) {
+            fetch(letor, block, next);
+        } else if (rw_members_unpack(letor->members, i, next->text + RW_LETOR_PAD + next->n_held) <
+                   0) {
+#pragma omp critical
+            n_good = i < n_good ? i : n_good;
+        }
+    }
+    if (n_members)
+        end_members(letor, next, n_good);
+}
+
 static int next_block(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                       int *more)
 {
     if (!letor->begun)
-        fetch(letor, &letor->block[1], &letor->block[0]);
+        parse_and_fetch(letor, 0, &letor->block[1], &letor->block[0]);
     letor->begun = 1;
     struct block *block = &letor->block[letor->current];
     struct block *next = &letor->block[!letor->current];
     const int n = cut(letor, block);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
-    for (int i = 0; i <= n; i++) {
-        if (i == 0)
-            fetch(letor, block, next);
-        else
-            rw_letor_chunk_parse(&letor->chunk[i - 1], &letor->worker[omp_get_thread_num()]);
-    }
+    parse_and_fetch(letor, n, block, next);
     RW_TRY(collect_all(ctx, letor, n, list));
     if (block->status < 0) {
         size_t got; /* a failure of the input: it says the same once more, to the context */
