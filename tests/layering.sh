@@ -76,7 +76,7 @@ tree_files | grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' | sed 's|.*/||' | sort | u
     done
 
 # A file over 600 lines needs a reason, given here: FILE:REASON, one a line.
-long_files=""
+long_files="src/rankwood.h:the whole public interface, with its contracts, stands in one file"
 tree_files | grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' | xargs wc -l |
     awk '$1 > 600 && $2 != "total" { print $2, $1 }' | while read -r file lines; do
     printf '%s\n' "$long_files" | grep -q "^$file:" ||

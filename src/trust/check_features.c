@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "data/dataset.h"
 #include "rank/metric.h"
-#include "trust/check.h"
+#include "trust/data_check.h"
 
 /* A thread's arrays. */
 struct space {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "data/dataset.h"
-#include "trust/check.h"
+#include "trust/data_check.h"
 
 /* ------------------------------------------------------------------ ids */
 

@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "data/dataset.h"
 #include "scratch_file.h"
-#include "trust/check.h"
+#include "trust/data_check.h"
 
 TestSuite(check_data_set, .init = scratch_begin, .fini = scratch_end);
 

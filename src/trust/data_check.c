@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "io/format.h"
-#include "trust/check.h"
+#include "trust/data_check.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320, SHOWN_FEATURES = 10 };
 

@@ -1,7 +1,7 @@
 /* What a careful person looks for in data before training on it: the parts of rw_check_new. Absent
  * features are taken for 0 (as training does unless told otherwise), missing ones are left out. */
-#ifndef RW_TRUST_CHECK_H
-#define RW_TRUST_CHECK_H
+#ifndef RW_TRUST_DATA_CHECK_H
+#define RW_TRUST_DATA_CHECK_H
 
 #include "base/ctx.h"
 
