@@ -159,6 +159,34 @@ static void make_words(struct rw_cpu *cpu)
     }
 }
 
+/* The documents of the sample, a part of them by each thread. Returns how many there are. */
+static uint32_t list_docs(struct rw_cpu *cpu)
+{
+    const uint8_t *sampled = cpu->ref.host.sampled;
+    const uint64_t n = cpu->ref.host.base.n_docs[0];
+    uint32_t n_sampled = 0;
+#pragma omp parallel num_threads(cpu->ref.host.base.n_threads) if (n >= PARALLEL_DOCS)
+    {
+        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
+        const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
+        uint32_t at = 0;
+        for (uint32_t doc = from; doc < end; doc++)
+            at += sampled[doc];
+        cpu->chunk_left[t] = at;
+#pragma omp barrier
+        at = 0;
+        for (uint64_t before = 0; before < t; before++)
+            at += cpu->chunk_left[before];
+        for (uint32_t doc = from; doc < end; doc++) {
+            if (sampled[doc])
+                cpu->doc[at++] = doc;
+        }
+        if (t + 1 == all)
+            n_sampled = at;
+    }
+    return n_sampled;
+}
+
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
@@ -169,11 +197,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     rw_cpu_list_passes(cpu);
     make_words(cpu);
-    uint32_t n = 0;
-    for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
-        cpu->doc[n] = doc;
-        n += cpu->ref.host.sampled[doc];
-    }
+    const uint32_t n = list_docs(cpu);
     cpu->begin[0] = 0;
     cpu->n[0] = n;
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
@@ -355,33 +379,34 @@ static uint32_t split_small(struct rw_cpu *cpu, const struct rw_split *split)
     return n_left;
 }
 
-/* A node by all threads, a part of its documents each: those that go right wait in the scratch
- * memory, the others at the front of the part, until all parts' sizes are known. */
+/* A node by all threads, a part of its documents each: both sides wait in the scratch memory, until
+ * all parts' sizes are known. */
 static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
 {
     const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    uint32_t *doc = cpu->doc + first, *scratch = cpu->doc_scratch + first, n_left = 0;
+    uint32_t *doc = cpu->doc + first, *scratch = cpu->doc_scratch + first, all_left = 0;
     struct turn turn;
     set_turn(cpu, split, &turn);
 #pragma omp parallel num_threads(cpu->ref.host.base.n_threads)
     {
         const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
         const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-        cpu->chunk_left[t] = part(cpu, &turn, doc + from, end - from, scratch + from);
+        const uint32_t n_left = part(cpu, &turn, doc + from, end - from, scratch + from);
+        const uint32_t n_right = end - from - n_left;
+        memcpy(scratch + from + n_right, doc + from, n_left * sizeof(*doc));
+        cpu->chunk_left[t] = n_left;
 #pragma omp barrier
-#pragma omp single
-        { /* in order, none over what is still to be moved */
-            for (uint64_t c = 0; c < all; c++) {
-                memmove(doc + n_left, doc + n * c / all, cpu->chunk_left[c] * sizeof(*doc));
-                n_left += cpu->chunk_left[c];
-            }
+        uint32_t before = 0, total = 0;
+        for (uint64_t c = 0; c < all; c++) {
+            before += c < t ? cpu->chunk_left[c] : 0;
+            total += cpu->chunk_left[c];
         }
-        uint32_t right = n_left + from;
-        for (uint64_t before = 0; before < t; before++)
-            right -= cpu->chunk_left[before];
-        memcpy(doc + right, scratch + from, (end - from - cpu->chunk_left[t]) * sizeof(*doc));
+        memcpy(doc + before, scratch + from + n_right, n_left * sizeof(*doc));
+        memcpy(doc + total + from - before, scratch + from, n_right * sizeof(*doc));
+        if (t == 0)
+            all_left = total;
     }
-    return n_left;
+    return all_left;
 }
 
 static int is_large(const struct rw_cpu *cpu, const struct rw_split *split)
