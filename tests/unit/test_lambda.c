@@ -199,7 +199,9 @@ Test(lambda, every_path_gives_the_same_integers)
         discount[r] = rw_discount(r);
     for (uint64_t seed = 0; seed < 300; seed++) {
         const uint32_t n = lengths[seed % (sizeof(lengths) / sizeof(lengths[0]))];
-        const struct rw_lambda_rule rule = {.sigma = seed % 5 == 4 ? 30.0f : 0.7f,
+        const struct rw_lambda_rule rule = {.sigma = seed % 5 == 4  ? 30.0f
+                                                     : seed % 5 > 1 ? 1.0f
+                                                                    : 0.7f,
                                             .truncation = seed % 3 ? 1 + (uint32_t)(seed % 40) : 0,
                                             .norm = seed % 4 != 0};
         for (uint32_t i = 0; i < n; i++) {
@@ -211,6 +213,8 @@ Test(lambda, every_path_gives_the_same_integers)
                 score[i] = -0.0;
             weights[i] = 0.5 + fixture_unit(seed, 2 * LONGEST + i);
         }
+        if (seed % 13 == 2) /* beside it the others are the same, roughly */
+            score[n / 2] = seed % 26 == 2 ? 1e12 : -1e30;
         const struct rw_lambda_query_of query = {
             .n = n,
             .scores = score,
@@ -237,6 +241,25 @@ Test(lambda, every_path_gives_the_same_integers)
                       rw_isa_name((enum rw_isa)isa), (int)seed);
             cr_assert(memcmp(weight[0], weight[1], n * sizeof(int64_t)) == 0, "%s, seed %d",
                       rw_isa_name((enum rw_isa)isa), (int)seed);
+        }
+    }
+}
+
+/* Scores that have no place between the least and the largest one. */
+Test(lambda, every_path_ranks_what_is_no_number)
+{
+    double score[40];
+    uint32_t order[40], places[40];
+    for (int kind = 0; kind < 5; kind++) {
+        for (uint32_t i = 0; i < 40; i++)
+            score[i] = fixture_unit((uint64_t)kind, i);
+        score[20] = kind == 0 ? INFINITY : kind == 1 ? -INFINITY : kind == 2 ? NAN : 1e308;
+        score[0] = kind == 3 ? -1e308 : kind == 4 ? NAN : score[0];
+        rw_rank_query(score, 40, 0, order);
+        for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+            rw_rank_query_fast((enum rw_isa)isa, score, 40, places);
+            cr_assert(memcmp(places, order, sizeof(order)) == 0, "%s, kind %d",
+                      rw_isa_name((enum rw_isa)isa), kind);
         }
     }
 }
