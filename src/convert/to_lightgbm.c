@@ -1,8 +1,8 @@
 /* LightGBM's text model (version 4; 2 and 3 are read too). A header of key=value lines, then a
  * block a tree, then "end of trees". Doubles, `value <= threshold` left; decision_type: bit 0
  * categorical, bit 1 missing goes left, bits 2 and 3 what is missing: nothing (NaN is read as 0),
- * zero, or NaN. Child c < 0 is leaf ~c. Leaves include shrinkage. Of a row, values within 1e-35 of 0 are
- * dropped before it is scored, which makes them 0. */
+ * zero, or NaN. Child c < 0 is leaf ~c. Leaves include shrinkage. Of a row, values within 1e-35 of
+ * 0 are dropped before it is scored, which makes them 0. */
 #include <math.h>
 #include <string.h>
 

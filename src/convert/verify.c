@@ -284,6 +284,71 @@ out:
     return status;
 }
 
+/* What a thread has of its own: its documents' values and counts. */
+static int own(struct verifying *v)
+{
+    RW_TRY(RW_NEW(v->ctx, v->block, (size_t)v->n_used * BLOCK));
+    RW_TRY(RW_NEW(v->ctx, v->ours, RW_MAX_FEATURE + 1));
+    return RW_NEW(v->ctx, v->given, RW_MAX_FEATURE + 1);
+}
+
+static void score_blocks(struct verifying *v, uint32_t thread, uint32_t n_threads)
+{
+    const uint32_t n = v->dataset->n_docs;
+    for (uint64_t begin = (uint64_t)thread * BLOCK; begin < n;
+         begin += (uint64_t)n_threads * BLOCK) {
+        const uint32_t end = n - begin < BLOCK ? n : (uint32_t)begin + BLOCK;
+        load_block(v, (uint32_t)begin, end);
+        for (uint32_t doc = (uint32_t)begin; doc < end; doc++) {
+            load_doc(v, doc - (uint32_t)begin);
+            score_doc(v, doc);
+        }
+    }
+}
+
+static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
+{
+    if (part->n_differ > 0 && (into->n_differ == 0 || part->doc < into->doc)) {
+        into->doc = part->doc;
+        into->tree = part->tree;
+        into->node = part->node;
+    }
+    into->n_differ += part->n_differ;
+    into->most = part->most > into->most ? part->most : into->most;
+}
+
+/* Blocks of documents go round the threads; what is found does not depend on how many there are. */
+static int score_docs(struct verifying *v)
+{
+    const uint32_t n_blocks = v->dataset->n_docs / BLOCK + 1;
+    const uint32_t most = (uint32_t)v->ctx->n_threads;
+    const uint32_t n_threads = n_blocks < most ? n_blocks : most;
+    struct verifying *each = NULL;    /* [n_threads] */
+    struct rw_verify_by *part = NULL; /* [n_threads] */
+    int status;
+    RW_TRY_OUT(RW_NEW(v->ctx, each, n_threads));
+    RW_TRY_OUT(RW_NEW(v->ctx, part, n_threads));
+    for (uint32_t i = 0; i < n_threads; i++) {
+        each[i] = *v;
+        each[i].by = &part[i];
+        RW_TRY_OUT(own(&each[i]));
+    }
+#pragma omp parallel for num_threads((int)n_threads) schedule(static, 1)
+    for (uint32_t i = 0; i < n_threads; i++)
+        score_blocks(&each[i], i, n_threads);
+    for (uint32_t i = 0; i < n_threads; i++)
+        join(v->by, &part[i]);
+out:
+    for (uint32_t i = 0; each && i < n_threads; i++) {
+        rw_mem_free(each[i].block);
+        rw_mem_free(each[i].ours);
+        rw_mem_free(each[i].given);
+    }
+    rw_mem_free(each);
+    rw_mem_free(part);
+    return status;
+}
+
 int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_ensemble *ensemble, const struct rw_consumer *consumer,
                        int base, const struct rw_dataset *dataset, struct rw_verify_by *into)
@@ -304,28 +369,15 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
     rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
     RW_TRY_OUT(match_trees(&v));
     RW_TRY_OUT(find_used(&v));
-    RW_TRY_OUT(RW_NEW(ctx, v.block, (size_t)v.n_used * BLOCK));
-    RW_TRY_OUT(RW_NEW(ctx, v.ours, RW_MAX_FEATURE + 1));
-    RW_TRY_OUT(RW_NEW(ctx, v.given, RW_MAX_FEATURE + 1));
     RW_TRY_OUT(RW_NEW(ctx, v.score[0], n));
     RW_TRY_OUT(RW_NEW(ctx, v.score[1], n));
-    for (uint32_t begin = 0; begin < n; begin += BLOCK) {
-        const uint32_t end = n - begin < BLOCK ? n : begin + BLOCK;
-        load_block(&v, begin, end);
-        for (uint32_t doc = begin; doc < end; doc++) {
-            load_doc(&v, doc - begin);
-            score_doc(&v, doc);
-        }
-    }
+    RW_TRY_OUT(score_docs(&v));
     RW_TRY_OUT(count_pairs(&v));
 out:
     for (int32_t t = 0; v.leaf_of && t < model->n_trees; t++)
         rw_mem_free(v.leaf_of[t]);
     rw_mem_free(v.leaf_of);
     rw_mem_free(v.used);
-    rw_mem_free(v.block);
-    rw_mem_free(v.ours);
-    rw_mem_free(v.given);
     rw_mem_free(v.score[0]);
     rw_mem_free(v.score[1]);
     return status;

@@ -226,5 +226,11 @@ int rw_xgboost_parse(struct rw_ctx *ctx, const struct rw_source *source, const j
     RW_TRY(number_of(&r, "base_score", base, &number));
     out->base = (double)(float)number;
     RW_TRY(read_columns(&r, learner, out));
-    return read_trees(&r, booster, out);
+    RW_TRY(read_trees(&r, booster, out));
+    const char *best = json_string_value(
+        json_object_get(json_object_get(learner, "attributes"), "best_iteration"));
+    if (best)
+        rw_log(ctx, RW_LOG_NOTE, "'%s' tells of a best iteration, %.20s; all its trees are taken",
+               source->path, best);
+    return RW_OK;
 }

@@ -132,6 +132,15 @@ Test(verify, directions_that_were_left_out)
     const struct rw_verify out = verify(model, "ranklib", data);
     cr_assert_gt(out.by[0].n_differ, N_DOCS / 10);
     cr_assert_lt(out.by[0].n_differ, N_DOCS);
+    for (int n_threads = 1; n_threads < 6; n_threads += 2) { /* the same finding */
+        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
+        const struct rw_verify again = verify(model, "ranklib", data);
+        cr_assert_eq(again.by[0].n_differ, out.by[0].n_differ);
+        cr_assert_eq(again.by[0].doc, out.by[0].doc);
+        cr_assert_eq(again.by[0].tree, out.by[0].tree);
+        cr_assert_eq(again.by[0].node, out.by[0].node);
+        cr_assert_eq(again.by[0].most, out.by[0].most);
+    }
     rw_dataset_free(data);
     rw_model_free(model);
 }
