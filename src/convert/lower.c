@@ -1,4 +1,5 @@
 /* Our trees in another program's terms. What it cannot say exactly is refused here, by name. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,9 @@ static int name_fits(const struct rw_model_format *format, const char *name)
         if ((unsigned char)*c < 32 || *c == 127 || strchr(format->name_forbids, *c))
             return 0;
     }
-    return 1;
+    json_t *text = json_string(name); /* NULL: not UTF-8, which all their readers expect */
+    json_decref(text);
+    return text != NULL;
 }
 
 static int by_text(const void *a, const void *b)

@@ -89,6 +89,11 @@ Test(lower, names)
     cr_assert_str_eq(e.column_name[3], "age of page");
     rw_ensemble_release(&e);
     rw_mem_free(model->name[1].name);
+    cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "\xff"), RW_OK);
+    refused(model, "vespa", -1,
+            "the name of feature 3, '\xff', has a character that 'vespa' cannot carry\n"
+            "hint: --lossy leaves such names out");
+    rw_mem_free(model->name[1].name);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->name[1].name, "f1"), RW_OK);
     refused(model, "xgboost", -1,
             "two features have the name 'f1', which 'xgboost' cannot tell apart");
