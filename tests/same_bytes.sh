@@ -58,7 +58,7 @@ run_of() { # name -> arguments after the training data
         --rounding nearest --sample-queries 0.7 --sample-features 0.6 --absent missing --bins 1024
         --truncation none --norm off" ;;
     wide) echo "--rounds 8 --leaves 63 --min-docs 2 --absent missing --label-gain linear" ;;
-    large) echo "--rounds 3 --leaves 63 --min-docs 5 --split mart" ;;
+    large) echo "--rounds 3 --leaves 63 --min-docs 5 --split mart --sample-features 1" ;;
     large_newton) echo "--rounds 2 --leaves 31 --split newton --bits 16 --bins 300 --sample-queries 0.9" ;;
     yeti) echo "--objective yetirank --valid valid.txt --rounds 10 --min-docs 3 --split newton --leaves 15
         --sample-queries 0.8" ;;

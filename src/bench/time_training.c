@@ -64,6 +64,8 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     int status = RW_OK;
     *out = NULL;
     RW_TRY(rw_params_new(ctx, &params));
+    /* a tree's time is that of all features */
+    RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
     for (int i = 0; i < n_settings; i++) {
         if (!(user && rw_params_is_set(user, setting[i].name)) &&
             !(levels && strcmp(setting[i].name, "leaves") == 0))

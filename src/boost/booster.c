@@ -81,27 +81,34 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
-/* What `auto` means for this training set; said in one note. */
+/* What the user left to the size of the training set; said in one note. */
 static void params_by_size(struct booster *b, const struct rw_params *params)
 {
-    const uint32_t n_docs = b->set[0]->n_docs;
-    const int leaves = b->params.grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0;
-    const int split = params->split == RW_SPLIT_AUTO;
-    char text[64] = "";
-    b->params.split = (int)rw_params_split(params, n_docs);
-    if (leaves) {
-        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d", rw_params_leaves(params, n_docs));
-        b->params.leaves = b->leaves_text;
-        snprintf(text, sizeof(text), "%s leaves%s", b->leaves_text, split ? ", " : "");
+    const struct rw_dataset *train = b->set[0];
+    struct rw_params *own = &b->params;
+    const struct {
+        const char *name;
+        int chosen;
+    } item[] = {
+        {"leaves", own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
+        {"split", params->split == RW_SPLIT_AUTO},
+        {"sample-features", params->sample_features == 0.0},
+    };
+    char text[128] = "";
+    if (item[0].chosen) {
+        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d",
+                 rw_params_leaves(params, train->n_docs));
+        own->leaves = b->leaves_text;
     }
-    if (split)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s splits",
-                 rw_params_get(&b->params, "split"));
-    if (leaves || split)
-        rw_log(b->ctx, RW_LOG_NOTE, "%s for %u documents (%s)", text, n_docs,
-               leaves && split ? "--leaves and --split change it"
-               : leaves        ? "--leaves changes it"
-                               : "--split changes it");
+    own->split = (int)rw_params_split(params, train->n_docs);
+    own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
+    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
+        if (item[i].chosen)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", item[i].name,
+                                  rw_params_get(own, item[i].name));
+    }
+    if (text[0])
+        rw_log(b->ctx, RW_LOG_NOTE, "chosen for %u documents:%s", train->n_docs, text);
 }
 
 static int effective_params(struct booster *b, const struct rw_params *params)

@@ -136,8 +136,14 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
     return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
 }
 
-/* Leaves and splits by the size of the training set: docs/quality.md, "The rule". */
-enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255, NEWTON_DOCS = 10800 };
+/* What goes by the size of the training set: docs/quality.md, "The rule". */
+enum {
+    DOCS_A_LEAF = 1200,
+    LEAST_LEAVES = 8,
+    MOST_LEAVES = 255,
+    LARGE_DOCS = 10800,
+    LARGE_FEATURES = 32
+};
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
@@ -152,8 +158,19 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
     if (params->split != RW_SPLIT_AUTO)
         return (enum rw_param_split)params->split;
     /* weights of regression are counts: newton would only take longer */
-    return params->objective != RW_OBJECTIVE_REGRESSION && n_docs >= NEWTON_DOCS ? RW_SPLIT_NEWTON
-                                                                                 : RW_SPLIT_MART;
+    return params->objective != RW_OBJECTIVE_REGRESSION && n_docs >= LARGE_DOCS ? RW_SPLIT_NEWTON
+                                                                                : RW_SPLIT_MART;
+}
+
+double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
+                                 uint32_t n_features)
+{
+    if (params->sample_features > 0.0)
+        return params->sample_features;
+    return params->objective != RW_OBJECTIVE_REGRESSION && n_docs >= LARGE_DOCS &&
+                   n_features >= LARGE_FEATURES
+               ? 0.5
+               : 1.0;
 }
 
 uint32_t rw_params_truncation(const struct rw_params *params)
@@ -234,8 +251,10 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
     const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
+    const int some_features =
+        params->sample_features < 1 && (params->sample_features > 0 || !regression);
     const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
-                       params->sample_queries < 1 || params->sample_features < 1;
+                       params->sample_queries < 1 || some_features;
     const struct {
         enum rw_param_at at;
         int idle;

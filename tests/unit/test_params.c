@@ -115,6 +115,13 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_NEWTON);
     set("objective", "regression");
     cr_expect_eq(rw_params_split(params, 10800), RW_SPLIT_MART);
+    cr_expect_eq(rw_params_sample_features(params, 10800, 32), 1.0);
+    set("objective", "lambdarank");
+    cr_expect_eq(rw_params_sample_features(params, 10799, 32), 1.0);
+    cr_expect_eq(rw_params_sample_features(params, 10800, 31), 1.0);
+    cr_expect_eq(rw_params_sample_features(params, 10800, 32), 0.5);
+    set("sample-features", "0.7");
+    cr_expect_eq(rw_params_sample_features(params, 1, 1), 0.7);
     set("split", "newton");
     set("leaves", "31");
     cr_expect_eq(rw_params_split(params, 1), RW_SPLIT_NEWTON);
@@ -200,7 +207,7 @@ Test(params, what_can_have_no_effect)
     check("empty=1 metric=rmse", "empty");
     check("ties=mean metric=rmse", "ties");
     check("ties=mean empty=0 metric=rmse,mrr", NULL);
-    check("seed=3 rounding=nearest", "seed");
+    check("seed=3 rounding=nearest sample-features=1", "seed");
     check("seed=3 rounding=nearest sample-features=0.5", NULL);
     check("seed=3 rounding=nearest sample-queries=0.5", NULL);
     check("rounding=nearest", NULL);

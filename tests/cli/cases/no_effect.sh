@@ -17,7 +17,7 @@ t --objective regression --label-gain linear --metric rmse --valid a.txt
 t --valid a.txt --relevant 2
 t --valid a.txt --metric rmse --empty 0
 t --valid a.txt --metric rmse --ties mean
-t --rounding nearest --seed 2
+t --rounding nearest --seed 2 --sample-features 1
 t --hist lanes
 t --hist auto --device cpu
 t --early-stop 5
