@@ -3,8 +3,8 @@
 `rankwood eval --like`.
 
 Makes sets (random, tied, adversarial, weighted, refused), gives every program the same scores, and
-compares each figure of each with ours: prints a table of the largest differences and exits with 1 if
-one is too large, or if only one of the two refuses a set.
+compares each figure of each with ours: prints the table of README (one set, NDCG@10 by all) and one of
+the largest differences, and exits with 1 if one is too large, or if only one of the two refuses a set.
 
   python3 tests/peers/dialects.py [--program build/src/cli/rankwood]
   python3 tests/peers/dialects.py --golden tests/golden/dialects     # writes the offline tests' data
@@ -107,6 +107,44 @@ def sets(small=False):
         "label-32": {"queries": [[[32.0, 0.0, 1.0], [1.0, 2.0, 3.0], ["a", "b", "c"]]] * 2,
                      "only": ["lightgbm", "xgboost", "xgboost-", "gdeval", "trec", "ranx"]},
     }
+
+
+def readme_set():
+    """Queries of one document, without a relevant one, and many ties: README's table."""
+    rng = random.Random(20)
+    queries = []
+    for q in range(200):
+        n = 1 if q % 10 == 9 else rng.randrange(2, 30)
+        labels = [0 if q % 5 == 4 else rng.choice((0, 0, 0, 1, 2, 3)) for _ in range(n)]
+        scores = [round((l + rng.gauss(0, 2)) * 2) / 2 for l in labels]
+        queries.append([labels, scores, [f"d{i}" for i in range(n)]])
+    return queries
+
+
+def readme_works():
+    queries = readme_set()
+    only = ["lightgbm", "xgboost", "xgboost-", "catboost"]
+    return [{"queries": queries, "only": only},
+            {"queries": queries, "only": ["catboost"], "gain": "exp"}]
+
+
+def print_readme_table(program, folder, answers, versions):
+    paths = write_set(folder, "readme", {"queries": readme_set()})
+    print("| program | NDCG@10 |\n|---|---|")
+    for options in ([], ["--empty 0"], ["--empty 1"], ["--empty 1", "--ties mean"],
+                    ["--empty 1", "--label-gain linear"]):
+        name = " ".join(f"`{o}`" for o in options) or "as it comes"
+        said = run([program, "eval", paths[0], "--scores", paths[1], "--metric", "ndcg@10", "--json",
+                    *sum((o.split() for o in options), [])])
+        print(f"| Rankwood, {name} | {json.loads(said)['metrics'][0]['mean']:.6f} |")
+    for like, title, metric, values in (
+            ("lightgbm", "LightGBM", "ndcg@10", answers[0]), ("xgboost", "XGBoost", "ndcg@10", answers[0]),
+            ("xgboost-", "XGBoost", "ndcg@10-", answers[0]),
+            ("catboost", "CatBoost", "NDCG:top=10", answers[0]),
+            ("catboost", "CatBoost", "NDCG:top=10;type=Exp", answers[1])):
+        if "ndcg@10" in values.get(like, {}):
+            print(f"| {title} {versions[like.rstrip('-')]}, `{metric}` | {values[like]['ndcg@10']:.6f} |")
+    print()
 
 
 def write_set(folder, name, work):
@@ -213,12 +251,13 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     works = sets(small=bool(args.golden))
-    answers, versions = ask(args, list(works.values()))
+    answers, versions = ask(args, [*works.values(), *readme_works()])
     if args.golden:
         write_golden(args.golden, works, answers)
         return 0
     worst, failed = {}, []
     with tempfile.TemporaryDirectory() as folder:
+        print_readme_table(args.program, folder, answers[len(works):], versions)
         for (name, work), values in zip(works.items(), answers):
             failed += compare(args.program, folder, name, work, values, worst)
     print("| program | version | figures compared | refused by both | largest difference |\n"
