@@ -1,7 +1,7 @@
 /* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
  * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
  * cu_partition.cu (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to
- * scores), cu_columns.cu (columns from tiles).
+ * scores), cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
  * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
@@ -55,6 +55,10 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
 int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
                         void *stream);
 
+/* n words go to page-locked memory of the host, then `value` to `word` there: cu_answer.cu. */
+int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
+                        uint32_t value, void *stream);
+
 /* ---- the start of a tree: cu_quantise.cu ---- */
 
 /* What the host must know of a tree's start. */
@@ -84,11 +88,10 @@ struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
     int bits, nearest;
-    const uint8_t *d_sampled;             /* [n_docs] NULL: all */
-    const struct rw_lambda_pair *d_pair;  /* [n_docs] */
-    int32_t *d_lambda_q, *d_weight_q;     /* [n_docs] of sampled documents; weights: or NULL */
-    int32_t *d_lambda_too, *d_weight_too; /* [n_docs] the same once more; or NULL */
-    struct rw_cuda_begin *d_begin;        /* its info is there; the rest is written */
+    const uint8_t *d_sampled;            /* [n_docs] NULL: all */
+    const struct rw_lambda_pair *d_pair; /* [n_docs] */
+    int32_t *d_lambda_q, *d_weight_q;    /* [n_docs] of sampled documents; weights: or NULL */
+    struct rw_cuda_begin *d_begin;       /* its info is there; the rest is written */
 };
 int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
@@ -96,10 +99,11 @@ int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
 /* Histograms of a group, a buffer a node; weights: newton only, else NULL. */
 struct rw_cuda_cells {
-    uint32_t *d_count; /* [n_buffers][n_features][n_bins] and so on */
+    uint32_t *d_count; /* [n_buffers][n_cells] and so on */
     int64_t *d_lambda;
     int64_t *d_weight;
-    uint32_t n_features, n_bins;
+    uint32_t n_features, n_bins, n_cells;
+    const uint32_t *d_row; /* [n_features + 1] as gpu/hist.h has it; NULL: rows of n_bins */
     const struct rw_cuda_feature *d_feature; /* [n_features] columns ascend */
     const uint8_t *d_sampled;                /* [n_features] 0: not of this tree */
 };

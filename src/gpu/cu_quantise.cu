@@ -132,16 +132,12 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
             rw_quantise(lambda, shift[0], a.nearest,
                         a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
-        if (a.d_lambda_too)
-            a.d_lambda_too[doc] = lambda_q;
         if (!a.d_weight_q)
             continue;
         const int32_t weight_q =
             rw_quantise(weight, shift[1], a.nearest,
                         a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
         a.d_weight_q[doc] = weight_q;
-        if (a.d_weight_too)
-            a.d_weight_too[doc] = weight_q;
         weight_q_sum += weight_q;
     }
     const long long mine[6] = {(long long)sum.n,         (long long)sum.lambda_hi,

@@ -1,6 +1,6 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
 // (falling score, -0 as +0, then place), so any sort gives the host's; these are CUB's, stable,
-// over integer keys that rise where scores fall (rank/order.h).
+// over integer keys that rise where scores fall (rank/order.h), of 32 bits where those suffice.
 //
 // Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
 //
@@ -25,25 +25,31 @@ static_assert(RW_RANK_BLOCK_DOCS % RANK_THREADS == 0 && RW_RANK_WARP_DOCS % 32 =
               "queries fill items of threads");
 
 struct rank_less {
-    __device__ bool operator()(uint64_t a, uint64_t b) const
+    template <class KEY> __device__ bool operator()(KEY a, KEY b) const
     {
         return a < b;
     }
 };
 
-template <int ITEMS> using rank_warp_sort = cub::WarpMergeSort<uint64_t, ITEMS, 32, uint32_t>;
-template <int ITEMS>
-using rank_block_sort = cub::BlockMergeSort<uint64_t, RANK_THREADS, ITEMS, uint32_t>;
+template <class KEY, int ITEMS> using rank_warp_sort = cub::WarpMergeSort<KEY, ITEMS, 32, uint32_t>;
+template <class KEY, int ITEMS>
+using rank_block_sort = cub::BlockMergeSort<KEY, RANK_THREADS, ITEMS, uint32_t>;
 
 enum {
     RANK_WARP_ITEMS = RW_RANK_WARP_DOCS / 32,
     RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
 };
 
+/* A document of a sorted list. */
+struct rank_item {
+    uint32_t key, place;
+};
+
 /* The largest of each kind; smaller sorts fit into the same place. */
 union rank_shared {
-    typename rank_warp_sort<RANK_WARP_ITEMS>::TempStorage warp[RANK_WARPS];
-    typename rank_block_sort<RANK_BLOCK_ITEMS>::TempStorage block;
+    typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage warp[RANK_WARPS];
+    typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
+    struct rank_item first[RANK_THREADS];
 };
 
 /* A query's place in the set. */
@@ -51,16 +57,35 @@ struct rank_query {
     uint32_t first, n;
 };
 
+/* rw_falling_key of the score as a float: rises where scores fall, but scores that are near are the
+ * same. */
+__device__ __forceinline__ uint32_t rank_short_key(double score)
+{
+    const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 as +0 */
+    return bits >> 31 ? bits : ~bits ^ 0x80000000u;
+}
+
+__device__ __forceinline__ void rank_key_of(double score, uint64_t *key)
+{
+    *key = rw_falling_key(score);
+}
+__device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
+{
+    *key = rank_short_key(score);
+}
+
 /* Item k of thread t is place t * ITEMS + k; what is past the end sorts last. */
-template <int ITEMS>
+template <class KEY, int ITEMS>
 __device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
-                                          uint32_t thread, uint64_t (&key)[ITEMS],
+                                          uint32_t thread, KEY (&key)[ITEMS],
                                           uint32_t (&place)[ITEMS])
 {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         place[k] = thread * ITEMS + k;
-        key[k] = place[k] < query.n ? rw_falling_key(d_scores[query.first + place[k]]) : UINT64_MAX;
+        key[k] = (KEY)-1;
+        if (place[k] < query.n)
+            rank_key_of(d_scores[query.first + place[k]], &key[k]);
     }
 }
 
@@ -76,19 +101,54 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
     }
 }
 
+/* Two neighbours whose short keys do not tell which of their scores is the higher. */
+__device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
+                                             const struct rank_item &a, const struct rank_item &b)
+{
+    return a.key == b.key && a.place < query.n && b.place < query.n &&
+           rw_falling_key(d_scores[query.first + a.place]) !=
+               rw_falling_key(d_scores[query.first + b.place]);
+}
+
+/* Among a thread's sorted documents and the one behind them. */
+template <int ITEMS>
+__device__ __forceinline__ bool
+rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],
+              const uint32_t (&place)[ITEMS], const struct rank_item &behind)
+{
+    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], place[ITEMS - 1]}, behind);
+#pragma unroll
+    for (int k = 0; k + 1 < ITEMS; k++)
+        any |= rank_is_open(d_scores, query, {key[k], place[k]}, {key[k + 1], place[k + 1]});
+    return any;
+}
+
+/* By keys of 32 bits, which are sorted in less; again by keys of 64 bits where scores are too near.
+ */
 template <int ITEMS>
 __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
                                              union rank_shared &shared, uint32_t *d_order)
 {
-    static_assert(sizeof(typename rank_warp_sort<ITEMS>::TempStorage) <= sizeof shared.warp[0],
+    typedef rank_warp_sort<uint32_t, ITEMS> short_sort;
+    typedef rank_warp_sort<uint64_t, ITEMS> long_sort;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.warp[0] &&
+                      sizeof(typename short_sort::TempStorage) <= sizeof shared.warp[0],
                   "a smaller sort needs less");
-    uint64_t key[ITEMS];
-    uint32_t place[ITEMS];
+    uint32_t key[ITEMS], place[ITEMS];
     const uint32_t lane = threadIdx.x % 32;
-    auto &storage = reinterpret_cast<typename rank_warp_sort<ITEMS>::TempStorage &>(
-        shared.warp[threadIdx.x / 32]);
-    rank_load<ITEMS>(d_scores, query, lane, key, place);
-    rank_warp_sort<ITEMS>(storage).StableSort(key, place, rank_less());
+    void *const storage = &shared.warp[threadIdx.x / 32];
+    rank_load<uint32_t, ITEMS>(d_scores, query, lane, key, place);
+    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
+    struct rank_item behind = {__shfl_down_sync(~0u, key[0], 1),
+                               __shfl_down_sync(~0u, place[0], 1)};
+    if (lane == 31)
+        behind.place = UINT32_MAX;
+    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, place);
+        long_sort(*(typename long_sort::TempStorage *)storage)
+            .StableSort(whole, place, rank_less());
+    }
     rank_store<ITEMS>(d_order, query, lane, place);
 }
 
@@ -96,13 +156,27 @@ template <int ITEMS>
 __device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
                                               union rank_shared &shared, uint32_t *d_order)
 {
-    static_assert(sizeof(typename rank_block_sort<ITEMS>::TempStorage) <= sizeof shared.block,
+    typedef rank_block_sort<uint32_t, ITEMS> short_sort;
+    typedef rank_block_sort<uint64_t, ITEMS> long_sort;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.block &&
+                      sizeof(typename short_sort::TempStorage) <= sizeof shared.block,
                   "a smaller sort needs less");
-    uint64_t key[ITEMS];
-    uint32_t place[ITEMS];
-    auto &storage = reinterpret_cast<typename rank_block_sort<ITEMS>::TempStorage &>(shared.block);
-    rank_load<ITEMS>(d_scores, query, threadIdx.x, key, place);
-    rank_block_sort<ITEMS>(storage).StableSort(key, place, rank_less());
+    uint32_t key[ITEMS], place[ITEMS];
+    void *const storage = &shared.block;
+    rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, place);
+    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
+    __syncthreads();
+    shared.first[threadIdx.x] = {key[0], place[0]};
+    __syncthreads();
+    struct rank_item behind = {0, UINT32_MAX};
+    if (threadIdx.x + 1 < RANK_THREADS)
+        behind = shared.first[threadIdx.x + 1];
+    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, place);
+        long_sort(*(typename long_sort::TempStorage *)storage)
+            .StableSort(whole, place, rank_less());
+    }
     rank_store<ITEMS>(d_order, query, threadIdx.x, place);
 }
 

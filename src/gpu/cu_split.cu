@@ -2,8 +2,8 @@
  * device's cache by then, so what this takes is the time of gains and of steps that wait for one
  * another.
  *
- * Shapes: cells [buffer][feature][bin] of a group; the best of each (node, block), then of each
- * node.
+ * Shapes: cells [buffer][cell] of a group, a feature's bins in a row; the best of each (node,
+ * block), then of each node.
  *
  * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
  * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A
@@ -85,7 +85,7 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
 #pragma unroll
     for (int i = 0; i < BINS; i++)
         cell[i] = none;
-    if (BINS % 4 == 0 && cells.n_bins % 4 == 0) {
+    if (BINS % 4 == 0 && (cells.d_row || cells.n_bins % 4 == 0)) {
 #pragma unroll
         for (int i = 0; i < BINS; i += 4) {
             if (bin + i < end)
@@ -260,14 +260,19 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const uint32_t first_warp = warp / warps * warps;
     const tally<S> none = {0, 0, 0};
-    const uint64_t base = ((uint64_t)a.buffer[blockIdx.y] * cells.n_features + f) * cells.n_bins;
+    const uint64_t first = (uint64_t)a.buffer[blockIdx.y] * cells.n_cells;
     const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
     tally<S> cell[BINS], mine = none;
     struct rw_cuda_feature feature = {INT32_MAX, 0, 0, 0};
     const int there = f < cells.n_features;
+    uint32_t begin = f * cells.n_bins, length = there ? cells.n_bins : 0;
+    if (cells.d_row && there) {
+        begin = cells.d_row[f];
+        length = min(length, cells.d_row[f + 1] - begin);
+    }
     wait_for_launch_before(); /* its cells */
     /* all that is read is asked for before any of it is looked at */
-    load_bins<S, BINS>(cells, base, bin, there ? cells.n_bins : 0, cell);
+    load_bins<S, BINS>(cells, first + begin, bin, length, cell);
     if (there && cells.d_sampled[f])
         feature = cells.d_feature[f];
     best->column = (int32_t)feature.column;

@@ -57,8 +57,14 @@ int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
 {
     if (bytes > cuda->answer_bytes)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    RW_TRY(rw_transfer_read_pinned(cuda->host.base.ctx, cuda->device, cuda->answer, d, bytes));
-    return wait_for_device(cuda);
+    const struct rw_transfer_reply reply = {
+        .word = cuda->answer_word, .n = 1, .bytes = bytes, .value = ++cuda->n_answers};
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), cuda->answer,
+                                    cuda->answer_word, reply.value, rw_cuda_stream(cuda)));
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
 }
 
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
@@ -160,7 +166,6 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
                                rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
     rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
-    const int too = !cuda->d_sampled && may_move(cuda); /* places are documents */
     const struct rw_cuda_quantise quantise = {.seed = rules->seed,
                                               .tree = tree,
                                               .n_docs = cuda->n_docs,
@@ -170,8 +175,6 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_pair = cuda->d_pair,
                                               .d_lambda_q = cuda->d_lambda_q,
                                               .d_weight_q = cuda->d_weight_q,
-                                              .d_lambda_too = too ? cuda->d_lambda_place : NULL,
-                                              .d_weight_too = too ? cuda->d_weight_place : NULL,
                                               .d_begin = cuda->d_begin};
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     cuda->is_listed = 0;
@@ -293,6 +296,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
         if (partition->n_parts == RW_CUDA_MOST_PARTS)
             RW_TRY(rw_cuda_flush(cuda));
+        RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
         partition->part[partition->n_parts++] = (struct rw_cuda_part){
             .from = cuda->first[slot],
             .to = other_half(cuda, cuda->first[slot]),
@@ -307,7 +311,6 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-        rw_cuda_use_column(cuda, column, cuda->n[slot]);
         take_children(cuda, &splits[i]);
     }
     return RW_OK;

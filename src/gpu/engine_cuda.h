@@ -88,8 +88,10 @@ struct rw_cuda {
     uint64_t free_bytes; /* of the device before the training set was loaded */
     uint64_t most_bytes; /* a dry run's: at a time, with what is given back later */
     struct rw_cuda_stage stage;
-    void *answer; /* pinned: what is read back; [answer_bytes] */
+    void *answer; /* page-locked: what is read back; [answer_bytes] */
     size_t answer_bytes;
+    uint32_t *answer_word; /* behind it: the number of the last answer that is there */
+    uint32_t n_answers;
     /* the training set; d_x are views of `owned` */
     uint32_t n_docs, n_queries;
     uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
@@ -105,7 +107,8 @@ struct rw_cuda {
     struct rw_lambda_pair *d_pair;    /* [n_docs] */
     int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
     /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
-     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1. */
+     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1.
+     * Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved. */
     int32_t *d_lambda_place, *d_weight_place;
     int moves;
     uint32_t *d_list;    /* [2][half] */
@@ -184,7 +187,7 @@ int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
-/* Reads into cuda->answer and waits. */
+/* Reads whole words into cuda->answer and waits. */
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
 
 /* A histogram call of a group over nodes at places of the list; NULL list: over documents. */
@@ -215,10 +218,10 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
-/* engine_cuda_columns.c: when methods are chosen; of a feature that splits a node of n documents;
+/* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
  * between two trees. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
-void rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
+int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
 int rw_cuda_keep_columns(struct rw_cuda *cuda);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);

@@ -83,10 +83,9 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-void rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
+static int has_column(const struct rw_cuda *cuda, uint32_t feature)
 {
-    if (cuda->kept.use && n >= cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
-        cuda->kept.use[feature] += n;
+    return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
 }
 
 static int is_kept(const struct rw_cuda_kept *kept, int32_t feature)
@@ -104,8 +103,7 @@ static int32_t most_wanted(const struct rw_cuda *cuda)
     const struct rw_cuda_kept *kept = &cuda->kept;
     int32_t best = EMPTY;
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
-        const int has_column = cuda->split_column[f].d_word != cuda->tile_column[f].d_word;
-        if (kept->use[f] > 0.0 && !has_column && !is_kept(kept, (int32_t)f) &&
+        if (kept->use[f] > 0.0 && !has_column(cuda, f) && !is_kept(kept, (int32_t)f) &&
             (best == EMPTY || kept->use[f] > kept->use[best]))
             best = (int32_t)f;
     }
@@ -140,12 +138,28 @@ static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
     return RW_OK;
 }
 
-/* Is a copy, which costs as much as a partition of all documents, worth what it will save? */
-static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t place)
+/* Is a copy, which costs as much as a partition of all documents, worth what it will save? It saves
+ * a partition of `now` documents at once. */
+static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t place, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
-    const double now = kept->of[place] == EMPTY ? 0.0 : kept->use[kept->of[place]];
-    return kept->use[wanted] - now >= RW_TUNE_COLUMNS_WORTH * cuda->n_docs;
+    const double instead = kept->of[place] == EMPTY ? 0.0 : kept->use[kept->of[place]];
+    const double cost = (double)cuda->n_docs - RW_TUNE_COLUMNS_SAVED * now;
+    return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
+}
+
+int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
+{
+    struct rw_cuda_kept *kept = &cuda->kept;
+    if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
+        return RW_OK;
+    kept->use[feature] += n;
+    const uint32_t place = least_useful(kept);
+    if (has_column(cuda, feature) || kept->n == 0 ||
+        cuda->partition.n_parts > 0 || /* which may read what goes */
+        !is_worth_it(cuda, (int32_t)feature, place, n))
+        return RW_OK;
+    return keep_at(cuda, place, (int32_t)feature);
 }
 
 int rw_cuda_keep_columns(struct rw_cuda *cuda)
@@ -156,7 +170,7 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
     for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
         const int32_t wanted = most_wanted(cuda);
         const uint32_t place = least_useful(kept);
-        if (wanted == EMPTY || !is_worth_it(cuda, wanted, place))
+        if (wanted == EMPTY || !is_worth_it(cuda, wanted, place, 0))
             break;
         RW_TRY(keep_at(cuda, place, wanted));
     }

@@ -117,7 +117,7 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuda_group *group = &cuda->group[g];
-    const uint64_t at = (uint64_t)buffer * group->n_features * group->n_bins;
+    const uint64_t at = (uint64_t)buffer * group->cells.n_cells;
     struct rw_hist_call call = *nodes;
     call.d_count += at;
     call.d_lambda_sum += at;

@@ -165,6 +165,10 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         RW_TRY_OUT(RW_NEW_RAW(ctx, counts, (size_t)group->n_features * group->n_bins));
     RW_TRY_OUT(cuda->dry ? dry_matrix(cuda, &coding, matrix)
                          : rw_cuda_bins_make(ctx, cuda->device, &coding, counts, matrix));
+    if (set == 0) {
+        (*matrix)->d_row = group->cells.d_row;
+        (*matrix)->n_row_cells = group->cells.n_cells;
+    }
     count_matrix(cuda, *matrix);
     if (cuda->dry && cuda->bytes + rw_cuda_bins_bytes(&coding) > cuda->most_bytes)
         cuda->most_bytes = cuda->bytes + rw_cuda_bins_bytes(&coding);
@@ -263,17 +267,26 @@ static int make_tables(struct rw_cuda *cuda)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_cuda_feature *feature = NULL;
+    uint32_t *row = NULL;
+    void *d_row;
     int status = RW_OK;
     cuda->part = RW_CUDA_TABLES;
     RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features && !cuda->dry; f++)
             feature[f] = feature_of(cuts, group->column[f]);
         RW_TRY_OUT(send_table(cuda, (void **)&group->d_feature, feature, group->n_features,
                               sizeof(*feature)));
+        for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
+            row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
+        group->cells.n_cells = row[group->n_features];
+        RW_TRY_OUT(send_table(cuda, &d_row, row, (size_t)group->n_features + 1, sizeof(*row)));
+        group->cells.d_row = d_row;
     }
 out:
+    rw_mem_free(row);
     rw_mem_free(feature);
     return status;
 }
@@ -292,7 +305,7 @@ static int make_pools(struct rw_cuda *cuda)
     cuda->n_buffers = (int32_t)n_buffers;
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
-        const uint64_t n = n_buffers * group->n_features * group->n_bins;
+        const uint64_t n = n_buffers * group->cells.n_cells;
         group->cells.n_features = group->n_features;
         group->cells.n_bins = group->n_bins;
         group->cells.d_feature = group->d_feature;
@@ -320,6 +333,25 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
     return use;
 }
 
+/* Quantised lambdas and weights by document, and by place. Where the root's places are documents
+ * the first are what the second begin with: the root's histograms read them before they move. */
+static int make_integers(struct rw_cuda *cuda)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const int moves = moves_have_a_use(cuda), shared = moves && rules->query_threshold > UINT32_MAX;
+    cuda->part = RW_CUDA_LAMBDAS;
+    if (moves)
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_place, 2 * cuda->half));
+    if (moves && rules->newton)
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
+    cuda->d_lambda_q = cuda->d_lambda_place;
+    cuda->d_weight_q = cuda->d_weight_place;
+    if (shared)
+        return RW_OK;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, cuda->n_docs));
+    return rules->newton ? RW_CUDA_NEW(cuda, cuda->d_weight_q, cuda->n_docs) : RW_OK;
+}
+
 static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -327,9 +359,6 @@ static int make_lists(struct rw_cuda *cuda)
     cuda->part = RW_CUDA_LAMBDAS;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_begin, 1));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_pair, n));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, n));
-    if (rules->newton)
-        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_q, n));
     cuda->part = RW_CUDA_LISTS;
     cuda->half = (n + 63) / 64 * 64;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_list, 2 * cuda->half));
@@ -340,10 +369,7 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_carried, RW_CUDA_CARRIED));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
-    if (moves_have_a_use(cuda))
-        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_place, 2 * cuda->half));
-    if (moves_have_a_use(cuda) && rules->newton)
-        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
+    RW_TRY(make_integers(cuda));
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < RW_CUDA_GROUPS; g++) {
         cuda->group[g].cells.d_sampled = cuda->d_feature_sampled + before;
@@ -378,7 +404,11 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, reply_bytes));
     memset(cuda->reply, 0, reply_bytes); /* launches are counted from 1 */
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
-    return rw_transfer_pinned_alloc(ctx, &cuda->answer, cuda->answer_bytes);
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &cuda->answer,
+                                    cuda->answer_bytes + sizeof(*cuda->answer_word)));
+    cuda->answer_word = (uint32_t *)(void *)((char *)cuda->answer + cuda->answer_bytes);
+    *cuda->answer_word = 0; /* answers are counted from 1 */
+    return RW_OK;
 }
 
 /* Of searches, and of what goes back and forth. */

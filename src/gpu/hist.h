@@ -50,7 +50,12 @@ enum { RW_HIST_MAX_TILES = 128 };
 struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
-    uint32_t n_bins; /* codes of a feature: 1 to 16, 256 or RW_HIST_MOST_BINS */
+    uint32_t n_bins; /* codes of a feature, at most: 1 to 16, 256 or RW_HIST_MOST_BINS */
+    /* Where each feature's row begins in a histogram, [n_features + 1] multiples of 4, the last
+     * their end: a row has a cell for each code that its feature's documents have, at most n_bins.
+     * NULL: every row has n_bins cells. */
+    const uint32_t *d_row;
+    uint32_t n_row_cells; /* d_row's end */
     uint32_t n_tiles;
     struct rw_hist_tile tile[RW_HIST_MAX_TILES];
     const uint32_t *d_column; /* [n_features][column_words]; NULL: not there */
@@ -74,9 +79,15 @@ enum rw_hist_sums {
 
 enum { RW_HIST_MAX_NODES = 1024 };
 
+/* Cells of a histogram. */
+static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
+{
+    return matrix->d_row ? matrix->n_row_cells : (uint64_t)matrix->n_features * matrix->n_bins;
+}
+
 /* Histograms of the shape of a call's results, one after another. */
 struct rw_hist_pool {
-    uint32_t *d_count;     /* [][n_features][n_bins] */
+    uint32_t *d_count;     /* [][cells] */
     int64_t *d_lambda_sum; /* NULL for counts */
     int64_t *d_weight_sum; /* newton */
 };
@@ -97,8 +108,9 @@ struct rw_hist_call {
     int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
     const uint16_t *d_frequent; /* [n_features] the most frequent code; zero_skip only */
     /* The result, cleared by the method: cell (node, feature, bin) is
-     * [(node * n_features + feature) * n_bins + bin]. */
-    uint32_t *d_count;     /* [n_nodes][n_features][n_bins] */
+     * [(node * n_features + feature) * n_bins + bin], or [node * n_row_cells + d_row[feature] +
+     * bin]. */
+    uint32_t *d_count;     /* [n_nodes][cells] */
     int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
     int64_t *d_weight_sum; /* newton */
     float *d_float_sum;    /* RW_HIST_FLOAT */

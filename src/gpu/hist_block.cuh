@@ -23,6 +23,8 @@ struct rw_hist_args {
     const uint32_t *d_column; /* [n_features][column_words] */
     uint64_t column_words;
     uint32_t n_features, n_bins;
+    const uint32_t *d_row; /* as the matrix has it */
+    uint32_t n_cells;      /* of a histogram */
     int bits;
     int wide; /* lambdas, weights and floats may be read by 16 bytes */
     const uint32_t *d_list;
@@ -30,7 +32,7 @@ struct rw_hist_args {
     const int32_t *d_lambda, *d_weight;
     const float *d_float;
     const uint16_t *d_frequent; /* [n_features]; NULL: no zero-skip */
-    uint32_t *d_count;          /* [n_nodes][n_features][n_bins], as the sums below */
+    uint32_t *d_count;          /* [n_nodes][n_cells], as the sums below */
     unsigned long long *d_lambda_sum, *d_weight_sum;
     float *d_float_sum;
     uint64_t chunk; /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
@@ -66,7 +68,7 @@ static inline size_t rw_hist_round_up(size_t bytes)
 }
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
-    return (size_t)call->n_nodes * call->matrix->n_features * call->matrix->n_bins;
+    return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);
 }
 
 /* Zeros in the result. */
@@ -94,7 +96,7 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_
 int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
                        cudaStream_t stream);
 
-/* Histograms of jobs: [n_jobs][n_features][n_bins] of each sum; those a call has not are NULL. */
+/* Histograms of jobs: [n_jobs][n_cells] of each sum; those a call has not are NULL. */
 struct rw_hist_parts {
     uint32_t *d_count;
     long long *d_lambda_sum, *d_weight_sum;
@@ -156,10 +158,23 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
     return work;
 }
 
+/* A feature's first cell in a histogram, and how many it has. */
+__device__ __forceinline__ uint32_t hist_first(const struct rw_hist_args &a, uint32_t feature)
+{
+    return a.d_row ? __ldg(a.d_row + feature) : feature * a.n_bins;
+}
+__device__ __forceinline__ uint32_t hist_length(const struct rw_hist_args &a, uint32_t feature)
+{
+    if (!a.d_row)
+        return a.n_bins;
+    const uint32_t length = __ldg(a.d_row + feature + 1) - __ldg(a.d_row + feature);
+    return length < a.n_bins ? length : a.n_bins;
+}
+
 __device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a,
                                            const struct hist_work &work)
 {
-    return ((size_t)work.node * a.n_features + work.feature) * a.n_bins;
+    return (size_t)work.node * a.n_cells + hist_first(a, work.feature);
 }
 
 __host__ __device__ constexpr bool hist_has_lambda(int sums)
@@ -450,8 +465,9 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
     const uint32_t parent = a.d_parent ? a.d_parent[work.node] : RW_HIST_NO_PARENT;
     const bool takes = parent != RW_HIST_NO_PARENT;
     const size_t row = hist_row(a, work);
-    const size_t from = takes ? ((size_t)parent * a.n_features + work.feature) * a.n_bins : 0;
-    for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x) {
+    const size_t from = takes ? (size_t)parent * a.n_cells + hist_first(a, work.feature) : 0;
+    const uint32_t n_bins = hist_length(a, work.feature);
+    for (uint32_t b = threadIdx.x; b < n_bins; b += blockDim.x) {
         hist_write_cell(a.d_count, row + b, takes ? a.parents.d_count : NULL, from + b,
                         hist.count[b]);
         if (hist_has_lambda(SUMS))

@@ -14,7 +14,7 @@
 #include "gpu/tuning.h"
 
 template <int BITS, int SUMS>
-__global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
+__global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];

@@ -5,8 +5,7 @@
  * of codes in flight (4.2.3: columns are padded and the loop is unrolled by hand).
  *
  * Shapes: columns [n_features][column_words]; shared [sums][n_bins][threads] of 32 bits: a thread's
- * column is a bank of its own; parts [n_jobs][n_features][n_bins] in scratch; result
- * [n_nodes][n_features][n_bins].
+ * column is a bank of its own; parts [n_jobs][n_cells] in scratch; result [n_nodes][n_cells].
  *
  * Decomposition: a block a (job, feature): documents in segments (4.2.2); threads over words of
  * codes, or over places of the list. Then each thread takes charge of a bin and adds it up over the
@@ -48,8 +47,9 @@ __global__ void __launch_bounds__(RW_TUNE_FREE_FEW_THREADS)
         });
     __syncthreads();
 
-    const size_t row = ((size_t)work.job * a.n_features + work.feature) * a.n_bins;
-    for (uint32_t b = threadIdx.x; b < a.n_bins; b += n_threads) {
+    const size_t row = (size_t)work.job * a.n_cells + hist_first(a, work.feature);
+    const uint32_t n_bins = hist_length(a, work.feature);
+    for (uint32_t b = threadIdx.x; b < n_bins; b += n_threads) {
         uint32_t count = 0;
         long long lambda = 0, weight = 0;
         double value = 0.0;

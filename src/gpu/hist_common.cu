@@ -5,8 +5,7 @@
  * histogramming document) gets that cell as the node's total less the other cells; and a method
  * whose blocks write one histogram a job (sections 4.2.2 and 4.4.1) needs them added up.
  *
- * Shapes: totals [n_nodes]; parts [n_jobs][n_features][n_bins]; the result
- * [n_nodes][n_features][n_bins].
+ * Shapes: totals [n_nodes]; parts [n_jobs][n_cells]; the result [n_nodes][n_cells].
  *
  * Decomposition: totals: a block a job, all its features being alike. Derive: a block a (node,
  * feature), threads over bins. Merge: a block has HIST_MERGE_THREADS / n_lanes cells in a row; its
@@ -35,6 +34,8 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->column_words = call->matrix->column_words;
     args->n_features = call->matrix->n_features;
     args->n_bins = call->matrix->n_bins;
+    args->d_row = call->matrix->d_row;
+    args->n_cells = (uint32_t)rw_hist_matrix_cells(call->matrix);
     args->bits = call->matrix->bits;
     args->wide = aligned(call->d_lambda) && aligned(call->d_weight) && aligned(call->d_float);
     args->d_list = call->d_list;
@@ -138,13 +139,13 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
     } shared;
 
     const uint32_t node = blockIdx.x / a.n_features, feature = blockIdx.x % a.n_features;
-    const size_t row = (size_t)blockIdx.x * a.n_bins;
-    const uint32_t frequent = a.d_frequent[feature];
-    if (frequent >= a.n_bins) /* no document was left out; the same for the whole block */
+    const size_t row = (size_t)node * a.n_cells + hist_first(a, feature);
+    const uint32_t n_bins = hist_length(a, feature), frequent = a.d_frequent[feature];
+    if (frequent >= n_bins) /* no document was left out; the same for the whole block */
         return;
     unsigned long long count = 0, lambda = 0, weight = 0;
     double value = 0.0;
-    for (uint32_t b = threadIdx.x; b < a.n_bins; b += HIST_DERIVE_THREADS) {
+    for (uint32_t b = threadIdx.x; b < n_bins; b += HIST_DERIVE_THREADS) {
         if (b == frequent)
             continue;
         count += a.d_count[row + b];
@@ -301,7 +302,7 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
 
 int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream)
 {
-    const uint64_t n_cells = (uint64_t)call->matrix->n_features * call->matrix->n_bins;
+    const uint64_t n_cells = rw_hist_matrix_cells(call->matrix);
     const uint64_t blocks = (n_cells + HIST_MERGE_THREADS - 1) / HIST_MERGE_THREADS;
     if (n_cells == 0 || call->n_nodes == 0)
         return cudaSuccess;
@@ -320,7 +321,7 @@ __global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
     __shared__ long long lambdas[HIST_MERGE_THREADS], weights[HIST_MERGE_THREADS];
     __shared__ double values[HIST_MERGE_THREADS];
 
-    const size_t node_cells = (size_t)a.n_features * a.n_bins;
+    const size_t node_cells = a.n_cells;
     const size_t n_cells = a.jobs.n_nodes * node_cells;
     const uint32_t cells = HIST_MERGE_THREADS / n_lanes;
     const uint32_t lane = threadIdx.x / cells;
@@ -369,7 +370,7 @@ __global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
 size_t rw_hist_parts_bytes(const struct rw_hist_call *call, uint32_t n_jobs, void *d_scratch,
                            struct rw_hist_parts *parts)
 {
-    const size_t n = (size_t)n_jobs * call->matrix->n_features * call->matrix->n_bins;
+    const size_t n = (size_t)n_jobs * rw_hist_matrix_cells(call->matrix);
     const size_t narrow = rw_hist_round_up(n * sizeof(uint32_t));
     const size_t wide = rw_hist_round_up(n * sizeof(long long));
     char *const base = (char *)d_scratch;

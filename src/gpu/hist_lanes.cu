@@ -191,7 +191,9 @@ enum : uint64_t { NO_CELL = UINT64_MAX };
 
 /* What finish_kernel writes to. */
 struct finished {
-    uint32_t n_features, n_bins;
+    uint32_t n_bins;
+    const uint32_t *d_row; /* as the matrix has it */
+    uint64_t n_cells;      /* of a histogram */
     struct rw_hist_pool result, parents;
     const uint32_t *d_parent; /* NULL: no siblings */
 };
@@ -207,7 +209,7 @@ template <bool WEIGHTS>
 static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
                                                                uint32_t parent, uint64_t cell)
 {
-    struct parent_cell p = {parent * ((uint64_t)out.n_features * out.n_bins) + cell, 0, 0, 0};
+    struct parent_cell p = {parent * out.n_cells + cell, 0, 0, 0};
     p.count = out.parents.d_count[p.at];
     if (out.result.d_lambda_sum)
         p.lambda = out.parents.d_lambda_sum[p.at];
@@ -221,7 +223,7 @@ static __device__ __forceinline__ void
 put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
          const struct parent_cell &p, uint32_t count, long long lambda, long long weight)
 {
-    const uint64_t at = node * ((uint64_t)out.n_features * out.n_bins) + cell;
+    const uint64_t at = node * out.n_cells + cell;
     out.result.d_count[at] = count;
     if (sibling)
         out.parents.d_count[p.at] = p.count - count;
@@ -256,21 +258,31 @@ __global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
     const uint32_t my_bin = first + threadIdx.x;
     struct parent_cell before[4];
-    const auto cell_of = [&](uint32_t k) {
-        const uint32_t feature = first_feature + k;
-        return first_column + k < columns && feature < row.n_features && my_bin < n_bins
-                   ? (uint64_t)(row.first_feature + feature) * out.n_bins + row.first_bin + my_bin
-                   : NO_CELL;
+    int any = 0;
+    const auto cell_of = [&](uint32_t k) -> uint64_t {
+        const uint32_t feature = row.first_feature + first_feature + k;
+        const bool there = first_column + k < columns && first_feature + k < row.n_features;
+        if (!there || my_bin >= n_bins)
+            return NO_CELL;
+        if (!out.d_row)
+            return (uint64_t)feature * out.n_bins + row.first_bin + my_bin;
+        const uint32_t begin = __ldg(out.d_row + feature), end = __ldg(out.d_row + feature + 1);
+        const uint32_t cell = begin + row.first_bin + my_bin;
+        return cell < end ? cell : NO_CELL;
     };
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const uint64_t cell = cell_of(threadIdx.y + 8 * i);
+        any |= cell != NO_CELL;
         if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
             before[i] = parent_of<WEIGHTS>(out, parent, cell);
     }
     wait_for_launch_before();
     let_next_launch_begin();
     if (first >= n_bins || first_column >= columns)
+        return;
+    /* No document has a code here. Only bin 0 has something to clear that is of no feature. */
+    if (!__syncthreads_or(any || first == 0))
         return;
     unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
 #pragma unroll
@@ -416,11 +428,9 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
 
 static struct finished finished_of(const struct rw_hist_call *call)
 {
-    struct finished out = {call->matrix->n_features,
-                           call->matrix->n_bins,
-                           {call->d_count, NULL, NULL},
-                           call->parents,
-                           call->d_parent};
+    struct finished out = {
+        call->matrix->n_bins,        call->matrix->d_row, rw_hist_matrix_cells(call->matrix),
+        {call->d_count, NULL, NULL}, call->parents,       call->d_parent};
     if (call->sums != RW_HIST_COUNT)
         out.result.d_lambda_sum = call->d_lambda_sum;
     if (call->sums == RW_HIST_NEWTON)

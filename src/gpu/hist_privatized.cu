@@ -271,7 +271,7 @@ const struct rw_values_method rw_values_privatized = {
 /* ---- codes ---- */
 
 template <int BITS, int SUMS>
-__global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
+__global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_privatized_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t words[];
@@ -281,9 +281,8 @@ __global__ void __launch_bounds__(RW_TUNE_COLLISION_THREADS)
     const uint32_t top = values_top(a.n_bins);
     for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x)
         edge[b] = b;
-    hist_shared_job<BITS, SUMS>(a, work, hist, [&](uint32_t code) {
-        return values_search(edge, a.n_bins, top, code);
-    });
+    hist_shared_job<BITS, SUMS>(
+        a, work, hist, [&](uint32_t code) { return values_search(edge, a.n_bins, top, code); });
 }
 
 template <int SUMS> static int launch_codes(const struct rw_hist_args *args, cudaStream_t stream)

@@ -92,10 +92,11 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
     if (i >= n_cells)
         return;
-    const uint32_t cell = (uint32_t)i, row = cell / a.n_bins;
-    const size_t out =
-        ((size_t)(row / group.n) * a.n_features + group.first + row % group.n) * a.n_bins +
-        cell % a.n_bins;
+    const uint32_t cell = (uint32_t)i, row = cell / a.n_bins, bin = cell % a.n_bins;
+    const uint32_t feature = group.first + row % group.n;
+    if (bin >= hist_length(a, feature))
+        return;
+    const size_t out = (size_t)(row / group.n) * a.n_cells + hist_first(a, feature) + bin;
     const uint64_t from = d_bound[i], to = d_bound[i + 1];
     if (!d_sum)
         a.d_count[out] = (uint32_t)(to - from);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpu/hist_serial.h"
+#include "hist_made_matrix.h"
 #include "hist_run.h"
 #include "hist_siblings.h"
 #include "hist_tools.h"
@@ -106,15 +107,17 @@ static void drop_matrix(struct hist_run *run)
     run->matrix = NULL;
     rw_made_columns_release(&run->columns);
     free(run->frequent);
+    free(run->row);
     run->frequent = NULL;
+    run->row = NULL;
     run->have_matrix = 0;
 }
 
 void hist_run_release(struct hist_run *run)
 {
-    struct hist_buffer *const buffer[] = {&run->d_frequent, &run->d_list,   &run->d_node,
-                                          &run->d_lambda,   &run->d_weight, &run->d_float,
-                                          &run->d_scratch,  &run->d_parent};
+    struct hist_buffer *const buffer[] = {&run->d_row,   &run->d_frequent, &run->d_list,
+                                          &run->d_node,  &run->d_lambda,   &run->d_weight,
+                                          &run->d_float, &run->d_scratch,  &run->d_parent};
     drop_call(run);
     drop_matrix(run);
     for (size_t i = 0; i < sizeof(buffer) / sizeof(buffer[0]); i++)
@@ -147,53 +150,6 @@ void hist_run_matrix(struct hist_run *run, const struct hist_matrix_spec *spec)
 {
     drop_matrix(run);
     run->spec = *spec;
-}
-
-/* Every other matrix of 8 bits ends in features of at most 16 codes. */
-static uint32_t n_narrow(const struct hist_matrix_spec *m)
-{
-    return m->bits == 8 && (m->n_features + m->n_bins) % 2 ? m->n_features / 3 : 0;
-}
-
-static void narrow_down(struct hist_run *run)
-{
-    const uint64_t n = n_narrow(&run->spec), all = run->spec.n_features;
-    for (uint64_t i = (all - n) * run->spec.n_docs; i < all * run->spec.n_docs; i++)
-        run->columns.code[i] %= 16;
-}
-
-static int make_matrix(struct hist_run *run)
-{
-    struct hist_matrix_spec *m = &run->spec;
-    if (m->codes == RW_CODES_SYNTH) {
-        if (rw_made_columns_synth(run->ctx, &run->columns, m->bits, m->n_bins, m->distinct,
-                                  run->seed) < 0)
-            return -1;
-        m->n_features = run->columns.n_features;
-        m->n_docs = run->columns.n_docs;
-    } else {
-        const struct rw_made_spec made = {.n_features = m->n_features,
-                                          .n_docs = m->n_docs,
-                                          .n_bins = m->n_bins,
-                                          .codes = m->codes,
-                                          .distinct = m->distinct};
-        if (rw_made_columns_init(run->ctx, &run->columns, &made, run->seed) < 0)
-            return -1;
-    }
-    narrow_down(run);
-    run->frequent = hist_need(m->n_features, sizeof(*run->frequent));
-    rw_made_frequent(&run->columns, run->frequent);
-    run->have_matrix = 1;
-    const struct rw_hist_matrix_spec spec = {.bits = m->bits,
-                                             .n_features = m->n_features,
-                                             .n_docs = m->n_docs,
-                                             .n_bins = m->n_bins,
-                                             .n_narrow = n_narrow(m),
-                                             .layouts = RW_HIST_TILES | RW_HIST_COLUMNS};
-    if (rw_hist_matrix_new(run->ctx, run->device, &spec, run->columns.column, &run->matrix) < 0)
-        return -1;
-    return hist_buffer_fill(run, &run->d_frequent, run->frequent,
-                            m->n_features * sizeof(*run->frequent));
 }
 
 static uint64_t make_list(struct hist_run *run, const struct hist_call_spec *spec)
@@ -276,11 +232,11 @@ static int use_places(struct hist_run *run)
 int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 {
     drop_call(run);
-    if (!run->have_matrix && make_matrix(run) < 0)
+    if (!run->have_matrix && hist_matrix_make(run) < 0)
         return -1;
     const uint64_t n_list = make_list(run, spec);
     run->n_list = n_list;
-    const uint64_t cells = (uint64_t)run->spec.n_features * run->spec.n_bins;
+    const uint64_t cells = run->row[run->spec.n_features];
     uint64_t most = cells ? most_cells / cells : RW_HIST_MAX_NODES;
     most = most < 1 ? 1 : most > RW_HIST_MAX_NODES ? RW_HIST_MAX_NODES : most;
     struct rw_hist_call *call = &run->call;
@@ -321,7 +277,7 @@ static int declared(const struct rw_hist_method *method, const struct hist_run *
 static void expect(struct hist_run *run)
 {
     const struct rw_hist_call *call = &run->call;
-    const uint64_t n_features = run->spec.n_features, n_bins = run->spec.n_bins;
+    const uint64_t n_features = run->spec.n_features, n_cells = run->row[n_features];
     float *absolute = NULL;
     for (int r = 0; r < HIST_RESULTS; r++)
         if (has_result(call->sums, r))
@@ -334,11 +290,12 @@ static void expect(struct hist_run *run)
     }
 #pragma omp parallel for schedule(dynamic)
     for (uint64_t p = 0; p < call->n_nodes * n_features; p++) {
-        const uint64_t cell = p * n_bins;
+        const uint32_t f = (uint32_t)(p % n_features);
+        const uint64_t cell = p / n_features * n_cells + run->row[f];
         struct rw_hist_serial job = {
             .n_features = 1,
-            .n_bins = (uint32_t)n_bins,
-            .codes = &run->columns.column[p % n_features],
+            .n_bins = run->row[f + 1] - run->row[f],
+            .codes = &run->columns.column[f],
             .list = run->list,
             .node = &run->node[p / n_features],
             .n_nodes = 1,
@@ -368,17 +325,19 @@ static int64_t differs_float(const struct hist_run *run, const float *got)
 {
     const float *want = run->expected[3];
     const uint32_t *count = run->expected[0];
-    const uint64_t n_bins = run->spec.n_bins;
-    for (uint64_t p = 0; p < run->n_cells / n_bins; p++) {
+    const uint64_t n_features = run->spec.n_features;
+    for (uint64_t p = 0; p < run->call.n_nodes * n_features; p++) {
+        const uint32_t f = (uint32_t)(p % n_features);
+        const uint64_t first = p / n_features * run->row[n_features] + run->row[f];
+        const uint64_t n_bins = run->row[f + 1] - run->row[f];
         double all = 0, n = 0;
         for (uint64_t b = 0; b < n_bins; b++) {
-            all += (double)run->magnitude[p * n_bins + b];
-            n += count[p * n_bins + b];
+            all += (double)run->magnitude[first + b];
+            n += count[first + b];
         }
-        const uint64_t skipped =
-            run->call.zero_skip ? run->frequent[p % run->spec.n_features] : n_bins;
+        const uint64_t skipped = run->call.zero_skip ? run->frequent[f] : n_bins;
         for (uint64_t b = 0; b < n_bins; b++) {
-            const uint64_t i = p * n_bins + b;
+            const uint64_t i = first + b;
             const double bound = b == skipped ? 2 * n * ldexp(all, -24)
                                               : count[i] * ldexp((double)run->magnitude[i], -24);
             if (!(fabs((double)got[i] - (double)want[i]) <= bound))
@@ -414,7 +373,7 @@ static int same_result(struct hist_run *run, struct hist_tally *tally,
                        const struct hist_call_spec *spec, int r)
 {
     const size_t bytes = run->n_cells * result_size[r];
-    const uint64_t n_bins = run->spec.n_bins, n_features = run->spec.n_features;
+    const uint64_t n_cells = run->row[run->spec.n_features];
     if (rw_device_read(run->ctx, run->device, run->got, run->d_result[r].d, bytes + 2 * FENCE) <
         0) {
         hist_run_failed(run, tally, spec, "reading: %s", rw_last_error(run->ctx));
@@ -429,12 +388,15 @@ static int same_result(struct hist_run *run, struct hist_tally *tally,
     const int64_t i = differs(run, r, got);
     if (i < 0)
         return 1;
-    const uint64_t cell = (uint64_t)i;
-    hist_run_failed(
-        run, tally, spec, "%s of node %llu of %u, feature %llu, bin %llu is %.17g, not %.17g",
-        result_name[r], (unsigned long long)(cell / n_bins / n_features), run->call.n_nodes,
-        (unsigned long long)(cell / n_bins % n_features), (unsigned long long)(cell % n_bins),
-        number(r, got, i), number(r, run->expected[r], i));
+    const uint64_t cell = (uint64_t)i % n_cells;
+    uint32_t f = 0;
+    while (run->row[f + 1] <= cell)
+        f++;
+    hist_run_failed(run, tally, spec,
+                    "%s of node %llu of %u, feature %u, bin %llu is %.17g, not %.17g",
+                    result_name[r], (unsigned long long)((uint64_t)i / n_cells), run->call.n_nodes,
+                    f, (unsigned long long)(cell - run->row[f]), number(r, got, i),
+                    number(r, run->expected[r], i));
     return 0;
 }
 

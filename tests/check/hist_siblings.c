@@ -31,7 +31,7 @@ static int has_sums(const struct hist_run *run, int r)
 
 static uint64_t node_cells(const struct hist_run *run)
 {
-    return (uint64_t)run->spec.n_features * run->spec.n_bins;
+    return run->row[run->spec.n_features];
 }
 
 int hist_siblings_make(struct hist_run *run)

@@ -1,0 +1,10 @@
+/* The matrix of a run's spec: codes, rows, both layouts on the device. */
+#ifndef HIST_MADE_MATRIX_H
+#define HIST_MADE_MATRIX_H
+
+#include "hist_run.h"
+
+/* 0, or -1 with a text in the context. */
+int hist_matrix_make(struct hist_run *run);
+
+#endif
