@@ -1,0 +1,103 @@
+/* The public functions: formats by name, files, and what happens when memory runs out. */
+#include "convert_fixture.h"
+#include "scratch_file.h"
+
+TestSuite(exchange, .init = scratch_begin, .fini = scratch_end, .timeout = 120);
+
+static struct rw_model *plain_model(void)
+{
+    struct rw_model *model = fixture_random_model(scratch_ctx, 3, 5, 4, 2);
+    convert_plain_directions(model);
+    return model;
+}
+
+static void says(int status, int expected, const char *message)
+{
+    cr_assert_eq(status, expected, "%s", rw_last_error(scratch_ctx));
+    cr_assert_str_eq(rw_last_error(scratch_ctx), message);
+}
+
+Test(exchange, formats)
+{
+    struct rw_model_format_info info;
+    int n = 0, imports = 0;
+    for (; rw_model_format_at(n, &info); n++) {
+        cr_assert(info.name && *info.name && info.about && *info.about);
+        imports += info.imports;
+        for (int i = 0; i < n; i++) {
+            struct rw_model_format_info other;
+            rw_model_format_at(i, &other);
+            cr_assert_str_neq(info.name, other.name);
+        }
+    }
+    cr_assert_geq(n, 8);
+    cr_assert_geq(imports, 5);
+    cr_assert_eq(rw_model_format_at(-1, &info), 0);
+    cr_assert_null(info.name);
+}
+
+Test(exchange, wrong_arguments)
+{
+    struct rw_model *model = plain_model(), *none;
+    struct rw_exchange how = {"xgbost", -1, 0};
+    says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
+         "there is no format 'xgbost'\nhint: did you mean 'xgboost'?");
+    how.format = "word processor";
+    says(rw_model_import(scratch_ctx, "out", &how, &none), RW_ERR_ARGUMENT,
+         "there is no format 'word processor'");
+    cr_assert_null(none);
+    how = (struct rw_exchange){"vespa", 2, 0};
+    says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
+         "feature base 2; expected 0 or 1");
+    how.feature_base = -1;
+    says(rw_model_import(scratch_ctx, "out", &how, &none), RW_ERR_UNSUPPORTED,
+         "'vespa' is written only, not read");
+    says(rw_model_export(scratch_ctx, model, &how, "nowhere/out"), RW_ERR_IO,
+         "cannot write 'nowhere/out': No such file or directory");
+    cr_assert_neq(access("out", F_OK), 0);
+    rw_model_free(model);
+}
+
+static int all_three(const struct rw_model *model, const struct rw_exchange *how, int imports,
+                     const struct rw_dataset *data)
+{
+    struct rw_verify found;
+    struct rw_model *back;
+    RW_TRY(rw_model_export(scratch_ctx, model, how, "out"));
+    RW_TRY(rw_model_verify(scratch_ctx, model, how, "out", data, &found));
+    cr_assert_eq(found.by[0].n_differ, 0);
+    if (!imports)
+        return RW_OK;
+    RW_TRY(rw_model_import(scratch_ctx, "out", how, &back));
+    rw_model_free(back);
+    return RW_OK;
+}
+
+/* Every allocation of the library's own fails once, and all after it. */
+Test(exchange, out_of_memory)
+{
+    struct rw_model *model = plain_model();
+    struct rw_dataset *data = fixture_dataset(scratch_ctx, 20, 4, 0, 1);
+    struct rw_model_format_info info;
+    cr_assert_eq(RW_NEW(scratch_ctx, data->query_offset, 2), RW_OK);
+    data->n_queries = 1;
+    data->query_offset[1] = 20;
+    for (uint32_t c = 0; c < data->n_columns; c++) { /* nothing missing: all formats agree */
+        for (uint32_t d = 0; d < 20; d++)
+            data->column[c].value[d] = (float)(d % 5) - 2.0f;
+    }
+    for (int i = 0; rw_model_format_at(i, &info); i++) {
+        const struct rw_exchange how = {info.name, -1, 0};
+        long n = 1;
+        for (int status = RW_ERR_MEMORY; status != RW_OK; n++) {
+            rw_mem_fail_from(n);
+            status = all_three(model, &how, info.imports, data);
+            rw_mem_fail_from(0);
+            cr_assert(status == RW_OK || status == RW_ERR_MEMORY, "%s, allocation %ld: %d, %s",
+                      info.name, n, status, rw_last_error(scratch_ctx));
+        }
+        cr_assert_gt(n, 20, "%s", info.name);
+    }
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
