@@ -183,13 +183,34 @@ out:
     return status;
 }
 
-/* How many folds to run at a time: a GPU has one at a time. */
-static int count_lanes(const struct rw_ctx *ctx, const struct validation *v)
+/* How many folds to run at a time. A GPU has one at a time; `auto` is asked once, of the first
+ * fold, and folds side by side are then the CPU's. */
+static int choose_lanes(struct rw_ctx *ctx, struct validation *v, int *n_lanes)
 {
-    const char *device = v->params.device;
-    if (v->dataset->n_docs > MOST_DOCS_SIDE_BY_SIDE || strncmp(device, "cuda", 4) == 0)
-        return 1;
-    return ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
+    static char cpu[] = "cpu";
+    struct rw_dataset *valid = NULL, *train = NULL;
+    struct rw_plan plan;
+    int status = RW_OK;
+    const int most = ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
+    *n_lanes = 1;
+    if (v->dataset->n_docs > MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
+        return RW_OK;
+    if (strcmp(v->params.device, "auto") == 0 && most > 1) {
+        if (v->nested)
+            RW_TRY_OUT(part_of(v, 0, 1, ctx, &valid));
+        RW_TRY_OUT(part_of(v, 0, 2, ctx, &train));
+        const struct rw_dataset *const sets[] = {valid};
+        RW_TRY_OUT(
+            rw_train_plan(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &plan));
+        if (plan.on_gpu)
+            goto out;
+        v->params.device = cpu;
+    }
+    *n_lanes = most;
+out:
+    rw_dataset_free(valid);
+    rw_dataset_free(train);
+    return status;
 }
 
 static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
@@ -219,7 +240,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
 {
     struct validation *v = NULL;
-    int status = RW_OK;
+    int status = RW_OK, n_lanes;
     *out = NULL;
     if (n_folds < 2 || (uint32_t)n_folds > dataset->n_queries)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -227,7 +248,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                        dataset->n_queries);
     RW_TRY_OUT(RW_NEW(ctx, v, 1));
     RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
-    const int n_lanes = count_lanes(ctx, v);
+    RW_TRY_OUT(choose_lanes(ctx, v, &n_lanes));
     if (n_lanes > 1)
         RW_TRY_OUT(side_by_side(ctx, v, n_lanes));
     for (int f = 0; f < n_folds && n_lanes == 1; f++)

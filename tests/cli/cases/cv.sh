@@ -1,5 +1,5 @@
 small_data
-"$RANKWOOD" cv train.txt --folds 4 --rounds 15 --leaves 5 --early-stop 5 --metric ndcg@5 --metric map -o out
+"$RANKWOOD" cv train.txt --folds 4 --rounds 15 --leaves 5 --early-stop 5 --metric ndcg@5 --metric map --quiet -o out
 ls out
 wc -l <out/scores.txt
 awk '{ n[$2]++ } END { for (f = 1; f <= 4; f++) print f, n[f] }' out/folds.tsv
@@ -9,13 +9,13 @@ tail -n 17 out/results.json
 awk '$2 == 2 { print "qid:" $1 }' out/folds.tsv >second
 grep -wFf second train.txt >test.txt
 "$RANKWOOD" eval test.txt --model out/fold-2.txt --metric ndcg@5,map | sed -n '2,3p'
-"$RANKWOOD" cv train.txt --folds 4 --rounds 15 --leaves 5 --early-stop 5 --metric ndcg@5,map --threads 3 \
+"$RANKWOOD" cv train.txt --folds 4 --rounds 15 --leaves 5 --early-stop 5 --metric ndcg@5,map --threads 3 --quiet \
     -o again >/dev/null
 say 'the same again' diff -r out again
 "$RANKWOOD" compare train.txt --a out/scores.txt --b again/scores.txt --groups out/folds.tsv | sed -n '5,9p'
 "$RANKWOOD" cv train.txt --folds 2 --early-stop 0 --rounds 3 -o two --quiet | sed -n '1,3p'
 try cv train.txt --folds 2 -o two
-try cv train.txt --folds 41 -o two
+try cv train.txt --folds 41 -o two --quiet
 try cv train.txt --folds 1 -o two
 try cv train.txt --folds 3
 try cv train.txt -o two
