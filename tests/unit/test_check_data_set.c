@@ -90,7 +90,8 @@ static void write_features(const char *name, uint32_t seed, double shift, int so
                 fprintf(file, " 9:NaN");
             else if (doc % 2)
                 fprintf(file, " 9:%g", unit(at, 9));
-            fprintf(file, " 10:%g\n", -(label + unit(at, 7) * 1.1)); /* nearly, but not in all */
+            fprintf(file, " 10:%g", -(label + unit(at, 7) * 1.1)); /* nearly, but not in all */
+            fprintf(file, " 11:%g\n", -(label + unit(at, 11) * 0.9));
         }
     }
     fclose(file);
@@ -100,21 +101,21 @@ Test(check_data_set, features)
 {
     write_features("d", 0, 0, 0);
     struct rw_check *out = check(NULL);
-    cr_assert_eq(out->n_features, 10u);
+    cr_assert_eq(out->n_features, 11u);
     const struct rw_feature_check *f = out->features - 1; /* f[id] */
     const int identifies[] = {0, RW_IDENTIFIES_LINE, RW_IDENTIFIES_DOCUMENT, RW_IDENTIFIES_QUERY};
-    for (int i = 1; i <= 10; i++) {
+    for (int i = 1; i <= 11; i++) {
         cr_expect_eq(f[i].feature, (uint32_t)i);
         cr_expect_eq(f[i].identifies, i <= 3 ? identifies[i] : 0, "%d: %d", i, f[i].identifies);
         cr_expect_eq(f[i].constant, i == 6, "%d", i);
-        cr_expect_eq(f[i].orders_labels, i == 7, "%d", i);
+        cr_expect_eq(f[i].orders_labels, i == 7 || i == 11, "%d", i);
         cr_expect_eq(f[i].duplicate_of, i == 8 ? 5 : -1, "%d", i);
         cr_expect_eq(f[i].missing, i == 9 ? 0.25 : 0, "%d", i);
         cr_expect_eq(f[i].absent, i == 9 ? 0.25 : 0, "%d", i);
     }
     cr_expect(f[1].n_distinct == 240 && f[3].n_distinct == 60 && f[6].n_distinct == 1);
     cr_expect(f[1].least == 5 && f[1].most == 244 && f[9].least == 0);
-    cr_expect(strstr(found(out, "features-order-labels"), "know the answer (1): 7"));
+    cr_expect(strstr(found(out, "features-order-labels"), "know the answer (2): 7, 11"));
     cr_expect(strstr(found(out, "features-duplicate"), "(1): 8"));
     cr_expect_null(found(out, "labels-falling"));
     cr_expect_null(found(out, "order-leaks"));
@@ -167,6 +168,14 @@ Test(check_data_set, twins)
     struct rw_check *out = check(NULL);
     cr_expect(out->n_twins == 2 && out->n_contradictions == 1, "%u %u", out->n_twins,
               out->n_contradictions);
+    rw_check_free(out);
+}
+
+Test(check_data_set, few_queries_in_order_say_nothing)
+{
+    scratch_text("d", "1 qid:a 1:1\n0 qid:a 1:0\n2 qid:b 1:3\n1 qid:b 1:2\n");
+    struct rw_check *out = check(NULL);
+    cr_expect_eq(out->features[0].orders_labels, 0);
     rw_check_free(out);
 }
 
