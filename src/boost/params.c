@@ -138,7 +138,7 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
 
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
-enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
+enum { LARGE_DOCS = 10800, SOME_FEATURES = 32 };
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
@@ -164,7 +164,7 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
         return params->sample_features;
     if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
         return 1.0;
-    return n_features >= MANY_FEATURES ? 0.25 : n_features >= SOME_FEATURES ? 0.5 : 1.0;
+    return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 
 uint32_t rw_params_truncation(const struct rw_params *params)
