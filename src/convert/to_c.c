@@ -1,0 +1,169 @@
+/* The model as C: one file that includes nothing and defines one function, double score(const float
+ * *x). Tables, not nested ifs: a compiler takes them at any size. Cuts and leaves are written as
+ * whole numbers times powers of two, which every C99 compiler reads to the bit. */
+#include <math.h>
+#include <string.h>
+
+#include "convert/convert.h"
+
+/* The whole number times a power of two that a float is. */
+static void put_exact(struct rw_put *put, float value)
+{
+    int exponent;
+    float mantissa = frexpf(fabsf(value), &exponent);
+    uint32_t whole = (uint32_t)ldexpf(mantissa, 24);
+    exponent -= 24;
+    while (whole && whole % 16 == 0) {
+        whole /= 16;
+        exponent += 4;
+    }
+    rw_put_format(put, "%s0x%xp%df", signbit(value) ? "-" : "", whole, whole ? exponent : 0);
+}
+
+/* Splits come first in a lowered tree, then its leaves; a child is a place in `node`, or ~ a place
+ * in `leaf`. */
+static int32_t n_splits_of(const struct rw_ens_tree *tree)
+{
+    return tree->n_nodes / 2;
+}
+
+static void put_place(struct rw_put *put, const struct rw_ens_tree *tree, int32_t child,
+                      int32_t splits_before, int32_t leaves_before)
+{
+    const int32_t n_splits = n_splits_of(tree);
+    if (child < n_splits)
+        rw_put_format(put, "%d", splits_before + child);
+    else
+        rw_put_format(put, "~%d", leaves_before + child - n_splits);
+}
+
+static void put_splits(struct rw_put *put, const struct rw_ensemble *ensemble)
+{
+    int32_t splits = 0, leaves = 0;
+    rw_put_text(put, "static const struct {\n"
+                     "    float cut;\n"
+                     "    unsigned short feature;\n"
+                     "    unsigned char missing_left;\n"
+                     "    int left, right; /* ~i: leaf i */\n"
+                     "} node[] = {\n");
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &ensemble->tree[t];
+        for (int32_t i = 0; i < n_splits_of(tree); i++) {
+            const struct rw_ens_node *node = &tree->node[i];
+            rw_put_text(put, "    {");
+            put_exact(put, (float)node->threshold);
+            rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
+            put_place(put, tree, node->left, splits, leaves);
+            rw_put_text(put, ", ");
+            put_place(put, tree, node->right, splits, leaves);
+            rw_put_text(put, "},\n");
+        }
+        splits += n_splits_of(tree);
+        leaves += tree->n_nodes - n_splits_of(tree);
+    }
+    rw_put_text(put, "};\n\n");
+}
+
+static void put_leaves(struct rw_put *put, const struct rw_ensemble *ensemble)
+{
+    rw_put_text(put, "static const float leaf[] = {\n");
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &ensemble->tree[t];
+        for (int32_t i = n_splits_of(tree); i < tree->n_nodes; i++) {
+            rw_put_text(put, "    ");
+            put_exact(put, (float)tree->node[i].value);
+            rw_put_text(put, ",\n");
+        }
+    }
+    rw_put_text(put, "};\n\n");
+}
+
+static void put_roots(struct rw_put *put, const struct rw_ensemble *ensemble)
+{
+    int32_t splits = 0, leaves = 0;
+    rw_put_text(put, "static const int root[] = {\n");
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        const struct rw_ens_tree *tree = &ensemble->tree[t];
+        rw_put_text(put, "    ");
+        put_place(put, tree, 0, splits, leaves);
+        rw_put_text(put, ",\n");
+        splits += n_splits_of(tree);
+        leaves += tree->n_nodes - n_splits_of(tree);
+    }
+    rw_put_text(put, "};\n\n");
+}
+
+static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble, int64_t n_splits)
+{
+    rw_put_text(put, "double score(const float *x)\n{\n");
+    if (ensemble->n_trees == 0) {
+        rw_put_text(put, "    (void)x;\n    return 0;\n}\n");
+        return;
+    }
+    if (n_splits == 0)
+        rw_put_text(put, "    (void)x;\n");
+    rw_put_format(put,
+                  "    double sum = 0;\n"
+                  "    for (int t = 0; t < %d; t++) {\n"
+                  "        int at = root[t];\n",
+                  ensemble->n_trees);
+    if (n_splits > 0)
+        rw_put_text(put,
+                    "        while (at >= 0) {\n"
+                    "            const float v = x[node[at].feature];\n"
+                    "            const int left = node[at].missing_left ? !(v > node[at].cut) : "
+                    "v <= node[at].cut;\n"
+                    "            at = left ? node[at].left : node[at].right;\n"
+                    "        }\n");
+    rw_put_text(put, "        sum += (double)leaf[~at];\n"
+                     "    }\n"
+                     "    return sum;\n"
+                     "}\n");
+}
+
+static int write_c(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    int64_t n_splits = 0, n_leaves = 0;
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        n_splits += n_splits_of(&ensemble->tree[t]);
+        n_leaves += ensemble->tree[t].n_nodes - n_splits_of(&ensemble->tree[t]);
+    }
+    if (n_leaves > INT32_MAX)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%lld leaves are more than an int counts",
+                       (long long)n_leaves);
+    rw_put_format(
+        put,
+        "/* A model of rankwood: %d trees. x: %u features, x[i] the one with the id i (less "
+        "the base given\n"
+        " * to export), NaN where it is missing. Documents of a query rank by falling "
+        "score. */\n"
+        "double score(const float *x);\n\n",
+        ensemble->n_trees, ensemble->n_columns);
+    if (n_splits > 0)
+        put_splits(put, ensemble);
+    if (n_leaves > 0) {
+        put_leaves(put, ensemble);
+        put_roots(put, ensemble);
+    }
+    put_function(put, ensemble, n_splits);
+    return put->status;
+}
+
+/* Nothing is read back, since nothing but a compiler reads C: tests compile what is written. */
+static const struct rw_consumer consumers[] = {
+    {.name = "C",
+     .rules = {.value = RW_F32,
+               .threshold = RW_F32,
+               .sum = RW_F64,
+               .nan_by_node = 1,
+               .absent = RW_ABSENT_AS_MODEL}},
+    {0},
+};
+
+const struct rw_model_format rw_to_c = {
+    .name = "c",
+    .about = "C: one file, double score(const float *x)",
+    .consumer = consumers,
+    .names = RW_NAMES_NONE,
+    .write = write_c,
+};
