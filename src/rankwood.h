@@ -519,6 +519,48 @@ RW_API void rw_model_unmatched(const struct rw_model *model, const struct rw_dat
 RW_API int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature);
 RW_API int rw_model_had_feature(const struct rw_model *model, uint32_t feature);
 
+/* --- why a score is what it is --- */
+/* SHAP values: how much each feature moves a document's score away from the mean score, such that base
+ * + values = score (Lundberg, Erion and Lee 2018, "path-dependent": where a split's feature is not
+ * known, a document goes both ways, in the shares in which the documents of `cover` do). */
+struct rw_explainer;
+/* The first n_trees trees; 0: all. Needs neither model nor data afterwards. RW_ERR_DATA: `cover` has no
+ * documents; RW_ERR_UNSUPPORTED: a tree is thousands of splits on different features deep. */
+RW_API int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                            const struct rw_dataset *cover, struct rw_explainer **out);
+RW_API void rw_explainer_free(struct rw_explainer *explainer);
+/* Features that these trees ask for, and their ids, rising. */
+RW_API uint32_t rw_explainer_n_features(const struct rw_explainer *explainer);
+RW_API const uint32_t *rw_explainer_features(const struct rw_explainer *explainer);
+/* The mean score of the cover's documents. */
+RW_API double rw_explainer_base(const struct rw_explainer *explainer);
+/* base + values differ from a score by no more than this: 2^-51 x (trees + (greatest depth + 4)^2) x
+ * the sum over trees of the largest |leaf|. */
+RW_API double rw_explainer_bound(const struct rw_explainer *explainer);
+/* Of documents [begin, begin + n). values: [n][n_features], written; the same for any threads. */
+RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
+                            const struct rw_dataset *dataset, uint32_t begin, uint32_t n,
+                            double *values);
+
+/* The leaf of one document in each tree. leaves: [n_trees], written. */
+RW_API int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *explainer,
+                               const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves);
+
+/* What a metric loses when one feature's values are dealt anew among all documents (what is absent or
+ * missing with them). */
+struct rw_permuted {
+    uint32_t feature;
+    double loss;      /* mean over the repeats; positive: the feature helps, whichever way is better */
+    double deviation; /* standard deviation over the repeats; NaN for one */
+};
+/* Features that the first n_trees trees (0: all) ask for, by id: returns how many there are; writes at
+ * most `room`. Uses params' first metric, empty, ties, label-gain, relevant, and seed. *value: the
+ * metric of the data as it is. n_repeats: 1 to 1000. Both are NaN if no query counts. */
+RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params,
+                                     const struct rw_model *model, int n_trees,
+                                     const struct rw_dataset *dataset, int n_repeats,
+                                     double *value, struct rw_permuted *out, int room);
+
 /* --- models of other programs --- */
 struct rw_model_format_info {
     const char *name;  /* "ranklib" */

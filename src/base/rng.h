@@ -19,6 +19,7 @@ enum rw_stream {
     RW_STREAM_BOOTSTRAP = 8, /* item = draw / 4, tree = resample; all four words */
     RW_STREAM_SIGNS = 9,     /* item = query / 128, tree = pattern; a bit a query, all four words */
     RW_STREAM_FOLD = 10,     /* item = query */
+    RW_STREAM_PERMUTE = 11,  /* item = document + 2^32 repeat, tree = feature; two words */
     RW_STREAM_SYNTH = 16      /* 16 and up: made data */
 };
 

@@ -25,6 +25,7 @@ static const struct command {
     {"check", rw_cmd_check, "what is wrong with the data"},
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
+    {"explain", rw_cmd_explain, "which features matter, and why a document is above another"},
     {"export", rw_cmd_export, "write a model in another program's format, and verify it"},
     {"import", rw_cmd_import, "take in a model that another program trained"},
     {"bench", rw_cmd_bench, "measure loading, training, scores, and a GPU's histograms"},

@@ -1,0 +1,60 @@
+/* What 'explain' found, as text and as JSON. */
+#ifndef RW_CLI_EXPLAIN_PRINT_H
+#define RW_CLI_EXPLAIN_PRINT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "rankwood.h"
+
+/* Where the shares of documents come from that go each way at a split. */
+#define RW_EXPLAIN_COVERS \
+    "the documents of DATA, passed down the trees (the model file holds no counts)"
+
+struct rw_explained_feature {
+    uint32_t feature;
+    const char *name; /* "" without one; borrowed from the model */
+    double mean;      /* of |SHAP| */
+    double gain;
+    uint64_t n_splits;
+    struct rw_permuted permuted;
+};
+
+/* All features over all documents. */
+struct rw_explain_summary {
+    const struct rw_dataset *dataset;
+    double base, most, bound; /* most: the largest |base + values - score| */
+    const char *metric, *conventions;
+    int n_repeats;                        /* 0: nothing was permuted */
+    double value;                         /* of the metric */
+    struct rw_explained_feature *feature; /* [n] by falling mean */
+    int n;
+};
+void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summary, int top);
+int rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary);
+
+/* One document, or two of a query and why the first is above the second. */
+struct rw_explain_side {
+    char id[512];
+    uint32_t doc, place; /* in the query, from 1 */
+    double score;
+    double *shap;  /* [n] */
+    float *value;  /* [n] NaN: the document does not say */
+    int32_t *leaf; /* [n_trees] */
+};
+struct rw_explain_pair {
+    const struct rw_dataset *dataset;
+    const struct rw_model *model;
+    uint32_t query;
+    int n_sides;
+    struct rw_explain_side side[2];
+    const struct rw_explained_feature *feature; /* [n] */
+    int n, n_trees;
+    double base, bound;
+};
+/* By feature: by falling |share|; by tree: by falling |difference|, those of one leaf left out. 0;
+ * -1: no memory, or JSON that cannot be written. */
+int rw_explain_print_pair(FILE *out, const struct rw_explain_pair *pair, int top);
+int rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair);
+
+#endif

@@ -1,0 +1,519 @@
+#include "model/shap.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "model/predict.h"
+
+enum {
+    BLOCK_DOCS = 32,     /* a tree's edges are read once for so many */
+    MOST_ROOM = 1 << 25, /* doubles of a thread */
+    RULE_STEPS = 100     /* Newton's method needs 3 to 6 */
+};
+
+void rw_gauss_legendre(uint32_t n, double *point, double *weight)
+{
+    const double pi = 3.14159265358979323846;
+    for (uint32_t i = 0; i < (n + 1) / 2; i++) {
+        double x = 2 * i + 1 == n ? 0.0 : cos(pi * (i + 0.75) / (n + 0.5)), slope = 1.0;
+        for (int step = 0; step < RULE_STEPS; step++) {
+            double p = x, before = 1.0; /* Legendre's polynomials of degree 1 and 0 */
+            for (uint32_t k = 2; k <= n; k++) {
+                const double next = ((2.0 * k - 1.0) * x * p - (k - 1.0) * before) / k;
+                before = p;
+                p = next;
+            }
+            slope = n * (before - x * p) / ((1.0 - x) * (1.0 + x));
+            const double by = p / slope;
+            if (fabs(by) <= DBL_EPSILON)
+                break;
+            x -= by;
+        }
+        point[i] = (1.0 - x) / 2.0;
+        point[n - 1 - i] = (1.0 + x) / 2.0;
+        weight[i] = weight[n - 1 - i] = 1.0 / ((1.0 - x) * (1.0 + x) * slope * slope);
+    }
+}
+
+/* ------------------------------------------------------------------ values of documents */
+
+/* rows: [end - begin][n_used], written; column: scratch of as many floats as documents. */
+static void gather(const struct rw_flat *flat, const struct rw_column *const *columns,
+                   uint32_t begin, uint32_t end, float *rows, float *column)
+{
+    const size_t n_used = flat->n_used;
+    for (size_t slot = 0; slot < n_used; slot++) {
+        for (uint32_t doc = begin; !columns[slot] && doc < end; doc++)
+            rows[(doc - begin) * n_used + slot] = flat->absent;
+        if (!columns[slot])
+            continue;
+        rw_column_values(columns[slot], begin, end, flat->absent, column);
+        for (uint32_t doc = begin; doc < end; doc++)
+            rows[(doc - begin) * n_used + slot] = column[doc - begin];
+    }
+}
+
+/* ------------------------------------------------------------------ covers */
+
+/* counts: [leaves of all trees] zeroed; documents that fall into each. */
+static int count_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
+                        const struct rw_dataset *dataset, uint32_t *counts)
+{
+    int status = RW_OK;
+    const struct rw_column **columns = NULL;
+    float *rows = NULL;
+    const size_t room = (size_t)BLOCK_DOCS * (flat->n_used + 1) + 16;
+    const int64_t n_blocks = ((int64_t)dataset->n_docs + BLOCK_DOCS - 1) / BLOCK_DOCS;
+    RW_TRY_OUT(rw_flat_columns(ctx, flat, dataset, &columns));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, rows, room * (size_t)ctx->n_threads));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
+    for (int64_t block = 0; block < n_blocks; block++) {
+        const uint32_t begin = (uint32_t)block * BLOCK_DOCS;
+        const uint32_t n =
+            dataset->n_docs - begin < BLOCK_DOCS ? dataset->n_docs - begin : BLOCK_DOCS;
+        float *own = rows + room * (size_t)omp_get_thread_num();
+        gather(flat, columns, begin, begin + n, own, own + (size_t)BLOCK_DOCS * flat->n_used);
+        for (int32_t t = 0; t < flat->n_trees; t++) {
+            for (uint32_t d = 0; d < n; d++) {
+                const int32_t leaf =
+                    rw_walk(flat->node + flat->first_node[t], rw_flat_root(flat, t),
+                            own + (size_t)d * flat->n_used, 1);
+#pragma omp atomic
+                counts[flat->first_leaf[t] + (uint64_t)leaf]++;
+            }
+        }
+    }
+out:
+    rw_mem_free(rows);
+    rw_mem_free(columns);
+    return status;
+}
+
+/* ------------------------------------------------------------------ trees as edges */
+
+struct pending {
+    int32_t node; /* above the edge */
+    uint32_t depth;
+    int is_left;
+};
+
+/* Scratch for a tree. */
+struct making {
+    const uint32_t *leaf_count; /* of the tree */
+    uint32_t *node_count;       /* [nodes] */
+    uint32_t *last;   /* [n_used] the open edge nearest to the leaf that asks for the feature */
+    uint32_t *open;   /* [leaves] edges, from the root down */
+    uint32_t *unlike; /* [leaves] different features of the open edges up to each */
+    struct pending *pending; /* [leaves + 1] */
+    uint32_t n_open;
+};
+
+static uint32_t count_of(const struct making *making, int32_t child)
+{
+    return child < 0 ? making->leaf_count[~child] : making->node_count[child];
+}
+
+static void count_nodes(const struct rw_walk_node *nodes, int64_t n, struct making *making)
+{
+    for (int64_t at = n - 1; at >= 0; at--) /* children have larger numbers */
+        making->node_count[at] =
+            count_of(making, nodes[at].left) + count_of(making, nodes[at].right);
+}
+
+static void close_edges(struct making *making, struct rw_shap_edge *edges, uint32_t depth,
+                        uint32_t end)
+{
+    while (making->n_open > depth) {
+        struct rw_shap_edge *edge = &edges[making->open[--making->n_open]];
+        edge->end = end;
+        making->last[edge->slot >> 1] = edge->above;
+    }
+}
+
+/* Writes the edge and returns where it leads. A node that no document comes to sends half of them
+ * either way: any shares would do, as long as they are the same for all. */
+static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes,
+                         const struct pending *from, struct rw_shap_edge *edges, uint32_t at)
+{
+    const struct rw_walk_node *node = &nodes[from->node];
+    const uint32_t all = making->node_count[from->node], above = making->last[node->slot >> 1];
+    const int32_t child = from->is_left ? node->left : node->right;
+    const double share = all ? (double)count_of(making, child) / (double)all : 0.5;
+    edges[at] =
+        (struct rw_shap_edge){.share = above == RW_NO_EDGE ? share : share * edges[above].share,
+                              .cut = node->cut,
+                              .slot = node->slot,
+                              .above = above,
+                              .depth = from->depth,
+                              .is_left = (uint8_t)from->is_left,
+                              .is_leaf = child < 0};
+    making->unlike[from->depth] =
+        (from->depth ? making->unlike[from->depth - 1] : 0) + (above == RW_NO_EDGE);
+    making->last[node->slot >> 1] = at;
+    making->open[making->n_open++] = at;
+    return child;
+}
+
+static void make_edges(const struct rw_flat *flat, int32_t t, struct making *making,
+                       struct rw_shap_edge *edges, struct rw_shap_tree *tree)
+{
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[t];
+    const float *leaves = flat->leaf + flat->first_leaf[t];
+    uint32_t n = 0, n_pending = 0, most_unlike = 0;
+    if (rw_flat_root(flat, t) < 0)
+        return;
+    count_nodes(nodes, (int64_t)(flat->first_node[t + 1] - flat->first_node[t]), making);
+    making->pending[n_pending++] = (struct pending){0, 0, 0};
+    making->pending[n_pending++] = (struct pending){0, 0, 1};
+    while (n_pending > 0) {
+        const struct pending from = making->pending[--n_pending];
+        close_edges(making, edges, from.depth, n);
+        const int32_t child = open_edge(making, nodes, &from, edges, n);
+        if (from.depth >= tree->depth)
+            tree->depth = from.depth + 1;
+        if (making->unlike[from.depth] > most_unlike)
+            most_unlike = making->unlike[from.depth];
+        if (child < 0) {
+            edges[n].leaf = leaves[~child];
+        } else {
+            making->pending[n_pending++] = (struct pending){child, from.depth + 1, 0};
+            making->pending[n_pending++] = (struct pending){child, from.depth + 1, 1};
+        }
+        n++;
+    }
+    close_edges(making, edges, 0, n);
+    tree->n_edges = n;
+    tree->n_points = (most_unlike + 1) / 2;
+}
+
+static int make_trees(struct rw_ctx *ctx, struct rw_explainer *e, const uint32_t *counts)
+{
+    int status = RW_OK;
+    const struct rw_flat *flat = &e->flat;
+    struct making making = {0};
+    size_t most = 1;
+    uint64_t first = 0;
+    for (int32_t t = 0; t < flat->n_trees; t++) {
+        const size_t n = (size_t)(flat->first_leaf[t + 1] - flat->first_leaf[t]);
+        most = n > most ? n : most;
+    }
+    RW_TRY_OUT(RW_NEW(ctx, making.node_count, most));
+    RW_TRY_OUT(RW_NEW(ctx, making.last, flat->n_used));
+    RW_TRY_OUT(RW_NEW(ctx, making.open, most));
+    RW_TRY_OUT(RW_NEW(ctx, making.unlike, most));
+    RW_TRY_OUT(RW_NEW(ctx, making.pending, most + 1));
+    for (uint32_t slot = 0; slot < flat->n_used; slot++)
+        making.last[slot] = RW_NO_EDGE;
+    for (int32_t t = 0; t < flat->n_trees; t++) {
+        struct rw_shap_tree *tree = &e->tree[t];
+        making.leaf_count = counts + flat->first_leaf[t];
+        tree->first = first;
+        make_edges(flat, t, &making, e->edge + first, tree);
+        first += tree->n_edges;
+        e->most_edges = tree->n_edges > e->most_edges ? tree->n_edges : e->most_edges;
+        if ((uint64_t)tree->depth * tree->n_points > MOST_ROOM / 3)
+            RW_TRY_OUT(rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                               "tree %d is %u splits deep: too deep to be explained", t + 1,
+                               tree->depth));
+        const size_t room = 3 * (size_t)tree->depth * tree->n_points;
+        e->room = room > e->room ? room : e->room;
+    }
+out:
+    rw_mem_free(making.node_count);
+    rw_mem_free(making.last);
+    rw_mem_free(making.open);
+    rw_mem_free(making.unlike);
+    rw_mem_free(making.pending);
+    return status;
+}
+
+/* One rule for each number of points in use. */
+static int make_rules(struct rw_ctx *ctx, struct rw_explainer *e)
+{
+    uint64_t *place, n = 0;
+    uint32_t most = 0;
+    for (int32_t t = 0; t < e->flat.n_trees; t++)
+        most = e->tree[t].n_points > most ? e->tree[t].n_points : most;
+    int status = RW_NEW(ctx, place, (size_t)most + 1);
+    if (status < 0)
+        return status;
+    for (int32_t t = 0; t < e->flat.n_trees; t++)
+        place[e->tree[t].n_points] = 1;
+    for (uint32_t k = 1; k <= most; k++)
+        n += place[k] ? k : 0;
+    RW_TRY_OUT(RW_NEW(ctx, e->point, n));
+    RW_TRY_OUT(RW_NEW(ctx, e->weight, n));
+    n = 0;
+    for (uint32_t k = 1; k <= most; k++) {
+        if (!place[k])
+            continue;
+        rw_gauss_legendre(k, e->point + n, e->weight + n);
+        place[k] = n;
+        n += k;
+    }
+    for (int32_t t = 0; t < e->flat.n_trees; t++)
+        e->tree[t].rule = e->tree[t].n_points ? place[e->tree[t].n_points] : 0;
+out:
+    rw_mem_free(place);
+    return status;
+}
+
+/* The mean score of the covers' documents, and how far sums may be off. What a tree's values add
+ * up to is within its depth's square in roundings: each comes of as many factors, and there are as
+ * many on a path. */
+static void sum_up(struct rw_explainer *e, const uint32_t *counts, uint32_t n_docs)
+{
+    const struct rw_flat *flat = &e->flat;
+    double sum = 0.0, largest = 0.0;
+    uint32_t depth = 0;
+    for (int32_t t = 0; t < flat->n_trees; t++) {
+        double tree = 0.0, most = 0.0;
+        for (uint64_t leaf = flat->first_leaf[t]; leaf < flat->first_leaf[t + 1]; leaf++) {
+            const double value = (double)flat->leaf[leaf];
+            tree += value * counts[leaf];
+            most = fabs(value) > most ? fabs(value) : most;
+        }
+        sum += tree / n_docs;
+        largest += most;
+        depth = e->tree[t].depth > depth ? e->tree[t].depth : depth;
+    }
+    e->base = sum;
+    e->bound = 2 * DBL_EPSILON * largest * (flat->n_trees + (depth + 4.0) * (depth + 4.0));
+}
+
+int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
+                     const struct rw_dataset *cover, struct rw_explainer **out)
+{
+    int status = RW_OK;
+    uint32_t *counts = NULL;
+    struct rw_explainer *e = NULL;
+    *out = NULL;
+    if (cover->n_docs == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "no documents to count in the trees");
+    RW_TRY_OUT(RW_NEW(ctx, e, 1));
+    RW_TRY_OUT(rw_flat_init(ctx, &e->flat, model, n_trees));
+    const struct rw_flat *flat = &e->flat;
+    RW_TRY_OUT(RW_NEW(ctx, counts, flat->first_leaf[flat->n_trees]));
+    RW_TRY_OUT(RW_NEW(ctx, e->tree, (size_t)flat->n_trees));
+    RW_TRY_OUT(RW_NEW(ctx, e->edge, 2 * flat->first_node[flat->n_trees]));
+    RW_TRY_OUT(count_leaves(ctx, flat, cover, counts));
+    RW_TRY_OUT(make_trees(ctx, e, counts));
+    RW_TRY_OUT(make_rules(ctx, e));
+    sum_up(e, counts, cover->n_docs);
+    *out = e;
+    e = NULL;
+out:
+    rw_mem_free(counts);
+    rw_explainer_free(e);
+    return status;
+}
+
+void rw_explainer_free(struct rw_explainer *explainer)
+{
+    if (!explainer)
+        return;
+    rw_flat_release(&explainer->flat);
+    rw_mem_free(explainer->edge);
+    rw_mem_free(explainer->tree);
+    rw_mem_free(explainer->point);
+    rw_mem_free(explainer->weight);
+    rw_mem_free(explainer);
+}
+
+uint32_t rw_explainer_n_features(const struct rw_explainer *explainer)
+{
+    return explainer->flat.n_used;
+}
+
+const uint32_t *rw_explainer_features(const struct rw_explainer *explainer)
+{
+    return explainer->flat.feature;
+}
+
+double rw_explainer_base(const struct rw_explainer *explainer)
+{
+    return explainer->base;
+}
+
+double rw_explainer_bound(const struct rw_explainer *explainer)
+{
+    return explainer->bound;
+}
+
+/* ------------------------------------------------------------------ values */
+
+/* One document and one tree. */
+struct walk {
+    const struct rw_shap_edge *edge; /* of the tree */
+    const double *point, *weight;    /* [n] */
+    uint32_t n;
+    const float *value; /* [n_used] of the document */
+    double *shap;       /* [n_used] */
+    uint8_t *passes; /* [edges] o: the document passes this edge and those above of its feature */
+    uint32_t *open;  /* [depth] */
+    uint32_t n_open;
+    /* [depth][n]: the edge's factor at the rule's points; the product of the factors down to it,
+     * one a feature; the sum of value x product of the leaves below */
+    double *factor, *product, *sum;
+};
+
+/* Fills the edge's arrays. 0: nothing below it counts for this document, as it does not come here,
+ * and none of the covers' documents does. */
+static int enter(struct walk *w, uint32_t at)
+{
+    const struct rw_shap_edge *edge = &w->edge[at];
+    const float v = w->value[edge->slot >> 1];
+    const int goes_left = v != v ? (int)(edge->slot & 1) : v <= edge->cut;
+    const int passes =
+        goes_left == edge->is_left && (edge->above == RW_NO_EDGE || w->passes[edge->above]);
+    w->passes[at] = (uint8_t)passes;
+    if (!passes && edge->share == 0.0)
+        return 0;
+    const size_t row = (size_t)edge->depth * w->n;
+    double *factor = w->factor + row, *product = w->product + row, *sum = w->sum + row;
+    for (uint32_t q = 0; q < w->n; q++) {
+        const double t = w->point[q];
+        factor[q] = passes ? (1.0 - t) * edge->share + t : (1.0 - t) * edge->share;
+        product[q] = edge->depth ? product[q - (size_t)w->n] * factor[q] : factor[q];
+    }
+    if (edge->above != RW_NO_EDGE) {
+        const double *old = w->factor + (size_t)w->edge[edge->above].depth * w->n;
+        for (uint32_t q = 0; q < w->n; q++)
+            product[q] /= old[q];
+    }
+    for (uint32_t q = 0; q < w->n; q++)
+        sum[q] = edge->is_leaf ? (double)edge->leaf * product[q] : 0.0;
+    w->open[w->n_open++] = at;
+    return 1;
+}
+
+/* (o - z) x the integral of the sum without the edge's own factor. */
+static double integral(const struct walk *w, uint32_t at, const double *sum)
+{
+    const double *factor = w->factor + (size_t)w->edge[at].depth * w->n;
+    double total = 0.0;
+    for (uint32_t q = 0; q < w->n; q++)
+        total += w->weight[q] * sum[q] / factor[q];
+    return (w->passes[at] - w->edge[at].share) * total;
+}
+
+/* All below is summed: the feature gets its share, in place of what the edge above of the same
+ * feature will give it for the same leaves. */
+static void leave(struct walk *w)
+{
+    const uint32_t at = w->open[--w->n_open];
+    const struct rw_shap_edge *edge = &w->edge[at];
+    double *sum = w->sum + (size_t)edge->depth * w->n;
+    double share = integral(w, at, sum);
+    if (edge->above != RW_NO_EDGE)
+        share -= integral(w, edge->above, sum);
+    w->shap[edge->slot >> 1] += share;
+    for (uint32_t q = 0; edge->depth > 0 && q < w->n; q++)
+        sum[q - (size_t)w->n] += sum[q];
+}
+
+static void explain(struct walk *w, uint32_t n_edges)
+{
+    w->n_open = 0;
+    for (uint32_t at = 0; at < n_edges;) {
+        while (w->n_open > 0 && w->edge[w->open[w->n_open - 1]].depth >= w->edge[at].depth)
+            leave(w);
+        at = enter(w, at) ? at + 1 : w->edge[at].end;
+    }
+    while (w->n_open > 0)
+        leave(w);
+}
+
+/* Scratch of a thread. */
+struct scratch {
+    float *rows;     /* [BLOCK_DOCS][n_used], and a column */
+    double *room;    /* factor, product, sum */
+    uint8_t *passes; /* [most edges] */
+    uint32_t *open;  /* [most edges] */
+};
+
+static void explain_block(const struct rw_explainer *e, const struct rw_column *const *columns,
+                          uint32_t begin, uint32_t n, const struct scratch *scratch, double *values)
+{
+    const size_t n_used = e->flat.n_used;
+    gather(&e->flat, columns, begin, begin + n, scratch->rows, scratch->rows + BLOCK_DOCS * n_used);
+    memset(values, 0, n * n_used * sizeof(*values));
+    for (int32_t t = 0; t < e->flat.n_trees; t++) {
+        const struct rw_shap_tree *tree = &e->tree[t];
+        const size_t room = (size_t)tree->depth * tree->n_points;
+        struct walk walk = {.edge = e->edge + tree->first,
+                            .point = e->point + tree->rule,
+                            .weight = e->weight + tree->rule,
+                            .n = tree->n_points,
+                            .passes = scratch->passes,
+                            .open = scratch->open,
+                            .factor = scratch->room,
+                            .product = scratch->room + room,
+                            .sum = scratch->room + 2 * room};
+        for (uint32_t d = 0; d < n; d++) {
+            walk.value = scratch->rows + d * n_used;
+            walk.shap = values + d * n_used;
+            explain(&walk, tree->n_edges);
+        }
+    }
+}
+
+int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
+                     const struct rw_dataset *dataset, uint32_t begin, uint32_t n, double *values)
+{
+    int status = RW_OK;
+    const struct rw_column **columns = NULL;
+    struct scratch all = {0};
+    const size_t n_used = e->flat.n_used;
+    const size_t rows = (size_t)BLOCK_DOCS * (n_used + 1) + 16, threads = (size_t)ctx->n_threads;
+    const size_t room = e->room + 8, edges = (size_t)e->most_edges + 64;
+    const int64_t n_blocks = ((int64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS;
+    if (n > dataset->n_docs || begin > dataset->n_docs - n)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
+                       dataset->n_docs);
+    RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, all.rows, rows * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, all.room, room * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, all.passes, edges * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, all.open, edges * threads));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic)
+    for (int64_t block = 0; block < n_blocks; block++) {
+        const size_t thread = (size_t)omp_get_thread_num();
+        const uint32_t from = (uint32_t)block * BLOCK_DOCS;
+        const struct scratch own = {all.rows + rows * thread, all.room + room * thread,
+                                    all.passes + edges * thread, all.open + edges * thread};
+        explain_block(e, columns, begin + from, n - from < BLOCK_DOCS ? n - from : BLOCK_DOCS, &own,
+                      values + from * n_used);
+    }
+out:
+    rw_mem_free(columns);
+    rw_mem_free(all.rows);
+    rw_mem_free(all.room);
+    rw_mem_free(all.passes);
+    rw_mem_free(all.open);
+    return status;
+}
+
+int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *e,
+                        const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves)
+{
+    int status = RW_OK;
+    const struct rw_column **columns = NULL;
+    float *row = NULL;
+    if (doc >= dataset->n_docs)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "document %u of %u", doc, dataset->n_docs);
+    RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
+    RW_TRY_OUT(RW_NEW(ctx, row, (size_t)e->flat.n_used + 1));
+    gather(&e->flat, columns, doc, doc + 1, row, row + e->flat.n_used);
+    for (int32_t t = 0; t < e->flat.n_trees; t++)
+        leaves[t] =
+            rw_walk(e->flat.node + e->flat.first_node[t], rw_flat_root(&e->flat, t), row, 1);
+out:
+    rw_mem_free(columns);
+    rw_mem_free(row);
+    return status;
+}
