@@ -152,6 +152,7 @@ def thresholds_lightgbm(text):
 def inwards(c, train_docs):
     import lightgbm as lgb
     import numpy as np
+    import onnx_peers
     import serving_data as data
     import xgboost as xgb
 
@@ -198,13 +199,16 @@ def inwards(c, train_docs):
             c.add(f"from {name}, {what}", f"XGBoost {xgb.__version__}", "in.model", "in.docs",
                   booster.predict(values, output_margin=True),
                   booster.predict(values, pred_leaf=True), False)
+    onnx_peers.inwards(c, documents, lambda made: matrix(made, 0.0), N_FEATURES + 1)
 
 
 def inside(args):
     import numpy as np
+    import onnx_peers
     import serving_data as data
 
     c = Comparison(os.path.abspath(args.rankwood), args.docs)
+    records = args.records and os.path.abspath(args.records)  # from here on in another folder
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         train = data.make_docs(100, N_FEATURES, 7, absent=0.2)
@@ -217,6 +221,7 @@ def inside(args):
             data.write_docs("docs.txt", docs)
             what = f"absent {absent}"
             out_to_packages(c, "m.txt", docs, "docs.txt", what, value)
+            onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             names = ["eslr-raw", "xgboost-dump", "vespa"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
             if absent == "zero":  # QuickRank compares NaN
@@ -232,11 +237,14 @@ def inside(args):
                     for q, label, doc in docs]
             data.write_docs("docs.txt", docs)
             out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
+            onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
         inwards(c, train)
     width = max(len(row[0]) for row in c.rows)
     print(f"{'format, model':{width}}  {'scored by':16}  documents  differ")
     for what, by, n, differ in c.rows:
         print(f"{what:{width}}  {by:16}  {n:9,}  {differ:6,}")
+        common.write_record(records, {"table": "formats", "what": what, "scored_by": by, "documents": n,
+                                      "differ": differ})
     return any(row[3] for row in c.rows)
 
 
@@ -245,6 +253,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     common.add_program_arguments(parser)
     parser.add_argument("--docs", type=int, default=100000, help="documents a comparison [100000]")
+    common.add_records_argument(parser)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.inside:
