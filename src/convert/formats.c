@@ -4,9 +4,19 @@
 #include "convert/convert.h"
 
 static const struct rw_model_format *const formats[] = {
-    &rw_to_ranklib,     &rw_to_quickrank,    &rw_to_lightgbm, &rw_to_xgboost,
-    &rw_to_xgboost_ubj, &rw_to_xgboost_dump, &rw_to_eslr_raw, &rw_to_vespa,
-    &rw_to_c,           &rw_to_onnx,         &rw_to_onnx5,    NULL,
+    &rw_to_ranklib,
+    &rw_to_quickrank,
+    &rw_to_lightgbm,
+    &rw_to_xgboost,
+    &rw_to_xgboost_ubj,
+    &rw_to_xgboost_dump,
+    &rw_to_eslr_raw,
+    &rw_to_vespa,
+    &rw_to_c,
+    &rw_to_onnx,
+    &rw_to_onnx5,
+    &rw_to_solr,
+    NULL,
 };
 
 const struct rw_model_format *rw_model_format_at_index(int i)

@@ -200,9 +200,41 @@ def lightgbm(text):
     assert [int(x) for x in sizes[11:].split()] == [len("Tree=" + block) for block in blocks]
     return Trees([lightgbm_tree(block) for block in blocks], lightgbm_left, sum)
 
+# ---------------------------------------------------------------- Solr
+
+
+def solr(text):
+    """MultipleAdditiveTreesModel: a feature that is not listed would end the tree with 0, so there must be none."""
+    model = json.loads(text)
+    assert model["class"] == "org.apache.solr.ltr.model.MultipleAdditiveTreesModel" and model["name"]
+    names = [feature["name"] for feature in model["features"]]
+    assert len(set(names)) == len(names) and all(set(f) == {"name"} for f in model["features"])
+    null_is_zero = model["params"].get("isNullSameAsZero", "true") == "true"
+    trees = []
+
+    def node(at, weight):
+        if "feature" not in at:
+            assert "left" not in at and "right" not in at
+            return (f32(weight * f32(float(at["value"]))),)
+        assert names[int(at["feature"][1:])] == at["feature"]  # no names were given
+        threshold = f32(f32(float(at["threshold"])) + f32(1e-6))
+        return (int(at["feature"][1:]), threshold, null_is_zero or at["missing"] == "left",
+                node(at["left"], weight), node(at["right"], weight))
+
+    for tree in model["params"]["trees"]:
+        trees.append(node(tree["root"], f32(float(tree["weight"]))))
+
+    def left(doc, feature, threshold, missing_left):
+        value = doc.get(feature, NAN)
+        if math.isnan(value):
+            return 0.0 <= threshold if null_is_zero else missing_left
+        return value <= threshold
+
+    return Trees(trees, left, add32)
+
 
 READERS = {
     "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
     "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
-    "vespa": [vespa],
+    "vespa": [vespa], "solr": [solr],
 }

@@ -224,6 +224,12 @@ def inside(args):
             onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             names = ["eslr-raw", "xgboost-dump", "vespa"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
+            # Solr's slack leads to no cut of -1, as features of whole numbers have.
+            c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,10",
+                  "--absent", absent, "--quiet", "-o", "no_whole.txt")
+            near = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, args.docs, 9)
+            data.write_docs("near.txt", near)
+            out_by_rules(c, "no_whole.txt", near, "near.txt", what, ["solr"])
             if absent == "zero":  # QuickRank compares NaN
                 stated = [(q, label, {f: v for f, v in doc.items() if v == v}) for q, label, doc in docs]
                 data.write_docs("docs.txt", stated)

@@ -49,7 +49,10 @@ Test(verify, every_format_sends_all_documents_the_same_way)
     struct rw_model_format_info info;
     int n = 0;
     for (; rw_model_format_at(n, &info); n++) {
-        exported(model, info.name);
+        const int is_solr = strcmp(info.name, "solr") == 0; /* its slack leads to no cut of -1 */
+        const struct rw_exchange how = {info.name, -1, is_solr};
+        cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
         const struct rw_verify out = verify(model, info.name, data);
         for (int i = 0; i < out.n; i++) {
             cr_assert_eq(out.by[i].n_docs, N_DOCS);

@@ -45,7 +45,7 @@ model() { # MISSING FILE
 }
 model left plain.model
 model right odd.model
-for format in ranklib quickrank xgboost xgboost-ubj xgboost-dump eslr-raw vespa; do
+for format in ranklib quickrank xgboost xgboost-ubj xgboost-dump eslr-raw vespa solr; do
     try export plain.model --to $format --verify train.txt -o plain.$format
 done
 cat plain.ranklib
@@ -61,6 +61,15 @@ try export odd.model --to xgboost --verify missing.txt -o odd.xgboost
 "$RANKWOOD" export plain.model --to ranklib -o - | cmp - plain.ranklib
 try export plain.model --to quickrank --feature-base 0 -o -
 try export plain.model --to xgboost --feature-base 1 --verify train.txt -o shifted.xgboost
+
+# Solr adds 1e-6 to every threshold, which leads to no cut of -1.
+sed 's/feature 2 <= 2/feature 2 <= -1/' body >body.cut && mv body.cut body
+model right cut.model
+try export cut.model --to solr --verify train.txt -o cut.solr
+say none test ! -e cut.solr
+try export cut.model --to solr --lossy --verify train.txt -o cut.solr
+try import cut.solr --from solr -o back.model
+"$RANKWOOD" show back.model --tree 1
 
 echo "== wrong"
 try export plain.model
