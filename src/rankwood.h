@@ -79,6 +79,16 @@ RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
 
+/* The same, but goes on from a model, ours or an imported one (NULL: from nothing): up to `rounds` more
+ * trees stand behind its own, none of which is dropped. With the data and parameters that it was
+ * trained with, and early-stop 0, the outcome is that of one training of so many rounds, byte for byte.
+ * RW_ERR_ARGUMENT: the model takes absent features otherwise; RW_ERR_UNSUPPORTED: on a GPU, a cut of
+ * the model is none of the training set's (not under device auto or cpu). */
+RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_model *init, const struct rw_dataset *train,
+                         const struct rw_dataset *const *valid, int n_valid,
+                         const struct rw_train_hooks *hooks, struct rw_model **out);
+
 /* Written whole or not at all: to a temporary file beside it, then renamed. */
 RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path);
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "boost/features.h"
+#include "boost/go_on.h"
 #include "boost/params_table.h"
 #include "boost/watch.h"
 #include "rank/yetirank.h"
@@ -33,6 +34,8 @@ struct booster {
     int32_t *leaf_slot;                    /* [max leaves] */
     double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
     struct rw_yetirank *yetirank;          /* NULL: another objective */
+    const struct rw_model *init;           /* NULL, or to go on from */
+    struct rw_go_on go_on;                 /* with init only */
     struct rw_model *model;
     size_t tree_room;
     int round; /* last one finished */
@@ -52,6 +55,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
     rw_yetirank_free(b->yetirank);
+    rw_go_on_release(&b->go_on);
     rw_model_free(b->model);
 }
 
@@ -216,23 +220,33 @@ static int load_sets(struct booster *b)
     return RW_OK;
 }
 
-/* Where `auto` took a GPU that turns out too small, the host's engine takes over. */
-static int load_engine(struct booster *b)
+static int took_gpu(const struct booster *b)
+{
+    return b->is_auto && strcmp(b->engine->ops->name, "cuda") == 0;
+}
+
+/* The host's engine takes over from the one that `auto` chose. */
+static int take_cpu(struct booster *b)
 {
     struct rw_engine_rules rules;
-    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA || is_yetirank(b)) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
-    }
-    const int status = load_sets(b);
-    if (status != RW_ERR_MEMORY || !b->is_auto || strcmp(b->engine->ops->name, "cuda") != 0)
-        return status;
-    rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
     rw_engine_close(b->engine);
     b->engine = NULL;
     make_rules(b, &rules);
     RW_TRY(rw_engine_open(b->ctx, "cpu", &rules, &b->engine));
     return load_sets(b);
+}
+
+static int load_engine(struct booster *b)
+{
+    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA || is_yetirank(b)) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
+        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
+    }
+    const int status = load_sets(b);
+    if (status != RW_ERR_MEMORY || !took_gpu(b))
+        return status;
+    rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
+    return take_cpu(b);
 }
 
 /* All but the data on the engine. */
@@ -279,11 +293,35 @@ static int prepare_own_gradients(struct booster *b)
     return rw_yetirank_new(b->ctx, &rule, b->set[0], b->gain, &b->yetirank);
 }
 
+static int go_on(struct booster *b)
+{
+    if (!b->init)
+        return RW_OK;
+    RW_TRY(rw_go_on_init(&b->go_on, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
+    rw_go_on_tell(&b->go_on, &b->params);
+    int status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);
+    if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
+        rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
+        b->watch.told = 0;
+        RW_TRY(take_cpu(b));
+        status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);
+    }
+    RW_TRY(status);
+    RW_TRY(rw_go_on_trees(&b->go_on, b->model, &b->tree_room));
+    b->round = b->init->n_trees;
+    b->params.rounds += b->round;
+    for (int t = b->round; t > 0 && b->init->tree[t - 1].n_leaves == 1; t--)
+        b->n_empty_trees++;
+    return RW_OK;
+}
+
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
     RW_TRY(prepare_engine(b, params, &start));
     RW_TRY(load_engine(b));
+    RW_TRY(rw_model_new(b->ctx, &b->model));
+    RW_TRY(go_on(b));
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     if (b->params.batch == 0)
         rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
@@ -296,7 +334,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
            "--min-docs on both sides, %u ignored",
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
-    return rw_model_new(b->ctx, &b->model);
+    return RW_OK;
 }
 
 /* ---- a round ---- */
@@ -414,7 +452,7 @@ static int run_round(struct booster *b, int *go_on)
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
-    if (b->round == 0)
+    if (b->round == (b->init ? b->init->n_trees : 0))
         tell_choices(b);
     const int sampling = b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
@@ -442,21 +480,6 @@ static int run_round(struct booster *b, int *go_on)
 
 /* ---- the finished model ---- */
 
-/* A gain table stands in the model by its values: the file's path is no part of the model. */
-static int gain_text(struct booster *b, char **out)
-{
-    const struct rw_gain_rule *rule = &b->watch.gains;
-    if (rule->kind != RW_GAIN_TABLE)
-        return rw_mem_copy_text(b->ctx, out, b->params.label_gain);
-    char *text;
-    RW_TRY(RW_NEW(b->ctx, text, (size_t)rule->n_table * 32 + 8));
-    size_t used = (size_t)snprintf(text, 8, "table");
-    for (uint32_t l = 0; l < rule->n_table; l++)
-        used += (size_t)snprintf(text + used, 32, " %.17g", rule->table[l]);
-    *out = text;
-    return RW_OK;
-}
-
 static int report_params(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -469,7 +492,7 @@ static int report_params(struct booster *b)
         RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
         model->n_params++;
         if (i == RW_AT_PARAM_label_gain)
-            RW_TRY(gain_text(b, &param->value));
+            RW_TRY(rw_watch_gain_text(&b->watch, &param->value));
         else if (i == RW_AT_PARAM_ignore && b->ignore)
             RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
         else if (i == RW_AT_PARAM_objective && has_custom_objective(b))
@@ -498,6 +521,8 @@ static int finish_model(struct booster *b)
     model->n_names = b->n_names;
     b->names = NULL;
     b->n_names = 0;
+    if (b->init)
+        RW_TRY(rw_go_on_finish(&b->go_on, model));
     RW_TRY(report_params(b));
     return rw_watch_report(&b->watch, model);
 }
@@ -539,8 +564,15 @@ int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
              struct rw_model **out)
 {
+    return rw_train_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
+}
+
+int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *init,
+                  const struct rw_dataset *train, const struct rw_dataset *const *valid,
+                  int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
+{
     int status = RW_OK;
-    struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1};
+    struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1, .init = init};
     *out = NULL;
     RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
     RW_TRY_OUT(prepare(&b, params));

@@ -193,3 +193,17 @@ int rw_watch_report(struct rw_watch *watch, struct rw_model *model)
     model->n_rounds_run = watch->n_values ? watch->n_rounds : 0;
     return RW_OK;
 }
+
+int rw_watch_gain_text(const struct rw_watch *watch, char **out)
+{
+    const struct rw_gain_rule *rule = &watch->gains;
+    if (rule->kind != RW_GAIN_TABLE)
+        return rw_mem_copy_text(watch->ctx, out, watch->params->label_gain);
+    char *text;
+    RW_TRY(RW_NEW(watch->ctx, text, (size_t)rule->n_table * 32 + 8));
+    size_t used = (size_t)snprintf(text, 8, "table");
+    for (uint32_t l = 0; l < rule->n_table; l++)
+        used += (size_t)snprintf(text + used, 32, " %.17g", rule->table[l]);
+    *out = text;
+    return RW_OK;
+}

@@ -50,6 +50,9 @@ int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round);
 int rw_watch_is_over(const struct rw_watch *watch, int round);
 /* Writes names and history into the model. */
 int rw_watch_report(struct rw_watch *watch, struct rw_model *model);
+/* label-gain as it stands in the model: a table by its values, since a file's path is no part of
+ * the model. *out is the caller's. */
+int rw_watch_gain_text(const struct rw_watch *watch, char **out);
 
 #ifdef __cplusplus
 }

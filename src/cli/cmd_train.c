@@ -52,12 +52,13 @@ static int should_stop(void *user)
 
 struct job {
     struct rw_said said;
-    const char *output, *log_path;
+    const char *output, *log_path, *init_path;
     struct rw_list valid_files; /* "a.txt,b.txt" each */
     struct rw_dataset *train;   /* owned */
     struct rw_dataset **valid;  /* [valid_files.n] owned */
     struct rw_list *files;      /* [valid_files.n] cut at the commas; owned */
     char **copy;                /* [valid_files.n] the cut texts; owned */
+    struct rw_model *init;      /* to go on from; NULL: from nothing; owned */
     struct rw_model *model;     /* owned */
     struct rw_train_log log;
     int rounds_run;
@@ -165,6 +166,8 @@ static int check(const struct rw_usage *usage, struct job *job)
         return rw_options_wrong(usage, "'train' needs -o MODEL");
     if (job->log_path && job->plan_only)
         return rw_options_wrong(usage, "'--log' has no effect with '--plan'");
+    if (job->init_path && job->plan_only)
+        return rw_options_wrong(usage, "'--init' has no effect with '--plan'");
     const int status = rw_params_check(job->said.ctx, job->said.params);
     if (status < 0)
         return rw_talk_failed(job->said.ctx, status, "train");
@@ -195,7 +198,9 @@ static int check(const struct rw_usage *usage, struct job *job)
 static int read_data(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
-    int status = rw_load_dataset(ctx, &job->said.operands, &job->train);
+    int status = job->init_path ? rw_model_read(ctx, job->init_path, &job->init) : RW_OK;
+    if (status >= 0)
+        status = rw_load_dataset(ctx, &job->said.operands, &job->train);
     const char *weights = rw_params_get(job->said.params, "weights");
     if (status >= 0 && *weights)
         status = rw_dataset_read_weights(ctx, job->train, weights);
@@ -264,9 +269,9 @@ static int train(struct job *job)
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();
-    status =
-        rw_train(ctx, job->said.params, job->train, (const struct rw_dataset *const *)job->valid,
-                 job->valid_files.n, &hooks, &job->model);
+    status = rw_train_from(ctx, job->said.params, job->init, job->train,
+                           (const struct rw_dataset *const *)job->valid, job->valid_files.n, &hooks,
+                           &job->model);
     rw_progress_end();
     if (status < 0)
         return status;
@@ -323,6 +328,7 @@ static void release(struct job *job)
     free(job->files);
     free(job->copy);
     rw_dataset_free(job->train);
+    rw_model_free(job->init);
     rw_model_free(job->model);
 }
 
@@ -335,6 +341,8 @@ int rw_cmd_train(int argc, char **argv)
         {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_TEXT, &job.output},
         {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
          RW_OPTION_TEXT, &job.log_path},
+        {"init", 0, "MODEL", "go on from this model: --rounds more trees behind its own",
+         RW_OPTION_TEXT, &job.init_path},
         {"plan", 0, NULL,
          "print the bytes that each part takes and the time that a tree should, and do nothing",
          RW_OPTION_FLAG, &job.plan_only},

@@ -109,6 +109,8 @@ struct rw_engine_ops {
      * leaf_sums. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
+    /* Between trees. scores: [n_docs], finite. NULL: scores change by trees only. */
+    int (*set_scores)(struct rw_engine *, int set, const double *scores);
     /* A pair. NULL: the host computes metrics from read_scores. `watch` says what will be measured
      * of a loaded set; nothing of the plan is kept. */
     int (*watch)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
@@ -165,6 +167,8 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                        const int32_t *leaf_slot);
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
+/* RW_ERR_UNSUPPORTED where the engine cannot. */
+int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
 /* Does nothing where the engine does not measure. */
 int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
 /* 1: out is written; 0: the host has to measure. */

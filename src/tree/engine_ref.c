@@ -238,6 +238,12 @@ static int ref_read_scores(struct rw_engine *engine, int set, double *scores)
     return RW_OK;
 }
 
+static int ref_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    memcpy(ref_of(engine)->host.set[set].score, scores, engine->n_docs[set] * sizeof(double));
+    return RW_OK;
+}
+
 static int ref_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
 {
@@ -264,6 +270,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .leaf_sums = ref_leaf_sums,
     .add_tree = ref_add_tree,
     .read_scores = ref_read_scores,
+    .set_scores = ref_set_scores,
     .read_integers = ref_read_integers,
 };
 

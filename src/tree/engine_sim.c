@@ -208,6 +208,18 @@ static int sim_read_scores(struct rw_engine *engine, int set, double *scores)
     return leave(engine, rw_ref_ops.read_scores(engine, set, scores));
 }
 
+static int sim_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    double *in;
+    const size_t bytes = engine->n_docs[set] * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, scores, bytes));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.set_scores(engine, set, in));
+    give_back(in, bytes);
+    return status;
+}
+
 static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
 {
@@ -251,6 +263,7 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
                                       .leaf_sums = sim_leaf_sums,
                                       .add_tree = sim_add_tree,
                                       .read_scores = sim_read_scores,
+                                      .set_scores = sim_set_scores,
                                       .read_integers = sim_read_integers};
     (*out)->ops = &sim->ops;
     return RW_OK;

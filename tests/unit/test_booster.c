@@ -123,6 +123,81 @@ BOOSTER_TEST(one_model_whatever_the_engine_and_threads)
     rw_model_free(expected);
 }
 
+/* Trees, parameters and the metrics of each round. */
+static void assert_same(const struct rw_model *a, const struct rw_model *b)
+{
+    cr_assert(same_trees(a, b));
+    cr_assert_eq(a->best_round, b->best_round);
+    cr_assert_str_eq(rw_model_param(a, "rounds"), rw_model_param(b, "rounds"));
+    cr_assert_eq(a->n_rounds_run, b->n_rounds_run);
+    cr_assert_arr_eq(a->metric_value, b->metric_value,
+                     (size_t)(a->n_rounds_run * a->n_metrics) * sizeof(*a->metric_value));
+}
+
+BOOSTER_TEST(goes_on_as_in_one_run)
+{
+    const struct rw_dataset *sets[] = {valid};
+    struct rw_model *first, *on, *whole;
+    set("early-stop", "0");
+    set("sample-queries", "0.7");
+    set("rounds", "3");
+    first = trained(NULL, 1);
+    set("rounds", "8");
+    whole = trained(NULL, 1);
+    set("rounds", "5");
+    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_OK, "%s",
+                 rw_last_error(ctx));
+    assert_same(on, whole);
+    rw_model_free(on);
+    /* another model to go on from, another outcome; and trees that no code can walk */
+    first->tree[0].cut[0] += 1e-4f;
+    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_OK);
+    cr_assert_eq(on->n_trees, 8);
+    cr_assert(!same_trees(on, whole));
+    rw_model_free(on);
+    long n = 0;
+    int status = RW_ERR_MEMORY;
+    rw_ctx_set_threads(ctx, 1);
+    set("rounds", "1");
+    while (status != RW_OK && ++n < 5000) {
+        rw_mem_fail_from(n);
+        status = rw_train_from(ctx, params, first, train, sets, 1, NULL, &on);
+        rw_mem_fail_from(0);
+        cr_assert(status == RW_OK || (status == RW_ERR_MEMORY && !on));
+    }
+    cr_assert(status == RW_OK && n > 50);
+    rw_model_free(on);
+    set("absent", "missing");
+    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, NULL, &on), RW_ERR_ARGUMENT);
+    cr_assert_null(on);
+    rw_model_free(first);
+    rw_model_free(whole);
+}
+
+/* A metric that only falls: the best round is the last one of the model that was there. */
+static int falls(void *user, const struct rw_dataset *dataset, const double *scores, double *value)
+{
+    (void)dataset;
+    (void)scores;
+    *value = -(double)++*(int *)user;
+    return 0;
+}
+
+BOOSTER_TEST(going_on_drops_nothing_that_was_there)
+{
+    const struct rw_dataset *sets[] = {valid};
+    struct rw_model *first = trained(NULL, 0), *on;
+    int n = 0;
+    const struct rw_train_hooks hooks = {.user = &n, .metric = falls};
+    set("early-stop", "2");
+    cr_assert_eq(rw_train_from(ctx, params, first, train, sets, 1, &hooks, &on), RW_OK);
+    cr_assert(same_trees(first, on));
+    cr_assert_eq(on->best_round, first->n_trees);
+    cr_assert_eq(on->n_rounds_run, first->n_trees + 2);
+    rw_model_free(first);
+    rw_model_free(on);
+}
+
 /* Every allocation of a training fails in its turn: an error, and nothing left behind (leaks are
  * found where the sanitizers run). */
 static void fail_every_allocation(const char *device, int n_valid)

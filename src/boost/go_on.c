@@ -1,0 +1,207 @@
+#include "boost/go_on.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "boost/params_table.h"
+
+int rw_go_on_init(struct rw_go_on *go_on, struct rw_ctx *ctx, const struct rw_model *init,
+                  const struct rw_dataset *const *sets, int n_sets, int absent_missing)
+{
+    size_t most = 0;
+    *go_on = (struct rw_go_on){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
+    if (init->absent_missing != absent_missing)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the model to go on from takes an absent feature as %s: set 'absent' to %s",
+                       init->absent_missing ? "missing" : "0",
+                       init->absent_missing ? "missing" : "zero");
+    for (int set = 0; set < n_sets; set++)
+        most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
+    RW_TRY(RW_NEW_RAW(ctx, go_on->scores, most));
+    return RW_NEW_RAW(ctx, go_on->leaves, most);
+}
+
+void rw_go_on_release(struct rw_go_on *go_on)
+{
+    rw_mem_free(go_on->scores);
+    rw_mem_free(go_on->leaves);
+}
+
+static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
+{
+    const size_t n = (size_t)from->n_leaves - 1;
+    RW_TRY(rw_tree_init(ctx, to, from->n_leaves));
+    if (n > 0) {
+        memcpy(to->left, from->left, n * sizeof(*to->left));
+        memcpy(to->right, from->right, n * sizeof(*to->right));
+        memcpy(to->feature, from->feature, n * sizeof(*to->feature));
+        memcpy(to->cut, from->cut, n * sizeof(*to->cut));
+        memcpy(to->missing_left, from->missing_left, n * sizeof(*to->missing_left));
+        memcpy(to->gain, from->gain, n * sizeof(*to->gain));
+    }
+    memcpy(to->leaf, from->leaf, (n + 1) * sizeof(*to->leaf));
+    return RW_OK;
+}
+
+int rw_go_on_trees(const struct rw_go_on *go_on, struct rw_model *model, size_t *tree_room)
+{
+    const size_t n = (size_t)model->n_trees + (size_t)go_on->init->n_trees;
+    RW_TRY(RW_GROW(go_on->ctx, model->tree, *tree_room, n));
+    for (int32_t t = 0; t < go_on->init->n_trees; t++) {
+        RW_TRY(copy_tree(go_on->ctx, &go_on->init->tree[t], &model->tree[model->n_trees]));
+        model->n_trees++;
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ scores */
+
+static int has_missing(const struct rw_dataset *train, uint32_t feature, int absent_missing)
+{
+    const struct rw_column *column = rw_dataset_column(train, feature);
+    if (!column)
+        return absent_missing;
+    if (absent_missing && column->n < train->n_docs)
+        return 1;
+    for (uint32_t i = 0; i < column->n; i++) {
+        const float v = column->value[i];
+        if (v != v && (absent_missing || !rw_is_absent(v)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Codes know a missing value only of features that miss some in training; of others it is taken for
+ * 0 (data/bins.h). A model that was trained on other data may send it the other way. */
+static int check_missing(const struct rw_go_on *go_on, const struct rw_engine *engine)
+{
+    int status = RW_OK;
+    uint8_t *known = NULL; /* 1: the training set has missing values of it */
+    const struct rw_model *init = go_on->init;
+    if (engine->ops->set_scores)
+        return RW_OK;
+    RW_TRY(RW_NEW(go_on->ctx, known, RW_MAX_FEATURE + 1));
+    for (int32_t t = 0; t < init->n_trees; t++) {
+        const struct rw_tree *tree = &init->tree[t];
+        for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
+            const uint32_t f = tree->feature[node];
+            if (tree->missing_left[node] == (0.0f <= tree->cut[node]) || known[f])
+                continue;
+            known[f] = has_missing(go_on->sets[0], f, init->absent_missing) != 0;
+            if (!known[f])
+                RW_TRY_OUT(
+                    rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+                            "engine %s cannot go on from this model: tree %d sends a missing "
+                            "value of feature %u where no training document tells; the cpu's "
+                            "can",
+                            engine->ops->name, t + 1, f));
+        }
+    }
+out:
+    rw_mem_free(known);
+    return status;
+}
+
+/* By the values themselves, so any cut will do. */
+static int add_by_value(const struct rw_go_on *go_on, struct rw_engine *engine, int set, int32_t t)
+{
+    const struct rw_dataset *dataset = go_on->sets[set];
+    const struct rw_model one = {
+        .n_trees = 1, .tree = &go_on->init->tree[t], .absent_missing = go_on->init->absent_missing};
+    RW_TRY(rw_predict(go_on->ctx, &one, dataset, 0, go_on->leaves));
+    RW_TRY(rw_engine_read_scores(engine, set, go_on->scores));
+    for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+        go_on->scores[doc] += go_on->leaves[doc];
+    return rw_engine_set_scores(engine, set, go_on->scores);
+}
+
+static int add_tree(const struct rw_go_on *go_on, struct rw_engine *engine, int32_t t)
+{
+    const struct rw_tree *tree = &go_on->init->tree[t];
+    for (int set = 0; set < go_on->n_sets; set++) {
+        if (engine->ops->set_scores) {
+            RW_TRY(add_by_value(go_on, engine, set, t));
+            continue;
+        }
+        if ((uint32_t)tree->n_leaves > engine->rules.max_slots)
+            return rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot go on from this model: tree %d has %d leaves, more "
+                           "than a tree of this training; the cpu's can",
+                           engine->ops->name, t + 1, tree->n_leaves);
+        const int status = rw_engine_add_tree(engine, set, tree, NULL);
+        if (status == RW_ERR_UNSUPPORTED && go_on->ctx) {
+            char why[256];
+            snprintf(why, sizeof(why), "%.250s", go_on->ctx->error);
+            return rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+                           "engine %s cannot go on from this model: tree %d: %s; the cpu's can",
+                           engine->ops->name, t + 1, why);
+        }
+        RW_TRY(status);
+    }
+    return RW_OK;
+}
+
+int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, struct rw_watch *watch)
+{
+    const int n = go_on->init->n_trees;
+    RW_TRY(check_missing(go_on, engine));
+    for (int t = 0; t < n; t++) {
+        RW_TRY(add_tree(go_on, engine, t));
+        if (t == n - 1)
+            watch->best_round = 0;
+        RW_TRY(rw_watch_round(watch, engine, t + 1));
+    }
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ what is said and written */
+
+void rw_go_on_tell(const struct rw_go_on *go_on, struct rw_params *params)
+{
+    /* What differs by nature, or shapes no tree by itself. */
+    static const char *const other[] = {"rounds", "early-stop", "metric",     "empty",
+                                        "ties",   "relevant",   "label-gain", "ignore"};
+    char text[512] = "";
+    size_t n = 0;
+    for (int32_t i = 0; i < go_on->init->n_params; i++) {
+        const struct rw_param_value *was = &go_on->init->param[i];
+        int differs = rw_param_find(was->name) >= 0;
+        for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
+            differs &= strcmp(was->name, other[k]) != 0;
+        if (!differs || strcmp(was->value, rw_params_get(params, was->name)) == 0)
+            continue;
+        const int more = snprintf(text + n, sizeof(text) - n, " --%s %s", was->name, was->value);
+        n = more > 0 && (size_t)more < sizeof(text) - n ? n + (size_t)more : n;
+        text[n] = 0;
+    }
+    if (text[0])
+        rw_log(go_on->ctx, RW_LOG_NOTE, "the model to go on from was trained with%s", text);
+}
+
+int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model)
+{
+    const struct rw_model *init = go_on->init;
+    uint32_t *all, n = 0, i = 0, k = 0;
+    RW_TRY(RW_NEW(go_on->ctx, all, (size_t)model->n_features + init->n_features));
+    while (i < model->n_features || k < init->n_features) { /* both ascend */
+        const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
+        const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
+        all[n++] = ours < theirs ? ours : theirs;
+        i += ours <= theirs;
+        k += theirs <= ours;
+    }
+    rw_mem_free(model->feature);
+    model->feature = all;
+    model->n_features = n;
+    if (model->n_names > 0 || init->n_names == 0)
+        return RW_OK;
+    rw_mem_free(model->name);
+    RW_TRY(RW_NEW(go_on->ctx, model->name, (size_t)init->n_names));
+    for (int32_t name = 0; name < init->n_names; name++) {
+        model->name[name].feature = init->name[name].feature;
+        RW_TRY(rw_mem_copy_text(go_on->ctx, &model->name[name].name, init->name[name].name));
+        model->n_names = name + 1;
+    }
+    return RW_OK;
+}
