@@ -1,6 +1,7 @@
 """What the scripts against other trainers share: running programs, the peers' environment, and
 librankwood through ctypes. Standard library only."""
 import ctypes
+import json
 import math
 import os
 import statistics
@@ -53,6 +54,17 @@ def add_program_arguments(parser):
                         help="the shared library [build/src/librankwood.so]")
     parser.add_argument("--venv", default=os.path.join(ROOT, "build-peers"),
                         help="the peers' environment [build-peers]")
+
+
+def add_records_argument(parser):
+    parser.add_argument("--records", metavar="FILE", help="append a JSON record a line to FILE, too")
+
+
+def write_record(path, record):
+    """path None: nowhere."""
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
 
 
 def standard_error(values):

@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 import rules
-from common import HERE, ROOT, make_venv, run
+from common import HERE, ROOT, add_records_argument, make_venv, run, write_record
 
 # gdeval.pl prints five decimals of each query, YDF goes through float in places.
 TOLERANCE = {"gdeval": 6e-6, "ydf": 1e-8}
@@ -248,6 +248,7 @@ def main():
     parser.add_argument("--program", default=os.path.join(ROOT, "build/src/cli/rankwood"))
     parser.add_argument("--venv", default=os.path.join(ROOT, "build-peers"))
     parser.add_argument("--golden", help="write small sets and what the programs say of them here")
+    add_records_argument(parser)
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     works = sets(small=bool(args.golden))
@@ -265,6 +266,8 @@ def main():
     for like, (distance, count, refused) in worst.items():
         version = versions.get(like.rstrip("-"), "by its rules")
         print(f"| {like} | {version} | {count} | {refused} | {distance:.1e} |")
+        write_record(args.records, {"table": "dialects", "program": like, "version": version,
+                                    "figures": count, "refused": refused, "largest_difference": distance})
     for line in failed:
         print(line, file=sys.stderr)
     print(f"{sum(c for _, c, _ in worst.values())} figures, {len(failed)} differ")

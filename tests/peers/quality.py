@@ -37,7 +37,7 @@ import tempfile
 import time
 
 from common import HERE, PEERS, ROOT, TOP, add_program_arguments, make_venv, run
-from common import standard_error
+from common import add_records_argument, standard_error, write_record
 from quality_sets import FIVE_FOLD, MADE, REAL, Sets, ndcg_by_query
 from quality_valid import CurveLibrary, stop_by_halves
 
@@ -181,6 +181,7 @@ def show(row):
 def tell(args, row):
     row = {key: value for key, value in row.items() if key != "by_query"}
     print(json.dumps(row), flush=True) if args.json else show(row)
+    write_record(args.records, {"table": "quality", **row})
 
 
 def say(text):
@@ -228,6 +229,7 @@ def parse_arguments():
     parser.add_argument("--jobs", default=1, type=int, help="trainings at a time [1]")
     parser.add_argument("--threads", default=1, type=int, help="of a training [1]")
     parser.add_argument("--json", action="store_true", help="print JSON, a record a line")
+    add_records_argument(parser)
     parser.add_argument("--bars", action="store_true",
                         help="exit 1 if Rankwood's defaults miss " + str(BARS))
     args = parser.parse_args()

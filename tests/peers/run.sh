@@ -1,0 +1,100 @@
+#!/bin/sh
+# Every comparison with other trainers in one run: makes a Python environment with the newest LightGBM,
+# XGBoost, CatBoost and scikit-learn in it, builds Rankwood if there is no program, and prints all tables.
+#
+#   sh tests/peers/run.sh [--quick] [--parts LIST] [--like PATH] [--json FILE] [--python INTERPRETER]
+#
+# --quick    everything small: to see that it works
+# --parts    of train, load, predict (speed.py), quality, formats, dialects, with commas; all by default
+# --like     another generator, for train and quality (as of gpu.py)
+# --json     every figure as a JSON record a line, in FILE (written anew)
+# --python   an interpreter that has the peers, in place of the environment; formats and dialects make
+#            that all the same
+# --threads  of training, with commas; 1 and all by default
+#
+# RANKWOOD_BUILD  the build; default build in the tree
+# RANKWOOD_DATA   folder with real data sets, for quality; default ../shared/data beside the tree
+# Exit 1 if a part could not run, or models or metrics differ; missed bars are only shown.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+root=$(cd "$here/../.." && pwd) || exit 2
+known="train load predict quality formats dialects"
+parts=$known quick= like= json= python= threads=
+
+usage() {
+    sed -n '5,16s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) quick=1 && shift && continue ;;
+    --parts | --like | --json | --python | --threads) [ $# -ge 2 ] || usage ;;
+    *) usage ;;
+    esac
+    case $1 in
+    --parts) parts=$(printf '%s' "$2" | tr ',' ' ') ;;
+    --like) like=$(realpath "$2") || exit 2 ;;
+    --json) json=$(realpath "$2") || exit 2 ;;
+    --python) python=$2 ;;
+    --threads) threads=$2 ;;
+    esac
+    shift 2
+done
+for part in $parts; do
+    case " $known " in
+    *" $part "*) ;;
+    *) echo "run.sh: expected parts of $known, not '$part'" >&2 && exit 2 ;;
+    esac
+done
+wanted() {
+    case " $parts " in *" $1 "*) return 0 ;; esac
+    return 1
+}
+
+build=${RANKWOOD_BUILD:-$root/build}
+program=$build/src/cli/rankwood
+library=$build/src/librankwood.so
+if [ ! -x "$program" ] || [ ! -e "$library" ]; then
+    echo "run.sh: building Rankwood" >&2
+    [ -f "$build/build.ninja" ] || meson setup "$build" "$root" --buildtype=release >&2 || exit 1
+    shared=$(ninja -C "$build" -t targets all | sed -n 's|^\(src/librankwood\.so[0-9.]*\): .*|\1|p')
+    ninja -C "$build" src/cli/rankwood $shared >&2 || exit 1
+fi
+venv=$root/build-peers
+if [ -z "$python" ]; then
+    [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || exit 1
+    "$venv/bin/python" -m pip install -q --upgrade -r "$here/requirements.txt" || exit 1
+    python=$venv/bin/python
+fi
+[ -z "$json" ] || : >"$json" || exit 1
+
+failed=0
+script() { # title, script of this folder, options...
+    title=$1 name=$2
+    shift 2
+    printf '\n== %s\n' "$title"
+    python3 "$here/$name" "$@" ${json:+--records "$json"} || {
+        echo "run.sh: $name exits with $?" >&2
+        failed=1
+    }
+}
+
+speed=
+for part in train load predict; do
+    wanted "$part" && speed=${speed:+$speed,}$part
+done
+[ -z "$speed" ] || script "speed" speed.py --rankwood "$program" --library "$library" --parts "$speed" \
+    --python "$python" ${quick:+--quick} ${like:+--like "$like"} \
+    ${threads:+--threads "$threads"}
+if wanted quality; then
+    sets=all
+    [ -n "$like" ] || sets=mq2008,ohsumed,mslr-sample,synth-mslr30k,synth-yahoo,synth-istella
+    set -- --peers --threads "$(nproc)" --sets "$sets"
+    [ -z "$quick" ] || set -- --peers --sets mq2008,synth-mslr30k${like:+,like} --seeds 1 \
+        --made-seeds 1 --scale 0.05 --rounds 10
+    script "quality" quality.py --rankwood "$program" --library "$library" "$@" \
+        --python "$python" ${like:+--like "$like"}
+fi
+! wanted formats || script "models out and in" formats.py --rankwood "$program" ${quick:+--docs 2000}
+! wanted dialects || script "what metrics mean" dialects.py --program "$program"
+exit "$failed"
