@@ -193,9 +193,9 @@ Test(members, damage_is_told_as_in_sequence)
     text_bytes = 3000;
     rw_ctx_set_threads(scratch_ctx, 2);
     const size_t n = pack(400, 6, packed, sizeof(packed) - 100);
-    for (size_t i = 1; i < n; i += 3)
+    for (size_t i = 1; i < n; i += 7)
         compare_damaged(packed, n - i, "cut by", i);
-    for (size_t i = 2; i < n; i++) {
+    for (size_t i = 2; i < n; i += 3) {
         memcpy(bad, packed, n);
         bad[i] ^= (unsigned char)(1u << i % 8);
         compare_damaged(bad, n, "flipped", i);
