@@ -35,7 +35,12 @@ while [ $# -gt 0 ]; do
     --parts) parts=$(printf '%s' "$2" | tr ',' ' ') ;;
     --like) like=$(realpath "$2") || exit 2 ;;
     --json) json=$(realpath "$2") || exit 2 ;;
-    --python) python=$2 ;;
+    --python)
+        python=$2
+        case $2 in # not by realpath: an environment's interpreter is a link out of it
+        */*) python=$(cd "$(dirname "$2")" && pwd)/$(basename "$2") ;;
+        esac
+        ;;
     --threads) threads=$2 ;;
     esac
     shift 2

@@ -515,6 +515,8 @@ def parse_arguments():
     for path in ("rankwood", "library", "venv", "like", "records"):
         if getattr(args, path):
             setattr(args, path, os.path.abspath(getattr(args, path)))
+    if args.python and os.sep in args.python:
+        args.python = os.path.abspath(args.python)
     args.parts = [p for p in args.parts.split(",") if p]
     if any(p not in PARTS for p in args.parts):
         parser.error(f"--parts takes {','.join(PARTS)}")
