@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -18,6 +19,7 @@ enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 struct request {
     const char *folds, *folder;
     int n_folds;
+    int made_folder; /* it was not there */
 };
 
 /* ------------------------------------------------------------------ what it says */
@@ -225,15 +227,16 @@ out:
 }
 
 /* A folder that is there, or can be made. */
-static int make_folder(const char *folder)
+static int make_folder(struct request *request)
 {
     struct stat about;
-    if (mkdir(folder, 0777) == 0)
+    request->made_folder = mkdir(request->folder, 0777) == 0;
+    if (request->made_folder)
         return 0;
     const int why = errno;
-    if (why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
+    if (why == EEXIST && stat(request->folder, &about) == 0 && S_ISDIR(about.st_mode))
         return 0;
-    rw_talk_error("cannot make the folder '%s': %s", folder, strerror(why));
+    rw_talk_error("cannot make the folder '%s': %s", request->folder, strerror(why));
     return -1;
 }
 
@@ -262,7 +265,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
     const int status = rw_params_check(said->ctx, said->params);
     if (status < 0)
         return rw_talk_failed(said->ctx, status, "cv");
-    return make_folder(request->folder) < 0 ? RW_EXIT_FAILURE : -1;
+    return make_folder(request) < 0 ? RW_EXIT_FAILURE : -1;
 }
 
 int rw_cmd_cv(int argc, char **argv)
@@ -292,6 +295,8 @@ int rw_cmd_cv(int argc, char **argv)
         code = check(&usage, &said, &request);
     if (code < 0)
         code = validate(&said, &request);
+    if (code != RW_EXIT_OK && request.made_folder)
+        (void)rmdir(request.folder); /* it goes if it is still empty */
     rw_options_release(&usage, &said);
     return code;
 }

@@ -106,6 +106,8 @@ int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32
                          struct rw_ens_tree **out);
 /* Adds a zeroed leaf; *out is its place. */
 int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out);
+/* Gives the leaf at a place two children, zeroed leaves. */
+int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at);
 /* Room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n);
 int rw_ensemble_name(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint32_t column,

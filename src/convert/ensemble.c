@@ -48,6 +48,16 @@ int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out)
     return RW_OK;
 }
 
+int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at)
+{
+    int32_t left, right;
+    RW_TRY(rw_ens_tree_add(ctx, tree, &left));
+    RW_TRY(rw_ens_tree_add(ctx, tree, &right));
+    tree->node[at].left = left;
+    tree->node[at].right = right;
+    return RW_OK;
+}
+
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n)
 {
     if (n > RW_MAX_FEATURE + 2)

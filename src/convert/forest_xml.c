@@ -161,20 +161,16 @@ static int parse_tree(struct rw_ctx *ctx, const struct rw_source *source, const 
         const struct pending now = stack[--n];
         const int32_t output = rw_xml_child(xml, now.element, "output");
         struct rw_ens_node *node = &tree->node[now.node];
-        int32_t child[2] = {0, 0}, place[2];
+        int32_t child[2] = {0, 0};
         if (output >= 0) {
             RW_TRY_OUT(parse_leaf(ctx, source, xml, now.element, output, &node->value));
             continue;
         }
         RW_TRY_OUT(parse_split(ctx, source, xml, now.element, node, child));
-        RW_TRY_OUT(rw_ens_tree_add(ctx, tree, &place[0]));
-        RW_TRY_OUT(rw_ens_tree_add(ctx, tree, &place[1]));
-        node = &tree->node[now.node]; /* it may have moved */
-        node->left = place[0];
-        node->right = place[1];
+        RW_TRY_OUT(rw_ens_tree_split(ctx, tree, now.node));
         RW_TRY_OUT(RW_GROW(ctx, stack, room, n + 2));
-        stack[n++] = (struct pending){child[1], place[1]};
-        stack[n++] = (struct pending){child[0], place[0]};
+        stack[n++] = (struct pending){child[1], tree->node[now.node].right};
+        stack[n++] = (struct pending){child[0], tree->node[now.node].left};
     }
 out:
     rw_mem_free(stack);

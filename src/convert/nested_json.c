@@ -67,17 +67,13 @@ int rw_nested_parse(struct rw_ctx *ctx, const struct rw_source *source, const js
     while (n > 0) {
         const struct pending now = stack[--n];
         const json_t *child[2] = {NULL, NULL};
-        int32_t place[2];
         RW_TRY_OUT(read(ctx, source, now.from, &tree->node[now.node], child));
         if (!child[0])
             continue;
-        RW_TRY_OUT(rw_ens_tree_add(ctx, tree, &place[0]));
-        RW_TRY_OUT(rw_ens_tree_add(ctx, tree, &place[1]));
-        tree->node[now.node].left = place[0];
-        tree->node[now.node].right = place[1];
+        RW_TRY_OUT(rw_ens_tree_split(ctx, tree, now.node));
         RW_TRY_OUT(RW_GROW(ctx, stack, room, n + 2));
-        stack[n++] = (struct pending){child[1], place[1]};
-        stack[n++] = (struct pending){child[0], place[0]};
+        stack[n++] = (struct pending){child[1], tree->node[now.node].right};
+        stack[n++] = (struct pending){child[0], tree->node[now.node].left};
     }
 out:
     rw_mem_free(stack);

@@ -42,35 +42,14 @@ static int parse_eslr(struct rw_ctx *ctx, const struct rw_source *source, struct
 }
 
 static const struct rw_consumer xgboost[] = {
-    {.name = "XGBoost",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .less = 1,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
+    {.name = "XGBoost", .rules = {RW_XGBOOST_RULES}},
     {0},
 };
 
-/* peers: a missing child was not looked at by OpenSearch's plugin until July 2026, and what a
- * document does not have was 0. */
 static const struct rw_consumer eslr[] = {
-    {.name = "Elasticsearch and OpenSearch LTR",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .less = 1,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN,
-               .base_ignored = 1}},
-    {.name = "OpenSearch LTR before July 2026",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .less = 1,
-               .nan = RW_NAN_FALSE,
-               .absent = RW_ABSENT_ZERO,
-               .base_ignored = 1},
+    {.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES, .base_ignored = 1}},
+    {.name = RW_OPENSEARCH_OLD_NAME,
+     .rules = {RW_OPENSEARCH_OLD_RULES, .base_ignored = 1},
      .earlier = 1},
     {0},
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "convert/nested_json.h"
+#include "convert/xgboost_model.h"
 
 static void begin_node(struct rw_put *put, const struct rw_ensemble *ensemble,
                        const struct rw_ens_node *node, int32_t number, int32_t depth,
@@ -103,13 +104,7 @@ static int parse_dump(struct rw_ctx *ctx, const struct rw_source *source, struct
 }
 
 static const struct rw_consumer consumers[] = {
-    {.name = "Elasticsearch and OpenSearch LTR",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .less = 1,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
+    {.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
     {.name = "Vespa",
      .rules = {.value = RW_F64,
                .threshold = RW_F32,
@@ -117,14 +112,7 @@ static const struct rw_consumer consumers[] = {
                .less = 1,
                .nan_by_node = 1,
                .absent = RW_ABSENT_NAN}},
-    {.name = "OpenSearch LTR before July 2026",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .less = 1,
-               .nan = RW_NAN_FALSE,
-               .absent = RW_ABSENT_ZERO},
-     .earlier = 1},
+    {.name = RW_OPENSEARCH_OLD_NAME, .rules = {RW_OPENSEARCH_OLD_RULES}, .earlier = 1},
     {0},
 };
 

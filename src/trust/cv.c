@@ -32,13 +32,19 @@ static int by_random(const void *a, const void *b)
     return x->query < y->query ? -1 : x->query > y->query;
 }
 
-int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
+static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 {
-    struct card *card = NULL;
     if (n_folds < 2 || (uint32_t)n_folds > n_queries)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "folds is %d; expected 2 or more, and no more than the %u queries", n_folds,
                        n_queries);
+    return RW_OK;
+}
+
+int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
+{
+    struct card *card = NULL;
+    RW_TRY(check_folds(ctx, n_queries, n_folds));
     RW_TRY(RW_NEW_RAW(ctx, card, n_queries));
     for (uint32_t q = 0; q < n_queries; q++)
         card[q] = (struct card){rw_random(seed, q, 0, RW_STREAM_FOLD), q};
@@ -242,10 +248,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     struct validation *v = NULL;
     int status = RW_OK, n_lanes;
     *out = NULL;
-    if (n_folds < 2 || (uint32_t)n_folds > dataset->n_queries)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "folds is %d; expected 2 or more, and no more than the %u queries", n_folds,
-                       dataset->n_queries);
+    RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
     RW_TRY_OUT(RW_NEW(ctx, v, 1));
     RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
     RW_TRY_OUT(choose_lanes(ctx, v, &n_lanes));

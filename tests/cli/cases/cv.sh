@@ -21,3 +21,6 @@ try cv train.txt --folds 3
 try cv train.txt -o two
 try cv train.txt --folds 3 -o train.txt
 try cv train.txt --folds 3 -o no/folder
+# A folder made for nothing goes again.
+try cv train.txt --folds 41 -o made --quiet
+say made test -e made
