@@ -59,7 +59,7 @@ static uint32_t *slot_of(const struct run *run, const char *id, size_t n)
         if (run->slot[i] == UINT32_MAX)
             return &run->slot[i];
         const char *known = rw_dataset_query_id(run->dataset, run->slot[i]);
-        if (strncmp(known, id, n) == 0 && known[n] == 0)
+        if (strlen(known) == n && memcmp(known, id, n) == 0) /* a word may hold a 0 */
             return &run->slot[i];
     }
 }
