@@ -256,7 +256,8 @@ def train_set(args, show, generator, folder):
 
 
 def part_train(args, show, folder):
-    train_set(args, show, "synth", folder)
+    if not args.only_like:
+        train_set(args, show, "synth", folder)
     if args.like:
         train_set(args, show, os.path.basename(args.like), folder)
     else:
@@ -490,6 +491,7 @@ def add_arguments(parser):
     parser.add_argument("--python", help="the peers' interpreter, in place of the environment")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas [all]")
     parser.add_argument("--like", metavar="PATH", help="another generator, as of gpu.py")
+    parser.add_argument("--only-like", action="store_true", help="train on no data but --like's")
     parser.add_argument("--threads", default="", metavar="LIST",
                         help="of training, with commas [1 and all]")
     parser.add_argument("--leaves", default="255,31", metavar="LIST", help="of training [255,31]")
@@ -520,6 +522,8 @@ def parse_arguments():
     args.parts = [p for p in args.parts.split(",") if p]
     if any(p not in PARTS for p in args.parts):
         parser.error(f"--parts takes {','.join(PARTS)}")
+    if args.only_like and not args.like:
+        parser.error("--only-like takes --like")
     if args.trees < 3 or args.reps < 1:
         parser.error("--trees from 3, --reps from 1")
     args.cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
