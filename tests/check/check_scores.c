@@ -1,6 +1,7 @@
-/* add_tree and read_scores: of the tree just grown by the places of its documents, of any other by
- * its splits, on every set. */
+/* add_tree, read_scores and set_scores: a tree just grown is added by the places of its documents,
+ * any other by its splits, on every set. */
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -41,17 +42,48 @@ static int make_tree(struct check_run *run, struct rw_tree *tree, int32_t *leaf_
     return rw_tree_check(run->ref_ctx, tree);
 }
 
-static void add(struct check_run *run, int set, const struct rw_tree *tree,
-                const int32_t *leaf_slot)
+static void compare(struct check_run *run, int set)
 {
-    check_status(run, OP_SCORES, rw_engine_add_tree(run->ref, set, tree, leaf_slot),
-                 rw_engine_add_tree(run->engine, set, tree, leaf_slot));
     const size_t n = run->ref->n_docs[set];
     double *scores[2] = {check_buffer(n, sizeof(double), 0), check_buffer(n, sizeof(double), 1)};
     check_status(run, OP_SCORES, rw_engine_read_scores(run->ref, set, scores[0]),
                  rw_engine_read_scores(run->engine, set, scores[1]));
     check_same_bytes(run, OP_SCORES, scores[0], scores[1], n, sizeof(double),
                      set ? "score of a validation set" : "score of the training set");
+}
+
+static void add(struct check_run *run, int set, const struct rw_tree *tree,
+                const int32_t *leaf_slot)
+{
+    check_status(run, OP_SCORES, rw_engine_add_tree(run->ref, set, tree, leaf_slot),
+                 rw_engine_add_tree(run->engine, set, tree, leaf_slot));
+    compare(run, set);
+}
+
+/* What the next tree's gradients are made from. An engine that cannot must say so. */
+static void set_some(struct check_run *run, int set)
+{
+    const size_t n = run->ref->n_docs[set];
+    double *scores = check_buffer(n, sizeof(double), 0);
+    for (size_t i = 0; i < n; i++)
+        scores[i] = check_chance(&run->random, 0.5) ? (double)check_below(&run->random, 3)
+                                                    : check_unit(&run->random) * 0x1p20 - 0x1p19;
+    if (!run->engine->ops->set_scores) {
+        check_status(run, OP_SCORES, RW_ERR_UNSUPPORTED,
+                     rw_engine_set_scores(run->engine, set, scores));
+        check_free(scores);
+        return;
+    }
+    check_status(run, OP_SCORES, rw_engine_set_scores(run->ref, set, scores),
+                 rw_engine_set_scores(run->engine, set, scores));
+    compare(run, set);
+    if (n > 0) { /* refused whole */
+        scores[check_below(&run->random, (uint32_t)n)] = (double)NAN;
+        check_status(run, OP_SCORES, rw_engine_set_scores(run->ref, set, scores),
+                     rw_engine_set_scores(run->engine, set, scores));
+        compare(run, set);
+    }
+    check_free(scores);
 }
 
 /* A split that no cut of the engine makes must be refused, and change nothing. */
@@ -83,6 +115,8 @@ void check_scores(struct check_run *run)
         add(run, 0, &tree, NULL);
     if (tree.n_leaves > 1)
         add_foreign(run, &tree);
+    if (check_chance(&run->random, 0.3))
+        set_some(run, (int)check_below(&run->random, (uint32_t)run->c->n_sets));
     rw_tree_release(&tree);
     free(leaf_slot);
 }
