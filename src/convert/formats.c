@@ -16,6 +16,7 @@ static const struct rw_model_format *const formats[] = {
     &rw_to_onnx,
     &rw_to_onnx5,
     &rw_to_solr,
+    &rw_to_catboost,
     NULL,
 };
 

@@ -233,8 +233,33 @@ def solr(text):
     return Trees(trees, left, add32)
 
 
+# ---------------------------------------------------------------- CatBoost
+
+
+def catboost(text):
+    """Borders have numbers through all entries; a value goes right when it is greater than the border."""
+    model = json.loads(text)
+    assert model["scale_and_bias"] == [1, [0]] and "oblivious_trees" not in model
+    borders = []
+    for entry in model["features_info"]["float_features"]:
+        assert entry["borders"] == sorted(set(entry["borders"])) and entry["has_nans"] == (entry["borders"] != [])
+        nan = {"AsIs": False, "AsFalse": -math.inf, "AsTrue": math.inf}[entry["nan_value_treatment"]]
+        borders += [(entry["flat_feature_index"], f32(border), nan) for border in entry["borders"]]
+
+    def node(at):
+        if "value" in at:
+            return (float(at["value"]),)
+        return (*borders[at["split"]["split_index"]], node(at["left"]), node(at["right"]))
+
+    def left(doc, feature, border, nan):
+        value = doc.get(feature, 0.0)
+        return not (nan if math.isnan(value) else value) > border
+
+    return Trees([node(tree) for tree in model["trees"]], left, sum)
+
+
 READERS = {
     "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
     "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
-    "vespa": [vespa], "solr": [solr],
+    "vespa": [vespa], "solr": [solr], "catboost": [catboost],
 }

@@ -32,8 +32,8 @@ def differing(trees, docs, leaf_ids, leaf_values, scores):
 
 
 def passed(docs, name, why):
-    """What LightGBM's caller passes: all values."""
-    if name != "lightgbm" or why != "absent is missing":
+    """What LightGBM's and CatBoost's callers pass: all values."""
+    if name not in ("lightgbm", "catboost") or why != "absent is missing":
         return docs
     return [(q, label, {f: doc.get(f, data.NAN) for f in range(1, N_FEATURES + 1)})
             for q, label, doc in docs]
@@ -67,7 +67,7 @@ def check(program, model, docs, docs_path, formats, why, missing):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", "vespa"]
+    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", "vespa", "catboost"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

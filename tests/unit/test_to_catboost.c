@@ -1,0 +1,329 @@
+/* CatBoost's JSON: borders by number, directions of NaN by entry, two kinds of trees. */
+#include "convert_fixture.h"
+
+static const char small_model[] =
+    "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 3\n0-2\n\nnames 1\n"
+    "1 page \"age\"\n\nmetrics 0 rounds 0\n\ntrees 2\n\ntree 1 leaves 4\n"
+    "node 0 feature 1 <= 0.5 left leaf 0 right node 1 missing left gain 0 # page \"age\"\n"
+    "node 1 feature 2 <= -3 left leaf 1 right node 2 missing left gain 0\n"
+    "node 2 feature 2 <= 0.1 left leaf 2 right leaf 3 missing SIDE gain 0\n"
+    "leaf 0 0.125\nleaf 1 -1e-07\nleaf 2 2\nleaf 3 3\n\ntree 2 leaves 1\nleaf 0 0.25\n\n";
+
+static struct rw_model *small(struct rw_ctx *ctx, const char *side)
+{
+    char text[1000];
+    const char *mark = strstr(small_model, "SIDE");
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(mark - small_model), small_model, side,
+             mark + 4);
+    return fixture_model(ctx, text);
+}
+
+#define HEAD                                                                                 \
+    "{\"model_info\":{},\n\"features_info\":{\"float_features\":[\n"                         \
+    "{\"feature_index\":0,\"flat_feature_index\":0,\"feature_id\":\"0\",\"has_nans\":false," \
+    "\"nan_value_treatment\":\"AsIs\",\"borders\":[]},\n"                                    \
+    "{\"feature_index\":1,\"flat_feature_index\":1,\"feature_id\":\"page \\\"age\\\"\","     \
+    "\"has_nans\":true,\"nan_value_treatment\":\"AsFalse\",\"borders\":[0.5]},\n"            \
+    "{\"feature_index\":2,\"flat_feature_index\":2,\"feature_id\":\"2\",\"has_nans\":true,"  \
+    "\"nan_value_treatment\":\"AsFalse\",\"borders\":[-3.0"
+#define TREES                                                                                   \
+    "\n]},\n\"trees\":[\n{\"split\":{\"border\":0.5,\"float_feature_index\":1,\"split_index\":" \
+    "0,\"split_type\":\"FloatFeature\"},\"left\":{\"value\":0.125,\"weight\":1},\"right\":{"    \
+    "\"split\":{\"border\":-3.0,\"float_feature_index\":2,\"split_index\":1,\"split_type\":"    \
+    "\"FloatFeature\"},\"left\":{\"value\":-1.0000000116860974e-7,\"weight\":1},\"right\":{"    \
+    "\"split\":{\"border\":0.10000000149011612,\"float_feature_index\":2,\"split_index\":2,"    \
+    "\"split_type\":\"FloatFeature\"},\"left\":{\"value\":2.0,\"weight\":1},\"right\":{"        \
+    "\"value\":3.0,\"weight\":1}}}},\n{\"value\":0.25,\"weight\":1}\n],\n"                      \
+    "\"scale_and_bias\":[1,[0]]}\n"
+
+Test(to_catboost, its_text)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model = small(ctx, "left");
+    size_t n;
+    char *text = convert_write(ctx, model, convert_format("catboost"), -1, &n);
+    cr_assert_str_eq(text, HEAD ",0.10000000149011612]}" TREES);
+    convert_damaged("catboost", text, n);
+    rw_mem_free(text);
+    rw_model_free(model);
+    /* Nodes that disagree about what is missing: the feature has two entries. */
+    model = small(ctx, "right");
+    text = convert_write(ctx, model, convert_format("catboost"), -1, &n);
+    cr_assert_str_eq(text, HEAD "]},\n{\"feature_index\":2,\"flat_feature_index\":2,\"feature_id\":"
+                                "\"2\",\"has_nans\":true,\"nan_value_treatment\":\"AsTrue\","
+                                "\"borders\":[0.10000000149011612]}" TREES);
+    rw_mem_free(text);
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+Test(to_catboost, round_trip)
+{
+    convert_round_trip("catboost", 0);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+#define ENTRY(flat, nans, nan, borders)                                         \
+    "{\"feature_index\":0,\"flat_feature_index\":" flat ",\"feature_id\":\"\"," \
+    "\"has_nans\":" nans ",\"nan_value_treatment\":\"" nan "\",\"borders\":" borders "}"
+#define INFO(entries) "\"features_info\":{\"float_features\":[" entries "]}"
+#define FILE_OF(more) "{" INFO(ENTRY("3", "true", "AsTrue", "[-1,0.1,2]")) "," more "}"
+#define SPLIT(i)      "{\"split_index\":" i "}"
+#define NESTED(split) \
+    "\"trees\":[{\"split\":" split ",\"left\":{\"value\":1},\"right\":{\"value\":2.5}}]"
+#define OBLIVIOUS(splits, leaves) \
+    "\"oblivious_trees\":[{\"splits\":" splits ",\"leaf_values\":" leaves "}]"
+
+static struct rw_model *read_model(struct rw_ctx *ctx, const char *text)
+{
+    struct rw_model *model;
+    cr_assert_eq(convert_read(ctx, text, strlen(text), convert_format("catboost"), -1, &model),
+                 RW_OK, "%s", rw_last_error(ctx));
+    return model;
+}
+
+Test(to_catboost, nested)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model = read_model(
+        ctx, FILE_OF(NESTED("{\"split_index\":1,\"split_type\":\"FloatFeature\",\"border\":0.1,"
+                            "\"float_feature_index\":0}")));
+    cr_assert_eq(model->n_trees, 1);
+    cr_assert_eq(model->tree[0].feature[0], 3);
+    cr_assert_eq(model->tree[0].cut[0], 0.1f);
+    cr_assert_eq(model->tree[0].missing_left[0], 0);
+    cr_assert_eq(model->tree[0].leaf[0], 1.0f);
+    cr_assert_eq(model->tree[0].leaf[1], 2.5f);
+    cr_assert_eq(model->absent_missing, 0);
+    cr_assert_eq(model->n_features, 1);
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+/* Where NaN goes: only AsTrue with has_nans sends it right. */
+Test(to_catboost, directions)
+{
+    static const struct {
+        const char *entry;
+        int left;
+    } cases[] = {{ENTRY("0", "true", "AsTrue", "[1]"), 0},
+                 {ENTRY("0", "true", "AsFalse", "[1]"), 1},
+                 {ENTRY("0", "true", "AsIs", "[1]"), 1},
+                 {ENTRY("0", "false", "AsTrue", "[1]"), 1}};
+    struct rw_ctx *ctx = fixture_ctx();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[1000];
+        snprintf(text, sizeof(text), "{" INFO("%s") "," NESTED(SPLIT("0")) "}", cases[i].entry);
+        struct rw_model *model = read_model(ctx, text);
+        cr_assert_eq(model->tree[0].missing_left[0], cases[i].left, "case %zu", i);
+        rw_model_free(model);
+    }
+    rw_ctx_free(ctx);
+}
+
+/* Bit k of a leaf's number says whether the value is above the k-th split's border. */
+Test(to_catboost, oblivious)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model = read_model(
+        ctx,
+        "{" INFO(
+            ENTRY("0", "false", "AsIs", "[1]") "," ENTRY("1", "false", "AsIs", "[2]") "," ENTRY(
+                "2", "false", "AsIs",
+                "[3,4]")) ",\"oblivious_trees\":[{\"splits\":"
+                          "[" SPLIT("3") "," SPLIT("0") "," SPLIT(
+                              "1") "],\"leaf_values\":"
+                                   "[0,1,2,3,4,5,6,7]},{\"splits\":null,\"leaf_values\":[100]}],"
+                                   "\"scale_and_bias\":[2,[0.5]]}");
+    cr_assert_eq(model->n_trees, 3); /* the bias is the first */
+    cr_assert_eq(model->tree[1].feature[0], 1);
+    for (int leaf = 0; leaf < 8; leaf++) {
+        const float values[3] = {leaf & 2 ? 1.5f : 1.0f, leaf & 4 ? 2.5f : 2.0f,
+                                 leaf & 1 ? 4.5f : 4.0f};
+        cr_assert_eq(rw_predict_one(model, values, 3), 0.5 + 2.0 * leaf + 200.0, "leaf %d", leaf);
+    }
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
+Test(to_catboost, read)
+{
+    static const char *const good[] = {
+        FILE_OF("\"oblivious_trees\":null"),
+        FILE_OF("\"trees\":[]"),
+        FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,0]"),
+        FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,null]"),
+        FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,[]]"),
+        FILE_OF(
+            "\"trees\":[],\"model_info\":{\"params\":{\"loss_function\":{\"type\":\"YetiRank\"}}}"),
+        "{\"features_info\":{\"categorical_features\":[],\"ctrs\":null},\"trees\":[]}",
+        "{" INFO(ENTRY("3", "true", "AsIs", "null")) ",\"trees\":[]}",
+    };
+    struct rw_ctx *ctx = fixture_ctx();
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        rw_model_free(read_model(ctx, good[i]));
+    rw_ctx_free(ctx);
+}
+
+Test(to_catboost, refused_features)
+{
+    convert_refused("catboost", "[]", "file: no 'features_info'; expected an object");
+    convert_refused("catboost", "{\"features_info\":{\"categorical_features\":[{}]}}",
+                    "file: 'categorical_features' has 1: only float features are carried, not "
+                    "categorical");
+    convert_refused("catboost", "{\"features_info\":{\"ctrs\":[{},{}]}}",
+                    "file: 'ctrs' has 2: only float features are carried, not categories' "
+                    "statistics (ctr)");
+    convert_refused("catboost", "{\"features_info\":{\"text_features\":[1]}}",
+                    "file: 'text_features' has 1: only float features are carried, not text");
+    convert_refused("catboost", "{\"features_info\":{\"embedding_features\":7}}",
+                    "file: strange 'embedding_features'; expected an array");
+    convert_refused("catboost",
+                    "{\"model_info\":{\"params\":{\"loss_function\":{\"type\":\"MultiClass\"}}}}",
+                    "file: loss function 'MultiClass', whose prediction is not the sum of the "
+                    "leaves");
+    convert_refused("catboost", "{" INFO(ENTRY("65536", "true", "AsIs", "[]")) "}",
+                    "file: 'flat_feature_index': expected a whole number from 0 to 65535");
+    convert_refused("catboost", "{" INFO(ENTRY("-1", "true", "AsIs", "[]")) "}",
+                    "file: 'flat_feature_index': expected a whole number from 0 to 65535");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "2", "AsIs", "[]")) "}",
+                    "file: 'has_nans': expected a whole number from 0 to 1");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "Forbidden", "[]")) "}",
+                    "file: 'nan_value_treatment' is 'Forbidden'; expected AsIs, AsFalse or AsTrue");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[1,0.5]")) "}",
+                    "file: feature 0: border 1 is below the one before it");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[1e39]")) "}",
+                    "file: feature 0: border 0 is 1e+39, which is no float");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[\"1\"]")) "}",
+                    "file: 'borders', element 0: expected a number");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[NaN]")) "}",
+                    "file: not JSON: line 1, column 153: invalid token near 'NaN'");
+    convert_refused("catboost", "{" INFO(ENTRY("0", "true", "AsIs", "[1e999]")) "}",
+                    "file: not JSON: line 1, column 155: real number overflow near '1e999'");
+}
+
+Test(to_catboost, refused_splits)
+{
+    convert_refused("catboost", FILE_OF(NESTED(SPLIT("3"))),
+                    "file: 'split_index' is 3, but there are 3 borders");
+    convert_refused("catboost", FILE_OF(NESTED(SPLIT("-1"))),
+                    "file: 'split_index': expected a whole number from 0 to 2147483647");
+    convert_refused("catboost", FILE_OF(NESTED("{\"split_type\":\"OneHotFeature\"}")),
+                    "file: a split of type 'OneHotFeature'; expected 'FloatFeature'");
+    convert_refused("catboost", FILE_OF(NESTED("{\"split_type\":7}")),
+                    "file: a split of type '?'; expected 'FloatFeature'");
+    convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"border\":0.2}")),
+                    "file: 'split_index' 1 is the border 0.1, not 0.2");
+    convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"float_feature_index\":1}")),
+                    "file: 'split_index' 1 is of feature 0, not 1");
+    convert_refused("catboost", FILE_OF(NESTED("7")), "file: strange 'split'; expected an object");
+}
+
+Test(to_catboost, refused_trees)
+{
+    convert_refused("catboost", FILE_OF("\"a\":1"),
+                    "file: expected either 'oblivious_trees' or 'trees'");
+    convert_refused("catboost", FILE_OF("\"trees\":[],\"oblivious_trees\":[]"),
+                    "file: expected either 'oblivious_trees' or 'trees'");
+    convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":[1,2]}]"),
+                    "file: leaves of several values");
+    convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1,\"split\":{}}]"),
+                    "file: a node with both 'value' and 'split'");
+    convert_refused("catboost",
+                    FILE_OF("\"trees\":[{\"split\":" SPLIT("0") ",\"left\":{\"value\":1}}]"),
+                    "file: no 'right'; expected an object");
+    convert_refused("catboost", FILE_OF("\"trees\":[7]"), "file: no 'split'; expected an object");
+    convert_refused("catboost", FILE_OF("\"trees\":[{\"value\":1e300}]"),
+                    "file: tree 1, node 0: its leaf is not a number that a float can hold");
+    convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1]")),
+                    "file: tree 1: 1 'leaf_values'; 1 splits make 2 leaves");
+    convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1,2,3]")),
+                    "file: tree 1: 3 'leaf_values'; 1 splits make 2 leaves");
+    convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") "]", "[1,2,3,4,5,6]")),
+                    "file: tree 1: leaves of 3 values");
+    convert_refused("catboost", FILE_OF(OBLIVIOUS("null", "[]")),
+                    "file: tree 1: 0 'leaf_values'; 0 splits make 1 leaves");
+    convert_refused("catboost", FILE_OF(OBLIVIOUS("[" SPLIT("0") ",{}]", "[1,2,3,4]")),
+                    "file: no 'split_index'; expected a whole number");
+    convert_refused("catboost",
+                    FILE_OF(OBLIVIOUS("[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]", "[]")),
+                    "file: tree 1: 25 levels; expected at most 24");
+    convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1,[0,0]]"),
+                    "file: 'scale_and_bias' of 2 outputs");
+    convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1]"),
+                    "file: 'scale_and_bias' has 1 elements; expected 2");
+    convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1,\"0\"]"),
+                    "file: 'scale_and_bias', element 1: expected a number");
+}
+
+/* ------------------------------------------------------------------ what CatBoost has no room for
+ */
+
+/* A tree whose root has 2n + 1 nodes on its left. */
+static void left_heavy(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n)
+{
+    struct rw_ens_tree *tree;
+    int32_t root;
+    cr_assert_eq(rw_ensemble_set_columns(ctx, ensemble, 1), RW_OK);
+    rw_mem_free(ensemble->column_name);
+    ensemble->column_name = NULL;
+    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 0, &tree), RW_OK);
+    cr_assert_eq(rw_ens_tree_add(ctx, tree, &root), RW_OK);
+    cr_assert_eq(rw_ens_tree_split(ctx, tree, root), RW_OK);
+    int32_t *open = malloc((2 * (size_t)n + 4) * sizeof(*open)), first = 0, last = 1;
+    open[0] = tree->node[root].left;
+    for (; n > 0; n--) {
+        const int32_t at = open[first++];
+        cr_assert_eq(rw_ens_tree_split(ctx, tree, at), RW_OK);
+        open[last++] = tree->node[at].left;
+        open[last++] = tree->node[at].right;
+    }
+    free(open);
+}
+
+Test(to_catboost, steps_of_16_bits)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    for (int32_t n = 32766; n <= 32767; n++) {
+        struct rw_ensemble ensemble = {0};
+        struct rw_put put = {.ctx = ctx};
+        left_heavy(ctx, &ensemble, n);
+        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        cr_assert_eq(status, n == 32766 ? RW_OK : RW_ERR_UNSUPPORTED);
+        if (status < 0)
+            cr_assert_str_eq(rw_last_error(ctx),
+                             "tree 1, node 0: 65535 nodes to its left; CatBoost "
+                             "takes at most 65534");
+        rw_mem_free(put.text);
+        rw_ensemble_release(&ensemble);
+    }
+    rw_ctx_free(ctx);
+}
+
+/* 65,537 columns with a cut each would need as many buckets. */
+Test(to_catboost, buckets_of_16_bits)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    for (int32_t n = 65536; n <= 65537; n++) {
+        struct rw_ensemble ensemble = {0};
+        struct rw_put put = {.ctx = ctx};
+        struct rw_ens_tree *tree;
+        cr_assert_eq(rw_ensemble_set_columns(ctx, &ensemble, (uint64_t)n), RW_OK);
+        rw_mem_free(ensemble.column_name);
+        ensemble.column_name = NULL;
+        for (int32_t i = 0; i < n; i++) {
+            cr_assert_eq(rw_ensemble_add_tree(ctx, &ensemble, 3, &tree), RW_OK);
+            tree->node[0] = (struct rw_ens_node){.left = 1, .right = 2, .column = (uint32_t)i};
+            tree->node[1].left = tree->node[2].left = -1;
+        }
+        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        cr_assert_eq(status, n == 65536 ? RW_OK : RW_ERR_UNSUPPORTED);
+        if (status < 0)
+            cr_assert_str_eq(rw_last_error(ctx), "65537 buckets of 254 cuts of a feature; CatBoost "
+                                                 "has numbers for 65536");
+        rw_mem_free(put.text);
+        rw_ensemble_release(&ensemble);
+    }
+    rw_ctx_free(ctx);
+}
