@@ -571,6 +571,26 @@ RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params 
                                      const struct rw_dataset *dataset, int n_repeats,
                                      double *value, struct rw_permuted *out, int room);
 
+/* --- all of it on one page --- */
+struct rw_report_options {
+    const char *title; /* NULL: "Ranking report" */
+    const char *model_name, *data_name; /* shown as they are: paths, for example; NULL: not shown */
+    const char *like; /* measure as this program does (rw_evaluate_like); NULL: by the parameters */
+    int n_trees;      /* how many are drawn: the first ones, 0 to 100 */
+    int n_repeats;    /* permutations of each feature, 0 (not asked) to 1000 */
+    /* Called after each feature that was permuted; nonzero gives up. NULL: none. */
+    int (*on_feature)(void *user, int done, int total);
+    void *user;
+};
+/* Writes a web page on a model and how it ranks `dataset`: HTML that needs no other file and no network, and
+ * runs no script. Whatever comes of names and files is shown as text. Uses params' metric (the first one is
+ * shown query by query), empty, ties, label-gain, relevant and seed; the same arguments give the same bytes for
+ * any number of threads. Warns, through the log, of metrics that the order of ties moves. RW_ERR_DATA: the data
+ * has no documents; RW_ERR_IO: `out` could not be written. */
+RW_API int rw_report(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_model *model, const struct rw_dataset *dataset,
+                     const struct rw_report_options *options, FILE *out);
+
 /* --- models of other programs --- */
 struct rw_model_format_info {
     const char *name;  /* "ranklib" */

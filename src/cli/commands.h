@@ -15,6 +15,7 @@ int rw_cmd_check(int argc, char **argv);
 int rw_cmd_info(int argc, char **argv);
 int rw_cmd_show(int argc, char **argv);
 int rw_cmd_explain(int argc, char **argv);
+int rw_cmd_report(int argc, char **argv);
 int rw_cmd_export(int argc, char **argv);
 int rw_cmd_import(int argc, char **argv);
 int rw_cmd_bench(int argc, char **argv);

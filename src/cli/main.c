@@ -26,6 +26,7 @@ static const struct command {
     {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
     {"show", rw_cmd_show, "print a tree"},
     {"explain", rw_cmd_explain, "which features matter, and why a document is above another"},
+    {"report", rw_cmd_report, "learning curves, metrics by query, features, trees: a web page"},
     {"export", rw_cmd_export, "write a model in another program's format, and verify it"},
     {"import", rw_cmd_import, "take in a model that another program trained"},
     {"bench", rw_cmd_bench, "measure loading, training, scores, and a GPU's histograms"},

@@ -1,5 +1,7 @@
 /* Importance by permutation: a model's metric with one feature's values dealt anew (Breiman,
  * "Random forests", 2001, section 10). */
+#include "trust/permutation.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -109,20 +111,20 @@ out:
     return status;
 }
 
-int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params,
-                              const struct rw_model *model, int n_trees,
-                              const struct rw_dataset *dataset, int n_repeats, double *value,
-                              struct rw_permuted *out, int room)
+int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
+                       struct rw_permuted *out, int room)
 {
     int status = RW_OK;
-    struct measuring m = {.ctx = ctx, .params = params};
+    const int n_repeats = permutation->n_repeats;
+    const struct rw_dataset *dataset = permutation->dataset;
+    struct measuring m = {.ctx = ctx, .params = permutation->params};
     struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 1 to %d", n_repeats,
                        MOST_REPEATS);
     changed.column = NULL;
-    RW_TRY_OUT(prepare(&m, model, n_trees, dataset));
+    RW_TRY_OUT(prepare(&m, permutation->model, permutation->n_trees, dataset));
     RW_TRY_OUT(RW_NEW_RAW(ctx, changed.column, dataset->n_columns));
     if (dataset->n_columns)
         memcpy(changed.column, dataset->column, dataset->n_columns * sizeof(*changed.column));
@@ -134,10 +136,26 @@ int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params
         if (column) /* else nothing to deal */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[i]));
+        if (permutation->on_feature &&
+            permutation->on_feature(permutation->user, (int)i + 1, (int)m.flat.n_used) != 0)
+            RW_TRY_OUT(rw_fail(ctx, RW_ERR_INTERRUPTED, "stopped while features were permuted"));
     }
     status = (int)m.flat.n_used;
 out:
     rw_mem_free(changed.column);
     release(&m);
     return status;
+}
+
+int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params,
+                              const struct rw_model *model, int n_trees,
+                              const struct rw_dataset *dataset, int n_repeats, double *value,
+                              struct rw_permuted *out, int room)
+{
+    const struct rw_permutation permutation = {.params = params,
+                                               .model = model,
+                                               .dataset = dataset,
+                                               .n_trees = n_trees,
+                                               .n_repeats = n_repeats};
+    return rw_permutation_run(ctx, &permutation, value, out, room);
 }

@@ -1,0 +1,27 @@
+/* Importance by permutation, watched: what rw_permutation_importance does. */
+#ifndef RW_TRUST_PERMUTATION_H
+#define RW_TRUST_PERMUTATION_H
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_permutation {
+    const struct rw_params *params; /* all borrowed */
+    const struct rw_model *model;
+    const struct rw_dataset *dataset;
+    int n_trees, n_repeats;
+    /* Called after each feature; nonzero gives up (RW_ERR_INTERRUPTED). NULL: none. */
+    int (*on_feature)(void *user, int done, int total);
+    void *user;
+};
+/* Contract: rw_permutation_importance. */
+int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
+                       struct rw_permuted *out, int room);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

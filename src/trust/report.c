@@ -1,0 +1,326 @@
+/* A report's figures: how a model ranks a data set, query by query, by size, by label. */
+#include "trust/report.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "boost/params.h"
+#include "data/dataset.h"
+#include "trust/select.h"
+
+static const double ties_matter = 0.001; /* as 'eval' has it */
+static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
+
+static int rising(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ------------------------------------------------------------------ groups and bins */
+
+/* Cuts [n] rising keys into groups, equal keys in one: each key its own if there are at most
+ * `most`, else groups of about as many. Returns how many. */
+static int cut_groups(const double *key, uint32_t n, int most, struct rw_report_group *group)
+{
+    uint32_t n_different = n > 0;
+    int n_groups = 0;
+    for (uint32_t i = 1; i < n; i++)
+        n_different += key[i] != key[i - 1];
+    for (uint32_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        if (n_different > (uint32_t)most) {
+            /* Up to the next of `most` even shares: rounded up, so that no share begins twice. */
+            const uint64_t share = (uint64_t)begin * (uint64_t)most / n + 1;
+            end = (uint32_t)((share * n + (uint64_t)most - 1) / (uint64_t)most);
+        }
+        while (end < n && key[end] == key[end - 1])
+            end++;
+        group[n_groups++] = (struct rw_report_group){
+            .least = key[begin], .most = key[end - 1], .n = end - begin, .mean = (double)NAN};
+    }
+    return n_groups;
+}
+
+static int group_of(const struct rw_report_group *group, int n_groups, double key)
+{
+    int g = 0;
+    while (g < n_groups - 1 && key > group[g].most)
+        g++;
+    return g;
+}
+
+/* values: [n], sorted by this. */
+static void spread(double *values, uint32_t n, double at[5])
+{
+    if (n > 1)
+        qsort(values, n, sizeof(*values), rising);
+    for (int i = 0; i < 5; i++) {
+        const double place = ceil(shares[i] * n); /* of the value wanted, from 1 */
+        at[i] = n == 0 ? (double)NAN : values[place < 1 ? 0 : (uint32_t)place - 1];
+    }
+}
+
+/* from < to. */
+static int bin_of(double value, double from, double to, int n_bins)
+{
+    const int bin = (int)((value - from) / (to - from) * n_bins);
+    return bin < 0 ? 0 : bin < n_bins ? bin : n_bins - 1;
+}
+
+/* A range of values that has a width. */
+static void widen(double *from, double *to)
+{
+    if (*from < *to)
+        return;
+    const double by = fabs(*from) > 1 ? fabs(*from) / 2 : 0.5;
+    *from -= by;
+    *to += by;
+}
+
+/* ------------------------------------------------------------------ by query */
+
+struct ranked {
+    double key; /* the worse the smaller */
+    uint32_t query;
+};
+
+static int by_rising_key(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->query < y->query ? -1 : x->query > y->query;
+}
+
+static struct rw_report_query name_query(const struct rw_report *report, uint32_t q)
+{
+    const uint32_t *offset = report->dataset->query_offset + q;
+    struct rw_report_query named = {.query = q,
+                                    .n_docs = offset[1] - offset[0],
+                                    .value = report->eval->metrics[0].per_query[q]};
+    for (uint32_t d = offset[0]; d < offset[1]; d++)
+        named.n_relevant += report->dataset->label[d] > 0;
+    return named;
+}
+
+static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
+{
+    const double *value = report->eval->metrics[0].per_query;
+    const uint32_t n_all = report->eval->n_queries;
+    struct ranked *ranked;
+    uint32_t n = 0;
+    RW_TRY(RW_NEW(ctx, ranked, n_all));
+    double least = 0.0, most = 1.0;
+    for (uint32_t q = 0; q < n_all; q++) {
+        if (isnan(value[q]))
+            continue;
+        least = value[q] < least ? value[q] : least;
+        most = value[q] > most ? value[q] : most;
+        ranked[n++] = (struct ranked){report->lower_is_better ? -value[q] : value[q], q};
+    }
+    report->value_from = least;
+    report->value_to = most;
+    for (uint32_t i = 0; i < n; i++)
+        report->value_bin[bin_of(value[ranked[i].query], least, most, RW_REPORT_VALUE_BINS)]++;
+    if (n > 1)
+        qsort(ranked, n, sizeof(*ranked), by_rising_key);
+    report->n_queries = n < RW_REPORT_QUERIES ? (int)n : RW_REPORT_QUERIES;
+    for (int i = 0; i < report->n_queries; i++) {
+        report->worst[i] = name_query(report, ranked[i].query);
+        report->best[i] = name_query(report, ranked[n - 1 - (uint32_t)i].query);
+    }
+    rw_mem_free(ranked);
+    return RW_OK;
+}
+
+static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_report *report, const struct rw_dataset *dataset,
+                    const double *scores, struct rw_eval **out)
+{
+    const char *like = report->options->like;
+    return like ? rw_evaluate_like(ctx, params, dataset, scores, like, out)
+                : rw_evaluate(ctx, params, dataset, scores, out);
+}
+
+/* What eval says of the queries of one size alone. keep: [n_queries]; scores: scratch, [n_docs]. */
+static int measure_size(struct rw_ctx *ctx, const struct rw_params *params,
+                        const struct rw_report *report, const uint8_t *keep, double *scores,
+                        struct rw_report_group *group)
+{
+    struct rw_dataset bare = *report->dataset; /* features do not matter: all borrowed */
+    struct rw_dataset *part = NULL;
+    struct rw_eval *eval = NULL;
+    int status = RW_OK;
+    uint32_t n = 0;
+    bare.n_columns = 0;
+    for (uint32_t q = 0; q < bare.n_queries; q++) {
+        for (uint32_t d = bare.query_offset[q]; keep[q] && d < bare.query_offset[q + 1]; d++)
+            scores[n++] = report->scores[d];
+    }
+    RW_TRY_OUT(rw_dataset_select(ctx, &bare, keep, &part));
+    RW_TRY_OUT(evaluate(ctx, params, report, part, scores, &eval));
+    group->mean = eval->metrics[0].mean;
+    group->n_counted = eval->metrics[0].n_counted;
+out:
+    rw_eval_free(eval);
+    rw_dataset_free(part);
+    return status;
+}
+
+static int count_sizes(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+{
+    const struct rw_dataset *dataset = report->dataset;
+    const uint32_t n = dataset->n_queries;
+    double *value = NULL, *scores = NULL;
+    uint8_t *keep = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, value, n));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, scores, dataset->n_docs));
+    RW_TRY_OUT(RW_NEW(ctx, keep, n));
+    for (uint32_t q = 0; q < n; q++)
+        value[q] = (double)(dataset->query_offset[q + 1] - dataset->query_offset[q]);
+    qsort(value, n, sizeof(*value), rising);
+    report->n_sizes = cut_groups(value, n, RW_REPORT_SIZES, report->size);
+    for (int g = 0; g < report->n_sizes; g++) {
+        uint32_t n_values = 0;
+        for (uint32_t q = 0; q < n; q++) {
+            const double size = dataset->query_offset[q + 1] - dataset->query_offset[q];
+            const double of_query = report->eval->metrics[0].per_query[q];
+            keep[q] = group_of(report->size, report->n_sizes, size) == g;
+            if (keep[q] && !isnan(of_query))
+                value[n_values++] = of_query;
+        }
+        spread(value, n_values, report->size[g].at);
+        RW_TRY_OUT(measure_size(ctx, params, report, keep, scores, &report->size[g]));
+    }
+out:
+    rw_mem_free(value);
+    rw_mem_free(scores);
+    rw_mem_free(keep);
+    return status;
+}
+
+/* ------------------------------------------------------------------ by label */
+
+static int count_labels(struct rw_ctx *ctx, struct rw_report *report)
+{
+    const uint32_t n = report->dataset->n_docs;
+    const float *label = report->dataset->label;
+    double *value;
+    RW_TRY(RW_NEW_RAW(ctx, value, n));
+    for (uint32_t d = 0; d < n; d++)
+        value[d] = (double)label[d];
+    qsort(value, n, sizeof(*value), rising);
+    report->n_labels = cut_groups(value, n, RW_REPORT_LABELS, report->label);
+    report->score_from = report->score_to = report->scores[0];
+    for (uint32_t d = 0; d < n; d++) {
+        const double score = report->scores[d];
+        report->score_from = score < report->score_from ? score : report->score_from;
+        report->score_to = score > report->score_to ? score : report->score_to;
+    }
+    widen(&report->score_from, &report->score_to);
+    for (int g = 0; g < report->n_labels; g++) {
+        struct rw_report_group *group = &report->label[g];
+        double sum = 0.0;
+        group->n_counted = 0;
+        for (uint32_t d = 0; d < n; d++) {
+            if (group_of(report->label, report->n_labels, (double)label[d]) != g)
+                continue;
+            const double score = report->scores[d];
+            sum += score;
+            value[group->n_counted++] = score;
+            report->score_bin[g][bin_of(score, report->score_from, report->score_to,
+                                        RW_REPORT_SCORE_BINS)]++;
+        }
+        group->mean = sum / group->n_counted;
+        spread(value, group->n_counted, group->at);
+    }
+    rw_mem_free(value);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                 const struct rw_report_options *options)
+{
+    if (options->n_trees < 0 || options->n_trees > 100)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees to draw; expected 0 to 100",
+                       options->n_trees);
+    if (options->n_repeats < 0 || options->n_repeats > 1000)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d repeats; expected 0 to 1000", options->n_repeats);
+    if (dataset->n_docs == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "there is nothing to report on: no documents");
+    return RW_OK;
+}
+
+int rw_report_gather(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_model *model, const struct rw_dataset *dataset,
+                     const struct rw_report_options *options, struct rw_report *out)
+{
+    struct rw_metric metrics[RW_MAX_METRICS];
+    int n_metrics;
+    *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
+    RW_TRY(check(ctx, dataset, options));
+    RW_TRY(rw_params_metrics(ctx, params, metrics, &n_metrics));
+    out->lower_is_better = metrics[0].kind->lower_is_better;
+    RW_TRY(RW_NEW_RAW(ctx, out->scores, dataset->n_docs));
+    RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
+    RW_TRY(evaluate(ctx, params, out, dataset, out->scores, &out->eval));
+    RW_TRY(count_queries(ctx, out));
+    RW_TRY(count_sizes(ctx, params, out));
+    RW_TRY(count_labels(ctx, out));
+    return rw_report_model(ctx, params, out);
+}
+
+void rw_report_release(struct rw_report *report)
+{
+    for (int t = 0; report->tree && t < report->n_trees; t++) {
+        rw_mem_free(report->tree[t].leaf_docs);
+        rw_mem_free(report->tree[t].node_docs);
+        rw_mem_free(report->tree[t].node_leaves);
+    }
+    rw_mem_free(report->tree);
+    rw_mem_free(report->feature);
+    rw_mem_free(report->scores);
+    rw_eval_free(report->eval);
+    *report = (struct rw_report){0};
+}
+
+static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
+{
+    for (int i = 0; i < eval->n_metrics; i++) {
+        if (fabs(eval->metrics[i].ties_moved) > ties_matter)
+            rw_log(ctx, RW_LOG_WARNING,
+                   "with tied documents in the opposite order, %s would move by %+.6f",
+                   eval->metrics[i].name, eval->metrics[i].ties_moved);
+    }
+}
+
+int rw_report(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
+              const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
+{
+    struct rw_report report = {0};
+    int status = RW_OK;
+    /* Of this thread only: a host program's locale may write 0,5. */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    RW_TRY_OUT(rw_report_gather(ctx, params, model, dataset, options, &report));
+    warn_of_ties(ctx, report.eval);
+    errno = 0;
+    rw_report_page(&report, out);
+    if (fflush(out) != 0 || ferror(out))
+        status = rw_fail(ctx, RW_ERR_IO, "cannot write the page: %s", strerror(errno));
+out:
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    rw_report_release(&report);
+    return status;
+}

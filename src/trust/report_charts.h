@@ -1,0 +1,46 @@
+/* Charts of a report: SVG that stands in the page, coloured by its style sheet. Each says in words
+ * what it shows; the figures stand in a table beside it. */
+#ifndef RW_TRUST_REPORT_CHARTS_H
+#define RW_TRUST_REPORT_CHARTS_H
+
+#include <stdio.h>
+
+#include "trust/report.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* id: of the chart in the page, one word. about: what is to be seen, plain text, escaped here. */
+struct rw_chart_words {
+    const char *id, *about;
+    const char *x, *y; /* the axes' */
+};
+
+/* One metric by round, a line a set. column: [n] of the model's metric values; set: its names. */
+struct rw_curves {
+    const struct rw_model *model;
+    int n;
+    int column[RW_REPORT_LABELS];
+};
+/* The line's look stands in the style sheet: classes s0 to s5. */
+enum { RW_CHART_STYLES = 6 };
+void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct rw_curves *curves);
+/* Queries by value of the first metric, its mean marked. */
+void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* The first metric by size of the query: middle half, 90 %, median and mean. */
+void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* Scores by label, a row a label. */
+void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
+/* The top of a tree, from left to right (report_tree.c). */
+void rw_chart_tree(FILE *out, const struct rw_chart_words *words, const struct rw_report *report,
+                   const struct rw_report_tree *drawn);
+enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
+
+/* <svg ...> with title; ended by "</svg>\n". */
+void rw_chart_open(FILE *out, const struct rw_chart_words *words, double width, double height);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* HTML of a report: texts that are shown as text whatever is in them, and figures. */
+#ifndef RW_TRUST_REPORT_HTML_H
+#define RW_TRUST_REPORT_HTML_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
+ * written as references; control characters and what is not UTF-8 become U+FFFD. */
+void rw_html_text(FILE *out, const char *text);
+/* The same, at most n characters: the last one is an ellipsis where some are left out. */
+void rw_html_cut(FILE *out, const char *text, int n);
+/* Names and ids from files: the same apart from what stands around them, whichever way it is
+ * written. */
+void rw_html_name(FILE *out, const char *text);
+
+enum { RW_HTML_ROOM = 40 };
+/* As 'eval' prints it: 6 decimals, "-" for no value. */
+const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM]);
+/* Fewest digits that read back as the same float. */
+const char *rw_html_float(float value, char buffer[RW_HTML_ROOM]);
+/* "3", or "3–7" where they differ. */
+const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM]);
+
+/* A cell of a table, of a figure. */
+void rw_html_cell(FILE *out, double value);
+void rw_html_count(FILE *out, uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

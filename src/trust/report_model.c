@@ -1,0 +1,141 @@
+/* A report's figures of the model: its file's sum, features, and the first trees with the documents
+ * that come by. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "io/model_text.h"
+#include "trust/permutation.h"
+#include "trust/report.h"
+
+static int hash_model(struct rw_ctx *ctx, struct rw_report *report)
+{
+    char *text;
+    size_t n;
+    RW_TRY(rw_model_print(ctx, report->model, &text, &n));
+    rw_sha256(text, n, report->sha256);
+    rw_mem_free(text);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ features */
+
+static int list_features(struct rw_ctx *ctx, struct rw_report *report)
+{
+    struct rw_feature_use *uses = NULL;
+    int status = RW_OK;
+    const int n = rw_model_features(report->model, NULL, 0);
+    RW_TRY(n);
+    RW_TRY_OUT(RW_NEW(ctx, report->feature, (size_t)n));
+    RW_TRY_OUT(RW_NEW(ctx, uses, (size_t)n));
+    RW_TRY_OUT(rw_model_features(report->model, uses, n));
+    status = RW_OK;
+    report->n_features = n;
+    for (int i = 0; i < n; i++) {
+        report->feature[i].use = uses[i];
+        report->gain += uses[i].gain;
+        report->n_splits += uses[i].n_splits;
+    }
+    for (int32_t t = 0; t < report->model->n_trees; t++)
+        report->n_leaves += (uint64_t)report->model->tree[t].n_leaves;
+out:
+    rw_mem_free(uses);
+    return status;
+}
+
+static int permute(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+{
+    const struct rw_permutation permutation = {.params = params,
+                                               .model = report->model,
+                                               .dataset = report->dataset,
+                                               .n_repeats = report->options->n_repeats,
+                                               .on_feature = report->options->on_feature,
+                                               .user = report->options->user};
+    struct rw_permuted *permuted = NULL;
+    int *place = NULL; /* in `permuted`, by id */
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, permuted, (size_t)report->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, place, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
+                                  report->n_features));
+    for (int i = 0; i < report->n_features; i++)
+        place[permuted[i].feature] = i;
+    for (int i = 0; i < report->n_features; i++)
+        report->feature[i].permuted = permuted[place[report->feature[i].use.feature]];
+    status = rw_params_conventions(ctx, params, report->permuted_by, sizeof(report->permuted_by));
+out:
+    rw_mem_free(permuted);
+    rw_mem_free(place);
+    return status;
+}
+
+/* ------------------------------------------------------------------ trees */
+
+/* Sums up from the leaves: a node's documents and leaves are those of its children. */
+static int sum_nodes(struct rw_ctx *ctx, struct rw_report_tree *drawn)
+{
+    const struct rw_tree *tree = drawn->tree;
+    const int32_t n_nodes = tree->n_leaves - 1;
+    int32_t *order; /* a node stands before its children */
+    RW_TRY(RW_NEW(ctx, order, (size_t)n_nodes));
+    int32_t n = n_nodes > 0; /* order[0]: the root */
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t child[2] = {tree->left[order[i]], tree->right[order[i]]};
+        for (int side = 0; side < 2; side++) {
+            if (child[side] >= 0)
+                order[n++] = child[side];
+        }
+    }
+    for (int32_t i = n - 1; i >= 0; i--) {
+        const int32_t node = order[i], child[2] = {tree->left[node], tree->right[node]};
+        for (int side = 0; side < 2; side++) {
+            const int is_leaf = child[side] < 0;
+            drawn->node_docs[node] +=
+                is_leaf ? drawn->leaf_docs[~child[side]] : drawn->node_docs[child[side]];
+            drawn->node_leaves[node] += is_leaf ? 1 : drawn->node_leaves[child[side]];
+        }
+    }
+    rw_mem_free(order);
+    return RW_OK;
+}
+
+static int count_trees(struct rw_ctx *ctx, struct rw_report *report)
+{
+    const struct rw_model *model = report->model;
+    const uint32_t n_docs = report->dataset->n_docs;
+    int32_t *leaves = NULL; /* [n_docs][n_trees] */
+    int status = RW_OK;
+    const int n =
+        model->n_trees < report->options->n_trees ? model->n_trees : report->options->n_trees;
+    if (n == 0)
+        return RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, leaves, (size_t)n_docs * (size_t)n));
+    RW_TRY_OUT(RW_NEW(ctx, report->tree, (size_t)n));
+    report->n_trees = n;
+    RW_TRY_OUT(rw_predict_leaves(ctx, model, report->dataset, n, leaves));
+    for (int t = 0; t < n; t++) {
+        struct rw_report_tree *drawn = &report->tree[t];
+        drawn->tree = &model->tree[t];
+        const size_t n_leaves = (size_t)drawn->tree->n_leaves;
+        RW_TRY_OUT(RW_NEW(ctx, drawn->leaf_docs, n_leaves));
+        RW_TRY_OUT(RW_NEW(ctx, drawn->node_docs, n_leaves));
+        RW_TRY_OUT(RW_NEW(ctx, drawn->node_leaves, n_leaves));
+        for (size_t d = 0; d < n_docs; d++)
+            drawn->leaf_docs[leaves[d * (size_t)n + (size_t)t]]++;
+        RW_TRY_OUT(sum_nodes(ctx, drawn));
+    }
+out:
+    rw_mem_free(leaves);
+    return status;
+}
+
+int rw_report_model(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+{
+    report->permuted_value = (double)NAN;
+    RW_TRY(hash_model(ctx, report));
+    RW_TRY(list_features(ctx, report));
+    if (report->options->n_repeats > 0 && report->n_features > 0)
+        RW_TRY(permute(ctx, params, report));
+    return count_trees(ctx, report);
+}

@@ -1,0 +1,583 @@
+/* The page of a report, section by section. No script, no other file: all of it is text, tables and
+ * drawings. Whatever is not ours is written by rw_html_text or rw_html_name. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "data/dataset.h"
+#include "trust/report_charts.h"
+#include "trust/report_html.h"
+
+extern const char rw_report_css[]; /* report.css, by embed_text */
+
+enum { FEATURES_SHOWN = 20, ROUNDS_SHOWN = 50 };
+
+static const char *metric_name(const struct rw_report *report)
+{
+    return report->eval->metrics[0].name;
+}
+
+static void open_section(FILE *out, const char *id, const char *title)
+{
+    fprintf(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
+    rw_html_text(out, title);
+    fputs("</h2>\n", out);
+}
+
+/* "one document", "2 documents". */
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ------------------------------------------------------------------ head */
+
+static void head(const struct rw_report *report, FILE *out)
+{
+    const struct rw_report_options *options = report->options;
+    const char *title = options->title ? options->title : "Ranking report";
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "'unsafe-inline'\">\n"
+          "<meta name=\"generator\" content=\"rankwood " RW_VERSION "\">\n<title>",
+          out);
+    rw_html_text(out, title);
+    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n<h1>", rw_report_css);
+    rw_html_text(out, title);
+    fputs("</h1>\n<p class=\"lead\">", out);
+    if (options->model_name) {
+        fputs("Model <b>", out);
+        rw_html_name(out, options->model_name);
+        fputs("</b>", out);
+    }
+    if (options->data_name) {
+        fputs(options->model_name ? ", measured on <b>" : "Measured on <b>", out);
+        rw_html_name(out, options->data_name);
+        fputs("</b>", out);
+    }
+    fputs("</p>\n<dl class=\"tiles\">\n", out);
+    char figure[RW_HTML_ROOM];
+    for (int i = 0; i < report->eval->n_metrics && i < 2; i++) {
+        const struct rw_eval_metric *metric = &report->eval->metrics[i];
+        fputs("<div><dt>", out);
+        rw_html_text(out, metric->name);
+        fprintf(out, "</dt><dd>%s</dd></div>\n", rw_html_figure(metric->mean, figure));
+    }
+    fprintf(out,
+            "<div><dt>queries</dt><dd>%u</dd></div>\n<div><dt>documents</dt><dd>%u</dd></div>\n"
+            "<div><dt>trees</dt><dd>%d</dd></div>\n<div><dt>features in use</dt><dd>%d</dd></div>\n"
+            "</dl>\n",
+            report->eval->n_queries, report->eval->n_docs, report->model->n_trees,
+            report->n_features);
+    fputs("<nav aria-label=\"Sections\"><ul>\n"
+          "<li><a href=\"#metrics\">Metrics</a></li>\n<li><a href=\"#curves\">Learning "
+          "curves</a></li>\n<li><a href=\"#queries\">By query</a></li>\n<li><a "
+          "href=\"#sizes\">By query size</a></li>\n<li><a href=\"#scores\">Scores by "
+          "label</a></li>\n<li><a href=\"#features\">Features</a></li>\n<li><a "
+          "href=\"#trees\">Trees</a></li>\n<li><a href=\"#model\">Model</a></li>\n</ul></nav>\n"
+          "</header>\n<main>\n",
+          out);
+}
+
+/* The lines of a text, each a paragraph. */
+static void paragraphs(FILE *out, const char *text)
+{
+    char line[512];
+    while (*text) {
+        const size_t n = strcspn(text, "\n"), kept = n < sizeof(line) ? n : sizeof(line) - 1;
+        memcpy(line, text, kept);
+        line[kept] = 0;
+        fputs("<p class=\"lead\">", out);
+        rw_html_text(out, line);
+        fputs("</p>\n", out);
+        text += text[n] ? n + 1 : n;
+    }
+}
+
+static void metrics(const struct rw_report *report, FILE *out)
+{
+    const struct rw_eval *eval = report->eval;
+    open_section(out, "metrics", "Metrics");
+    if (report->options->like) {
+        fputs("<p>As <b>", out);
+        rw_html_text(out, report->options->like);
+        fputs("</b> measures:</p>\n", out);
+    }
+    paragraphs(out, eval->conventions);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Metrics\"><table>\n"
+          "<thead><tr><th scope=\"col\" class=\"text\">metric</th><th scope=\"col\">mean</th><th "
+          "scope=\"col\">queries that count</th><th scope=\"col\">other order of ties moves it by"
+          "</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int i = 0; i < eval->n_metrics; i++) {
+        fputs("<tr><th scope=\"row\">", out);
+        rw_html_text(out, eval->metrics[i].name);
+        fputs("</th>", out);
+        rw_html_cell(out, eval->metrics[i].mean);
+        rw_html_count(out, eval->metrics[i].n_counted);
+        fprintf(out, "<td>%+.6f</td></tr>\n", eval->metrics[i].ties_moved);
+    }
+    fprintf(out,
+            "</tbody></table></div>\n<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
+            "%u of one document.</p>\n</section>\n",
+            eval->n_docs, plural(eval->n_docs), eval->n_queries, eval->n_queries == 1 ? "y" : "ies",
+            eval->n_empty, eval->n_single);
+}
+
+/* ------------------------------------------------------------------ learning curves */
+
+/* The metric's part of "valid1 ndcg@10". */
+static const char *curve_metric(const struct rw_model *model, int column)
+{
+    const char *blank = strchr(model->metric_name[column], ' ');
+    return blank ? blank + 1 : model->metric_name[column];
+}
+
+static void set_name(FILE *out, const struct rw_model *model, int column)
+{
+    const char *name = model->metric_name[column], *blank = strchr(name, ' ');
+    char set[64] = "all";
+    if (blank)
+        snprintf(set, sizeof(set), "%.*s", (int)(blank - name < 60 ? blank - name : 60), name);
+    rw_html_text(out, set);
+}
+
+static void curve_legend(const struct rw_curves *curves, FILE *out)
+{
+    fputs("<ul class=\"legend\">", out);
+    for (int i = 0; i < curves->n; i++) {
+        fprintf(out,
+                "<li><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path class=\"line s%d\" "
+                "d=\"M1 5H27\"/></svg>",
+                i % RW_CHART_STYLES);
+        set_name(out, curves->model, curves->column[i]);
+        fputs("</li>", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+/* Which sets have the metric of this column? At most as many as the chart takes. */
+static void find_curves(const struct rw_model *model, int column, struct rw_curves *curves)
+{
+    *curves = (struct rw_curves){.model = model};
+    for (int i = column; i < model->n_metrics && curves->n < RW_REPORT_LABELS; i++) {
+        if (strcmp(curve_metric(model, i), curve_metric(model, column)) == 0)
+            curves->column[curves->n++] = i;
+    }
+}
+
+/* Rounds at even steps, and those that matter. */
+static void curve_table(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    const int32_t n = model->n_rounds_run, every = (n + ROUNDS_SHOWN - 1) / ROUNDS_SHOWN;
+    fprintf(out,
+            "<details><summary>The figures, %s%d of %d rounds</summary><div class=\"scroll\" "
+            "tabindex=\"0\" role=\"region\" aria-label=\"Metrics by round\"><table>\n<thead><tr>"
+            "<th scope=\"col\">round</th>",
+            every > 1 ? "about " : "", every > 1 ? n / every : n, n);
+    for (int m = 0; m < model->n_metrics; m++) {
+        fputs("<th scope=\"col\">", out);
+        rw_html_text(out, model->metric_name[m]);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (int32_t r = 0; r < n; r++) {
+        if ((r + 1) % every != 0 && r != 0 && r != n - 1 && r + 1 != model->best_round)
+            continue;
+        fprintf(out, "<tr><th scope=\"row\">%d%s</th>", r + 1,
+                r + 1 == model->best_round ? " (best)" : "");
+        for (int m = 0; m < model->n_metrics; m++)
+            rw_html_cell(out,
+                         model->metric_value[(size_t)r * (size_t)model->n_metrics + (size_t)m]);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div></details>\n", out);
+}
+
+static void learning_curves(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    open_section(out, "curves", "Learning curves");
+    if (model->n_metrics == 0 || model->n_rounds_run == 0) {
+        fputs("<p>The model file has no metrics by round: it was trained without a validation set, "
+              "or by another program.</p>\n</section>\n",
+              out);
+        return;
+    }
+    fprintf(out, "<p class=\"lead\">Metrics after each round of training, as the model file has "
+                 "them.");
+    if (model->best_round > 0)
+        fprintf(out, " The model kept ends at round %d, of %d that were run.", model->best_round,
+                model->n_rounds_run);
+    fputs("</p>\n<div class=\"pair\">\n", out);
+    for (int i = 0, n_charts = 0; i < model->n_metrics; i++) {
+        struct rw_curves curves;
+        char id[32], about[256];
+        int first = 0;
+        while (strcmp(curve_metric(model, first), curve_metric(model, i)) != 0)
+            first++;
+        if (first < i) /* drawn already */
+            continue;
+        find_curves(model, i, &curves);
+        snprintf(id, sizeof(id), "curve%d", ++n_charts);
+        snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
+                 curve_metric(model, i), model->n_rounds_run);
+        const struct rw_chart_words words = {id, about, "round", curve_metric(model, i)};
+        fputs("<figure>\n<figcaption>", out);
+        rw_html_text(out, curve_metric(model, i));
+        fputs("</figcaption>\n", out);
+        curve_legend(&curves, out);
+        rw_chart_curves(out, &words, &curves);
+        fputs("</figure>\n", out);
+    }
+    fputs("</div>\n", out);
+    curve_table(report, out);
+    fputs("</section>\n", out);
+}
+
+/* ------------------------------------------------------------------ by query */
+
+static void query_table(const struct rw_report *report, const struct rw_report_query *query,
+                        const char *which, FILE *out)
+{
+    fprintf(
+        out,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s queries\"><table>\n"
+        "<caption>The %d %s</caption>\n<thead><tr><th scope=\"col\" class=\"text\">query</th>"
+        "<th scope=\"col\">docs</th><th scope=\"col\">label &gt; 0</th><th "
+        "scope=\"col\">",
+        which, report->n_queries, which);
+    rw_html_text(out, metric_name(report));
+    fputs("</th></tr></thead>\n<tbody>\n", out);
+    for (int i = 0; i < report->n_queries; i++) {
+        fputs("<tr><th scope=\"row\" class=\"text\">", out);
+        rw_html_name(out, rw_dataset_query_id(report->dataset, query[i].query));
+        fputs("</th>", out);
+        rw_html_count(out, query[i].n_docs);
+        rw_html_count(out, query[i].n_relevant);
+        rw_html_cell(out, query[i].value);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void value_table(const struct rw_report *report, FILE *out)
+{
+    const double bin = (report->value_to - report->value_from) / RW_REPORT_VALUE_BINS;
+    fputs("<details><summary>The figures of the chart</summary><table>\n<thead><tr><th "
+          "scope=\"col\">from</th><th scope=\"col\">to</th><th scope=\"col\">queries</th></tr>"
+          "</thead>\n<tbody>\n",
+          out);
+    for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
+        fprintf(out, "<tr><td>%.4g</td><td>%.4g</td><td>%u</td></tr>\n",
+                report->value_from + i * bin, report->value_from + (i + 1) * bin,
+                report->value_bin[i]);
+    fputs("</tbody></table></details>\n", out);
+}
+
+static void queries(const struct rw_report *report, FILE *out)
+{
+    char title[96], about[192], figure[RW_HTML_ROOM];
+    const struct rw_eval_metric *metric = &report->eval->metrics[0];
+    snprintf(title, sizeof(title), "%s by query", metric_name(report));
+    snprintf(about, sizeof(about), "How many queries have which %s; the mean is %s",
+             metric_name(report), rw_html_figure(metric->mean, figure));
+    const struct rw_chart_words words = {"values", about, metric_name(report), "queries"};
+    open_section(out, "queries", title);
+    if (report->n_queries == 0) {
+        fputs("<p>No query counts: nothing is relevant in any.</p>\n</section>\n", out);
+        return;
+    }
+    fprintf(out, "<p class=\"lead\">%u of %u queries count.</p>\n<figure>\n", metric->n_counted,
+            report->eval->n_queries);
+    rw_chart_values(out, &words, report);
+    fputs("</figure>\n", out);
+    value_table(report, out);
+    fputs("<div class=\"pair\">\n", out);
+    query_table(report, report->worst, "worst", out);
+    query_table(report, report->best, "best", out);
+    fputs("</div>\n</section>\n", out);
+}
+
+/* A row of a group: its range, counts, mean and spread. */
+static void group_row(const struct rw_report_group *group, int with_counted, FILE *out)
+{
+    char text[RW_HTML_ROOM];
+    fprintf(out, "<tr><th scope=\"row\">%s</th>", rw_html_range(group->least, group->most, text));
+    rw_html_count(out, group->n);
+    if (with_counted)
+        rw_html_count(out, group->n_counted);
+    rw_html_cell(out, group->mean);
+    for (int i = 0; i < 5; i++) {
+        if (isnan(group->at[i]))
+            fputs("<td>-</td>", out);
+        else
+            fprintf(out, "<td>%.4g</td>", group->at[i] + 0.0);
+    }
+    fputs("</tr>\n", out);
+}
+
+static const char spread_head[] =
+    "<th scope=\"col\">mean</th><th scope=\"col\">5%</th><th scope=\"col\">25%</th><th "
+    "scope=\"col\">50%</th><th scope=\"col\">75%</th><th scope=\"col\">95%</th>"
+    "</tr></thead>\n<tbody>\n";
+
+static void sizes(const struct rw_report *report, FILE *out)
+{
+    char title[96], about[192];
+    snprintf(title, sizeof(title), "%s by query size", metric_name(report));
+    snprintf(about, sizeof(about), "%s of queries by their number of documents, in %d group%s",
+             metric_name(report), report->n_sizes, plural((uint64_t)report->n_sizes));
+    const struct rw_chart_words words = {"by-size", about, "documents of the query",
+                                         metric_name(report)};
+    open_section(out, "sizes", title);
+    fputs("<p class=\"lead\">A dot is the mean, what <code>rankwood eval</code> prints for these "
+          "queries alone; a box the middle half of the queries with the median, a line 5 % to "
+          "95 %.</p>\n<div class=\"beside\">\n<figure>\n",
+          out);
+    if (report->n_queries > 0)
+        rw_chart_sizes(out, &words, report);
+    fputs("</figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"By query "
+          "size\"><table>\n<thead><tr><th scope=\"col\" class=\"text\">documents</th><th "
+          "scope=\"col\">queries</th><th scope=\"col\">that count</th>",
+          out);
+    fputs(spread_head, out);
+    for (int g = 0; g < report->n_sizes; g++)
+        group_row(&report->size[g], 1, out);
+    fputs("</tbody></table></div>\n</div>\n</section>\n", out);
+}
+
+static void scores(const struct rw_report *report, FILE *out)
+{
+    const struct rw_chart_words words = {
+        "by-label", "How scores are spread among the documents of each label, the highest on top",
+        "score", "label"};
+    open_section(out, "scores", "Scores by label");
+    fputs("<p class=\"lead\">Each row is scaled to its own height; a dot is the mean, a thick line "
+          "the middle half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
+          out);
+    rw_chart_scores(out, &words, report);
+    fputs("</figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Scores by "
+          "label\"><table>\n<thead><tr><th scope=\"col\" class=\"text\">label</th><th "
+          "scope=\"col\">documents</th>",
+          out);
+    fputs(spread_head, out);
+    for (int g = 0; g < report->n_labels; g++)
+        group_row(&report->label[g], 0, out);
+    fputs("</tbody></table></div>\n</div>\n</section>\n", out);
+}
+
+/* ------------------------------------------------------------------ features */
+
+static void bar_cell(FILE *out, double share)
+{
+    fputs("<td class=\"bar-cell\">", out);
+    if (share != 0.0)
+        fprintf(out, "<span%s style=\"width:%.2f%%\"></span>", share < 0 ? " class=\"less\"" : "",
+                100 * (fabs(share) < 1 ? fabs(share) : 1));
+    fputs("</td>", out);
+}
+
+static void feature_rows(const struct rw_report *report, int begin, int end, FILE *out)
+{
+    const int permuted = report->options->n_repeats > 0;
+    double most = 0.0;
+    for (int i = 0; i < report->n_features; i++)
+        most = report->feature[i].permuted.loss > most ? report->feature[i].permuted.loss : most;
+    fputs("<thead><tr><th scope=\"col\">feature</th><th scope=\"col\" class=\"text\">name</th><th "
+          "scope=\"col\">splits</th><th scope=\"col\">gain %</th><td></td>",
+          out);
+    if (permuted)
+        fprintf(out, "<th scope=\"col\">loss</th>%s<td></td>",
+                report->options->n_repeats > 1 ? "<th scope=\"col\">deviation</th>" : "");
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (int i = begin; i < end; i++) {
+        const struct rw_report_feature *feature = &report->feature[i];
+        const double share = report->gain > 0 ? feature->use.gain / report->gain : 0.0;
+        const double top =
+            report->gain > 0 && report->feature[0].use.gain > 0 ? report->feature[0].use.gain : 1.0;
+        fprintf(out, "<tr><th scope=\"row\">%u</th><td class=\"text\">", feature->use.feature);
+        rw_html_name(out, feature->use.name);
+        fprintf(out, "</td><td>%" PRIu64 "</td><td>%.2f</td>", feature->use.n_splits, 100 * share);
+        bar_cell(out, feature->use.gain / top);
+        if (permuted) {
+            rw_html_cell(out, feature->permuted.loss);
+            if (report->options->n_repeats > 1)
+                rw_html_cell(out, feature->permuted.deviation);
+            bar_cell(out, most > 0 && !isnan(feature->permuted.loss) ? feature->permuted.loss / most
+                                                                     : 0.0);
+        }
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void features(const struct rw_report *report, FILE *out)
+{
+    static const char open_table[] = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                                     "aria-label=\"Features\"><table>\n";
+    const int n = report->n_features, shown = n < FEATURES_SHOWN ? n : FEATURES_SHOWN;
+    char figure[RW_HTML_ROOM];
+    open_section(out, "features", "Features");
+    if (n == 0) {
+        fputs("<p>The model has no splits, so no feature matters.</p>\n</section>\n", out);
+        return;
+    }
+    fputs("<p class=\"lead\">Gain: a feature's share of what all splits gained in training.", out);
+    if (report->options->n_repeats > 0) {
+        fprintf(out, " Loss: what ");
+        rw_html_text(out, metric_name(report));
+        fprintf(out,
+                " (%s here) loses when the feature's values are dealt anew among all documents, "
+                "the mean of %d permutation%s; ",
+                rw_html_figure(report->permuted_value, figure), report->options->n_repeats,
+                plural((uint64_t)report->options->n_repeats));
+        rw_html_text(out, report->permuted_by);
+        fputc('.', out);
+    }
+    fputs("</p>\n", out);
+    fputs(open_table, out);
+    feature_rows(report, 0, shown, out);
+    if (shown < n) {
+        fprintf(out, "<details><summary>%d more feature%s</summary>", n - shown,
+                plural((uint64_t)(n - shown)));
+        fputs(open_table, out);
+        feature_rows(report, shown, n, out);
+        fputs("</details>\n", out);
+    }
+    fputs("</section>\n", out);
+}
+
+/* ------------------------------------------------------------------ trees and model */
+
+static void tree_rows(const struct rw_report *report, const struct rw_report_tree *drawn,
+                      int32_t child, int level, FILE *out)
+{
+    const struct rw_tree *tree = drawn->tree;
+    char text[RW_HTML_ROOM];
+    if (child < 0) {
+        fprintf(out,
+                "<tr><td>%d</td><th scope=\"row\">leaf %d</th><td class=\"value\">%s</td><td></td>",
+                level, ~child, rw_html_float(tree->leaf[~child], text));
+        rw_html_count(out, drawn->leaf_docs[~child]);
+        fputs("</tr>\n", out);
+        return;
+    }
+    fprintf(out, "<tr><td>%d</td><th scope=\"row\">node %d</th><td class=\"value\">", level, child);
+    if (level == RW_CHART_TREE_LEVELS) {
+        fprintf(out, "%d leaves, not drawn</td><td></td>", drawn->node_leaves[child]);
+    } else {
+        fprintf(out, "feature %u ", tree->feature[child]);
+        rw_html_name(out, rw_model_feature_name(report->model, tree->feature[child]));
+        fprintf(out, " \xe2\x89\xa4 %s, missing: %s</td><td>%.6g</td>",
+                rw_html_float(tree->cut[child], text), tree->missing_left[child] ? "yes" : "no",
+                tree->gain[child]);
+    }
+    rw_html_count(out, drawn->node_docs[child]);
+    fputs("</tr>\n", out);
+    if (level < RW_CHART_TREE_LEVELS) {
+        tree_rows(report, drawn, tree->left[child], level + 1, out);
+        tree_rows(report, drawn, tree->right[child], level + 1, out);
+    }
+}
+
+static void trees(const struct rw_report *report, FILE *out)
+{
+    open_section(out, "trees", "Trees");
+    if (report->n_trees == 0)
+        fputs(report->model->n_trees ? "<p>None was asked for.</p>\n"
+                                     : "<p>The model has no trees: all scores are 0.</p>\n",
+              out);
+    else
+        fprintf(out,
+                "<p class=\"lead\">The top of the first %d of %d trees. At each split documents go "
+                "up if the answer is yes; documents counted are those of the data.</p>\n",
+                report->n_trees, report->model->n_trees);
+    for (int t = 0; t < report->n_trees; t++) {
+        const struct rw_report_tree *drawn = &report->tree[t];
+        char id[32], about[96];
+        snprintf(id, sizeof(id), "tree%d", t + 1);
+        snprintf(about, sizeof(about), "The top of tree %d of %d, which has %d lea%s", t + 1,
+                 report->model->n_trees, drawn->tree->n_leaves,
+                 drawn->tree->n_leaves == 1 ? "f" : "ves");
+        const struct rw_chart_words words = {id, about, "", ""};
+        fprintf(out,
+                "<h3>Tree %d: %d lea%s</h3>\n<figure class=\"tree scroll\" tabindex=\"0\" "
+                "role=\"region\" aria-label=\"Tree %d\">\n",
+                t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
+        rw_chart_tree(out, &words, report, drawn);
+        fputs(
+            "</figure>\n<details><summary>The figures of the drawing</summary><div "
+            "class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Nodes\"><table>\n"
+            "<thead><tr><th scope=\"col\">depth</th><th scope=\"col\" class=\"text\">node</th><th "
+            "scope=\"col\" class=\"text\">test or value</th><th scope=\"col\">gain</th><th "
+            "scope=\"col\">documents</th></tr></thead>\n<tbody>\n",
+            out);
+        tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
+        fputs("</tbody></table></div></details>\n", out);
+    }
+    fputs("</section>\n", out);
+}
+
+static void value_row(FILE *out, const char *name, const char *value)
+{
+    fputs("<tr><th scope=\"row\">", out);
+    rw_html_text(out, name);
+    fputs("</th><td class=\"value\">", out);
+    rw_html_name(out, value);
+    fputs("</td></tr>\n", out);
+}
+
+static void model(const struct rw_report *report, FILE *out)
+{
+    const struct rw_model *model = report->model;
+    char text[96];
+    open_section(out, "model", "Model and parameters");
+    fputs("<div class=\"pair\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
+    snprintf(text, sizeof(text), "%d", model->n_trees);
+    value_row(out, "trees", text);
+    snprintf(text, sizeof(text), "%" PRIu64, report->n_leaves);
+    value_row(out, "leaves", text);
+    snprintf(text, sizeof(text), "%" PRIu64, report->n_splits);
+    value_row(out, "splits", text);
+    snprintf(text, sizeof(text), "%d in use, %u in the training set", report->n_features,
+             model->n_features);
+    value_row(out, "features", text);
+    snprintf(text, sizeof(text), model->best_round > 0 ? "%d" : "none: no validation set",
+             model->best_round);
+    value_row(out, "best round", text);
+    value_row(out, "absent features are", model->absent_missing ? "missing" : "0");
+    value_row(out, "rankwood", RW_VERSION);
+    fprintf(out,
+            "<tr><th scope=\"row\">SHA-256</th><td class=\"value\"><code>%s</code></td></tr>\n"
+            "</tbody></table>\n",
+            report->sha256);
+    if (model->n_params > 0) {
+        fputs("<table>\n<caption>Parameters of its training</caption>\n<tbody>\n", out);
+        for (int32_t i = 0; i < model->n_params; i++)
+            value_row(out, model->param[i].name, model->param[i].value);
+        fputs("</tbody></table>\n", out);
+    } else {
+        fputs("<p>The model file names no parameters of its training.</p>\n", out);
+    }
+    fputs("</div>\n</section>\n", out);
+}
+
+void rw_report_page(const struct rw_report *report, FILE *out)
+{
+    head(report, out);
+    metrics(report, out);
+    learning_curves(report, out);
+    queries(report, out);
+    sizes(report, out);
+    scores(report, out);
+    features(report, out);
+    trees(report, out);
+    model(report, out);
+    fputs("</main>\n<footer><p>Made by rankwood " RW_VERSION ". The SHA-256 is that of the model's "
+          "file as Rankwood writes it (<code>sha256sum</code> prints it).</p></footer>\n</body>\n"
+          "</html>\n",
+          out);
+}
