@@ -15,6 +15,10 @@
 extern "C" {
 #endif
 
+/* A decimal that CatBoost's reader takes for the same double, as does any other; the shortest if
+ * there is none. Finite. (catboost_number.c) */
+void rw_catboost_put_double(struct rw_put *put, double value);
+
 int rw_catboost_write(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put);
 int rw_catboost_parse(struct rw_ctx *ctx, const struct rw_source *source,
                       struct rw_ensemble *ensemble);

@@ -127,7 +127,7 @@ static void begin_node(struct rw_put *put, const struct rw_ensemble *ensemble,
     (void)child;
     if (node->left < 0) {
         rw_put_text(put, "{\"value\":");
-        rw_put_double(put, node->value);
+        rw_catboost_put_double(put, node->value);
         rw_put_text(put, ",\"weight\":1}"); /* cover is not known: as if each had one document */
         return;
     }

@@ -1,4 +1,5 @@
 /* CatBoost's JSON: borders by number, directions of NaN by entry, two kinds of trees. */
+#include "convert/catboost_model.h"
 #include "convert_fixture.h"
 
 static const char small_model[] =
@@ -255,6 +256,49 @@ Test(to_catboost, refused_trees)
                     "file: 'scale_and_bias' has 1 elements; expected 2");
     convert_refused("catboost", FILE_OF("\"trees\":[],\"scale_and_bias\":[1,\"0\"]"),
                     "file: 'scale_and_bias', element 1: expected a number");
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static const char *put_number(struct rw_put *put, double value)
+{
+    put->n = 0;
+    rw_catboost_put_double(put, value);
+    rw_put_bytes(put, "", 1);
+    cr_assert_eq(put->status, RW_OK);
+    return put->text;
+}
+
+/* CatBoost 1.2.10 takes each of these for the right double, but not the shortest decimals of the
+ * last six (which are a unit in the last place away there). */
+Test(to_catboost, numbers_for_its_reader)
+{
+    static const char *const texts[] = {"0.0",
+                                        "-0.25",
+                                        "2.0",
+                                        "0.10000000149011612",
+                                        "1e30",
+                                        "-15119993686676026e-17",
+                                        "461550444364547729e-18",
+                                        "2099509531072046853e-31",
+                                        "12688088427137422e-28",
+                                        "-4949524104595184326000e-22",
+                                        "-1449621748179197311000e-23"};
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_put put = {.ctx = ctx};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        cr_assert_str_eq(put_number(&put, strtod(texts[i], NULL)), texts[i]);
+    /* Others read the same numbers, the smallest and the largest too. */
+    const float ends[] = {1e-45f, 1.1754944e-38f, 3.4028235e38f, 9.9e-41f};
+    for (uint32_t i = 0; i < 20000; i++) {
+        const float value = rw_float_of_bits(rw_random(1, i, 0, 0));
+        const double number = i < 4 ? (double)ends[i] : isfinite(value) ? (double)value : 1.5;
+        const char *text = put_number(&put, number);
+        cr_assert_eq(strtod(text, NULL), number, "%s", text);
+        cr_assert_lt(strlen(text), 64);
+    }
+    rw_mem_free(put.text);
+    rw_ctx_free(ctx);
 }
 
 /* ------------------------------------------------------------------ what CatBoost has no room for
