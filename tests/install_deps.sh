@@ -84,4 +84,14 @@ if [ "$what" = test ]; then
         install "$runtime" || echo "note: no '$runtime': fuzzing is skipped" >&2
     fi
 fi
+# What opens a report's page. (Where 'chromium' is no package of apt's, as on Ubuntu, its test is skipped.)
+browser() {
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do
+        command -v "$name" >/dev/null 2>&1 && return 0
+    done
+    return 1
+}
+if [ "$what" = test ] && ! browser; then
+    install chromium || echo "note: no 'chromium': opening a page is skipped" >&2
+fi
 [ -z "$(missing_of $build_packages)" ]

@@ -5,7 +5,7 @@
 #   sh tests/peers/run.sh [--quick] [--parts LIST] [--like PATH] [--json FILE] [--python INTERPRETER]
 #
 # --quick    everything small: to see that it works
-# --parts    of train, load, predict (speed.py), quality, formats, dialects, with commas; all by default
+# --parts    of train, load, predict (speed.py), quality, formats, dialects, report, with commas; all by default
 # --like     another generator, for train and quality (as of gpu.py)
 # --json     every figure as a JSON record a line, in FILE (written anew)
 # --python   an interpreter that has the peers, in place of the environment; formats and dialects make
@@ -18,7 +18,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../.." && pwd) || exit 2
-known="train load predict quality formats dialects"
+known="train load predict quality formats dialects report"
 parts=$known quick= like= json= python= threads=
 
 usage() {
@@ -102,4 +102,5 @@ if wanted quality; then
 fi
 ! wanted formats || script "models out and in" formats.py --rankwood "$program" ${quick:+--docs 2000}
 ! wanted dialects || script "what metrics mean" dialects.py --program "$program"
+! wanted report || script "the page of a report" report_page.py --rankwood "$program" --browser
 exit "$failed"

@@ -1,0 +1,345 @@
+"""report_page.py: is a page of `rankwood report` what it should be? Trains a small model, writes its page, and reads it
+with a parser of its own: elements are closed as they were opened, ids are there once and where they are named, nothing
+outside the page is asked for, no script is in it; and every figure is what eval, explain, show, predict and the
+training's log say.
+
+    python3 tests/peers/report_page.py [--rankwood PROGRAM] [--browser]
+
+--browser    the same of the page as headless Chromium has it after reading, and of the drawings that it makes: texts do
+             not overlap or leave their drawing, nothing is wider than a window of 400 pixels, light and dark differ as
+             they should. Exit 77 if no Chromium starts here.
+Exit 1, and the first thing that is wrong, if one is. Standard library only."""
+import argparse
+import gzip
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import common
+import report_browser
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+TITLE = "A page & its <figures>"
+
+
+def fail(text):
+    raise SystemExit(f"report_page.py: {text}")
+
+
+def same(what, shown, expected):
+    if shown != expected:
+        fail(f"{what}: the page has {shown!r}, expected {expected!r}")
+
+
+def figure(value):
+    return "-" if value is None else f"{value:.6f}"
+
+
+class Page(html.parser.HTMLParser):
+    """Tables by section (rows of texts), texts of drawings, ids; complains of what is not well-formed."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.named, self.texts = [], [], [], []
+        self.tables, self.titles, self.section = {}, {}, None
+        self.row = self.cell = None
+        self.feed(text)
+        self.close()
+        if self.open:
+            fail(f"not closed: {self.open}")
+        same("ids that are there twice", sorted(i for i in set(self.ids) if self.ids.count(i) > 1), [])
+        for name in self.named:
+            if name not in self.ids:
+                fail(f"nothing has the id '{name}'")
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.check_attributes(tag, attrs)
+        if tag == "script":
+            fail("a script is in the page")
+        if tag == "section":
+            self.section = attrs["id"]
+        elif tag == "table":
+            self.tables.setdefault(self.section, []).append([])
+        elif tag == "tr":
+            self.row = []
+        elif tag in ("td", "th"):
+            self.cell = ""
+        elif tag == "svg" and attrs.get("aria-hidden") != "true" and attrs.get("role") != "img":
+            fail("a drawing without a role")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def check_attributes(self, tag, attrs):
+        for name, value in attrs.items():
+            if name.startswith("on"):
+                fail(f"<{tag} {name}>")
+            if name in ("src", "srcset", "data", "action", "xlink:href", "poster"):
+                fail(f"<{tag} {name}={value!r}>")
+            if name == "href":
+                if not value.startswith("#"):
+                    fail(f"<{tag} href={value!r}>")
+                self.named.append(value[1:])
+            if name == "id":
+                self.ids.append(value)
+            if name == "aria-labelledby":
+                self.named.extend(value.split())
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        if not self.open or self.open[-1] != tag:
+            fail(f"</{tag}> within {self.open}")
+        self.open.pop()
+        if tag in ("td", "th"):
+            self.row.append(self.cell.strip())
+            self.cell = None
+        elif tag == "tr":
+            table = self.tables[self.section][-1]
+            if table and len(table[0]) != len(self.row):
+                fail(f"a row of {len(self.row)} cells in a table of {len(table[0])}: {self.row}")
+            table.append(self.row)
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell += data
+        if self.open and self.open[-1] == "text":
+            self.texts.append(data)
+        if self.open and self.open[-1] == "title" and "svg" in self.open:
+            self.titles.setdefault(self.section, []).append(data)
+
+
+def check_alone(text):
+    """Nothing outside is named. (The file names of this test have no '//'.)"""
+    for word in ("http:", "https:", "//", "@import", "url(", "<script", "<iframe", "<link", "<img", "<object", "<embed",
+                 "javascript:"):
+        if word in text.lower():
+            fail(f"'{word}' is in the page: ...{text[max(0, text.lower().index(word) - 60):][:120]!r}")
+    if "default-src 'none'" not in text.replace("&#39;", "'"):
+        fail("no policy that keeps everything else out")
+
+
+class Made:
+    """A model and data, and what the other commands say of them."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.data, self.model = self.path("valid.txt"), self.path("model.txt")
+        for name, seed, queries in (("train.txt", 5, 60), ("valid.txt", 6, 80)):
+            self.run("synth", "--shape", "letor", "--queries", str(queries), "--seed", str(seed), "-o",
+                     self.path(name))
+        with open(self.path("names"), "w", encoding="utf-8") as names:
+            names.write("3 <b>bold</b>&\"quoted\"\n37 a_name_that_is_much_too_long_for_the_box_of_a_node\n")
+        self.run("train", self.path("train.txt"), "--valid", self.data, "--train-metric", "on", "--metric",
+                 "ndcg@10,map", "--rounds", "60", "--early-stop", "15", "--leaves", "9", "--names",
+                 self.path("names"), "--log", self.path("log"), "-o", self.model)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *command):
+        return common.run([self.program, *command], cwd=self.folder)
+
+    def eval(self, data, *more):
+        return json.loads(self.run("eval", data, "--model", self.model, "--json", *more))
+
+    def report(self):
+        page = self.path("page.html")
+        self.run("report", self.model, "--valid", self.data, "--metric", "ndcg@10,map", "--repeats", "2",
+                 "--title", TITLE, "-o", page)
+        with open(page, encoding="utf-8") as file:
+            return file.read()
+
+
+# ---------------------------------------------------------------- figures
+
+def check_metrics(page, made):
+    said = made.eval(made.data, "--metric", "ndcg@10,map")
+    rows = [[m["metric"], figure(m["mean"]), str(m["queries"])] for m in said["metrics"]]
+    same("metrics", [row[:3] for row in page.tables["metrics"][0][1:]], rows)
+    mean = "mean " + rows[0][1]
+    if mean not in page.texts:
+        fail(f"no drawing says '{mean}'")
+
+
+def check_curves(page, made):
+    rounds = {}
+    with open(made.path("log"), encoding="utf-8") as log:
+        for record in map(json.loads, log):
+            if record["record"] == "metrics":
+                rounds[record["round"]] = record
+    table = page.tables["curves"][0]
+    if len(table) < 20:
+        fail(f"{len(table)} rounds")
+    best = 0
+    for row in table[1:]:
+        number = int(row[0].split()[0])
+        best = number if "best" in row[0] else best
+        record = rounds[number]
+        for name, shown in zip(table[0][1:], row[1:]):
+            same(f"{name} of round {number}", shown, figure(record["values"][name]))
+    same("the last round", int(table[-1][0].split()[0]), max(rounds))
+    text = f"best: round {best}"
+    same("drawings with the best round", page.texts.count(text), 2)
+
+
+def query_values(made):
+    path = made.path("per-query")
+    made.run("eval", made.data, "--model", made.model, "--per-query", path)
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split("\t") for line in file.read().splitlines()[1:]]
+    return {name: float(value) for name, value in lines if value != "nan"}
+
+
+def check_queries(page, made):
+    bins, worst, best = page.tables["queries"]
+    values = query_values(made)
+    same("queries in bins", sum(int(row[2]) for row in bins[1:]), len(values))
+    for row in bins[1:]:
+        low, high = float(row[0]), float(row[1])
+        same(f"queries from {low} to {high}", int(row[2]),
+             sum(low <= v < high or v == high == 1.0 for v in values.values()))
+    ordered = sorted(values.values())
+    for table, expected in ((worst, ordered[:10]), (best, ordered[::-1][:10])):
+        same("values of named queries", [row[3] for row in table[1:]], [figure(v) for v in expected])
+        for name, docs, relevant, value in table[1:]:
+            same(f"the value of query {name}", value, figure(values[name]))
+            labels = [line.split()[0] for line in made.lines[name]]
+            same(f"documents of query {name}", (int(docs), int(relevant)),
+                 (len(labels), sum(float(label) > 0 for label in labels)))
+
+
+def check_sizes(page, made):
+    """A file of the queries of each group: eval says what the page does."""
+    seen = 0
+    for row in page.tables["sizes"][0][1:]:
+        low, high = (row[0].split("\u2013") * 2)[:2]
+        names = [q for q, lines in made.lines.items() if int(low) <= len(lines) <= int(high)]
+        with open(made.path("part"), "w", encoding="utf-8") as part:
+            part.writelines(line for q in names for line in made.lines[q])
+        said = made.eval(made.path("part"))["metrics"][0]
+        same(f"queries of {row[0]} documents", row[1:4],
+             [str(len(names)), str(said["queries"]), figure(said["mean"])])
+        if row[0] not in page.texts or f"{row[0]} documents: mean {row[3]}" not in page.titles["sizes"]:
+            fail(f"the drawing has no box of {row[0]} documents")
+        seen += len(names)
+    same("queries of all sizes", seen, len(made.lines))
+
+
+def check_labels(page, made):
+    scores = [float(x) for x in made.run("predict", made.model, made.data).split()]
+    labels = [line.split()[0] for lines in made.lines.values() for line in lines]
+    for row in page.tables["scores"][0][1:]:
+        of = [s for s, label in zip(scores, labels) if float(label) == float(row[0])]
+        same(f"documents of label {row[0]}", int(row[1]), len(of))
+        if abs(float(row[2]) - sum(of) / len(of)) > 1e-6:
+            fail(f"the mean score of label {row[0]} is {row[2]}, expected {sum(of) / len(of)}")
+        median = sorted(of)[(len(of) + 1) // 2 - 1]
+        same(f"the median score of label {row[0]}", row[5], f"{median:.4g}")
+
+
+def check_features(page, made):
+    said = json.loads(made.run("explain", made.model, made.data, "--repeats", "2", "--json"))["features"]
+    said.sort(key=lambda f: (-f["gain"], f["feature"]))
+    total = sum(f["gain"] for f in said)
+    rows = [row for table in page.tables["features"] for row in table[1:]]
+    same("features", [[r[0], r[1], r[2], r[3], r[5], r[6]] for r in rows],
+         [[str(f["feature"]), f["name"], str(f["splits"]), f"{100 * f['gain'] / total:.2f}", figure(f["loss"]),
+           figure(f["deviation"])] for f in said])
+
+
+def check_trees(page, made):
+    leaf_ids = [line.split() for line in made.run("predict", made.model, made.data, "--leaf-ids").splitlines()]
+    same("trees", len(page.tables["trees"]), 3)
+    for t, table in enumerate(page.tables["trees"]):
+        shown = made.run("show", made.model, "--tree", str(t + 1))
+        leaves = dict(re.findall(r"leaf (\d+): (\S+)", shown))
+        nodes = {n: (f, c) for n, f, c in re.findall(r"node (\d+): feature (\d+).*? <= (\S+), missing", shown)}
+        for depth, what, test, _, docs in table[1:]:
+            kind, number = what.split()
+            if kind == "leaf":
+                same(f"{what} of tree {t + 1}", test, leaves[number])
+                same(f"documents of {what} of tree {t + 1}", int(docs), sum(row[t] == number for row in leaf_ids))
+            elif "not drawn" not in test:
+                feature, cut = nodes[number]
+                if not test.startswith(f"feature {feature} ") or f" \u2264 {cut}, missing" not in test:
+                    fail(f"{what} of tree {t + 1}: '{test}', expected feature {feature} <= {cut}")
+            if depth == "0":
+                same("documents of the root", int(docs), len(leaf_ids))
+
+
+def check_model(page, made):
+    rows = {row[0]: row[1] for table in page.tables["model"] for row in table}
+    said = json.loads(made.run("info", made.model, "--json"))
+    same("trees", rows["trees"], str(said["trees"]))
+    same("best round", rows["best round"], str(said["best_round"]))
+    for name, value in said["params"].items():
+        same(f"parameter {name}", rows[name], value)
+    same("version", "rankwood " + rows["rankwood"], made.run("--version").strip())
+
+
+def check_figures(text, made):
+    page = Page(text)
+    for check in (check_metrics, check_curves, check_queries, check_sizes, check_labels, check_features, check_trees,
+                  check_model):
+        check(page, made)
+    return page
+
+
+def read_lines(path):
+    """The lines of each query, by its id, in the order of the file."""
+    queries = {}
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            queries.setdefault(line.split()[1].removeprefix("qid:"), []).append(line)
+    return queries
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rankwood", default=os.path.join(common.ROOT, "build", "src", "cli", "rankwood"),
+                        help="the program [build/src/cli/rankwood]")
+    parser.add_argument("--browser", action="store_true", help="ask Chromium, too")
+    common.add_records_argument(parser)
+    arguments = parser.parse_args()
+    program = os.path.abspath(arguments.rankwood)
+    folder = tempfile.mkdtemp()
+    try:
+        browser = report_browser.find(folder) if arguments.browser else None
+        if arguments.browser and not browser:
+            print("no Chromium that starts")
+            sys.exit(77)
+        made = Made(program, folder)
+        made.lines = read_lines(made.data)
+        text = made.report()
+        check_alone(text)
+        page = check_figures(text, made)
+        n_cells = sum(len(row) for tables in page.tables.values() for table in tables for row in table)
+        print(f"page: {len(text)} bytes, {n_cells} cells of tables, {len(page.texts)} texts of drawings: as eval, "
+              "explain, predict, show and the log have them; nothing outside is asked for")
+        if browser:
+            dom = report_browser.dom(browser, made.path("page.html"))
+            check_figures(dom.replace("<tbody></tbody>", ""), made)
+            n_texts = report_browser.check_layout(browser, text, folder)
+            report_browser.check_colours(browser, text, folder)
+            print(f"{browser.version}: the same figures in its document; {n_texts} texts drawn at three widths, none "
+                  "over another; light and dark")
+        common.write_record(arguments.records, {"part": "report", "bytes": len(text), "cells": n_cells,
+                                                "browser": browser.version if browser else None})
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
