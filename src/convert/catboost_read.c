@@ -318,7 +318,8 @@ int rw_catboost_parse(struct rw_ctx *ctx, const struct rw_source *source, struct
     struct reading r = {.source = *source};
     json_t *root;
     int status;
-    RW_TRY(rw_json_load(ctx, source, &root));
+    /* Parameters that nobody set are 2^64 - 1 there. */
+    RW_TRY(rw_json_load_reals(ctx, source, &root));
     RW_TRY_OUT(check_loss(ctx, source, root));
     RW_TRY_OUT(read_features(ctx, &r, root, out));
     RW_TRY_OUT(read_trees(ctx, &r, root, out));

@@ -4,16 +4,26 @@
 
 #include "io/format.h"
 
-int rw_json_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out)
+static int load(struct rw_ctx *ctx, const struct rw_source *source, size_t flags, json_t **out)
 {
     json_error_t error;
-    *out = json_loadb(source->text, source->n, JSON_REJECT_DUPLICATES, &error);
+    *out = json_loadb(source->text, source->n, JSON_REJECT_DUPLICATES | flags, &error);
     if (*out)
         return RW_OK;
     if (json_error_code(&error) == json_error_out_of_memory)
         return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: reading '%s'", source->path);
     return rw_refuse(ctx, source, "not JSON: line %d, column %d: %s", error.line, error.column,
                      error.text);
+}
+
+int rw_json_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out)
+{
+    return load(ctx, source, 0, out);
+}
+
+int rw_json_load_reals(struct rw_ctx *ctx, const struct rw_source *source, json_t **out)
+{
+    return load(ctx, source, JSON_DECODE_INT_AS_REAL, out);
 }
 
 static int absent(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,

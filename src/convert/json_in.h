@@ -12,6 +12,8 @@ extern "C" {
 
 /* The file's value: an object or an array. *out is owned by the caller (json_decref). */
 int rw_json_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out);
+/* Whole numbers come as reals, and so may be larger than 64 bits hold. */
+int rw_json_load_reals(struct rw_ctx *ctx, const struct rw_source *source, json_t **out);
 
 /* Members of an object; `object` may be anything. RW_ERR_FORMAT: not there, or of another type. All
  * that comes out is borrowed. */

@@ -1,8 +1,9 @@
 """formats.py: models out and in, against the programs themselves. Rankwood's models go to every format and are
-loaded by the package of the program where there is one (LightGBM, XGBoost), else scored by its rules
+loaded by the package of the program where there is one (LightGBM, XGBoost, CatBoost, ONNX), else scored by its rules
 (tests/oracle/serving.py); models that the packages train come in. Each pair scores the same documents, random ones and
 such that stand on, just below and just above the cuts, and a document differs if it comes to another leaf in any
-tree, or if its score is further away than trees x 2^-24 x the sum of its leaves' magnitudes. Prints a table.
+tree, or if its score is further away than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 where doubles go to
+CatBoost). Prints a table.
 
     python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000]
 
@@ -36,7 +37,7 @@ class Comparison:
         lines = self.run("predict", model, docs_path, "--leaf-ids").splitlines()
         return scores, np.array([[int(x) for x in line.split()] for line in lines], dtype=int)
 
-    def bounds(self, model, leaf_ids):
+    def bounds(self, model, leaf_ids, bits):
         import numpy as np
         import serving_data as data
 
@@ -44,14 +45,14 @@ class Comparison:
         total = np.zeros(len(leaf_ids))
         for t, values in enumerate(leaves):
             total += np.abs(np.array(values))[leaf_ids[:, t]]
-        return total * len(leaves) * 2.0 ** -24
+        return total * len(leaves) * 2.0 ** -bits
 
-    def add(self, what, by, model, docs_path, scores, leaf_ids, same_numbers):
+    def add(self, what, by, model, docs_path, scores, leaf_ids, same_numbers, bits=24):
         """leaf_ids: theirs, [n][trees]; with same_numbers ours must be equal, else one to one."""
         import numpy as np
 
         our_scores, our_leaves = self.ours(model, docs_path)
-        differs = np.abs(our_scores - scores) > self.bounds(model, our_leaves)
+        differs = np.abs(our_scores - scores) > self.bounds(model, our_leaves, bits)
         if leaf_ids is not None:
             their = np.asarray(leaf_ids).reshape(len(scores), -1).astype(int)
             skip = our_leaves.shape[1] - their.shape[1]  # a base score came in as a first tree
@@ -150,6 +151,7 @@ def thresholds_lightgbm(text):
 
 
 def inwards(c, train_docs):
+    import catboost_peers
     import lightgbm as lgb
     import numpy as np
     import onnx_peers
@@ -200,9 +202,11 @@ def inwards(c, train_docs):
                   booster.predict(values, output_margin=True),
                   booster.predict(values, pred_leaf=True), False)
     onnx_peers.inwards(c, documents, lambda made: matrix(made, 0.0), N_FEATURES + 1)
+    catboost_peers.inwards(c, documents, lambda made: matrix(made, 0.0), x, y, np.array(queries))
 
 
 def inside(args):
+    import catboost_peers
     import numpy as np
     import onnx_peers
     import serving_data as data
@@ -222,6 +226,7 @@ def inside(args):
             what = f"absent {absent}"
             out_to_packages(c, "m.txt", docs, "docs.txt", what, value)
             onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
+            catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             names = ["eslr-raw", "xgboost-dump", "vespa"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
             # Solr's slack leads to no cut of -1, as features of whole numbers have.
@@ -244,6 +249,8 @@ def inside(args):
             data.write_docs("docs.txt", docs)
             out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
             onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
+            if trees:  # without any CatBoost scores nothing
+                catboost_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
         inwards(c, train)
     width = max(len(row[0]) for row in c.rows)
     print(f"{'format, model':{width}}  {'scored by':16}  documents  differ")

@@ -1,10 +1,10 @@
-"""make_golden.py: makes tests/golden/convert with the real packages: models that LightGBM and XGBoost trained and onnx wrote,
+"""make_golden.py: makes tests/golden/convert with the real packages: models that LightGBM, XGBoost and CatBoost trained and onnx wrote,
 documents on and beside their thresholds, and the scores that the packages give them; and models of theirs
 that Rankwood must refuse, with the message beside them (run tests/unit/test_golden_convert and look at what is new).
 
     python3 tests/peers/make_golden.py [--venv FOLDER]
 
-Needs lightgbm, xgboost, onnx, onnxruntime and numpy in the environment (tests/peers/requirements.txt). RankLib's and QuickRank's models
+Needs lightgbm, xgboost, catboost, onnx, onnxruntime and numpy in the environment (tests/peers/requirements.txt). RankLib's and QuickRank's models
 there are written by hand: they are in no package index."""
 import argparse
 import json
@@ -20,6 +20,7 @@ N_DOCS = 80
 
 
 def inside():
+    import catboost_peers
     import lightgbm as lgb
     import numpy as np
     import onnx_peers
@@ -160,6 +161,7 @@ def inside():
     xgboost_case("xgb_categories", ndcg, rounds=2, refused=True, types=["q", "c", "q", "q", "q", "q"],
                  x=np.abs(np.nan_to_num(training()[0])).round().clip(0, 20))
     onnx_peers.golden(OUT, N_FEATURES, N_DOCS)
+    catboost_peers.golden(OUT, training, documents, write_case)
 
 
 def by_hand():

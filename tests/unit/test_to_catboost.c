@@ -153,6 +153,7 @@ Test(to_catboost, read)
     static const char *const good[] = {
         FILE_OF("\"oblivious_trees\":null"),
         FILE_OF("\"trees\":[]"),
+        FILE_OF("\"trees\":[],\"model_info\":{\"params\":{\"a\":18446744073709551615}}"),
         FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,0]"),
         FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,null]"),
         FILE_OF("\"trees\":[{\"value\":1}],\"scale_and_bias\":[1,[]]"),

@@ -45,7 +45,7 @@ model() { # MISSING FILE
 }
 model left plain.model
 model right odd.model
-for format in ranklib quickrank xgboost xgboost-ubj xgboost-dump eslr-raw vespa solr; do
+for format in ranklib quickrank xgboost xgboost-ubj xgboost-dump eslr-raw vespa solr catboost; do
     try export plain.model --to $format --verify train.txt -o plain.$format
 done
 cat plain.ranklib
@@ -58,6 +58,7 @@ say none test ! -e odd.ranklib
 sed 's/ 2:-2/ 2:nan/; s/ 1:0.5 2:5/ 1:0.75 2:nan/' train.txt >missing.txt
 try export odd.model --to ranklib --lossy --verify missing.txt -o odd.ranklib
 try export odd.model --to xgboost --verify missing.txt -o odd.xgboost
+try export odd.model --to catboost --verify missing.txt -o odd.catboost
 "$RANKWOOD" export plain.model --to ranklib -o - | cmp - plain.ranklib
 try export plain.model --to quickrank --feature-base 0 -o -
 try export plain.model --to xgboost --feature-base 1 --verify train.txt -o shifted.xgboost

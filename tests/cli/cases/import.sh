@@ -1,7 +1,7 @@
 # Models of other programs: taken in, scored, refused.
 cp "$CLI_TESTS"/../golden/convert/*.* .
 cp "$CLI_TESTS"/../golden/convert/refused/*.lightgbm .
-for model in lgb_*.* xgb_*.* *_small.* onnx*.*; do
+for model in lgb_*.* xgb_*.* *_small.* onnx*.* cat_*.*; do
     format=${model##*.} name=${model%.*}
     case $format in docs | scores) continue ;; esac
     "$RANKWOOD" import "$model" --from "$format" -o model 2>/dev/null || echo "$model is refused"
