@@ -95,7 +95,7 @@ const struct rw_model_format *rw_model_format_at_index(int i);
 int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out);
 extern const struct rw_model_format rw_to_ranklib, rw_to_quickrank, rw_to_lightgbm, rw_to_xgboost,
     rw_to_xgboost_ubj, rw_to_xgboost_dump, rw_to_eslr_raw, rw_to_vespa, rw_to_c, rw_to_onnx,
-    rw_to_onnx5, rw_to_solr, rw_to_catboost;
+    rw_to_onnx5, rw_to_solr, rw_to_catboost, rw_to_pmml;
 
 /* --- ensembles (ensemble.c) --- */
 /* Zero-initialised ensembles are empty; release in any state. */

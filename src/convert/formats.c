@@ -17,6 +17,7 @@ static const struct rw_model_format *const formats[] = {
     &rw_to_onnx5,
     &rw_to_solr,
     &rw_to_catboost,
+    &rw_to_pmml,
     NULL,
 };
 

@@ -257,9 +257,51 @@ def catboost(text):
 
     return Trees([node(tree) for tree in model["trees"]], left, sum)
 
+# ---------------------------------------------------------------- PMML
+
+
+def pmml(text):
+    """A regression MiningModel that sums TreeModels: below a node the first child whose predicate holds, and the
+    defaultChild where the field is missing. A float's digits must be those of the double, too."""
+    space = {"": "http://www.dmg.org/PMML-4_4"}
+    root = xml.etree.ElementTree.fromstring(text)
+    types = {f.get("name"): f.get("dataType") for f in root.iterfind("DataDictionary/DataField", space)}
+    assert len(types) == len(root.findall("DataDictionary/DataField", space))
+    model = root.find("MiningModel", space)
+    usage = {f.get("name"): f.get("usageType") for f in model.iterfind("MiningSchema/MiningField", space)}
+    assert [types[name] for name in usage if usage[name] == "target"] == ["double"]
+    assert model.find("Segmentation", space).get("multipleModelMethod") == "sum"
+
+    def node(at, known):
+        children = at.findall("Node", space)
+        if not children:
+            return (float(at.get("score")),)
+        tests = [child.find("SimplePredicate", space) for child in children]
+        assert [test.get("operator") for test in tests] == ["lessOrEqual", "greaterThan"]
+        (field, value), again = [(test.get("field"), test.get("value")) for test in tests]
+        assert (field, value) == again and types[field] == "float" and field in known
+        assert field in usage and usage[field] != "target" and f32(float(value)) == float(value)
+        ids = [child.get("id") for child in children]
+        return (int(field[1:]), float(value), ids.index(at.get("defaultChild")) == 0,
+                *(node(child, known) for child in children))
+
+    trees = []
+    for segment in model.iterfind("Segmentation/Segment", space):
+        assert segment.find("True", space) is not None
+        tree = segment.find("TreeModel", space)
+        assert tree.get("missingValueStrategy") == "defaultChild"
+        known = {f.get("name") for f in tree.iterfind("MiningSchema/MiningField", space)}
+        trees.append(node(tree.find("Node", space), known))
+
+    def left(doc, feature, threshold, missing_left):
+        value = doc.get(feature, NAN)
+        return missing_left if math.isnan(value) else value <= threshold
+
+    return Trees(trees, left, sum)
+
 
 READERS = {
     "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
     "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
-    "vespa": [vespa], "solr": [solr], "catboost": [catboost],
+    "vespa": [vespa], "solr": [solr], "catboost": [catboost], "pmml": [pmml],
 }

@@ -67,7 +67,7 @@ def check(program, model, docs, docs_path, formats, why, missing):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", "vespa", "catboost"]
+    by_node = ["lightgbm", "xgboost", "eslr-raw", "xgboost-dump", "vespa", "catboost", "pmml"]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
