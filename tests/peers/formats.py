@@ -209,8 +209,12 @@ def inside(args):
     import catboost_peers
     import numpy as np
     import onnx_peers
+    import quickrank_peers
     import serving_data as data
 
+    rankeval, reason = quickrank_peers.make(args.venv)
+    if reason:
+        print(f"formats.py: not compared with RankEval: {reason}", file=sys.stderr)
     c = Comparison(os.path.abspath(args.rankwood), args.docs)
     records = args.records and os.path.abspath(args.records)  # from here on in another folder
     with tempfile.TemporaryDirectory() as folder:
@@ -229,8 +233,8 @@ def inside(args):
             catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             names = ["eslr-raw", "xgboost-dump", "vespa"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
-            # Solr's slack leads to no cut of -1, as features of whole numbers have.
-            c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,10",
+            # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
+            c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
                   "--absent", absent, "--quiet", "-o", "no_whole.txt")
             near = data.boundary_docs(data.cuts_of("no_whole.txt"), N_FEATURES, args.docs, 9)
             data.write_docs("near.txt", near)
@@ -239,6 +243,9 @@ def inside(args):
                 stated = [(q, label, {f: v for f, v in doc.items() if v == v}) for q, label, doc in docs]
                 data.write_docs("docs.txt", stated)
                 out_by_rules(c, "m.txt", stated, "docs.txt", what, ["quickrank"])
+                if rankeval:
+                    quickrank_peers.both_ways(c, rankeval, "m.txt", "docs.txt", what,
+                                              matrix(stated, 0.0)[:, 1:].astype(np.float32))
         for what, trees in EDGES.items():
             with open("edge.txt", "w", encoding="ascii") as out:
                 out.write(model_text(trees))
@@ -253,9 +260,9 @@ def inside(args):
                 catboost_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
         inwards(c, train)
     width = max(len(row[0]) for row in c.rows)
-    print(f"{'format, model':{width}}  {'scored by':16}  documents  differ")
+    print(f"{'format, model':{width}}  {'scored by':18}  documents  differ")
     for what, by, n, differ in c.rows:
-        print(f"{what:{width}}  {by:16}  {n:9,}  {differ:6,}")
+        print(f"{what:{width}}  {by:18}  {n:9,}  {differ:6,}")
         common.write_record(records, {"table": "formats", "what": what, "scored_by": by, "documents": n,
                                       "differ": differ})
     return any(row[3] for row in c.rows)
