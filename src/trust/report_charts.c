@@ -6,7 +6,7 @@
 
 /* Of the drawing, which is scaled to the page: about CSS pixels in a narrow window. */
 static const double width = 480, height = 260;
-static const double left = 58, right = 14, top = 14, bottom = 44;
+static const double left = 74, right = 14, top = 14, bottom = 48;
 
 /* Data within the axes. */
 struct plot {
@@ -56,16 +56,19 @@ static const char *tick_text(double value, double step, char buffer[RW_HTML_ROOM
     const double shown = fabs(value) < step * 1e-6 ? 0.0 : value;
     const int decimals = (int)-floor(log10(step) + 1e-9);
     if (step < 1e-5 || fabs(value) >= 1e6)
-        snprintf(buffer, RW_HTML_ROOM, "%.4g", shown);
+        snprintf(buffer, RW_HTML_ROOM, "%.3g", shown);
     else
         snprintf(buffer, RW_HTML_ROOM, "%.*f", decimals > 0 ? decimals : 0, shown);
     return buffer;
 }
 
-static void y_axis(const struct plot *plot, const char *label)
+/* whole: only at whole numbers; so with x_axis. */
+static void y_axis(const struct plot *plot, const char *label, int whole)
 {
     char text[RW_HTML_ROOM];
-    const double step = nice_step(plot->y1 - plot->y0, 5);
+    double step = nice_step(plot->y1 - plot->y0, 5);
+    if (whole && step < 1)
+        step = 1;
     const double first = ceil(plot->y0 / step - 1e-9), last = floor(plot->y1 / step + 1e-9);
     for (int i = 0; i <= (int)(last - first); i++) {
         const double value = (first + i) * step, y = at_y(plot, value);
@@ -74,7 +77,7 @@ static void y_axis(const struct plot *plot, const char *label)
                 "<text class=\"tick end\" x=\"%g\" y=\"%.1f\">%s</text>\n",
                 left, width - right, y, y, left - 6, y + 4, tick_text(value, step, text));
     }
-    fprintf(plot->out, "<text class=\"axis mid\" transform=\"translate(13 %.1f) rotate(-90)\">",
+    fprintf(plot->out, "<text class=\"axis mid\" transform=\"translate(14 %.1f) rotate(-90)\">",
             (top + plot->height - bottom) / 2);
     rw_html_cut(plot->out, label, 34);
     fputs("</text>\n", plot->out);
@@ -86,18 +89,18 @@ static void x_label(const struct plot *plot, const char *label)
             "<line class=\"base\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
             "<text class=\"axis mid\" x=\"%.1f\" y=\"%.1f\">",
             left, width - right, plot->height - bottom, plot->height - bottom,
-            (left + width - right) / 2, plot->height - 8);
+            (left + width - right) / 2, plot->height - 4);
     rw_html_cut(plot->out, label, 60);
     fputs("</text>\n", plot->out);
 }
 
-static void x_tick(const struct plot *plot, double x, const char *text)
+/* line: 0, or 1 for what would run into its neighbours. */
+static void x_tick(const struct plot *plot, double x, int line, const char *text)
 {
     fprintf(plot->out, "<text class=\"tick mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x,
-            plot->height - bottom + 16, text);
+            plot->height - bottom + 18 + 13 * line, text);
 }
 
-/* whole: only at whole numbers. */
 static void x_axis(const struct plot *plot, const char *label, int whole)
 {
     char text[RW_HTML_ROOM];
@@ -106,7 +109,7 @@ static void x_axis(const struct plot *plot, const char *label, int whole)
         step = 1;
     const double first = ceil(plot->x0 / step - 1e-9), last = floor(plot->x1 / step + 1e-9);
     for (int i = 0; i <= (int)(last - first); i++)
-        x_tick(plot, at_x(plot, (first + i) * step), tick_text((first + i) * step, step, text));
+        x_tick(plot, at_x(plot, (first + i) * step), 0, tick_text((first + i) * step, step, text));
     x_label(plot, label);
 }
 
@@ -173,7 +176,7 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
         plot.x1 += 0.5;
     }
     rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y);
+    y_axis(&plot, words->y, 0);
     x_axis(&plot, words->x, 1);
     const int32_t best = curves->model->best_round;
     if (best > 0 && best <= curves->model->n_rounds_run) {
@@ -202,7 +205,7 @@ void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct
         plot.y1 = report->value_bin[i] > plot.y1 ? report->value_bin[i] : plot.y1;
     plot.y1 *= 1.15;
     rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y);
+    y_axis(&plot, words->y, 1);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++) {
         const double from = at_x(&plot, plot.x0 + i * bin),
                      to = at_x(&plot, plot.x0 + (i + 1) * bin);
@@ -254,12 +257,12 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
                               .y0 = report->value_from - air,
                               .y1 = report->value_to + air};
     rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y);
+    y_axis(&plot, words->y, 0);
     for (int g = 0; g < report->n_sizes; g++) {
         const struct rw_report_group *group = &report->size[g];
         const double x = left + (g + 0.5) * slot;
         rw_html_range(group->least, group->most, text);
-        x_tick(&plot, x, text);
+        x_tick(&plot, x, g % 2 && report->size[report->n_sizes - 1].most >= 10000, text);
         if (isnan(group->mean) || isnan(group->at[0]))
             continue;
         fprintf(out, "<g><title>%s documents: mean %s</title>\n", text,
@@ -272,6 +275,16 @@ void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct 
 }
 
 /* ------------------------------------------------------------------ scores by label */
+
+/* As much of a label as there is room for. */
+static const char *short_range(const struct rw_report_group *group, char text[RW_HTML_ROOM])
+{
+    if (group->least == group->most)
+        snprintf(text, RW_HTML_ROOM, "%.5g", group->least);
+    else
+        snprintf(text, RW_HTML_ROOM, "%.3g\xe2\x80\x93%.3g", group->least, group->most);
+    return text;
+}
 
 void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
@@ -296,15 +309,14 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
         fprintf(out,
                 "<line class=\"grid\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<text class=\"tick end\" x=\"%g\" y=\"%.1f\">%s</text>\n",
-                left, width - right, base, base, left - 6, base - 6,
-                rw_html_range(group->least, group->most, text));
+                left, width - right, base, base, left - 6, base - 6, short_range(group, text));
         fprintf(out,
                 "<line class=\"span\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<circle class=\"mean\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
                 at_x(&plot, group->at[1]), at_x(&plot, group->at[3]), base - 1, base - 1,
                 at_x(&plot, group->mean), base - 1);
     }
-    fprintf(out, "<text class=\"axis mid\" transform=\"translate(13 %.1f) rotate(-90)\">",
+    fprintf(out, "<text class=\"axis mid\" transform=\"translate(14 %.1f) rotate(-90)\">",
             (top + high - bottom) / 2);
     rw_html_text(out, words->y);
     fputs("</text>\n", out);

@@ -53,10 +53,11 @@ static void put_character(FILE *out, const unsigned char *c, int n)
 void rw_html_cut(FILE *out, const char *text, int n)
 {
     const unsigned char *c = (const unsigned char *)text;
-    for (int i = 0; *c; i++) {
+    for (int used = 0; *c;) {
         const int n_bytes = character_bytes(c);
         const unsigned char *next = c + (n_bytes ? n_bytes : 1);
-        if (i == n - 1 && *next) {
+        used += n_bytes >= 3 && *c >= 0xe3 ? 2 : 1; /* from U+3000 on most are twice as wide */
+        if (used > n - (*next ? 1 : 0)) {
             fputs("\xe2\x80\xa6", out);
             break;
         }

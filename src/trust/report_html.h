@@ -12,7 +12,8 @@ extern "C" {
 /* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
  * written as references; control characters and what is not UTF-8 become U+FFFD. */
 void rw_html_text(FILE *out, const char *text);
-/* The same, at most n characters: the last one is an ellipsis where some are left out. */
+/* The same, at most n letters, wide ones counted twice: the last one is an ellipsis where some are
+ * left out. */
 void rw_html_cut(FILE *out, const char *text, int n);
 /* Names and ids from files: the same apart from what stands around them, whichever way it is
  * written. */

@@ -492,7 +492,7 @@ static void trees(const struct rw_report *report, FILE *out)
               out);
     else
         fprintf(out,
-                "<p class=\"lead\">The top of the first %d of %d trees. At each split documents go "
+                "<p class=\"lead\">The tops of the first %d of %d trees. At each split documents go "
                 "up if the answer is yes; documents counted are those of the data.</p>\n",
                 report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {

@@ -4,6 +4,8 @@
 
 static const double box_width = 176, box_height = 40, column = 250, row = 50, margin = 8;
 
+enum { LINE = 22 }; /* letters within a box */
+
 struct drawing {
     FILE *out;
     const struct rw_model *model;
@@ -39,8 +41,9 @@ static void draw_split(const struct drawing *d, int32_t node, double x, double y
             y - box_height / 2, box_width, box_height);
     text_at(d->out, "test", x + 8, y - 4);
     snprintf(number, sizeof(number), "feature %u", tree->feature[node]);
-    rw_html_cut(d->out, *name ? name : number, 13);
-    fprintf(d->out, " \xe2\x89\xa4 %.4g</text>\n", (double)tree->cut[node] + 0.0);
+    const int n = snprintf(cut, sizeof(cut), " \xe2\x89\xa4 %.4g", (double)tree->cut[node] + 0.0);
+    rw_html_cut(d->out, *name ? name : number, LINE - (n - 2)); /* one sign has three bytes */
+    fprintf(d->out, "%s</text>\n", cut);
     text_at(d->out, "small", x + 8, y + 12);
     fprintf(d->out, "gain %.4g, %u docs</text></g>\n", tree->gain[node], d->drawn->node_docs[node]);
 }

@@ -260,22 +260,29 @@ def check_features(page, made):
 
 def check_trees(page, made):
     leaf_ids = [line.split() for line in made.run("predict", made.model, made.data, "--leaf-ids").splitlines()]
+    ways = {}
     same("trees", len(page.tables["trees"]), 3)
     for t, table in enumerate(page.tables["trees"]):
         shown = made.run("show", made.model, "--tree", str(t + 1))
         leaves = dict(re.findall(r"leaf (\d+): (\S+)", shown))
-        nodes = {n: (f, c) for n, f, c in re.findall(r"node (\d+): feature (\d+).*? <= (\S+), missing", shown)}
-        for depth, what, test, _, docs in table[1:]:
+        nodes = {node[0]: node[1:] for node in
+                 re.findall(r"node (\d+): feature (\d+).*? <= (\S+), missing (\w+), gain (\S+)", shown)}
+        for depth, what, test, gain, docs in table[1:]:
             kind, number = what.split()
             if kind == "leaf":
                 same(f"{what} of tree {t + 1}", test, leaves[number])
                 same(f"documents of {what} of tree {t + 1}", int(docs), sum(row[t] == number for row in leaf_ids))
             elif "not drawn" not in test:
-                feature, cut = nodes[number]
-                if not test.startswith(f"feature {feature} ") or f" \u2264 {cut}, missing" not in test:
-                    fail(f"{what} of tree {t + 1}: '{test}', expected feature {feature} <= {cut}")
+                feature, cut, missing, of_split = nodes[number]
+                end = f" \u2264 {cut}, missing: {'yes' if missing == 'left' else 'no'}"
+                if not test.startswith(f"feature {feature} ") or not test.endswith(end):
+                    fail(f"{what} of tree {t + 1}: '{test}', expected feature {feature} {end}")
+                same(f"the gain of {what} of tree {t + 1}", gain, f"{float(of_split):.6g}")
+                ways[missing] = ways.get(missing, 0) + 1
             if depth == "0":
                 same("documents of the root", int(docs), len(leaf_ids))
+    for answer, side in (("yes, missing", "left"), ("no, missing", "right")):
+        same(f"branches with '{answer}'", page.texts.count(answer), ways.get(side, 0))
 
 
 def check_model(page, made):

@@ -186,6 +186,22 @@ Test(report, sizes_one_by_one_and_in_groups)
     }
 }
 
+Test(report, weights_count_in_every_mean)
+{
+    static const uint32_t sizes[] = {5, 1, 9, 1, 5, 3, 2};
+    static const double weights[] = {1, 0.5, 7, 2, 0, 1, 3};
+    struct rw_dataset *of = sized(sizes, 7, 3);
+    struct rw_report report = gathered(of, &plain);
+    const double unweighted = report.eval->metrics[0].mean;
+    rw_report_release(&report);
+    cr_assert_eq(rw_dataset_set_weights(ctx, of, weights, 7), RW_OK);
+    report = gathered(of, &plain);
+    cr_assert(report.eval->metrics[0].mean != unweighted);
+    sizes_are_right(of, &report);
+    rw_report_release(&report);
+    rw_dataset_free(of);
+}
+
 Test(report, labels)
 {
     struct rw_report report = gathered(data, &plain);
@@ -516,6 +532,8 @@ Test(report, escaping)
     shown("abcd", 3, "ab\xe2\x80\xa6");
     shown("\xc3\xbc\xc3\xbc\xc3\xbc", 2, "\xc3\xbc\xe2\x80\xa6");
     shown("", 3, "");
+    shown("\xe5\x90\x8d\xe5\x89\x8d", 4, "\xe5\x90\x8d\xe5\x89\x8d");
+    shown("\xe5\x90\x8d\xe5\x89\x8d", 3, "\xe5\x90\x8d\xe2\x80\xa6");
 }
 
 Test(report, figures)

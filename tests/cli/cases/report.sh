@@ -79,5 +79,10 @@ try report model.txt --valid valid.txt.gz -o x.html --repeats 0 --seed 2
 try report model.txt --valid valid.txt.gz -o x.html --like lightgbm --ties mean
 try report model.txt --valid valid.txt.gz -o x.html --like nobody
 try report model.txt --valid valid.txt.gz -o x.html --metric nothing
+# Found only while the page is made.
+printf '40 qid:1 1:1\n0 qid:1 1:2\n' >high
+"$RANKWOOD" report model.txt --valid high -o kept.html 2>talk
+say 'exit 1' test $? -eq 1
+sed -n 's/.*error: //p' talk
 say 'what was there stays' cmp -s one.html kept.html
 say 'nothing else is written' test ! -e x.html
