@@ -1,5 +1,5 @@
 """formats.py: models out and in, against the programs themselves. Rankwood's models go to every format and are
-loaded by the package of the program where there is one (LightGBM, XGBoost, CatBoost, ONNX), else scored by its rules
+loaded by the package of the program where there is one (LightGBM, XGBoost, CatBoost, ONNX, PMML), else by its rules
 (tests/oracle/serving.py); models that the packages train come in. Each pair scores the same documents, random ones and
 such that stand on, just below and just above the cuts, and a document differs if it comes to another leaf in any
 tree, or if its score is further away than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 where doubles go to
@@ -209,6 +209,7 @@ def inside(args):
     import catboost_peers
     import numpy as np
     import onnx_peers
+    import pmml_peers
     import quickrank_peers
     import serving_data as data
 
@@ -231,7 +232,8 @@ def inside(args):
             out_to_packages(c, "m.txt", docs, "docs.txt", what, value)
             onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
             catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
-            names = ["eslr-raw", "xgboost-dump", "vespa"] + ["ranklib"] * (absent == "zero")
+            pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
+            names = ["eslr-raw", "xgboost-dump", "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
             out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
             # Solr's slack leads to no cut of -1, as features of whole numbers have, and to few near -1e-6 (feature 6).
             c.run("train", "train.txt", "--rounds", "20", "--leaves", "15", "--min-docs", "5", "--ignore", "5,6,10",
@@ -256,8 +258,9 @@ def inside(args):
             data.write_docs("docs.txt", docs)
             out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
             onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
-            if trees:  # without any CatBoost scores nothing
+            if trees:  # without any CatBoost scores nothing, and PMML has no sum
                 catboost_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
+                pmml_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0))
         inwards(c, train)
     width = max(len(row[0]) for row in c.rows)
     print(f"{'format, model':{width}}  {'scored by':18}  documents  differ")
