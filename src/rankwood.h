@@ -142,6 +142,14 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
                                   struct rw_dataset **out);
 
+/* A training set, for rw_train with these `params` (their bins, absent, min-docs and device) on the CPU.
+ * As rw_dataset_read; but of plain text with more than 262,144 documents, the values become codes while
+ * it is read, from several passes over the files, and are never in memory as a whole. Such a dataset
+ * trains the same model, byte for byte; it cannot go on from a model, and what looks at values (scores,
+ * caches, validation sets) refuses it: RW_ERR_ARGUMENT. */
+RW_API int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
+                                 const char *const *paths, int n_paths, struct rw_dataset **out);
+
 /* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
  * accepted wherever text is. Written atomically. */
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -1,7 +1,9 @@
-/* A cache of a data set, for the settings that decide cuts and codes. */
+/* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "boost/params.h"
 #include "data/bins.h"
 #include "io/format.h"
+#include "io/letor.h"
+#include "tree/engine.h"
 
 int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const struct rw_params *params, const char *path)
@@ -10,8 +12,39 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                      .absent_missing = params->absent == 1,
                                      .min_docs = 1}; /* so that the codes serve any --min-docs */
     struct rw_bins *bins;
+    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
     const int status = rw_cache_write(ctx, dataset, bins, path);
     rw_bins_free(bins);
     return status;
+}
+
+/* GPUs make codes themselves, from values. */
+static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .max_slots = 1};
+    struct rw_engine *gpu = NULL;
+    if (strncmp(params->device, "cuda", 4) == 0)
+        return 0;
+    if (strcmp(params->device, "auto") == 0 && rw_engine_open(ctx, "cuda", &rules, &gpu) >= 0) {
+        rw_engine_close(gpu);
+        return 0;
+    }
+    return 1;
+}
+
+int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
+                          const char *const *paths, int n_paths, struct rw_dataset **out)
+{
+    const struct rw_cut_rule rule = {.bins = params->bins,
+                                     .absent_missing = params->absent == 1,
+                                     .min_docs = (uint32_t)params->min_docs};
+    *out = NULL;
+    if (rw_letor_is_large(paths, n_paths) && trains_on_host(ctx, params))
+        RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, out));
+    return *out ? RW_OK : rw_dataset_read(ctx, paths, n_paths, out);
 }

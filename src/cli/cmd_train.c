@@ -199,8 +199,10 @@ static int read_data(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
     int status = job->init_path ? rw_model_read(ctx, job->init_path, &job->init) : RW_OK;
-    if (status >= 0)
+    if (status >= 0 && (job->init_path || job->plan_only)) /* these look at values */
         status = rw_load_dataset(ctx, &job->said.operands, &job->train);
+    else if (status >= 0)
+        status = rw_load_training(ctx, job->said.params, &job->said.operands, &job->train);
     const char *weights = rw_params_get(job->said.params, "weights");
     if (status >= 0 && *weights)
         status = rw_dataset_read_weights(ctx, job->train, weights);

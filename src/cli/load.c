@@ -23,16 +23,30 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
                      (double)peak_bytes / 1e6);
 }
 
-int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out)
+/* params: of a training; NULL: the values are wanted. */
+static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
+                struct rw_dataset **out)
 {
     const double start = rw_progress_clock();
-    const int status = rw_dataset_read(ctx, files->text, files->n, out);
+    const int status = params ? rw_dataset_read_codes(ctx, params, files->text, files->n, out)
+                              : rw_dataset_read(ctx, files->text, files->n, out);
     if (status < 0)
         return status;
     char stage[300];
     snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
     rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
     return RW_OK;
+}
+
+int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out)
+{
+    return load(ctx, NULL, files, out);
+}
+
+int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_list *files, struct rw_dataset **out)
+{
+    return load(ctx, params, files, out);
 }
 
 int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,

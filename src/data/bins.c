@@ -164,6 +164,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     const enum rw_isa isa = rw_isa();
     struct rw_bins *bins = NULL;
     *out = NULL;
+    RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
     for (uint32_t f = 0; f < cuts->n_features; f++) {
@@ -213,6 +214,26 @@ static int codes_of_intervals(const struct rw_cut_intervals *intervals,
     return status;
 }
 
+int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
+                       const struct rw_column *column, uint32_t n_docs, size_t room, void *places,
+                       struct rw_feature_cuts *found, struct rw_codes *out)
+{
+    int status;
+    RW_TRY_OUT(rw_cuts_of_intervals(NULL, intervals, rule, found));
+    if (found->reason != RW_CUT_IN_USE)
+        goto out;
+    const uint32_t n_codes = found->n_bins + found->has_missing;
+    const size_t bytes = n_codes > 256 ? 2 : 1;
+    RW_TRY_OUT(codes_of_intervals(intervals, found, column->n, room, bytes, &places));
+    intervals->count[found->n_bins] = intervals->n_missing; /* the others are the bins' now */
+    const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
+    const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
+    return keep_codes(column, n_docs, places, bytes, intervals->count, n_codes, absent, out);
+out:
+    rw_mem_free(places);
+    return status;
+}
+
 /* The cuts of a column, and its codes if it is to have any. */
 static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes *out)
 {
@@ -221,28 +242,49 @@ static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes
     const uint32_t n_docs = finder->dataset->n_docs;
     struct rw_feature_cuts *found = &finder->found[c];
     struct rw_cut_intervals intervals;
-    void *code = NULL;
-    int status;
+    void *places;
     if (rw_cuts_decided(column, rule, found))
         return RW_OK;
     intervals.n_bounds = rw_cut_bounds(finder->isa, column, &finder->sample, rule,
                                        &finder->scratch[omp_get_thread_num()], intervals.bound);
     const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
-    RW_TRY(rw_mem_new_raw(NULL, &code, column->n, room));
-    rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, code);
-    RW_TRY_OUT(rw_cuts_of_intervals(NULL, &intervals, rule, found));
-    if (found->reason != RW_CUT_IN_USE)
-        goto out;
-    const uint32_t n_codes = found->n_bins + found->has_missing;
-    const size_t bytes = n_codes > 256 ? 2 : 1;
-    RW_TRY_OUT(codes_of_intervals(&intervals, found, column->n, room, bytes, &code));
-    intervals.count[found->n_bins] = intervals.n_missing; /* the others are the bins' now */
-    const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
-    const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
-    return keep_codes(column, n_docs, code, bytes, intervals.count, n_codes, absent, out);
+    RW_TRY(rw_mem_new_raw(NULL, &places, column->n, room));
+    rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, places);
+    return rw_codes_of_places(&intervals, rule, column, n_docs, room, places, found, out);
+}
+
+int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
+                   struct rw_codes *codes, struct rw_bins **out)
+{
+    int status;
+    struct rw_cuts *cuts = NULL;
+    struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, &cuts));
+    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    bins->owns_cuts = 1;
+    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
+        if (found[c].reason != RW_CUT_IN_USE)
+            continue;
+        bins->codes[f++] = codes[c];
+        codes[c] = (struct rw_codes){0};
+    }
+    *out = bins;
+    return RW_OK;
 out:
-    rw_mem_free(code);
+    rw_bins_free(bins);
+    rw_cuts_free(cuts);
     return status;
+}
+
+void rw_codes_free(struct rw_codes *codes, uint32_t n)
+{
+    for (uint32_t c = 0; codes && c < n; c++) {
+        rw_mem_free(codes[c].row);
+        rw_mem_free(codes[c].code);
+    }
+    rw_mem_free(codes);
 }
 
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
@@ -251,9 +293,8 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     int status = RW_OK, worst = RW_OK;
     struct rw_cut_finder finder;
     struct rw_codes *codes = NULL;
-    struct rw_cuts *cuts = NULL;
-    struct rw_bins *bins = NULL;
     *out = NULL;
+    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
     RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
@@ -268,26 +309,9 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
         status = out_of_memory(ctx, worst, dataset);
         goto out;
     }
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, &cuts));
-    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
-    bins->owns_cuts = 1;
-    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
-        if (finder.found[c].reason != RW_CUT_IN_USE)
-            continue;
-        bins->codes[f++] = codes[c];
-        codes[c] = (struct rw_codes){0};
-    }
-    *out = bins;
+    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, finder.found, codes, out));
 out:
-    for (uint32_t c = 0; codes && c < dataset->n_columns; c++) {
-        rw_mem_free(codes[c].row);
-        rw_mem_free(codes[c].code);
-    }
-    rw_mem_free(codes);
-    if (status < 0) {
-        rw_bins_free(bins);
-        rw_cuts_free(cuts);
-    }
+    rw_codes_free(codes, dataset->n_columns);
     rw_cut_finder_release(&finder);
     return status;
 }
@@ -323,9 +347,14 @@ void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
         counts[codes->rest] += bins->n_docs - codes->n;
 }
 
+void rw_bins_share(struct rw_bins *bins)
+{
+    __atomic_fetch_add(&bins->n_more_owners, 1, __ATOMIC_RELAXED);
+}
+
 void rw_bins_free(struct rw_bins *bins)
 {
-    if (!bins)
+    if (!bins || __atomic_fetch_sub(&bins->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (uint32_t f = 0; bins->codes && !bins->codes_are_views && f < bins->cuts->n_features; f++) {
         rw_mem_free(bins->codes[f].row);
@@ -334,5 +363,6 @@ void rw_bins_free(struct rw_bins *bins)
     rw_mem_free(bins->codes);
     if (bins->owns_cuts)
         rw_cuts_free(bins->cuts);
+    rw_bins_free(bins->viewed);
     rw_mem_free(bins);
 }

@@ -126,7 +126,7 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
     return RW_OK;
 }
 
-static void empty(struct rw_builder *builder)
+void rw_builder_empty(struct rw_builder *builder)
 {
     builder->n_docs = builder->n_queries = builder->n_runs = builder->n_places = 0;
     builder->n_features = builder->n_entries = 0;
@@ -180,7 +180,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     to->entry_value_room = to->n_entries = from->n_entries;
     if (value_bytes)
         memcpy(to->entry_value, from->entry_value, value_bytes);
-    empty(from);
+    rw_builder_empty(from);
     return RW_OK;
 }
 

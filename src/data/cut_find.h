@@ -3,6 +3,7 @@
 #ifndef RW_DATA_CUT_FIND_H
 #define RW_DATA_CUT_FIND_H
 
+#include "data/bins.h"
 #include "data/cut_ranks.h"
 
 #ifdef __cplusplus
@@ -29,6 +30,19 @@ void rw_cut_finder_release(struct rw_cut_finder *finder);
 void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
                         int absent_missing, struct rw_cut_intervals *intervals, size_t bytes,
                         void *places);
+
+/* Cuts and, unless found->reason says that there are none, codes from the exact pass: `places` (of
+ * `room` bytes each; taken) are those of all documents if column->row is NULL, else of column->n
+ * entries, while the others have the place of an absent value. Changes *intervals. */
+int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
+                       const struct rw_column *column, uint32_t n_docs, size_t room, void *places,
+                       struct rw_feature_cuts *found, struct rw_codes *out);
+/* found, codes: [dataset->n_columns]; codes of columns in use are moved into the bins. */
+int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
+                   struct rw_codes *codes, struct rw_bins **out);
+/* Of n features, and the array itself. */
+void rw_codes_free(struct rw_codes *codes, uint32_t n);
 
 #ifdef __cplusplus
 }

@@ -44,13 +44,7 @@ void rw_rank_scratch_release(struct rw_rank_scratch *s)
 
 /* ---- the sampled values ---- */
 
-/* Values other than 0 as keys, and how many are 0: one value is by far the most frequent. */
-struct values {
-    uint32_t n, n_zeros;
-    uint32_t least, most; /* of the keys; nothing when n is 0 */
-};
-
-static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
+static void add_value(struct rw_rank_values *v, uint32_t *key, uint32_t bits, uint32_t in,
                       int absent_missing)
 {
     if (bits == RW_ABSENT_BITS && !absent_missing)
@@ -67,7 +61,7 @@ static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t i
 
 #if RW_HAS_X86
 /* Dense values from the front; returns how many were taken. */
-RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
+RW_AVX512 static uint32_t add_avx512(struct rw_rank_values *v, const float *value, uint32_t n,
                                      const uint8_t *in, int absent_missing, uint32_t *key)
 {
     const __m512i absent = _mm512_set1_epi32((int)RW_ABSENT_BITS), zero = _mm512_setzero_si512();
@@ -104,31 +98,43 @@ RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint3
 }
 #endif
 
-static struct values take_values(enum rw_isa isa, const struct rw_column *column,
-                                 const struct rw_cut_sample *sample, int absent_missing,
-                                 uint32_t *key)
+/* Dense values; in: NULL, or which of them are sampled. */
+static void add_values(enum rw_isa isa, struct rw_rank_values *v, const float *value, uint32_t n,
+                       const uint8_t *in, int absent_missing, uint32_t *key)
 {
-    struct values v = {.least = UINT32_MAX};
     uint32_t i = 0;
-    if (column->row) {
-        uint32_t seen = 0;
-        for (; i < column->n; i++) {
-            const uint32_t in = sample->in ? sample->in[column->row[i]] : 1;
-            add_value(&v, key, rw_bits_of_float(column->value[i]), in, absent_missing);
-            seen += in;
-        }
-        v.n_zeros += absent_missing ? 0 : sample->n - seen; /* do not mention the feature */
-        return v;
-    }
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512)
-        i = add_avx512(&v, column->value, column->n, sample->in, absent_missing, key);
+        i = add_avx512(v, value, n, in, absent_missing, key);
 #else
     (void)isa;
 #endif
-    for (; i < column->n; i++)
-        add_value(&v, key, rw_bits_of_float(column->value[i]), sample->in ? sample->in[i] : 1,
-                  absent_missing);
+    for (; i < n; i++)
+        add_value(v, key, rw_bits_of_float(value[i]), in ? in[i] : 1, absent_missing);
+}
+
+void rw_rank_add(enum rw_isa isa, struct rw_rank_values *v, const float *value, uint32_t n,
+                 int absent_missing, struct rw_rank_scratch *s)
+{
+    add_values(isa, v, value, n, NULL, absent_missing, s->key);
+}
+
+static struct rw_rank_values take_values(enum rw_isa isa, const struct rw_column *column,
+                                         const struct rw_cut_sample *sample, int absent_missing,
+                                         uint32_t *key)
+{
+    struct rw_rank_values v = {.least = UINT32_MAX};
+    if (!column->row) {
+        add_values(isa, &v, column->value, column->n, sample->in, absent_missing, key);
+        return v;
+    }
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < column->n; i++) {
+        const uint32_t in = sample->in ? sample->in[column->row[i]] : 1;
+        add_value(&v, key, rw_bits_of_float(column->value[i]), in, absent_missing);
+        seen += in;
+    }
+    v.n_zeros += absent_missing ? 0 : sample->n - seen; /* do not mention the feature */
     return v;
 }
 
@@ -273,7 +279,8 @@ static uint32_t pick(const uint32_t *key, uint32_t n, uint32_t least, uint32_t s
     return n_picked;
 }
 
-static void bounds_of_many(const struct values *v, struct rw_rank_scratch *s, struct walk *w)
+static void bounds_of_many(const struct rw_rank_values *v, struct rw_rank_scratch *s,
+                           struct walk *w)
 {
     const uint32_t zero = rw_key_of_float(0.0f), n_zeros = v->n_zeros;
     const uint32_t least = n_zeros && zero < v->least ? zero : v->least;
@@ -310,20 +317,26 @@ static void bounds_of_many(const struct values *v, struct rw_rank_scratch *s, st
     }
 }
 
+uint32_t rw_rank_bounds(const struct rw_rank_values *v, const struct rw_cut_rule *rule,
+                        struct rw_rank_scratch *s, uint32_t *bound)
+{
+    struct walk walk = {.bound = bound,
+                        .n_values = v->n + v->n_zeros,
+                        .bins = (uint32_t)rule->bins,
+                        .k = 1,
+                        .is_first = 1};
+    const uint32_t n_few = count_few(s->counter, s->key, v->n);
+    if (n_few != UINT32_MAX)
+        bounds_of_few(s->counter, n_few, v->n_zeros, &walk);
+    else
+        bounds_of_many(v, s, &walk);
+    return walk.n_bounds;
+}
+
 uint32_t rw_cut_bounds(enum rw_isa isa, const struct rw_column *column,
                        const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                        struct rw_rank_scratch *s, uint32_t *bound)
 {
-    const struct values v = take_values(isa, column, sample, rule->absent_missing, s->key);
-    struct walk walk = {.bound = bound,
-                        .n_values = v.n + v.n_zeros,
-                        .bins = (uint32_t)rule->bins,
-                        .k = 1,
-                        .is_first = 1};
-    const uint32_t n_few = count_few(s->counter, s->key, v.n);
-    if (n_few != UINT32_MAX)
-        bounds_of_few(s->counter, n_few, v.n_zeros, &walk);
-    else
-        bounds_of_many(&v, s, &walk);
-    return walk.n_bounds;
+    const struct rw_rank_values v = take_values(isa, column, sample, rule->absent_missing, s->key);
+    return rw_rank_bounds(&v, rule, s, bound);
 }

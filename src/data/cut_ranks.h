@@ -29,6 +29,20 @@ uint32_t rw_cut_bounds(enum rw_isa isa, const struct rw_column *column,
                        const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                        struct rw_rank_scratch *scratch, uint32_t *bound);
 
+/* ---- The same of values that come part by part, their keys in scratch->key ---- */
+
+/* Values other than 0, and how many are 0: one value is by far the most frequent. */
+struct rw_rank_values {
+    uint32_t n, n_zeros;
+    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
+};
+/* Missing values are left out. In all no more than the sample that the scratch was made for. */
+void rw_rank_add(enum rw_isa isa, struct rw_rank_values *values, const float *value, uint32_t n,
+                 int absent_missing, struct rw_rank_scratch *scratch);
+/* As rw_cut_bounds. */
+uint32_t rw_rank_bounds(const struct rw_rank_values *values, const struct rw_cut_rule *rule,
+                        struct rw_rank_scratch *scratch, uint32_t *bound);
+
 #ifdef __cplusplus
 }
 #endif

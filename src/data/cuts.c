@@ -9,14 +9,26 @@
 #include "base/sort.h"
 #include "data/code_search.h"
 
+static uint32_t sample_docs = RW_CUT_SAMPLE_DOCS;
+
+void rw_cut_sample_set_docs(uint32_t n_docs)
+{
+    sample_docs = n_docs ? n_docs : RW_CUT_SAMPLE_DOCS;
+}
+
+uint32_t rw_cut_sample_docs(void)
+{
+    return sample_docs;
+}
+
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
 {
     memset(sample, 0, sizeof(*sample));
     sample->n = dataset->n_docs;
-    if (dataset->n_docs <= RW_CUT_SAMPLE_DOCS)
+    if (dataset->n_docs <= sample_docs)
         return RW_OK;
-    const uint32_t threshold = (uint32_t)(((uint64_t)RW_CUT_SAMPLE_DOCS << 32) / dataset->n_docs);
+    const uint32_t threshold = (uint32_t)(((uint64_t)sample_docs << 32) / dataset->n_docs);
     RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64)
     for (uint32_t q = 0; q < dataset->n_queries; q++) {

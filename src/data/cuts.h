@@ -18,6 +18,9 @@ extern "C" {
 /* Up to this many documents all are used to find ranks; above it, those whose hash of (query id,
  * position in the query) is under a threshold, about this many. */
 enum { RW_CUT_SAMPLE_DOCS = 262144 };
+/* Tests only: another number; 0: this one again. */
+void rw_cut_sample_set_docs(uint32_t n_docs);
+uint32_t rw_cut_sample_docs(void);
 
 struct rw_cut_rule {
     int bins;              /* value bins, 2 to 1024 */

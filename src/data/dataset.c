@@ -152,6 +152,15 @@ const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint
     return NULL;
 }
 
+int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset)
+{
+    if (rw_dataset_has_values(dataset))
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "the data set holds codes for training, and no values\n"
+                   "hint: rw_dataset_read keeps the values");
+}
+
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
                       float *values)
 {
@@ -180,7 +189,7 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
                         float *values)
 {
     const struct rw_column *column = rw_dataset_column(dataset, feature);
-    if (column) {
+    if (column && column->value) {
         rw_column_values(column, 0, dataset->n_docs, absent, values);
         return;
     }

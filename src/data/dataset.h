@@ -43,7 +43,7 @@ struct rw_column {
     uint32_t feature; /* id in the data */
     uint32_t n;       /* entries: n_docs when dense */
     uint32_t *row;    /* [n] ascending; NULL: dense; owned by the dataset (or a view of its map) */
-    float *value;     /* [n]; owned by the dataset (or a view of its map) */
+    float *value;     /* [n]; the same; NULL: the values were not kept */
 };
 
 struct rw_bins;
@@ -68,7 +68,7 @@ struct rw_dataset {
     char *comment_text;        /* each comment ends with 0; owned */
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
-    struct rw_bins *bins;      /* cuts and codes a cache brought; NULL: none; owned */
+    struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
     void *map;                 /* the cache file's mapping when the arrays are views of it; owned */
     size_t map_bytes;          /* with a map, all arrays above but `weight`, `column` are views */
     struct rw_place *place;    /* [n_places] by document; NULL: not read from text; owned */
@@ -86,6 +86,14 @@ void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buff
 
 /* The column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
+
+/* 0: the values were not kept when the data was read, only `bins`: columns have neither rows nor
+ * values. Then whatever looks at values refuses the data set (rw_dataset_need_values). */
+static inline int rw_dataset_has_values(const struct rw_dataset *dataset)
+{
+    return dataset->n_columns == 0 || dataset->column[0].value != NULL;
+}
+int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
 /* values: [end - begin], written, of documents [begin, end); `absent` is 0 or NaN. */
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
@@ -146,6 +154,8 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
 /* Adds documents [begin, end) of a data set, with their queries and comments. */
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
+/* Without documents again; its room is kept. */
+void rw_builder_empty(struct rw_builder *builder);
 /* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a
  * failure `to` is to be released. */
 int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);

@@ -44,6 +44,8 @@ struct rw_letor {
     int begun;
     uint64_t n_lines; /* before the current chunks */
     uint64_t n_docs;
+    enum rw_letor_want want;
+    uint32_t *piece_docs; /* [n_pieces] borrowed, or NULL */
 };
 
 void rw_builder_list_release(struct rw_builder_list *list)
@@ -97,7 +99,7 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
     for (int i = 0; i < letor->n_threads; i++)
-        letor->worker[i].fast = rw_letor_fast(0);
+        rw_letor_worker_init(&letor->worker[i]);
     *out = letor;
     return RW_OK;
 out:
@@ -283,6 +285,7 @@ static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_le
 static void parse_piece(const struct rw_letor *letor, uint64_t piece,
                         struct rw_letor_worker *worker, struct rw_letor_chunk *chunk)
 {
+    chunk->want = letor->want;
     chunk->status = read_piece(letor, piece, worker, chunk);
     if (chunk->status < 0)
         return;
@@ -343,6 +346,8 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
     for (int i = 0; i < n; i++)
         parse_piece(letor, letor->next_piece + (uint64_t)i, &letor->worker[omp_get_thread_num()],
                     &letor->chunk[i]);
+    for (int i = 0; letor->piece_docs && i < n; i++)
+        letor->piece_docs[letor->next_piece + (uint64_t)i] = letor->chunk[i].builder.n_docs;
     letor->next_piece += (uint64_t)n;
     *more = letor->next_piece < letor->n_pieces;
     return collect_all(ctx, letor, n, list);
@@ -406,6 +411,57 @@ int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_
                        "%s:%llu:1: expected a document, found the end of the file",
                        rw_input_name(letor->input), (unsigned long long)letor->n_lines + 1);
     return RW_OK;
+}
+
+/* ---- a file that is read several times ---- */
+
+void rw_letor_worker_init(struct rw_letor_worker *worker)
+{
+    memset(worker, 0, sizeof(*worker));
+    worker->fast = rw_letor_fast(0);
+}
+
+uint64_t rw_letor_n_pieces(const struct rw_letor *letor)
+{
+    return letor->by_pieces ? letor->n_pieces : 0;
+}
+
+void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs)
+{
+    letor->want = RW_LETOR_SKIM;
+    letor->piece_docs = piece_docs;
+}
+
+int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker)
+{
+    struct rw_letor_chunk chunk = {.want = RW_LETOR_PICK};
+    RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
+    RW_TRY(read_piece(letor, piece, worker, &chunk));
+    rw_letor_chunk_parse(&chunk, worker);
+    if (chunk.status == RW_OK && chunk.read_errno)
+        chunk.status = RW_ERR_IO;
+    return chunk.status;
+}
+
+uint64_t rw_letor_guess_lines(const struct rw_letor *letor)
+{
+    enum { WINDOWS = 8, WINDOW_BYTES = 1 << 16 };
+    char *text;
+    uint64_t n_bytes = 0, n_seen = 0, n_lines = 0;
+    if (!rw_input_is_seekable(letor->input, &n_bytes) || RW_NEW_RAW(NULL, text, WINDOW_BYTES) < 0)
+        return 0;
+    const int is_small = n_bytes <= (uint64_t)WINDOWS * WINDOW_BYTES;
+    for (uint64_t w = 0; w < WINDOWS; w++) {
+        const uint64_t at = is_small ? w * WINDOW_BYTES : n_bytes / WINDOWS * w;
+        size_t got;
+        if (rw_input_read_at(letor->input, at, text, WINDOW_BYTES, &got) != 0)
+            break;
+        n_seen += got;
+        for (size_t i = 0; i < got; i++)
+            n_lines += text[i] == '\n';
+    }
+    rw_mem_free(text);
+    return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
 }
 
 static int probe(const unsigned char *head, size_t n_bytes)

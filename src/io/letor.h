@@ -5,7 +5,7 @@
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
-#include "data/dataset.h"
+#include "data/cuts.h"
 #include "io/input.h"
 
 #ifdef __cplusplus
@@ -45,6 +45,20 @@ typedef const char *(*rw_letor_fast_fn)(struct rw_letor_entries *entries, const 
 /* The i-th fast path that this processor has, the best one first; NULL: there are no more. */
 rw_letor_fast_fn rw_letor_fast(int i);
 
+/* What is wanted of a chunk: all of it, but the entries, or the entries of some documents. */
+enum rw_letor_want { RW_LETOR_ALL, RW_LETOR_SKIM, RW_LETOR_PICK };
+
+/* The documents of a chunk that was skimmed before, some of which are picked. */
+struct rw_letor_pick {
+    uint32_t n_docs;
+    const float *label; /* [n_docs] as they were: others say that the file has changed */
+    const uint8_t *in;  /* [n_docs] */
+    uint8_t which;      /* in[doc] of the documents wanted; of the others nothing is looked at */
+    uint32_t *row;      /* [n_docs] owned: where each document of the builder stands in the chunk */
+    size_t row_room;
+    uint32_t n_seen;
+};
+
 /* What a thread keeps from chunk to chunk, so that it need not grow again. */
 struct rw_letor_worker {
     struct rw_builder builder; /* of the chunk at work */
@@ -52,6 +66,8 @@ struct rw_letor_worker {
     rw_letor_fast_fn fast; /* NULL: all is parsed by the careful path */
     char *text;            /* [room] the chunk's text, if the thread reads it */
     size_t room;
+    struct rw_letor_pick pick; /* of the chunk at work, if some are picked */
+    uint64_t n_clamped;        /* for the user */
 };
 void rw_letor_worker_release(struct rw_letor_worker *worker);
 
@@ -60,9 +76,10 @@ struct rw_letor_place {
     size_t column; /* from 1, in bytes */
 };
 struct rw_letor_chunk {
-    const char *begin, *end;            /* borrowed, RW_LETOR_PAD bytes readable on either side */
+    const char *begin, *end; /* borrowed, RW_LETOR_PAD bytes readable on either side */
+    enum rw_letor_want want;
     struct rw_letor_worker *worker;     /* borrowed while it is parsed */
-    struct rw_builder builder;          /* packed */
+    struct rw_builder builder;          /* packed; not of picked documents */
     struct rw_letor_place *query_place; /* [builder.n_queries] where each query's id first stands */
     size_t query_place_room;
     uint64_t n_lines;
@@ -71,6 +88,8 @@ struct rw_letor_chunk {
     struct rw_letor_place error_place;
     char error[512];
 };
+/* Picked documents stay in worker->builder (their entries and nothing else), until it is emptied:
+ * their lines are checked as all are, but a text that is not the one skimmed is RW_ERR_DATA. */
 void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *worker);
 void rw_letor_chunk_release(struct rw_letor_chunk *chunk);
 
@@ -98,6 +117,32 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
 int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                   int *more);
 void rw_letor_close(struct rw_letor *letor);
+
+/* --- a file that is read several times --- */
+
+/* Pieces that any thread can read and parse, in any order; 0: the text comes in one stream. */
+uint64_t rw_letor_n_pieces(const struct rw_letor *letor);
+/* From now on entries are not looked at: documents have no features. piece_docs: [n_pieces]
+ * borrowed, written as rw_letor_next goes on: the documents of each piece. */
+void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs);
+/* Parses the documents of a piece that worker->pick wants into worker->builder. Threads may do so
+ * side by side, with a worker (of theirs; rw_letor_worker_init) each. */
+int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker);
+void rw_letor_worker_init(struct rw_letor_worker *worker);
+/* About how many lines the file has: exact if it is small. */
+uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
+
+/* --- files as codes (letor_codes.c) --- */
+
+/* Reads files of plain text with more documents than rw_cut_sample_docs() as rw_dataset_read does,
+ * but makes their bins by `rule` on the way, without ever holding all values: they are not in the
+ * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
+ * cannot be done, or if there is anything wrong with the text: reading it whole says what. */
+/* 0: the files are so small, or of such a kind, that there is no need to try. */
+int rw_letor_is_large(const char *const *paths, int n_paths);
+int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                        const struct rw_cut_rule *rule, size_t chunk_bytes,
+                        struct rw_dataset **out);
 
 #ifdef __cplusplus
 }

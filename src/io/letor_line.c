@@ -252,39 +252,93 @@ static const char *parse_entries(struct rw_letor_chunk *chunk, const char *line,
     return p;
 }
 
-/* [line, end): without its newline. */
-static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const char *end)
+static int changed(struct rw_letor_chunk *chunk)
+{
+    chunk->status = RW_ERR_DATA;
+    return chunk->status;
+}
+
+/* A document that is picked: its entries, and where it stands. */
+static int add_picked(struct rw_letor_chunk *chunk, float label)
+{
+    struct rw_builder *builder = &chunk->worker->builder;
+    struct rw_letor_pick *pick = &chunk->worker->pick;
+    const struct rw_letor_entries *entries = &chunk->worker->entries;
+    const uint32_t doc = pick->n_seen - 1;
+    if (rw_bits_of_float(pick->label[doc]) != rw_bits_of_float(label))
+        return changed(chunk);
+    int status = RW_OK;
+    if (builder->n_queries == 0)
+        status = rw_builder_query(NULL, builder, "", 0);
+    if (status < 0 || (status = rw_builder_doc(NULL, builder, label, entries->feature,
+                                               entries->value, entries->n, NULL, 0)) < 0)
+        return no_memory(chunk, status);
+    pick->row[builder->n_docs - 1] = doc;
+    return RW_OK;
+}
+
+static int add_doc(struct rw_letor_chunk *chunk, float label, const char *comment,
+                   const char *comment_end)
 {
     struct rw_builder *builder = &chunk->worker->builder;
     const struct rw_letor_entries *entries = &chunk->worker->entries;
+    int status;
+    if ((status = rw_builder_line(NULL, builder, chunk->n_lines)) < 0 ||
+        (status = rw_builder_doc(NULL, builder, label, entries->feature, entries->value, entries->n,
+                                 comment, (size_t)(comment_end - comment))) < 0)
+        return no_memory(chunk, status);
+    return RW_OK;
+}
+
+/* The entries are passed over: the comment begins at the first '#' behind the query, if the line is
+ * as it should be, which another pass finds out. */
+static const char *skip_entries(struct rw_letor_chunk *chunk, const char *p, const char *end,
+                                struct proven *proven)
+{
+    const char *comment = p < end ? memchr(p, '#', (size_t)(end - p)) : NULL;
+    *proven = (struct proven){p, comment ? comment : end};
+    chunk->worker->entries.n = 0;
+    return proven->end;
+}
+
+/* [line, end): without its newline. */
+static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const char *end)
+{
+    struct rw_letor_pick *pick = &chunk->worker->pick;
+    const int is_picked = chunk->want == RW_LETOR_PICK;
     const char *p = skip_blanks(line, end);
     if (p == end || *p == '#')
         return has_nul(p, end) ? RW_ERR_PARSE : RW_OK;
+    if (is_picked && pick->n_seen == pick->n_docs)
+        return changed(chunk);
+    if (is_picked && pick->in[pick->n_seen++] != pick->which)
+        return RW_OK;
     float label;
     const char *id;
     struct proven proven;
+    const uint64_t n_clamped = chunk->worker->builder.n_clamped;
     p = parse_label(chunk, line, p, end, &label);
     if (!p)
         return chunk->status;
+    if (is_picked) /* the label was counted when it was skimmed */
+        chunk->worker->builder.n_clamped = n_clamped;
     p = parse_query(chunk, line, skip_blanks(p, end), end, &id);
     if (!p)
         return chunk->status;
     const size_t id_bytes = (size_t)(p - id);
-    p = parse_entries(chunk, line, p, end, &proven);
+    p = chunk->want == RW_LETOR_SKIM ? skip_entries(chunk, p, end, &proven)
+                                     : parse_entries(chunk, line, p, end, &proven);
     if (!p)
         return chunk->status;
     if (has_nul(line, proven.begin) || has_nul(proven.end, end))
         return RW_ERR_PARSE;
+    if (is_picked)
+        return add_picked(chunk, label);
     const char *comment = p < end ? skip_blanks(p + 1, end) : end;
     while (end > comment && is_blank(end[-1]))
         end--;
-    int status;
-    if ((status = add_query(chunk, line, id, id_bytes)) < 0 ||
-        (status = rw_builder_line(NULL, builder, chunk->n_lines)) < 0 ||
-        (status = rw_builder_doc(NULL, builder, label, entries->feature, entries->value, entries->n,
-                                 comment, (size_t)(end - comment))) < 0)
-        return no_memory(chunk, status);
-    return RW_OK;
+    const int status = add_query(chunk, line, id, id_bytes);
+    return status < 0 ? no_memory(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
 /* A byte 0 is what is wrong with a line, whatever else is. */
@@ -301,6 +355,7 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
 {
     const char *p = chunk->begin;
     chunk->worker = worker;
+    worker->pick.n_seen = 0;
     while (p < chunk->end) {
         const char *newline = memchr(p, '\n', (size_t)(chunk->end - p));
         if (parse_line(chunk, p, newline ? newline : chunk->end) < 0)
@@ -311,6 +366,11 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
     worker->builder.n_clamped += worker->entries.n_clamped;
     worker->entries.n_clamped = 0;
     chunk->worker = NULL;
+    if (chunk->want == RW_LETOR_PICK) {
+        if (chunk->status == RW_OK && worker->pick.n_seen != worker->pick.n_docs)
+            changed(chunk);
+        return;
+    }
     const int status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         no_memory(chunk, status);
@@ -330,5 +390,6 @@ void rw_letor_worker_release(struct rw_letor_worker *worker)
     rw_mem_free(worker->entries.value);
     rw_mem_free(worker->entries.text);
     rw_mem_free(worker->text);
+    rw_mem_free(worker->pick.row);
     memset(worker, 0, sizeof(*worker));
 }

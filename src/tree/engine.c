@@ -75,6 +75,8 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
         return misuse(engine, "sets must be loaded in order, the training set first");
     if (set == 0 && engine->rules.gradient == RW_GRADIENT_LAMBDA && !gains)
         return misuse(engine, "lambdas need the training set's gains");
+    if (set > 0)
+        RW_TRY(rw_dataset_need_values(engine->ctx, dataset));
     RW_TRY(engine->ops->load(engine, set, dataset, gains));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;

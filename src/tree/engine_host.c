@@ -76,7 +76,8 @@ static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
             count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, rule->min_docs);
     }
     info->n_constant = cuts->n_constant;
-    info->n_few = info->n_ignored = info->n_features = 0;
+    info->n_few = cuts->n_few; /* of a cache: none */
+    info->n_ignored = info->n_features = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         info->n_few += keep[f] == 0;
         info->n_ignored += keep[f] == 2;
@@ -121,7 +122,7 @@ int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
     *place = NULL;
     if (!from || from->rule.bins != rule->bins ||
         from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
-        return RW_OK;
+        return rw_dataset_need_values(ctx, dataset);
     RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
     RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
     RW_TRY_OUT(RW_NEW(ctx, *place, info->n_features));
@@ -184,24 +185,35 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     return RW_OK;
 }
 
-/* The codes of the dataset's cache under the engine's own cuts, which are taken, or freed. */
-static int bins_from_cache(struct rw_host *host, const struct rw_bins *from, struct rw_cuts *cuts,
-                           const uint32_t *place, struct rw_bins **out)
+/* The codes that came with the data under the engine's own cuts, which are taken, or freed. Codes
+ * in ordinary memory are shared, for twice is too much of them; a cache's are copied, for its file
+ * goes with the data set. */
+static int bins_from_data(struct rw_host *host, struct rw_bins *from, struct rw_cuts *cuts,
+                          const uint32_t *place, struct rw_bins **out)
 {
     struct rw_bins *bins;
+    const int is_shared = !from->codes_are_views && !host->alloc;
     int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
     if (status < 0) {
         rw_cuts_free(cuts);
         return status;
     }
-    for (uint32_t f = 0; f < cuts->n_features && status >= 0; f++)
+    for (uint32_t f = 0; is_shared && f < cuts->n_features; f++)
+        bins->codes[f] = from->codes[place[f]];
+    for (uint32_t f = 0; !is_shared && f < cuts->n_features && status >= 0; f++)
         status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
                             rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
-    if (status < 0)
+    if (status < 0) {
         rw_bins_free(bins);
-    else
-        *out = bins;
-    return status;
+        return status;
+    }
+    if (is_shared) {
+        rw_bins_share(from);
+        bins->viewed = from;
+        bins->codes_are_views = 1;
+    }
+    *out = bins;
+    return RW_OK;
 }
 
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
@@ -225,7 +237,7 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
     RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, &place));
     if (cuts) {
         rw_host_count_features(host, cuts);
-        const int status = bins_from_cache(host, dataset->bins, cuts, place, bins);
+        const int status = bins_from_data(host, dataset->bins, cuts, place, bins);
         rw_mem_free(place);
         return status;
     }

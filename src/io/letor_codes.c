@@ -1,0 +1,199 @@
+/* Large files of LETOR text as codes (data/pieces.h). Three passes: labels, queries and comments of
+ * all lines; entries of the sampled documents; entries of the others. So every entry is parsed
+ * once, and never are all values in memory. A file is kept open between passes. */
+#include <omp.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "data/pieces.h"
+#include "io/format.h"
+#include "io/letor.h"
+
+struct source {
+    struct rw_input *input; /* owned */
+    struct rw_letor *letor; /* owned */
+    uint32_t first_piece;   /* of all files' */
+};
+
+struct reading {
+    struct rw_ctx *ctx;
+    struct source *source; /* [n_sources] owned */
+    uint32_t n_sources;
+    struct rw_seen *seen; /* owned */
+    size_t chunk_bytes;
+    uint32_t n_pieces;
+    uint32_t *piece_docs;       /* [n_pieces] owned */
+    struct rw_dataset *dataset; /* owned until done */
+    struct rw_pieces pieces;
+    struct rw_letor_worker *worker; /* [n_threads] owned */
+    int n_threads;
+};
+
+static void reading_release(struct reading *r)
+{
+    rw_pieces_release(&r->pieces);
+    for (int t = 0; r->worker && t < r->n_threads; t++)
+        rw_letor_worker_release(&r->worker[t]);
+    for (uint32_t i = 0; r->source && i < r->n_sources; i++) {
+        rw_letor_close(r->source[i].letor);
+        rw_input_close(r->source[i].input);
+    }
+    rw_seen_free(r->seen);
+    rw_mem_free(r->worker);
+    rw_mem_free(r->source);
+    rw_mem_free(r->piece_docs);
+    rw_dataset_free(r->dataset);
+}
+
+int rw_letor_is_large(const char *const *paths, int n_paths)
+{
+    enum { LEAST_LINE = 8 }; /* "0 qid:1" and the line's end */
+    struct stat info;
+    uint64_t n_bytes = 0;
+    /* opening a pipe and closing it again would lose what is in it */
+    for (int i = 0; i < n_paths; i++) {
+        if (strcmp(paths[i], "-") == 0 || stat(paths[i], &info) != 0 || !S_ISREG(info.st_mode))
+            return 0;
+        n_bytes += (uint64_t)info.st_size;
+    }
+    return n_bytes / LEAST_LINE > rw_cut_sample_docs();
+}
+
+/* Opens all files. Returns 1 if they look like enough documents, 0 if not, or if one is no plain
+ * text. */
+static int open_sources(struct reading *r, const char *const *paths, int n_paths)
+{
+    const uint64_t limit = rw_cut_sample_docs();
+    uint64_t n_lines = 0, n_pieces = 0;
+    RW_TRY(rw_seen_new(r->ctx, &r->seen));
+    RW_TRY(RW_NEW(r->ctx, r->source, (size_t)n_paths));
+    for (int i = 0; i < n_paths; i++) {
+        struct source *source = &r->source[r->n_sources++];
+        RW_TRY(rw_input_open(r->ctx, paths[i], &source->input));
+        if (rw_format_of(source->input) != &rw_format_letor)
+            return 0;
+        RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
+        source->first_piece = (uint32_t)n_pieces;
+        n_pieces += rw_letor_n_pieces(source->letor);
+        if (rw_letor_n_pieces(source->letor) == 0 || n_pieces > UINT32_MAX / 2)
+            return 0;
+        n_lines += rw_letor_guess_lines(source->letor);
+    }
+    r->n_pieces = (uint32_t)n_pieces;
+    return n_lines > limit + limit / 32; /* else the pass that counts would be for nothing */
+}
+
+/* The data set but for its features. */
+static int skim(struct reading *r)
+{
+    struct rw_ctx *ctx = r->ctx;
+    struct rw_builder_list list = {0};
+    int status;
+    RW_TRY_OUT(RW_NEW(ctx, r->piece_docs, r->n_pieces));
+    for (uint32_t i = 0; i < r->n_sources; i++) {
+        struct source *source = &r->source[i];
+        int more = 1;
+        rw_letor_skim(source->letor, r->piece_docs + source->first_piece);
+        while (more)
+            RW_TRY_OUT(rw_letor_next(ctx, source->letor, &list, &more));
+    }
+    RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->dataset));
+out:
+    rw_builder_list_release(&list);
+    return status;
+}
+
+/* ---- documents of a piece ---- */
+
+static const struct source *source_of(const struct reading *r, uint32_t piece)
+{
+    uint32_t i = r->n_sources - 1;
+    while (r->source[i].first_piece > piece)
+        i--;
+    return &r->source[i];
+}
+
+static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
+{
+    const struct source *source = source_of(r, p);
+    const struct rw_piece *piece = &r->pieces.piece[p];
+    struct rw_letor_worker *worker = &r->worker[thread];
+    worker->pick.n_docs = piece->n_docs;
+    worker->pick.label = r->dataset->label + piece->first_doc;
+    worker->pick.in = r->pieces.sample.in + piece->first_doc;
+    worker->pick.which = (uint8_t)sampled;
+    int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
+    if (status >= 0 && sampled)
+        status = rw_pieces_hold(&r->pieces, p, thread, &worker->builder);
+    else if (status >= 0)
+        status = rw_pieces_place(&r->pieces, p, thread, &worker->builder, worker->pick.row);
+    worker->n_clamped += worker->builder.n_clamped;
+    rw_builder_empty(&worker->builder);
+    return status;
+}
+
+/* All pieces; of several failures any. */
+static int read_pieces(struct reading *r, int sampled)
+{
+    int worst = RW_OK;
+#pragma omp parallel for num_threads(r->n_threads) schedule(dynamic, 1)
+    for (uint32_t p = 0; p < r->n_pieces; p++) {
+        int failed;
+#pragma omp atomic read
+        failed = worst;
+        if (failed < 0)
+            continue;
+        const int status = read_piece(r, p, omp_get_thread_num(), sampled);
+        if (status < 0) {
+#pragma omp atomic write
+            worst = status;
+        }
+    }
+    if (worst == RW_ERR_DATA)
+        return rw_fail(r->ctx, worst, "'%s'%s changed while it was read",
+                       rw_input_name(r->source[0].input), r->n_sources > 1 ? " or another" : "");
+    if (worst == RW_ERR_MEMORY)
+        return rw_fail(r->ctx, worst, "out of memory while reading '%s'%s",
+                       rw_input_name(r->source[0].input), r->n_sources > 1 ? " ..." : "");
+    return worst;
+}
+
+static int read_all(struct reading *r, const struct rw_cut_rule *rule)
+{
+    struct rw_ctx *ctx = r->ctx;
+    RW_TRY(skim(r));
+    if (r->dataset->n_docs <= rw_cut_sample_docs())
+        return 0;
+    r->n_threads = ctx->n_threads;
+    RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
+    for (int t = 0; t < r->n_threads; t++)
+        rw_letor_worker_init(&r->worker[t]);
+    RW_TRY(rw_pieces_init(ctx, &r->pieces, r->dataset, rule, r->piece_docs, r->n_pieces));
+    RW_TRY(read_pieces(r, 1));
+    RW_TRY(rw_pieces_find_bounds(&r->pieces));
+    RW_TRY(read_pieces(r, 0));
+    RW_TRY(rw_pieces_finish(&r->pieces));
+    for (int t = 0; t < r->n_threads; t++)
+        r->dataset->n_clamped += r->worker[t].n_clamped;
+    rw_format_note_clamped(ctx, r->dataset->n_clamped);
+    return 1;
+}
+
+int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                        const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_dataset **out)
+{
+    struct reading r = {.ctx = ctx, .chunk_bytes = chunk_bytes};
+    *out = NULL;
+    if (!rw_letor_is_large(paths, n_paths))
+        return RW_OK;
+    int status = open_sources(&r, paths, n_paths);
+    if (status > 0)
+        status = read_all(&r, rule);
+    if (status > 0) {
+        *out = r.dataset;
+        r.dataset = NULL;
+    }
+    reading_release(&r);
+    /* a text that is wrong is read again as a whole, for the first mistake is to be told */
+    return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
+}

@@ -1,0 +1,390 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/bins.h"
+#include "io/letor.h"
+#include "scratch_file.h"
+
+TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
+
+enum { LIMIT = 300 };
+
+static uint32_t random_of(uint32_t seed, uint32_t item, uint32_t stream)
+{
+    return rw_random(seed, item, stream, RW_STREAM_CUT_SAMPLE);
+}
+
+/* How a feature of a document is written; nothing: it is not. */
+static void write_feature(FILE *file, uint32_t seed, uint32_t doc, uint32_t feature)
+{
+    const uint32_t random = random_of(seed, doc, feature), small = random >> 8 & 15;
+    if (feature == 1 || feature == 2) /* many values */
+        fprintf(file, " %u:%.9g", feature, ((double)random - 2e9) / 1e7);
+    else if (feature == 3 && small > 4) /* few, often 0 */
+        fprintf(file, " 3:%u", small > 10 ? small : 0);
+    else if (feature == 4 && small < 2) /* seldom there */
+        fprintf(file, " 4:%.5g", (double)random / 1e9);
+    else if (feature == 5) /* missing now and then; neighbours with no float between them */
+        fprintf(file, small == 0 ? " 5:nan" : small < 9 ? " 5:1" : " 5:1.00000012");
+    else if (feature == 6) /* constant */
+        fprintf(file, " 6:-0");
+    else if (feature == 7 && doc % 97 == 5) /* in few documents, and -1 or 0 there */
+        fprintf(file, " 7:%d", small < 8 ? 0 : -1);
+    else if (feature == 9 && small == 3) /* both signs, mostly absent */
+        fprintf(file, " 9:%.4f", (double)(int32_t)random / 1e9);
+    else if (feature == 10 && small < 12)
+        fprintf(file, " 10:%.3e", (double)random * 1e30);
+    else if (feature == 11 && doc % 2)
+        fprintf(file, " 11:%u", random % 3000);
+    else if (feature == 65535 && doc % 251 == 17) /* mostly not in the sample */
+        fprintf(file, " 65535:%u", small);
+}
+
+/* Documents of one file; returns how many there are up to its end. */
+static uint32_t write_docs(const char *path, uint32_t seed, uint32_t doc, uint32_t n,
+                           int first_query)
+{
+    static const char *const behind[] = {"", " # docid = 7", " #", "#x", "  "};
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    int query = first_query;
+    for (uint32_t end = doc + n; doc < end; doc++) {
+        const uint32_t random = random_of(seed, doc, 70000);
+        query += random % 23 == 0;
+        if (random % 41 == 0)
+            fprintf(file, random % 2 ? "\n" : " # a comment\r\n");
+        fprintf(file, "%u qid:q%d", random >> 8 & 3, query);
+        for (uint32_t feature = 1; feature < 12; feature++)
+            write_feature(file, seed, doc, feature);
+        if (random % 31 == 0)
+            fprintf(file, " %u:%u", 100 + (random >> 8) % 500, random >> 20);
+        write_feature(file, seed, doc, 65535);
+        fprintf(file, "%s%s", behind[(random >> 12) % 5], doc + 1 < end ? "\n" : "");
+    }
+    cr_assert_eq(fclose(file), 0);
+    return doc;
+}
+
+static void assert_same_codes(const struct rw_bins *a, const struct rw_bins *b)
+{
+    cr_assert_eq(a->n_docs, b->n_docs);
+    cr_assert_eq(a->rule.bins, b->rule.bins);
+    cr_assert_eq(a->rule.min_docs, b->rule.min_docs);
+    cr_assert_eq(a->cuts->n_features, b->cuts->n_features);
+    cr_assert_eq(a->cuts->n_constant, b->cuts->n_constant);
+    cr_assert_eq(a->cuts->n_few, b->cuts->n_few);
+    for (uint32_t f = 0; f < a->cuts->n_features; f++) {
+        const struct rw_codes *x = &a->codes[f], *y = &b->codes[f];
+        const uint32_t n_bins = rw_cuts_n_bins(a->cuts, f);
+        cr_assert_eq(a->cuts->feature[f], b->cuts->feature[f]);
+        cr_assert_eq(a->cuts->has_missing[f], b->cuts->has_missing[f]);
+        cr_assert_eq(n_bins, rw_cuts_n_bins(b->cuts, f));
+        cr_assert_eq(memcmp(a->cuts->cut + a->cuts->offset[f], b->cuts->cut + b->cuts->offset[f],
+                            n_bins * sizeof(float)),
+                     0, "cuts of feature %u", a->cuts->feature[f]);
+        cr_assert_eq(x->n, y->n, "feature %u", a->cuts->feature[f]);
+        cr_assert_eq(x->row == NULL, y->row == NULL);
+        if (x->row) {
+            cr_assert_eq(x->rest, y->rest);
+            cr_assert_eq(memcmp(x->row, y->row, x->n * sizeof(*x->row)), 0);
+        }
+        cr_assert_eq(memcmp(x->code, y->code, x->n * rw_cuts_code_bytes(a->cuts, f)), 0,
+                     "codes of feature %u", a->cuts->feature[f]);
+    }
+}
+
+/* All but the values. */
+static void assert_same_lines(const struct rw_dataset *a, const struct rw_dataset *b)
+{
+    char where_a[64], where_b[64];
+    cr_assert_eq(a->n_docs, b->n_docs);
+    cr_assert_eq(a->n_queries, b->n_queries);
+    cr_assert_eq(a->n_clamped, b->n_clamped);
+    cr_assert_eq(a->n_columns, b->n_columns);
+    cr_assert_eq(memcmp(a->label, b->label, a->n_docs * sizeof(float)), 0);
+    cr_assert_eq(memcmp(a->query_offset, b->query_offset, (a->n_queries + 1) * sizeof(uint32_t)),
+                 0);
+    for (uint32_t q = 0; q < a->n_queries; q++)
+        cr_assert_str_eq(rw_dataset_query_id(a, q), rw_dataset_query_id(b, q));
+    for (uint32_t i = 0; i < a->n_docs; i++) {
+        cr_assert_str_eq(rw_dataset_comment(a, i), rw_dataset_comment(b, i));
+        rw_dataset_where(a, i, where_a, sizeof(where_a));
+        rw_dataset_where(b, i, where_b, sizeof(where_b));
+        cr_assert_str_eq(where_a, where_b);
+    }
+    for (uint32_t c = 0; c < a->n_columns; c++) {
+        cr_assert_eq(a->column[c].feature, b->column[c].feature);
+        cr_assert_eq(a->column[c].n, b->column[c].n, "feature %u", a->column[c].feature);
+    }
+}
+
+static void compare(const char *const *paths, int n_paths, const struct rw_cut_rule *rule,
+                    size_t chunk_bytes)
+{
+    struct rw_dataset *whole, *codes;
+    struct rw_bins *bins;
+    cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &whole), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert_gt(whole->n_docs, rw_cut_sample_docs());
+    cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
+    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, &codes), RW_OK,
+                 "%s", rw_last_error(scratch_ctx));
+    cr_assert_not_null(codes, "%s", rw_last_error(scratch_ctx));
+    cr_assert(!rw_dataset_has_values(codes));
+    assert_same_lines(whole, codes);
+    assert_same_codes(bins, codes->bins);
+    rw_bins_free(bins);
+    rw_dataset_free(whole);
+    rw_dataset_free(codes);
+}
+
+/* Every way to see the same text gives the cuts and codes of the whole data set. */
+Test(letor_codes, same)
+{
+    static const size_t chunk_bytes[] = {40, 700, 5000, RW_LETOR_CHUNK_BYTES};
+    static const int bins[] = {2, 16, 255, 1000};
+    static const uint32_t n_docs[] = {LIMIT + 20, 500, 4000};
+    const char *const paths[] = {"a.txt", "b.txt", "c.txt"};
+    rw_cut_sample_set_docs(LIMIT);
+    for (uint32_t i = 0; i < 96; i++) {
+        const uint32_t n = n_docs[i % 3], third = n / 3;
+        const int n_paths = i % 2 ? 3 : 1;
+        uint32_t doc = write_docs(paths[0], i, 0, n_paths == 1 ? n : third, 0);
+        if (n_paths == 3) {
+            doc = write_docs(paths[1], i, doc, third, 100000);
+            write_docs(paths[2], i, doc, n - 2 * third, 200000);
+        }
+        const struct rw_cut_rule rule = {
+            .bins = bins[i / 3 % 4], .absent_missing = i / 2 % 2, .min_docs = i % 5 == 0 ? 30 : 1};
+        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1 + (int)(i % 3) * 2), RW_OK);
+        compare(paths, n_paths, &rule, chunk_bytes[i / 12 % 4]);
+    }
+}
+
+/* The same by other instructions. */
+Test(letor_codes, instructions)
+{
+    static const char *const isa[] = {"plain", "avx2", "avx512"};
+    const char *const paths[] = {"a.txt"};
+    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
+    rw_cut_sample_set_docs(LIMIT);
+    write_docs("a.txt", 7, 0, 3000, 0);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(setenv("RANKWOOD_ISA", isa[i], 1), 0);
+        compare(paths, 1, &rule, 20000);
+    }
+}
+
+/* Few documents are none of these functions' business, nor is what cannot be read twice. */
+Test(letor_codes, left_alone)
+{
+    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
+    struct rw_dataset *dataset;
+    const char *const small[] = {"a.txt"}, *const mixed[] = {"big.txt", "b.gz"};
+    const char *const pipe[] = {"pipe"}, *const none[] = {"none"}, *const standard[] = {"-"};
+    rw_cut_sample_set_docs(LIMIT);
+    write_docs("a.txt", 1, 0, LIMIT, 0);
+    write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
+    scratch_gzip("b.gz", "wb", "1 qid:z 1:1\n");
+    cr_assert_eq(mkfifo("pipe", 0600), 0);
+    cr_assert(rw_letor_is_large(small, 1));
+    cr_assert(!rw_letor_is_large(pipe, 1));
+    cr_assert(!rw_letor_is_large(none, 1));
+    cr_assert(!rw_letor_is_large(standard, 1));
+    const char *const *const all[] = {small, mixed, pipe, none, standard};
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
+                                         RW_LETOR_CHUNK_BYTES, &dataset),
+                     RW_OK);
+        cr_assert_null(dataset);
+    }
+}
+
+/* ---- what is wrong is said as ever ---- */
+
+static void same_error(const struct rw_params *params, const char *const *paths, int n_paths)
+{
+    struct rw_dataset *dataset;
+    char expected[4096];
+    const int status = rw_dataset_read(scratch_ctx, paths, n_paths, &dataset);
+    cr_assert_lt(status, 0);
+    snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, paths, n_paths, &dataset), status);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
+    cr_assert_null(dataset);
+}
+
+Test(letor_codes, errors)
+{
+    static const char *const bad[] = {"1 qid:q5000 1:1 x",
+                                      "1 qid:q5000 3:2 3:1",
+                                      "-1 qid:q5000",
+                                      "1 qid:q5000 1:one",
+                                      "1 q:1",
+                                      "1 qid:q0 1:1",
+                                      "1 qid:q5000 65536:12",
+                                      "1 qid:q5000 1:1#\001"};
+    struct rw_params *params;
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
+    rw_cut_sample_set_docs(LIMIT);
+    for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        size_t n_bytes;
+        write_docs("a.txt", i, 0, 900, 0);
+        char *text = scratch_read("a.txt", &n_bytes);
+        /* two lines are wrong: the first one counts, be it sampled or not */
+        for (int place = 0; place < 6; place++) {
+            const char *const paths[] = {"bad.txt"};
+            char *const at = strchr(text + n_bytes / 9 * (size_t)(place + 1), '\n') + 1;
+            FILE *file = fopen("bad.txt", "w");
+            fwrite(text, 1, (size_t)(at - text), file);
+            for (const char *c = bad[i]; *c; c++)
+                fputc(*c == '\001' ? 0 : *c, file);
+            fprintf(file, "\n%s", at);
+            fprintf(file, "\nnonsense\n");
+            cr_assert_eq(fclose(file), 0);
+            same_error(params, paths, 1);
+        }
+        free(text);
+    }
+    rw_params_free(params);
+}
+
+/* A document more or less, or one of another label, is none of the text that was skimmed. */
+Test(letor_codes, changed)
+{
+    static const char text[] = "1 qid:1 1:1\n0 qid:1 1:2\n2 qid:1 1:3\n";
+    static const float label[] = {1, 0, 2, 0}, other[] = {1, 1, 2, 0};
+    static const uint8_t in[] = {0, 1, 1, 1};
+    struct rw_input *input;
+    struct rw_letor *letor;
+    struct rw_letor_worker worker;
+    rw_letor_worker_init(&worker);
+    cr_assert_eq(rw_input_open_memory(scratch_ctx, "a", text, strlen(text), &input), RW_OK);
+    cr_assert_eq(rw_letor_open(scratch_ctx, input, NULL, 1000, &letor), RW_OK);
+    cr_assert_eq(rw_letor_n_pieces(letor), 1);
+    for (uint32_t n = 2; n < 5; n++) {
+        for (int is_other = 0; is_other < 2; is_other++) {
+            worker.pick.n_docs = n;
+            worker.pick.in = in;
+            worker.pick.which = 1;
+            worker.pick.label = is_other ? other : label;
+            const int status = rw_letor_pick(letor, 0, &worker);
+            cr_assert_eq(status, n == 3 && !is_other ? RW_OK : RW_ERR_DATA);
+            if (status == RW_OK) {
+                cr_assert_eq(worker.builder.n_docs, 2);
+                cr_assert_eq(worker.pick.row[0], 1);
+                cr_assert_eq(worker.pick.row[1], 2);
+                cr_assert_eq(worker.builder.entry_value[1], 3);
+            }
+            rw_builder_empty(&worker.builder);
+        }
+    }
+    rw_letor_worker_release(&worker);
+    rw_letor_close(letor);
+    rw_input_close(input);
+}
+
+Test(letor_codes, memory)
+{
+    const char *const paths[] = {"a.txt"};
+    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
+    struct rw_dataset *dataset = NULL;
+    rw_cut_sample_set_docs(LIMIT);
+    cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 2), RW_OK);
+    write_docs("a.txt", 7, 0, 700, 0);
+    long n = 1;
+    for (; !dataset && n < 100000; n += 1 + n / 16) {
+        rw_mem_fail_from(n);
+        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, &dataset);
+        rw_mem_fail_from(0);
+        cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (dataset || n < 100)),
+                  "allocation %ld: %d", n, status);
+    }
+    cr_assert_not_null(dataset);
+    cr_assert_gt(n, 100);
+    rw_dataset_free(dataset);
+}
+
+/* ---- training ---- */
+
+static char *train(struct rw_params *params, const struct rw_dataset *dataset)
+{
+    struct rw_model *model;
+    size_t n_bytes;
+    cr_assert_eq(rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_model_write(scratch_ctx, model, "model"), RW_OK);
+    rw_model_free(model);
+    return scratch_read("model", &n_bytes);
+}
+
+Test(letor_codes, training)
+{
+    static const struct {
+        const char *device, *ignore, *absent, *bins;
+    } way[] = {{"cpu", "", "zero", "255"},
+               {"cpu", "2-3,10", "missing", "64"},
+               {"ref", "1", "zero", "1000"},
+               {"sim", "", "missing", "255"}};
+    const char *const paths[] = {"a.txt"};
+    rw_cut_sample_set_docs(LIMIT);
+    write_docs("a.txt", 3, 0, 2500, 0);
+    for (int i = 0; i < 4; i++) {
+        struct rw_params *params;
+        struct rw_dataset *whole, *codes;
+        struct rw_model *model;
+        double scores[2500];
+        cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "device", way[i].device), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "ignore", way[i].ignore), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "absent", way[i].absent), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", way[i].bins), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "5"), RW_OK);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
+        cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
+        cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, paths, 1, &codes), RW_OK);
+        cr_assert(!rw_dataset_has_values(codes));
+        char *expected = train(params, whole);
+        char *first = train(params, codes), *again = train(params, codes);
+        cr_assert_str_eq(expected, first);
+        cr_assert_str_eq(expected, again);
+        free(expected);
+        free(first);
+        free(again);
+        /* what looks at values is told that there are none */
+        cr_assert_eq(rw_model_read(scratch_ctx, "model", &model), RW_OK);
+        cr_assert_eq(rw_predict(scratch_ctx, model, codes, 0, scores), RW_ERR_ARGUMENT);
+        rw_model_free(model);
+        const struct rw_dataset *const valid[] = {codes};
+        cr_assert_eq(rw_train(scratch_ctx, params, whole, valid, 1, NULL, &model), RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_dataset_write_cache(scratch_ctx, codes, params, "c.rwb"), RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", "17"), RW_OK);
+        cr_assert_eq(rw_train(scratch_ctx, params, codes, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
+        cr_assert_str_eq(rw_last_error(scratch_ctx),
+                         "the data set holds codes for training, and no values\n"
+                         "hint: rw_dataset_read keeps the values");
+        rw_params_free(params);
+        rw_dataset_free(whole);
+        rw_dataset_free(codes);
+    }
+}
+
+/* The engine may outlive the data set: codes have several owners. */
+Test(letor_codes, shared)
+{
+    const char *const paths[] = {"a.txt"};
+    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
+    struct rw_dataset *dataset;
+    rw_cut_sample_set_docs(LIMIT);
+    write_docs("a.txt", 7, 0, 700, 0);
+    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, &dataset), RW_OK);
+    struct rw_bins *bins = dataset->bins;
+    rw_bins_share(bins);
+    rw_dataset_free(dataset);
+    cr_assert_eq(bins->n_docs, 700);
+    cr_assert_lt(rw_bins_code(bins, 0, 699), rw_cuts_n_codes(bins->cuts, 0));
+    rw_bins_free(bins);
+}
