@@ -346,27 +346,50 @@ Test(to_catboost, steps_of_16_bits)
     rw_ctx_free(ctx);
 }
 
-/* 65,537 columns with a cut each would need as many buckets. */
+static void add_split(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t column, int32_t cut)
+{
+    struct rw_ens_tree *tree;
+    cr_assert_eq(rw_ensemble_add_tree(ctx, ensemble, 3, &tree), RW_OK);
+    tree->node[0] = (struct rw_ens_node){
+        .left = 1, .right = 2, .column = (uint32_t)column, .threshold = (double)cut};
+    tree->node[1].left = tree->node[2].left = -1;
+}
+
+/* The first feature's borders: each of n cuts once, ascending. */
+static void assert_borders(const char *text, size_t n)
+{
+    json_t *root = json_loads(text, 0, NULL), *features, *borders;
+    features = json_object_get(json_object_get(root, "features_info"), "float_features");
+    borders = json_object_get(json_array_get(features, 0), "borders");
+    cr_assert_eq(json_array_size(borders), n);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(json_number_value(json_array_get(borders, i)), (double)i);
+    json_decref(root);
+}
+
+/* 65,536 columns with a cut each have as many buckets; one more needs a 255th cut of one column. */
 Test(to_catboost, buckets_of_16_bits)
 {
     struct rw_ctx *ctx = fixture_ctx();
-    for (int32_t n = 65536; n <= 65537; n++) {
+    for (int32_t n_cuts = 254; n_cuts <= 255; n_cuts++) {
         struct rw_ensemble ensemble = {0};
         struct rw_put put = {.ctx = ctx};
-        struct rw_ens_tree *tree;
-        cr_assert_eq(rw_ensemble_set_columns(ctx, &ensemble, (uint64_t)n), RW_OK);
+        cr_assert_eq(rw_ensemble_set_columns(ctx, &ensemble, 65536), RW_OK);
         rw_mem_free(ensemble.column_name);
         ensemble.column_name = NULL;
-        for (int32_t i = 0; i < n; i++) {
-            cr_assert_eq(rw_ensemble_add_tree(ctx, &ensemble, 3, &tree), RW_OK);
-            tree->node[0] = (struct rw_ens_node){.left = 1, .right = 2, .column = (uint32_t)i};
-            tree->node[1].left = tree->node[2].left = -1;
-        }
+        for (int32_t i = 65535; i > 0; i--)
+            add_split(ctx, &ensemble, i, 0);
+        for (int32_t i = 0; i < 2 * n_cuts; i++)
+            add_split(ctx, &ensemble, 0, i % n_cuts);
         const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
-        cr_assert_eq(status, n == 65536 ? RW_OK : RW_ERR_UNSUPPORTED);
-        if (status < 0)
+        cr_assert_eq(status, n_cuts == 254 ? RW_OK : RW_ERR_UNSUPPORTED);
+        if (status < 0) {
             cr_assert_str_eq(rw_last_error(ctx), "65537 buckets of 254 cuts of a feature; CatBoost "
                                                  "has numbers for 65536");
+        } else {
+            rw_put_bytes(&put, "", 1);
+            assert_borders(put.text, (size_t)n_cuts);
+        }
         rw_mem_free(put.text);
         rw_ensemble_release(&ensemble);
     }
