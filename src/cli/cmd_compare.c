@@ -14,6 +14,7 @@ struct request {
     const char *side[2]; /* a, b: models or scores */
     const char *groups;
     int json;
+    int n_metrics;
 };
 
 /* ------------------------------------------------------------------ printing */
@@ -49,7 +50,6 @@ static void print_table(const struct rw_comparison *comparison, const struct rw_
         const int n = (int)strlen(comparison->groups[i].name);
         width = n > width ? n : width;
     }
-    printf("a  %s\nb  %s\n\n", request->side[0], request->side[1]);
     printf("%-*s  %8s  %10s  %10s  %10s  %10s  %10s  %7s  %6s %6s %6s\n", width, "", "queries", "a",
            "b", "b - a", "2.5 %", "97.5 %", "p", "better", "equal", "worse");
     print_row(&comparison->all, comparison->metric, width);
@@ -69,7 +69,11 @@ static void print_table(const struct rw_comparison *comparison, const struct rw_
         "\n%s\ninterval: %d resamples of the queries; p: paired randomisation test, two-sided%s\n"
         "%s\n",
         comparison->lower_is_better ? "lower is better" : "higher is better", comparison->n_samples,
-        comparison->n_groups > 1 ? ", not corrected for the number of groups" : "",
+        comparison->n_groups > 1 && request->n_metrics > 1
+            ? ", not corrected for the number of groups and metrics"
+        : comparison->n_groups > 1 ? ", not corrected for the number of groups"
+        : request->n_metrics > 1   ? ", not corrected for the number of metrics"
+                                   : "",
         comparison->conventions);
 }
 
@@ -83,7 +87,8 @@ static json_t *row_json(const struct rw_compared *row)
                      "equal", (json_int_t)row->n_ties, "worse", (json_int_t)row->n_losses);
 }
 
-static int print_json(const struct rw_comparison *comparison, const struct rw_dataset *dataset)
+static json_t *comparison_json(const struct rw_comparison *comparison,
+                               const struct rw_dataset *dataset)
 {
     json_t *groups = json_array(), *moved = json_array();
     for (int i = 0; i < comparison->n_groups; i++)
@@ -94,12 +99,23 @@ static int print_json(const struct rw_comparison *comparison, const struct rw_da
             json_pack("{s:o,s:f,s:f}", "query",
                       rw_load_json_text(rw_dataset_query_id(dataset, comparison->moved[i].query)),
                       "a", comparison->moved[i].a, "b", comparison->moved[i].b));
-    json_t *all =
-        json_pack("{s:s,s:b,s:o,s:o,s:o,s:i,s:o}", "metric", comparison->metric, "lower_is_better",
-                  comparison->lower_is_better, "all", row_json(&comparison->all), "groups", groups,
-                  "moved", moved, "samples", comparison->n_samples, "conventions",
-                  rw_load_json_text(comparison->conventions));
-    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
+    return json_pack("{s:s,s:b,s:o,s:o,s:o,s:i,s:o}", "metric", comparison->metric,
+                     "lower_is_better", comparison->lower_is_better, "all",
+                     row_json(&comparison->all), "groups", groups, "moved", moved, "samples",
+                     comparison->n_samples, "conventions",
+                     rw_load_json_text(comparison->conventions));
+}
+
+/* One metric's object, or an array of several. */
+static int print_json(struct rw_comparison *const *comparison, const struct rw_dataset *dataset,
+                      int n)
+{
+    json_t *all = n == 1 ? comparison_json(comparison[0], dataset) : json_array();
+    int result = all ? 0 : -1;
+    for (int i = 0; n > 1 && i < n && result == 0; i++)
+        result = json_array_append_new(all, comparison_json(comparison[i], dataset));
+    if (result == 0)
+        result = json_dumpf(all, stdout, JSON_INDENT(1));
     json_decref(all);
     putchar('\n');
     return result;
@@ -151,11 +167,45 @@ static void warn_ties(const struct rw_comparison *comparison)
     }
 }
 
+/* Compares by each metric alone, with the same seed: a metric's figures do not depend on which
+ * others there are. metrics: with commas between them; cut. comparison: [n_metrics]. A status. */
+static int compare_metrics(struct rw_said *said, char *metrics, const char *groups,
+                           const struct rw_dataset *dataset, double *const scores[2],
+                           struct rw_comparison **comparison)
+{
+    char *rest = NULL;
+    int status = RW_OK;
+    for (char *metric = strtok_r(metrics, ",", &rest); metric && status >= 0;
+         metric = strtok_r(NULL, ",", &rest)) {
+        status = rw_params_set(said->ctx, said->params, "metric", metric);
+        if (status >= 0)
+            status = rw_compare(said->ctx, said->params, dataset, scores[0], scores[1], groups,
+                                comparison++);
+    }
+    return status;
+}
+
+static int print(const struct request *request, struct rw_comparison *const *comparison,
+                 const struct rw_dataset *dataset)
+{
+    for (int i = 0; i < request->n_metrics; i++)
+        warn_ties(comparison[i]);
+    if (request->json)
+        return print_json(comparison, dataset, request->n_metrics);
+    printf("a  %s\nb  %s\n", request->side[0], request->side[1]);
+    for (int i = 0; i < request->n_metrics; i++) {
+        putchar('\n');
+        print_table(comparison[i], dataset, request);
+    }
+    return 0;
+}
+
 static int compare(struct rw_said *said, const struct request *request)
 {
     struct rw_ctx *ctx = said->ctx;
     struct rw_dataset *dataset = NULL;
-    struct rw_comparison *comparison = NULL;
+    struct rw_comparison **comparison = NULL; /* [n_metrics] */
+    char *metrics = NULL;
     double *scores[2] = {NULL, NULL};
     int status = rw_load_dataset(ctx, &said->operands, &dataset), code = RW_EXIT_FAILURE;
     const char *weights = rw_params_get(said->params, "weights");
@@ -169,36 +219,44 @@ static int compare(struct rw_said *said, const struct request *request)
         }
         status = score(said, dataset, request->side[i], scores[i]);
     }
-    if (status >= 0)
-        status = rw_compare(ctx, said->params, dataset, scores[0], scores[1], request->groups,
-                            &comparison);
-    if (status < 0) {
-        code = rw_talk_failed(ctx, status, "compare");
+    comparison = calloc((size_t)request->n_metrics, sizeof(struct rw_comparison *));
+    metrics = strdup(rw_params_get(said->params, "metric"));
+    if (!comparison || !metrics) {
+        rw_talk_error("out of memory");
         goto out;
     }
-    warn_ties(comparison);
-    code = RW_EXIT_OK;
-    if (!request->json)
-        print_table(comparison, dataset, request);
-    else if (print_json(comparison, dataset) < 0)
-        code = RW_EXIT_FAILURE;
+    if (status >= 0)
+        status = compare_metrics(said, metrics, request->groups, dataset, scores, comparison);
+    if (status < 0)
+        code = rw_talk_failed(ctx, status, "compare");
+    else if (print(request, comparison, dataset) >= 0)
+        code = RW_EXIT_OK;
 out:
+    for (int i = 0; comparison && i < request->n_metrics; i++)
+        rw_comparison_free(comparison[i]);
+    free(comparison);
+    free(metrics);
     free(scores[0]);
     free(scores[1]);
-    rw_comparison_free(comparison);
     rw_dataset_free(dataset);
     return code;
 }
 
-static int check(const struct rw_usage *usage, struct rw_said *said, const struct request *request)
+static int count_metrics(struct rw_params *params)
+{
+    int n = 1;
+    for (const char *c = rw_params_get(params, "metric"); *c; c++)
+        n += *c == ',';
+    return n;
+}
+
+static int check(const struct rw_usage *usage, struct rw_said *said, struct request *request)
 {
     if (!request->side[0] || !request->side[1])
         return rw_options_wrong(usage, "'compare' needs --a and --b: models, or files of scores");
     if (rw_params_is_set(said->params, "device") && !is_model(request->side[0]) &&
         !is_model(request->side[1]))
         return rw_options_wrong(usage, "'--device' has no effect without a model");
-    if (strchr(rw_params_get(said->params, "metric"), ','))
-        return rw_options_wrong(usage, "'compare' takes one '--metric'");
     const char *others[] = {request->side[0], request->side[1], request->groups,
                             rw_params_get(said->params, "weights")};
     const struct rw_list lists[] = {said->operands, {others, 4}};
@@ -208,6 +266,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, const struc
     int status = rw_params_set(said->ctx, said->params, "objective", "regression");
     if (status >= 0)
         status = rw_params_check(said->ctx, said->params);
+    request->n_metrics = count_metrics(said->params);
     return status < 0 ? rw_talk_failed(said->ctx, status, "compare") : -1;
 }
 
@@ -227,7 +286,7 @@ int rw_cmd_compare(int argc, char **argv)
     const struct rw_usage usage = {
         .command = "compare",
         .operands = "DATA... --a MODEL|SCORES --b MODEL|SCORES",
-        .about = "Compares two rankings of the same queries: the difference of a metric with a "
+        .about = "Compares two rankings of the same queries: the difference of each metric with a "
                  "95 % bootstrap interval, a paired randomisation test, the queries that moved "
                  "most.",
         .least = 1,

@@ -135,33 +135,37 @@ static int print_audit_json(const struct rw_audit *audit)
 }
 
 struct request {
-    const char *model, *scores, *per_query, *like;
+    const char *model, *scores, *per_query, *like, *trees;
     int json, audit;
 };
 
-/* What is scored with, before the data is read, which may take long. */
-static int open_model(struct rw_said *said, const struct request *request, struct rw_model **model,
+/* What is scored with, before the data is read, which may take long. -1, or the exit code. */
+static int open_model(const struct rw_usage *usage, struct rw_said *said,
+                      const struct request *request, struct rw_model **model,
                       struct rw_predictor **predictor)
 {
-    int status = RW_OK;
-    if (request->model)
-        status = rw_model_read(said->ctx, request->model, model);
-    if (status >= 0 && *model)
-        status = rw_predictor_open(said->ctx, *model, 0, rw_params_get(said->params, "device"),
-                                   predictor);
-    return status;
+    int n_trees, status = rw_model_read(said->ctx, request->model, model);
+    if (status >= 0) {
+        const int code = rw_load_n_trees(usage, *model, request->trees, &n_trees);
+        if (code != 0)
+            return code;
+        status = rw_predictor_open(said->ctx, *model, n_trees,
+                                   rw_params_get(said->params, "device"), predictor);
+    }
+    return status < 0 ? rw_talk_failed(said->ctx, status, "eval") : -1;
 }
 
 /* Reads the data and gives each document its score, [n_docs]. */
-static int score(struct rw_said *said, const struct request *request, struct rw_dataset **dataset,
-                 double **scores)
+static int score(const struct rw_usage *usage, struct rw_said *said, const struct request *request,
+                 struct rw_dataset **dataset, double **scores)
 {
     struct rw_ctx *ctx = said->ctx;
     struct rw_model *model = NULL;
     struct rw_predictor *predictor = NULL;
-    int status = open_model(said, request, &model, &predictor), code = -1;
-    if (status >= 0)
-        status = rw_load_dataset(ctx, &said->operands, dataset);
+    int status, code = request->model ? open_model(usage, said, request, &model, &predictor) : -1;
+    if (code >= 0)
+        goto out;
+    status = rw_load_dataset(ctx, &said->operands, dataset);
     const char *weights = rw_params_get(said->params, "weights");
     if (status >= 0 && *weights)
         status = rw_dataset_read_weights(ctx, *dataset, weights);
@@ -208,12 +212,13 @@ static int audit(struct rw_said *said, const struct request *request,
     return code;
 }
 
-static int measure(struct rw_said *said, const struct request *request)
+static int measure(const struct rw_usage *usage, struct rw_said *said,
+                   const struct request *request)
 {
     struct rw_dataset *dataset = NULL;
     struct rw_eval *eval = NULL;
     double *scores = NULL;
-    int code = score(said, request, &dataset, &scores);
+    int code = score(usage, said, request, &dataset, &scores);
     if (code < 0 && request->audit)
         code = audit(said, request, dataset, scores);
     if (code >= 0)
@@ -281,6 +286,8 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
 {
     if (!request->model == !request->scores)
         return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
+    if (request->scores && request->trees)
+        return rw_options_wrong(usage, "'--trees' has no effect with '--scores'");
     if (request->scores && rw_params_is_set(said->params, "device"))
         return rw_options_wrong(usage, "'--device' has no effect with '--scores'");
     const int wrong = check_like(usage, said, request);
@@ -317,6 +324,8 @@ int rw_cmd_eval(int argc, char **argv)
         {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_TEXT, &request.model},
         {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_TEXT,
          &request.scores},
+        {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
+         RW_OPTION_TEXT, &request.trees},
         {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_TEXT,
          &request.per_query},
         {"like", 0, "PROGRAM",
@@ -343,7 +352,7 @@ int rw_cmd_eval(int argc, char **argv)
     if (code < 0)
         code = check(&usage, &said, &request);
     if (code < 0)
-        code = measure(&said, &request);
+        code = measure(&usage, &said, &request);
     rw_options_release(&usage, &said);
     return code;
 }

@@ -115,20 +115,12 @@ static int run(const struct rw_usage *usage, struct job *job)
     struct rw_ctx *ctx = job->said.ctx;
     struct rw_reader *reader = NULL;
     struct rw_dataset *piece = NULL;
-    unsigned long long n_trees = 0;
     int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
     if (status < 0)
         return rw_talk_failed(ctx, status, "predict");
-    job->n_trees = rw_model_n_trees(job->model);
-    if (job->trees && job->n_trees == 0)
-        return rw_options_wrong(usage, "'--trees' has no effect: the model has no trees");
-    if (job->trees) {
-        const int code = rw_options_number(usage, "--trees", job->trees, 1,
-                                           (unsigned long long)job->n_trees, &n_trees);
-        if (code != 0)
-            return code;
-        job->n_trees = (int)n_trees;
-    }
+    int code = rw_load_n_trees(usage, job->model, job->trees, &job->n_trees);
+    if (code != 0)
+        return code;
     if (!job->leaf_ids || job->run)
         status = rw_predictor_open(ctx, job->model, job->n_trees,
                                    rw_params_get(job->said.params, "device"), &job->predictor);
@@ -136,7 +128,7 @@ static int run(const struct rw_usage *usage, struct job *job)
         status = rw_reader_open(ctx, job->files.text, job->files.n, &reader);
     if (status < 0)
         return rw_talk_failed(ctx, status, "predict");
-    int code = RW_EXIT_FAILURE;
+    code = RW_EXIT_FAILURE;
     if ((job->run && rw_output_open(&job->trec_out, job->run) < 0) ||
         ((job->output || job->leaf_ids || !job->run) &&
          rw_output_open(&job->lines, job->output ? job->output : "-") < 0))

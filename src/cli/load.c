@@ -63,6 +63,22 @@ int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const c
     return status;
 }
 
+int rw_load_n_trees(const struct rw_usage *usage, const struct rw_model *model, const char *text,
+                    int *n_trees)
+{
+    unsigned long long number = 0;
+    *n_trees = rw_model_n_trees(model);
+    if (!text)
+        return 0;
+    if (*n_trees == 0)
+        return rw_options_wrong(usage, "'--trees' has no effect: the model has no trees");
+    const int code =
+        rw_options_number(usage, "--trees", text, 1, (unsigned long long)*n_trees, &number);
+    if (code == 0)
+        *n_trees = (int)number;
+    return code;
+}
+
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
 {
     if (isnan(value))

@@ -19,6 +19,10 @@ int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                    double *scores);
 
+/* --trees N: the first N of the model's trees, all where `text` is NULL. 0, or the exit code. */
+int rw_load_n_trees(const struct rw_usage *usage, const struct rw_model *model, const char *text,
+                    int *n_trees);
+
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM]);

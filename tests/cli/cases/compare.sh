@@ -23,10 +23,23 @@ printf '1 up\nx down\n2 up\n' >g
 "$RANKWOOD" compare data --a a --b b --metric rmse | sed -n '5p;/better$/p'
 "$RANKWOOD" compare data --a a --b b --metric mrr --json | sed -n '1,16p'
 "$RANKWOOD" compare data --a a --b b --metric mrr --seed 2 | sed -n 5p
+# Several metrics: a block each, which is the one that the metric has alone.
+"$RANKWOOD" compare data --a a --b b --metric mrr,rmse --metric map --groups g | tee all
+for metric in mrr rmse map; do
+    "$RANKWOOD" compare data --a a --b b --metric $metric --groups g
+done | grep -v '^[ab]  \|^$\|^interval' >alone
+grep -v '^[ab]  \|^$\|^interval' all | cmp - alone
+"$RANKWOOD" compare data --a a --b b --metric mrr,rmse --json >all
+for metric in mrr rmse; do
+    "$RANKWOOD" compare data --a a --b b --metric $metric --json
+done | sed 's/^/ /; s/^ }$/ },/' >alone
+sed '1d; s/^ }$/ },/; $d' all | cmp - alone
+"$RANKWOOD" compare data --a a --b b --metric mrr,rmse | grep interval
+"$RANKWOOD" compare data --a a --b b --metric mrr,map --relevant 1 --json | grep -c '"metric"'
 sed 's/^1/0/' data >empty
 "$RANKWOOD" compare empty --a a --b b | sed -n 5p
 try compare data --a a
-try compare data --a a --b b --metric mrr,map
+try compare data --a a --b b --metric mrr,mrr
 try compare data --a a --b b --device cpu
 try compare data --a - --b -
 try compare data --a a --b nothing
