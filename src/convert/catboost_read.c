@@ -42,14 +42,23 @@ static int array_or_null(struct rw_ctx *ctx, const struct rw_source *source, con
 /* Losses whose prediction is the sum of the leaves. */
 static int check_loss(struct rw_ctx *ctx, const struct rw_source *source, const json_t *root)
 {
-    static const char *const plain[] = {"RMSE",          "MAE",
-                                        "Quantile",      "GroupQuantile",
-                                        "MAPE",          "Lq",
-                                        "Huber",         "Expectile",
-                                        "QueryRMSE",     "QuerySoftMax",
-                                        "PairLogit",     "PairLogitPairwise",
-                                        "YetiRank",      "YetiRankPairwise",
-                                        "LambdaMart",    "StochasticFilter",
+    static const char *const plain[] = {"RMSE",
+                                        "MAE",
+                                        "Quantile",
+                                        "GroupQuantile",
+                                        "MAPE",
+                                        "Lq",
+                                        "Huber",
+                                        "Expectile",
+                                        "LogCosh",
+                                        "QueryRMSE",
+                                        "QuerySoftMax",
+                                        "PairLogit",
+                                        "PairLogitPairwise",
+                                        "YetiRank",
+                                        "YetiRankPairwise",
+                                        "LambdaMart",
+                                        "StochasticFilter",
                                         "StochasticRank"};
     const json_t *params = json_object_get(json_object_get(root, "model_info"), "params");
     json_t *loss = json_object_get(params, "loss_function");

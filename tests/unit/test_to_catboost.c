@@ -102,6 +102,34 @@ Test(to_catboost, nested)
     rw_ctx_free(ctx);
 }
 
+/* A column's number is no name. */
+Test(to_catboost, names)
+{
+    static const struct {
+        const char *id, *name;
+    } cases[] = {{"\"page \\\"age\\\"\"", "page \"age\""},
+                 {"\"3\"", ""},
+                 {"\"4\"", "4"},
+                 {"\"\"", ""},
+                 {"null", ""}};
+    struct rw_ctx *ctx = fixture_ctx();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[1000];
+        snprintf(text, sizeof(text),
+                 "{" INFO("{\"feature_index\":3,\"flat_feature_index\":3,\"feature_id\":%s,"
+                          "\"has_nans\":false,\"nan_value_treatment\":\"AsIs\"}") ",\"trees\":[]}",
+                 cases[i].id);
+        struct rw_model *model = read_model(ctx, text);
+        cr_assert_str_eq(rw_model_feature_name(model, 3), cases[i].name);
+        rw_model_free(model);
+    }
+    convert_refused("catboost",
+                    "{" INFO("{\"feature_index\":3,\"flat_feature_index\":3,\"feature_id\":7,"
+                             "\"has_nans\":false,\"nan_value_treatment\":\"AsIs\"}") "}",
+                    "file: feature 3: strange 'feature_id'; expected a text");
+    rw_ctx_free(ctx);
+}
+
 /* Where NaN goes: only AsTrue with has_nans sends it right. */
 Test(to_catboost, directions)
 {
