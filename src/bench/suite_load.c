@@ -37,19 +37,13 @@ struct loading {
 
 /* ---- peak memory ---- */
 
-/* What was freed is not the next run's. */
-static void give_back_freed(void)
-{
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
-
 /* Makes the peak what the process holds now. 0, or -1 where the system cannot. */
 static int forget_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    give_back_freed();
+#ifdef __GLIBC__
+    malloc_trim(0); /* what was freed is not the next run's */
+#endif
     if (file < 0)
         return -1;
     const ssize_t n = write(file, "5", 1);
@@ -120,10 +114,9 @@ static int time_way(struct loading *s, const char *way, int is_ready, int n_thre
     snprintf(number, sizeof(number), "%d", n_threads);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "threads", number));
     RW_TRY(rw_ctx_set_threads(s->bench->ctx, n_threads));
-    if (forget_peak() < 0)
-        peak = NAN;
     for (int i = 0; i < s->n_runs; i++) {
-        give_back_freed();
+        if (forget_peak() < 0) /* that of the training before */
+            peak = NAN;
         RW_TRY(load_once(s, is_ready, &ms[i], &one));
         peak = one > peak || isnan(one) ? one : peak;
     }
