@@ -35,6 +35,7 @@ extern "C" {
 enum {
     RW_MODEL_VERSION = 1,
     RW_MODEL_MAX_PARAMS = 1000, /* they are compared with one another */
+    RW_CHECKSUM_DIGITS = 8,
     RW_CHECKSUM_LINE_BYTES = 18
 };
 

@@ -2,7 +2,7 @@
 #ifndef RW_TRUST_REPORT_H
 #define RW_TRUST_REPORT_H
 
-#include "base/sha256.h"
+#include "io/model_text.h"
 #include "model/model.h"
 
 #ifdef __cplusplus
@@ -47,7 +47,7 @@ struct rw_report {
     const struct rw_dataset *dataset;
     const struct rw_report_options *options;
     /* the model */
-    char sha256[RW_SHA256_HEX]; /* of its file, as Rankwood writes it */
+    char checksum[RW_CHECKSUM_DIGITS + 1]; /* the last line of its file */
     uint64_t n_leaves;
     uint64_t n_splits;
     double gain;                       /* of all splits */

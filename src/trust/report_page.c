@@ -491,10 +491,11 @@ static void trees(const struct rw_report *report, FILE *out)
                                      : "<p>The model has no trees: all scores are 0.</p>\n",
               out);
     else
-        fprintf(out,
-                "<p class=\"lead\">The tops of the first %d of %d trees. At each split documents go "
-                "up if the answer is yes; documents counted are those of the data.</p>\n",
-                report->n_trees, report->model->n_trees);
+        fprintf(
+            out,
+            "<p class=\"lead\">The tops of the first %d of %d trees. At each split documents go "
+            "up if the answer is yes; documents counted are those of the data.</p>\n",
+            report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {
         const struct rw_report_tree *drawn = &report->tree[t];
         char id[32], about[96];
@@ -551,9 +552,9 @@ static void model(const struct rw_report *report, FILE *out)
     value_row(out, "absent features are", model->absent_missing ? "missing" : "0");
     value_row(out, "rankwood", RW_VERSION);
     fprintf(out,
-            "<tr><th scope=\"row\">SHA-256</th><td class=\"value\"><code>%s</code></td></tr>\n"
+            "<tr><th scope=\"row\">checksum</th><td class=\"value\"><code>%s</code></td></tr>\n"
             "</tbody></table>\n",
-            report->sha256);
+            report->checksum);
     if (model->n_params > 0) {
         fputs("<table>\n<caption>Parameters of its training</caption>\n<tbody>\n", out);
         for (int32_t i = 0; i < model->n_params; i++)
@@ -576,8 +577,9 @@ void rw_report_page(const struct rw_report *report, FILE *out)
     features(report, out);
     trees(report, out);
     model(report, out);
-    fputs("</main>\n<footer><p>Made by rankwood " RW_VERSION ". The SHA-256 is that of the model's "
-          "file as Rankwood writes it (<code>sha256sum</code> prints it).</p></footer>\n</body>\n"
+    fputs("</main>\n<footer><p>Made by rankwood " RW_VERSION
+          ". The checksum is the last line of the "
+          "model's file.</p></footer>\n</body>\n"
           "</html>\n",
           out);
 }
