@@ -18,7 +18,7 @@ tree_files() {
     done
 }
 
-# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- cli; gpu and bench
+# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- trust <- report <- cli; gpu and bench
 # stand beside.
 allowed() { # folder of src -> folders it may include from
     case $1 in
@@ -31,6 +31,7 @@ allowed() { # folder of src -> folders it may include from
     tree) echo base data model rank tree ;;
     boost) echo base data model rank io tree boost ;;
     trust) echo base data model rank io tree boost trust ;;
+    report) echo base data model rank io tree boost trust report ;;
     gpu) echo base data model rank tree gpu ;;
     bench) echo base data model rank io tree boost gpu bench ;;
     cli) echo cli ;;

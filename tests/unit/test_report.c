@@ -6,8 +6,8 @@
 #include "io/model_text.h"
 #include "model/model.h"
 #include "train_fixture.h"
-#include "trust/report.h"
-#include "trust/report_html.h"
+#include "report/report.h"
+#include "report/report_html.h"
 #include "trust/select.h"
 
 static struct rw_ctx *ctx;

@@ -1,5 +1,5 @@
 /* A report's figures: how a model ranks a data set, query by query, by size, by label. */
-#include "trust/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,4 +1,4 @@
-#include "trust/report_html.h"
+#include "report/report_html.h"
 
 #include <inttypes.h>
 #include <limits.h>

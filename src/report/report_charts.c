@@ -1,8 +1,8 @@
-#include "trust/report_charts.h"
+#include "report/report_charts.h"
 
 #include <math.h>
 
-#include "trust/report_html.h"
+#include "report/report_html.h"
 
 /* Of the drawing, which is scaled to the page: about CSS pixels in a narrow window. */
 static const double width = 480, height = 260;

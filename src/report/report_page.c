@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "data/dataset.h"
-#include "trust/report_charts.h"
-#include "trust/report_html.h"
+#include "report/report_charts.h"
+#include "report/report_html.h"
 
 extern const char rw_report_css[]; /* report.css, by embed_text */
 

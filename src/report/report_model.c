@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "io/model_text.h"
 #include "trust/permutation.h"
-#include "trust/report.h"
+#include "report/report.h"
 
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)
 {

@@ -1,6 +1,6 @@
 /* The top of a tree, drawn from left to right: the upper branch is the one of "yes". */
-#include "trust/report_charts.h"
-#include "trust/report_html.h"
+#include "report/report_charts.h"
+#include "report/report_html.h"
 
 static const double box_width = 176, box_height = 40, column = 250, row = 50, margin = 8;
 

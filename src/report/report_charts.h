@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "trust/report.h"
+#include "report/report.h"
 
 #ifdef __cplusplus
 extern "C" {
