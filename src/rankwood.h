@@ -155,6 +155,12 @@ RW_API int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *par
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
+/* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of plain text with more than
+ * 262,144 documents, all with the same features, the values go straight into the cache. Notes as when
+ * reading. */
+RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
+                                  const char *const *paths, int n_paths, const char *path);
+
 /* --- reading in pieces: for scoring input of any length --- */
 struct rw_reader;
 RW_API int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,

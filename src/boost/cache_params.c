@@ -1,21 +1,53 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "boost/params.h"
 #include "data/bins.h"
+#include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"
 #include "tree/engine.h"
 
+/* min_docs 1: so that the codes serve any --min-docs. */
+static struct rw_cut_rule cache_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){
+        .bins = params->bins, .absent_missing = params->absent == 1, .min_docs = 1};
+}
+
 int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const struct rw_params *params, const char *path)
 {
-    const struct rw_cut_rule rule = {.bins = params->bins,
-                                     .absent_missing = params->absent == 1,
-                                     .min_docs = 1}; /* so that the codes serve any --min-docs */
+    const struct rw_cut_rule rule = cache_rule(params);
     struct rw_bins *bins;
     RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
     const int status = rw_cache_write(ctx, dataset, bins, path);
     rw_bins_free(bins);
+    return status;
+}
+
+int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
+                           const char *const *paths, int n_paths, const char *path)
+{
+    const struct rw_cut_rule rule = cache_rule(params);
+    struct rw_dataset *dataset = NULL;
+    struct rw_cache_values *values = NULL;
+    int status;
+    /* a path that cannot be written is told when the data is read, as that of a small set is */
+    if (rw_letor_is_large(paths, n_paths) && rw_cache_values_open(ctx, path, &values) >= 0 &&
+        values)
+        RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, values,
+                                       &dataset));
+    if (dataset) {
+        status = rw_cache_values_finish(ctx, values, dataset);
+        goto out;
+    }
+    rw_cache_values_close(values); /* room for the whole file may be needed */
+    values = NULL;
+    RW_TRY_OUT(rw_dataset_read(ctx, paths, n_paths, &dataset));
+    RW_TRY_OUT(rw_dataset_write_cache(ctx, dataset, params, path));
+out:
+    rw_dataset_free(dataset);
+    rw_cache_values_close(values);
     return status;
 }
 
@@ -45,6 +77,6 @@ int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
                                      .min_docs = (uint32_t)params->min_docs};
     *out = NULL;
     if (rw_letor_is_large(paths, n_paths) && trains_on_host(ctx, params))
-        RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, out));
+        RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, out));
     return *out ? RW_OK : rw_dataset_read(ctx, paths, n_paths, out);
 }

@@ -26,7 +26,6 @@ int rw_cmd_bin(int argc, char **argv)
         .params = " bins absent threads ",
     };
     struct rw_said said;
-    struct rw_dataset *dataset = NULL;
     int status, code = rw_options_parse(&usage, argc, argv, &said);
     if (code >= 0)
         goto out;
@@ -41,15 +40,14 @@ int rw_cmd_bin(int argc, char **argv)
     code = RW_EXIT_FAILURE;
     if (rw_output_check(output) < 0)
         goto out;
-    status = rw_load_dataset(said.ctx, &said.operands, &dataset);
     const double start = rw_progress_clock();
+    status =
+        rw_dataset_cache_files(said.ctx, said.params, said.operands.text, said.operands.n, output);
     if (status >= 0)
-        status = rw_dataset_write_cache(said.ctx, dataset, said.params, output);
-    if (status >= 0)
-        rw_load_stage("bin and write", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
+        rw_load_stage("read, bin and write", (rw_progress_clock() - start) * 1e3,
+                      rw_load_peak_bytes());
     code = status < 0 ? rw_talk_failed(said.ctx, status, "bin") : RW_EXIT_OK;
 out:
-    rw_dataset_free(dataset);
     rw_options_release(&usage, &said);
     return code;
 }

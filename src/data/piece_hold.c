@@ -30,9 +30,10 @@ int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
 
 static void scratch_release(struct rw_piece_scratch *s)
 {
-    void *const owned[] = {s->next,   s->feature, s->begin,     s->value,   s->row,   s->line,
-                           s->code,   s->all,     s->held_row,  s->column,  s->place, s->listed,
-                           s->search, s->most,    s->n_present, s->n_others};
+    void *const owned[] = {s->next,      s->feature,    s->begin,  s->value,  s->row,
+                           s->line,      s->held_code,  s->code,   s->column, s->place,
+                           s->held_row,  s->all_values, s->listed, s->search, s->most,
+                           s->n_present, s->n_others};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_rank_scratch_release(&s->rank);
@@ -76,6 +77,23 @@ void rw_pieces_release(struct rw_pieces *pieces)
     rw_mem_free(pieces->room);
     rw_mem_free(pieces->absent);
     rw_cut_sample_release(&pieces->sample);
+}
+
+int rw_pieces_are_even(const struct rw_pieces *pieces)
+{
+    const struct rw_piece *first = NULL;
+    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
+        const struct rw_piece *piece = &pieces->piece[p];
+        if (piece->n_held == 0)
+            continue;
+        first = first ? first : piece;
+        int is_same = piece->n_columns == first->n_columns;
+        for (uint32_t c = 0; is_same && c < piece->n_columns; c++)
+            is_same = piece->column[c].feature == first->column[c].feature;
+        if (!is_same)
+            return 0;
+    }
+    return 1;
 }
 
 /* ---- lines to features ---- */

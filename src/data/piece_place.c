@@ -48,40 +48,46 @@ static void search(const struct at_work *w, const float *value, uint32_t n)
 
 /* ---- one feature ---- */
 
-/* Places in s->code of documents row[n] to where they belong; row: NULL, or indices of `of`. */
-static inline __attribute__((always_inline)) void spread(const struct rw_piece_scratch *s,
-                                                         size_t room, const uint32_t *of,
-                                                         const uint32_t *row, uint32_t n)
+/* The values of all documents of the piece, in s->all_values. */
+static void gather(const struct at_work *w)
 {
-    uint8_t *restrict all = s->all;
-    const uint16_t *restrict code = s->code;
-    for (uint32_t i = 0; i < n; i++)
-        put_place(all, room, row ? of[row[i]] : of[i], get_place(code, room, i));
+    const struct rw_piece_scratch *s = w->s;
+    const struct rw_piece_column *held = w->held;
+    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    float *restrict all = s->all_values;
+    const uint32_t n_docs = w->piece->n_docs, *restrict held_row = s->held_row;
+    if (w->n_new + (held ? held->n_present : 0) < n_docs) {
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(&all[i], &absent, sizeof(absent));
+    }
+    for (uint32_t i = 0; i < w->n_new; i++)
+        memcpy(&all[w->row[i]], &w->value[i], sizeof(*all));
+    if (held && held->is_listed) {
+        const uint32_t *row = w->piece->row + held->row_at;
+        for (uint32_t i = 0; i < held->n; i++)
+            memcpy(&all[held_row[row[i]]], &w->piece->value[held->at + i], sizeof(*all));
+    } else if (held) {
+        unpack(w);
+        for (uint32_t i = 0; i < w->piece->n_held; i++)
+            memcpy(&all[held_row[i]], &s->line[i], sizeof(*all));
+    }
 }
 
-/* The places of all documents of the piece, in s->all; returns how many are not the absent one.
- * room: w->room, a constant where this is called. */
-static inline __attribute__((always_inline)) uint32_t place_all(const struct at_work *w,
-                                                                size_t room)
+/* The places of all documents of the piece, in s->code; returns how many are not the absent one. */
+static uint32_t place_all(const struct at_work *w)
 {
-    struct rw_piece_scratch *s = w->s;
+    const struct rw_piece_scratch *s = w->s;
     const uint32_t n_docs = w->piece->n_docs, absent = w->absent;
-    uint8_t *restrict all = s->all;
     uint32_t n_others = 0;
-    for (uint32_t i = 0; i < n_docs; i++)
-        put_place(all, room, i, absent);
-    search(w, w->value, w->n_new);
-    spread(s, room, w->row, NULL, w->n_new);
-    if (w->held && w->held->is_listed) {
-        search(w, w->piece->value + w->held->at, w->held->n);
-        spread(s, room, s->held_row, w->piece->row + w->held->row_at, w->held->n);
-    } else if (w->held) {
-        unpack(w);
-        search(w, s->line, w->piece->n_held);
-        spread(s, room, s->held_row, NULL, w->piece->n_held);
+    gather(w);
+    search(w, s->all_values, n_docs);
+    if (w->room == 1) {
+        for (uint32_t i = 0; i < n_docs; i++)
+            n_others += ((const uint8_t *)s->code)[i] != absent;
+        return n_others;
     }
     for (uint32_t i = 0; i < n_docs; i++)
-        n_others += get_place(all, room, i) != absent;
+        n_others += s->code[i] != absent;
     return n_others;
 }
 
@@ -99,14 +105,14 @@ static uint32_t place_few(const struct at_work *w, uint32_t *row, void *place)
         if (!held->is_listed)
             unpack(w);
         search(w, held->is_listed ? w->piece->value + held->at : s->line, n_held);
-        memcpy(s->all, s->code, n_held * w->room);
+        memcpy(s->held_code, s->code, n_held * w->room);
     }
     search(w, w->value, w->n_new);
     while (i < w->n_new || k < n_held) {
         const uint32_t held_doc = k < n_held ? s->held_row[held_row ? held_row[k] : k] : UINT32_MAX;
         const int is_new = i < w->n_new && w->row[i] < held_doc;
         const uint32_t one =
-            is_new ? get_place(s->code, w->room, i) : get_place(s->all, w->room, k);
+            is_new ? get_place(s->code, w->room, i) : get_place(s->held_code, w->room, k);
         row[n] = is_new ? w->row[i] : held_doc;
         put_place(place, w->room, n, one);
         n += one != w->absent;
@@ -116,11 +122,11 @@ static uint32_t place_few(const struct at_work *w, uint32_t *row, void *place)
     return n;
 }
 
-/* s->all listed. */
+/* s->code listed. */
 static void list_others(const struct at_work *w, uint32_t *row, void *place)
 {
     for (uint32_t i = 0, n = 0; i < w->piece->n_docs; i++) {
-        const uint32_t one = get_place(w->s->all, w->room, i);
+        const uint32_t one = get_place(w->s->code, w->room, i);
         if (one == w->absent)
             continue;
         row[n] = i;
@@ -157,12 +163,15 @@ static int place_feature(const struct at_work *w, struct made *made)
         n_others = place_few(w, row, place);
         column->is_listed = 1;
     } else {
-        n_others = w->room == 1 ? place_all(w, 1) : place_all(w, 2);
+        n_others = place_all(w);
+        if (w->pieces->take)
+            RW_TRY(w->pieces->take(w->pieces->take_user, w->feature, w->piece->first_doc,
+                                   s->all_values, n_docs));
         column->is_listed = n_others * (sizeof(*row) + w->room) < n_docs * w->room;
         if (column->is_listed)
             list_others(w, row, place);
         else
-            memcpy(place, s->all, n_docs * w->room);
+            memcpy(place, s->code, n_docs * w->room);
     }
     column->n = column->is_listed ? n_others : n_docs;
     made->n_rows += column->is_listed ? n_others : 0;
@@ -194,7 +203,8 @@ static int begin_piece(const struct rw_pieces *pieces, struct rw_piece_scratch *
     RW_TRY(rw_piece_sort(s, builder, row));
     RW_TRY(RW_GROW(NULL, s->line, s->line_room, n));
     RW_TRY(RW_GROW(NULL, s->code, s->code_room, n));
-    RW_TRY(RW_GROW(NULL, s->all, s->all_room, 2 * n));
+    RW_TRY(RW_GROW(NULL, s->held_code, s->held_code_room, n));
+    RW_TRY(RW_GROW(NULL, s->all_values, s->all_values_room, n));
     RW_TRY(RW_GROW(NULL, s->held_row, s->held_row_room, n));
     find_held(pieces, piece, s->held_row);
     return RW_OK;

@@ -59,11 +59,12 @@ struct rw_piece_scratch {
         *row; /* [entries] ascending within a feature; [documents] for all, if they share them */
     int shares_rows; /* all documents have the same features */
     size_t value_room, row_room;
-    float *line;        /* [documents of a piece] */
-    uint16_t *code;     /* [documents of a piece] */
-    uint8_t *all;       /* [documents of a piece], two bytes each */
-    uint32_t *held_row; /* [documents of a piece] */
-    size_t line_room, code_room, all_room, held_row_room;
+    float *line;         /* [documents of a piece] */
+    uint16_t *code;      /* [documents of a piece] */
+    uint16_t *held_code; /* [documents of a piece] */
+    float *all_values;   /* [documents of a piece] */
+    uint32_t *held_row;  /* [documents of a piece] */
+    size_t line_room, code_room, held_code_room, all_values_room, held_row_room;
     struct rw_piece_column *column; /* of the piece being made */
     size_t column_room;
     uint8_t *place; /* the same */
@@ -86,12 +87,19 @@ struct rw_pieces {
     struct rw_cut_sample sample;
     struct rw_piece *piece; /* [n_pieces] owned */
     uint32_t n_pieces;
+    /* NULL, or what gets the values of many documents of a feature (RW_ABSENT_BITS for those
+     * without it), doc .. doc + n - 1, when they are placed. Called by all threads. A status. */
+    int (*take)(void *user, uint32_t feature, uint32_t doc, const float *value, uint32_t n);
+    void *take_user;                  /* borrowed */
     struct rw_piece_scratch *scratch; /* [n_threads] owned */
     uint32_t *bound;                  /* keys; owned */
     uint64_t *bound_at;               /* [RW_FEATURE_IDS + 1] a feature's in `bound`; owned */
     uint8_t *room;                    /* [RW_FEATURE_IDS] bytes of a place: 1 or 2; owned */
     uint16_t *absent;                 /* [RW_FEATURE_IDS] the place of an absent value; owned */
 };
+
+/* 1 if every piece that holds something holds the same features. */
+int rw_pieces_are_even(const struct rw_pieces *pieces);
 
 /* piece_docs: [n_pieces] documents of each, in the data set's order. Released also after a failure.
  */

@@ -74,6 +74,8 @@ struct cache_out {
     struct rw_out_file file;
     uint32_t crc;
     uint64_t at;
+    FILE *written; /* NULL, or the same file to read */
+    int status;
 };
 
 static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
@@ -135,6 +137,30 @@ static void fill_header(const struct rw_dataset *dataset, const struct rw_bins *
     h->n_ignored = bins->cuts->n_ignored;
 }
 
+/* Bytes that are in the file already (cache_values.c). */
+static void pass_over(struct cache_out *out, uint64_t n_bytes)
+{
+    FILE *file = out->file.file;
+    char *text = NULL;
+    size_t got = 1;
+    if (!out->written) { /* what is written cannot be read through the same descriptor */
+        out->written = fopen(out->file.temporary, "rbe");
+        out->status = out->written ? RW_OK : RW_ERR_IO;
+    }
+    if (out->status < 0 || fseeko(file, (off_t)n_bytes, SEEK_CUR) != 0 ||
+        fseeko(out->written, (off_t)out->at, SEEK_SET) != 0 ||
+        RW_NEW_RAW(NULL, text, CRC_PIECE) < 0)
+        out->status = RW_ERR_IO;
+    out->at += n_bytes;
+    while (out->status == RW_OK && n_bytes) {
+        got = fread(text, 1, n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE, out->written);
+        out->crc = rw_checksum(out->crc, text, got);
+        n_bytes -= got;
+        out->status = got ? RW_OK : RW_ERR_IO;
+    }
+    rw_mem_free(text);
+}
+
 static void put_columns(struct cache_out *out, const struct rw_dataset *dataset)
 {
     for (uint32_t c = 0; c < dataset->n_columns; c++)
@@ -153,8 +179,12 @@ static void put_columns(struct cache_out *out, const struct rw_dataset *dataset)
             put(out, dataset->column[c].row, dataset->column[c].n * sizeof(uint32_t));
     }
     pad(out);
-    for (uint32_t c = 0; c < dataset->n_columns; c++)
-        put(out, dataset->column[c].value, dataset->column[c].n * sizeof(float));
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        if (dataset->column[c].value)
+            put(out, dataset->column[c].value, dataset->column[c].n * sizeof(float));
+        else
+            pass_over(out, dataset->column[c].n * sizeof(float));
+    }
     pad(out);
 }
 
@@ -182,45 +212,61 @@ static void put_bins(struct cache_out *out, const struct rw_bins *bins)
     }
 }
 
-int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
-                   const char *path)
+static void put_lines(struct cache_out *out, const struct rw_dataset *dataset,
+                      const struct rw_cache_header *header)
 {
-    struct cache_out out = {.crc = 0};
+    put(out, dataset->label, dataset->n_docs * sizeof(float));
+    pad(out);
+    put(out, dataset->query_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint32_t));
+    pad(out);
+    put(out, dataset->query_id_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint64_t));
+    pad(out);
+    put(out, dataset->query_id_text, header->query_id_bytes);
+    pad(out);
+    if (header->has_comments) {
+        put(out, dataset->comment_offset, ((uint64_t)header->n_docs + 1) * sizeof(uint64_t));
+        pad(out);
+        put(out, dataset->comment_text, header->comment_bytes);
+        pad(out);
+    }
+}
+
+int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                        const struct rw_bins *bins, struct rw_out_file *file)
+{
+    struct cache_out out = {.file = *file};
     struct rw_cache_header header;
     struct rw_cache_layout layout;
-    int status;
     memset(&header, 0, sizeof(header));
     fill_header(dataset, bins, &header);
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
     header.file_bytes = layout.file_bytes;
-    RW_TRY_OUT(rw_out_file_open(ctx, &out.file, path));
     put(&out, &header, sizeof(header));
     pad(&out);
     put_columns(&out, dataset);
-    put(&out, dataset->label, dataset->n_docs * sizeof(float));
-    pad(&out);
-    put(&out, dataset->query_offset, ((uint64_t)header.n_queries + 1) * sizeof(uint32_t));
-    pad(&out);
-    put(&out, dataset->query_id_offset, ((uint64_t)header.n_queries + 1) * sizeof(uint64_t));
-    pad(&out);
-    put(&out, dataset->query_id_text, header.query_id_bytes);
-    pad(&out);
-    if (header.has_comments) {
-        put(&out, dataset->comment_offset, ((uint64_t)header.n_docs + 1) * sizeof(uint64_t));
-        pad(&out);
-        put(&out, dataset->comment_text, header.comment_bytes);
-        pad(&out);
-    }
+    put_lines(&out, dataset, &header);
     if (bins)
         put_bins(&out, bins);
     const uint32_t crc = out.crc;
     put(&out, &crc, sizeof(crc));
-    status = out.at == layout.file_bytes
-                 ? rw_out_file_commit(ctx, &out.file)
-                 : rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
-                           (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
-out:
-    rw_out_file_abandon(&out.file);
+    if (out.written)
+        fclose(out.written);
+    if (out.status < 0)
+        return rw_fail(ctx, out.status, "cannot write '%s': what was written cannot be read again",
+                       file->path);
+    if (out.at != layout.file_bytes)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "the cache has %llu bytes instead of %llu",
+                       (unsigned long long)out.at, (unsigned long long)layout.file_bytes);
+    return rw_out_file_commit(ctx, file);
+}
+
+int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
+                   const char *path)
+{
+    struct rw_out_file file;
+    RW_TRY(rw_out_file_open(ctx, &file, path));
+    const int status = rw_cache_write_file(ctx, dataset, bins, &file);
+    rw_out_file_abandon(&file);
     return status;
 }
 

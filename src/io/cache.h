@@ -72,6 +72,34 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
                    const struct rw_cache_header *header);
 
+/* rw_cache_write to an open file, which is committed. Values that the data set does not hold are in
+ * the file already. */
+struct rw_out_file;
+int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                        const struct rw_bins *bins, struct rw_out_file *file);
+
+/* --- values first (cache_values.c): a cache of dense columns whose values are nowhere but there --- */
+
+struct rw_cache_values;
+/* *out is NULL if there is no ordinary file to be made. */
+int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out);
+/* Gives up what was not finished. */
+void rw_cache_values_close(struct rw_cache_values *values);
+/* feature: [n_columns] ascending, those that are expected. */
+int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
+                          const uint16_t *feature, uint32_t n_columns, uint32_t n_docs);
+/* Values of documents doc .. doc + n - 1, each of them once; user: the rw_cache_values. Threads may
+ * do so side by side. RW_ERR_IO; a feature that was not expected is not written. */
+int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float *value,
+                         uint32_t n);
+/* 1 if the values are those of all documents and features of the data set, whose columns would all
+ * be dense. */
+int rw_cache_values_are_whole(const struct rw_cache_values *values,
+                              const struct rw_dataset *dataset);
+/* The rest of the file; only if they are. */
+int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
+                           const struct rw_dataset *dataset);
+
 #ifdef __cplusplus
 }
 #endif

@@ -134,15 +134,18 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 
 /* --- files as codes (letor_codes.c) --- */
 
+struct rw_cache_values;
+
 /* Reads files of plain text with more documents than rw_cut_sample_docs() as rw_dataset_read does,
  * but makes their bins by `rule` on the way, without ever holding all values: they are not in the
  * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
- * cannot be done, or if there is anything wrong with the text: reading it whole says what. */
+ * cannot be done, or if there is anything wrong with the text: reading it whole says what. values: NULL,
+ * or of a cache: gets the values, or *out is NULL. */
 /* 0: the files are so small, or of such a kind, that there is no need to try. */
 int rw_letor_is_large(const char *const *paths, int n_paths);
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
-                        struct rw_dataset **out);
+                        struct rw_cache_values *values, struct rw_dataset **out);
 
 #ifdef __cplusplus
 }

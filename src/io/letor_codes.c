@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "data/pieces.h"
+#include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"
 
@@ -21,6 +22,7 @@ struct reading {
     uint32_t n_sources;
     struct rw_seen *seen; /* owned */
     size_t chunk_bytes;
+    struct rw_cache_values *values; /* borrowed, or NULL */
     uint32_t n_pieces;
     uint32_t *piece_docs;       /* [n_pieces] owned */
     struct rw_dataset *dataset; /* owned until done */
@@ -158,6 +160,26 @@ static int read_pieces(struct reading *r, int sampled)
     return worst;
 }
 
+/* Where the cache has the values is to be known before they are. Returns 0 if it is not. */
+static int begin_values(struct reading *r)
+{
+    const struct rw_piece *piece = r->pieces.piece;
+    uint16_t *feature;
+    if (!rw_pieces_are_even(&r->pieces))
+        return 0;
+    while (piece->n_held == 0 && piece < r->pieces.piece + r->n_pieces - 1)
+        piece++;
+    RW_TRY(RW_NEW_RAW(r->ctx, feature, piece->n_columns));
+    for (uint32_t c = 0; c < piece->n_columns; c++)
+        feature[c] = piece->column[c].feature;
+    const int status =
+        rw_cache_values_begin(r->ctx, r->values, feature, piece->n_columns, r->dataset->n_docs);
+    rw_mem_free(feature);
+    r->pieces.take = rw_cache_values_take;
+    r->pieces.take_user = r->values;
+    return status < 0 ? status : 1;
+}
+
 static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
@@ -170,9 +192,14 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
         rw_letor_worker_init(&r->worker[t]);
     RW_TRY(rw_pieces_init(ctx, &r->pieces, r->dataset, rule, r->piece_docs, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
+    const int is_known = r->values ? begin_values(r) : 1;
+    if (is_known <= 0)
+        return is_known;
     RW_TRY(rw_pieces_find_bounds(&r->pieces));
     RW_TRY(read_pieces(r, 0));
     RW_TRY(rw_pieces_finish(&r->pieces));
+    if (r->values && !rw_cache_values_are_whole(r->values, r->dataset))
+        return 0;
     for (int t = 0; t < r->n_threads; t++)
         r->dataset->n_clamped += r->worker[t].n_clamped;
     rw_format_note_clamped(ctx, r->dataset->n_clamped);
@@ -180,9 +207,10 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 }
 
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                        const struct rw_cut_rule *rule, size_t chunk_bytes, struct rw_dataset **out)
+                        const struct rw_cut_rule *rule, size_t chunk_bytes,
+                        struct rw_cache_values *values, struct rw_dataset **out)
 {
-    struct reading r = {.ctx = ctx, .chunk_bytes = chunk_bytes};
+    struct reading r = {.ctx = ctx, .chunk_bytes = chunk_bytes, .values = values};
     *out = NULL;
     if (!rw_letor_is_large(paths, n_paths))
         return RW_OK;

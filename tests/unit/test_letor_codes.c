@@ -3,7 +3,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "boost/params.h"
 #include "data/bins.h"
+#include "io/cache.h"
 #include "io/letor.h"
 #include "scratch_file.h"
 
@@ -129,8 +131,8 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
                  rw_last_error(scratch_ctx));
     cr_assert_gt(whole->n_docs, rw_cut_sample_docs());
     cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
-    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, &codes), RW_OK,
-                 "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes),
+                 RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_not_null(codes, "%s", rw_last_error(scratch_ctx));
     cr_assert(!rw_dataset_has_values(codes));
     assert_same_lines(whole, codes);
@@ -196,7 +198,7 @@ Test(letor_codes, left_alone)
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
         cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
-                                         RW_LETOR_CHUNK_BYTES, &dataset),
+                                         RW_LETOR_CHUNK_BYTES, NULL, &dataset),
                      RW_OK);
         cr_assert_null(dataset);
     }
@@ -298,7 +300,7 @@ Test(letor_codes, memory)
     long n = 1;
     for (; !dataset && n < 100000; n += 1 + n / 16) {
         rw_mem_fail_from(n);
-        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, &dataset);
+        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &dataset);
         rw_mem_fail_from(0);
         cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (dataset || n < 100)),
                   "allocation %ld: %d", n, status);
@@ -306,6 +308,100 @@ Test(letor_codes, memory)
     cr_assert_not_null(dataset);
     cr_assert_gt(n, 100);
     rw_dataset_free(dataset);
+}
+
+/* ---- caches ---- */
+
+enum even { EVEN, A_HOLE, ONE_MORE, UNEVEN };
+
+static void write_even(const char *path, uint32_t seed, uint32_t n, enum even even)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    for (uint32_t doc = 0; doc < n; doc++) {
+        fprintf(file, "%u qid:%u", doc % 3, doc / 17);
+        for (uint32_t feature = 1; feature < 7; feature += feature == 2 ? 3 : 1)
+            write_feature(file, seed, doc, feature);
+        if (!(even == A_HOLE && doc % 50 == 1) && !(even == UNEVEN && doc % 3))
+            fprintf(file, " 20:%u", doc % 11);
+        fprintf(file, even == ONE_MORE && doc == n / 2 ? " 30:1e39#x\n"
+                      : doc % 7                        ? "\n"
+                                                       : " # c\n");
+    }
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void assert_same_file(const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = scratch_read(a, &n), *y = scratch_read(b, &m);
+    cr_assert_eq(n, m);
+    cr_assert_eq(memcmp(x, y, n), 0);
+    free(x);
+    free(y);
+}
+
+/* Values that went into the file piece by piece make the same cache, if they make one. */
+Test(letor_codes, cache)
+{
+    const char *const paths[] = {"a.txt"};
+    struct rw_params *params;
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    rw_cut_sample_set_docs(LIMIT);
+    for (uint32_t i = 0; i < 24; i++) {
+        const enum even even = (enum even)(i % 4);
+        const struct rw_cut_rule rule = {.bins = params->bins, .min_docs = 1};
+        struct rw_dataset *whole, *dataset;
+        struct rw_cache_values *values;
+        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1 + (int)(i % 3)), RW_OK);
+        write_even("a.txt", i, 350 + 200 * i, even);
+        cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
+        cr_assert_eq(rw_dataset_write_cache(scratch_ctx, whole, params, "whole.rwb"), RW_OK);
+        rw_dataset_free(whole);
+        cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, "files.rwb"), RW_OK);
+        assert_same_file("whole.rwb", "files.rwb");
+        cr_assert_eq(rw_cache_values_open(scratch_ctx, "pieces.rwb", &values), RW_OK);
+        cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 3000, values, &dataset),
+                     RW_OK);
+        cr_assert_eq(dataset != NULL, even < ONE_MORE, "%u", i);
+        if (dataset) {
+            cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, dataset), RW_OK);
+            assert_same_file("whole.rwb", "pieces.rwb");
+        }
+        rw_dataset_free(dataset);
+        rw_cache_values_close(values);
+    }
+    rw_params_free(params);
+}
+
+/* Nothing is left of a cache that came to nothing, and the message is the one of ever. */
+Test(letor_codes, no_cache)
+{
+    const char *const paths[] = {"a.txt"}, *const bad[] = {"bad.txt"};
+    static const char *const to[] = {"no/where.rwb", "/dev/full", "."};
+    struct rw_params *params;
+    char expected[4096];
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    rw_cut_sample_set_docs(LIMIT);
+    write_even("a.txt", 1, 900, EVEN);
+    write_even("bad.txt", 1, 900, EVEN);
+    FILE *file = fopen("bad.txt", "a");
+    cr_assert_geq(fputs("1 qid:x 1:one\n", file), 0);
+    cr_assert_eq(fclose(file), 0);
+    for (int i = 0; i < 3; i++) {
+        struct rw_dataset *whole;
+        cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
+        cr_assert_eq(rw_dataset_write_cache(scratch_ctx, whole, params, to[i]), RW_ERR_IO);
+        rw_dataset_free(whole);
+        snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
+        cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, to[i]), RW_ERR_IO);
+        cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
+    }
+    cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, bad, 1, "c.rwb"), RW_ERR_PARSE);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "bad.txt:901:11: expected a number after '1:', found 'one'");
+    cr_assert_eq(system("test -z \"$(ls | grep -e rwb -e tmp)\""), 0);
+    rw_params_free(params);
 }
 
 /* ---- training ---- */
@@ -380,7 +476,7 @@ Test(letor_codes, shared)
     struct rw_dataset *dataset;
     rw_cut_sample_set_docs(LIMIT);
     write_docs("a.txt", 7, 0, 700, 0);
-    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, &dataset), RW_OK);
+    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &dataset), RW_OK);
     struct rw_bins *bins = dataset->bins;
     rw_bins_share(bins);
     rw_dataset_free(dataset);
