@@ -33,7 +33,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     struct rw_cache_values *values = NULL;
     int status;
     /* a path that cannot be written is told when the data is read, as that of a small set is */
-    if (rw_letor_is_large(paths, n_paths) && rw_cache_values_open(ctx, path, &values) >= 0 &&
+    if (rw_letor_is_large(ctx, paths, n_paths) && rw_cache_values_open(ctx, path, &values) >= 0 &&
         values)
         RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, values,
                                        &dataset));
@@ -76,7 +76,7 @@ int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
                                      .absent_missing = params->absent == 1,
                                      .min_docs = (uint32_t)params->min_docs};
     *out = NULL;
-    if (rw_letor_is_large(paths, n_paths) && trains_on_host(ctx, params))
+    if (rw_letor_is_large(ctx, paths, n_paths) && trains_on_host(ctx, params))
         RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, out));
     return *out ? RW_OK : rw_dataset_read(ctx, paths, n_paths, out);
 }

@@ -43,7 +43,9 @@ static void unpack(const struct at_work *w)
 /* Places of `n` values in s->code, by the feature's search. */
 static void search(const struct at_work *w, const float *value, uint32_t n)
 {
-    rw_code_search_most(w->pieces->isa, w->s->search, value, n, w->room, w->s->code, w->most);
+    enum { FEW = 64 }; /* the vectors' way has more to prepare than these take */
+    rw_code_search_most(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->room,
+                        w->s->code, w->most);
 }
 
 /* ---- one feature ---- */

@@ -141,8 +141,8 @@ struct rw_cache_values;
  * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
  * cannot be done, or if there is anything wrong with the text: reading it whole says what. values: NULL,
  * or of a cache: gets the values, or *out is NULL. */
-/* 0: the files are so small, or of such a kind, that there is no need to try. */
-int rw_letor_is_large(const char *const *paths, int n_paths);
+/* 1 if the files look like it: plain text, and lines enough. */
+int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_dataset **out);

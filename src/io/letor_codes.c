@@ -47,7 +47,8 @@ static void reading_release(struct reading *r)
     rw_dataset_free(r->dataset);
 }
 
-int rw_letor_is_large(const char *const *paths, int n_paths)
+/* 0: so small, or of such a kind, that they need not be opened. */
+static int may_be_large(const char *const *paths, int n_paths)
 {
     enum { LEAST_LINE = 8 }; /* "0 qid:1" and the line's end */
     struct stat info;
@@ -206,13 +207,21 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     return 1;
 }
 
+int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
+{
+    struct reading r = {.ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES};
+    const int is_large = may_be_large(paths, n_paths) && open_sources(&r, paths, n_paths) > 0;
+    reading_release(&r);
+    return is_large;
+}
+
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_dataset **out)
 {
     struct reading r = {.ctx = ctx, .chunk_bytes = chunk_bytes, .values = values};
     *out = NULL;
-    if (!rw_letor_is_large(paths, n_paths))
+    if (!may_be_large(paths, n_paths))
         return RW_OK;
     int status = open_sources(&r, paths, n_paths);
     if (status > 0)

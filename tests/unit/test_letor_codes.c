@@ -191,10 +191,12 @@ Test(letor_codes, left_alone)
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
     scratch_gzip("b.gz", "wb", "1 qid:z 1:1\n");
     cr_assert_eq(mkfifo("pipe", 0600), 0);
-    cr_assert(rw_letor_is_large(small, 1));
-    cr_assert(!rw_letor_is_large(pipe, 1));
-    cr_assert(!rw_letor_is_large(none, 1));
-    cr_assert(!rw_letor_is_large(standard, 1));
+    cr_assert(rw_letor_is_large(scratch_ctx, mixed, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, mixed, 2));
+    cr_assert(!rw_letor_is_large(scratch_ctx, small, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, pipe, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, none, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, standard, 1));
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
         cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
@@ -319,7 +321,7 @@ static void write_even(const char *path, uint32_t seed, uint32_t n, enum even ev
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
     for (uint32_t doc = 0; doc < n; doc++) {
-        fprintf(file, "%u qid:%u", doc % 3, doc / 17);
+        fprintf(file, "%s qid:%u", doc % 97 == 3 ? "1e40" : doc % 3 ? "1" : "0", doc / 17);
         for (uint32_t feature = 1; feature < 7; feature += feature == 2 ? 3 : 1)
             write_feature(file, seed, doc, feature);
         if (!(even == A_HOLE && doc % 50 == 1) && !(even == UNEVEN && doc % 3))
