@@ -15,6 +15,8 @@ struct job {
     const char *to, *verify, *base, *output;
     int lossy;
     struct rw_exchange how;
+    struct rw_list files;       /* of --verify: views of `copy` */
+    char *copy;                 /* owned */
     struct rw_model *model;     /* owned */
     struct rw_dataset *dataset; /* owned */
 };
@@ -84,23 +86,14 @@ static int print_verified(const struct job *job, const struct rw_verify *verify)
     return code;
 }
 
-static int run(const struct rw_usage *usage, struct job *job)
+static int run(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
-    char *copy = NULL;
-    struct rw_list files = {0};
     struct rw_verify verify;
     int code = RW_EXIT_OK;
     int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
-    if (job->verify) {
-        code = rw_options_split(usage, job->verify, &copy, &files);
-        if (code == 0)
-            code = rw_options_one_stdin(usage, &files, 1);
-        if (code != 0)
-            goto out;
-    }
     if (status >= 0 && job->verify)
-        status = rw_load_dataset(ctx, &files, &job->dataset);
+        status = rw_load_dataset(ctx, &job->files, &job->dataset);
     if (status >= 0)
         status = rw_model_export(ctx, job->model, &job->how, job->output);
     if (status >= 0 && job->verify) {
@@ -110,10 +103,23 @@ static int run(const struct rw_usage *usage, struct job *job)
     }
     if (status < 0)
         code = rw_talk_failed(ctx, status, "export");
-out:
-    free(copy);
-    free(files.text);
     return code;
+}
+
+/* The inputs are not written to; of the data, standard input is read once. */
+static int check_files(const struct rw_usage *usage, struct job *job)
+{
+    int code = job->verify ? rw_options_split(usage, job->verify, &job->copy, &job->files) : 0;
+    if (code == 0)
+        code = rw_options_one_stdin(usage, &job->files, 1);
+    if (code != 0)
+        return code;
+    for (int i = 0; i <= job->files.n; i++) {
+        const char *input = i == 0 ? job->said.operands.text[0] : job->files.text[i - 1];
+        if (rw_output_same(job->output, input))
+            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", job->output);
+    }
+    return 0;
 }
 
 static int check(const struct rw_usage *usage, struct job *job)
@@ -132,8 +138,9 @@ static int check(const struct rw_usage *usage, struct job *job)
     const int to_stdout = strcmp(job->output, "-") == 0;
     if (job->verify && to_stdout)
         return rw_options_wrong(usage, "'--verify' reads the file back: give '-o' a name");
-    if (rw_output_same(job->output, job->said.operands.text[0]))
-        return rw_options_wrong(usage, "'%s' is read, so it cannot be written", job->output);
+    code = check_files(usage, job);
+    if (code != 0)
+        return code;
     return rw_output_check(job->output) < 0 ? RW_EXIT_FAILURE : -1;
 }
 
@@ -171,9 +178,11 @@ int rw_cmd_export(int argc, char **argv)
     if (code < 0)
         code = check(&usage, &job);
     if (code < 0)
-        code = run(&usage, &job);
+        code = run(&job);
     rw_model_free(job.model);
     rw_dataset_free(job.dataset);
+    free(job.files.text);
+    free(job.copy);
     rw_options_release(&usage, &job.said);
     free(about);
     return code;

@@ -1,4 +1,5 @@
 /* The public functions: files in other programs' formats out, in, and checked. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,8 +32,14 @@ static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *
 {
     struct rw_out_file file;
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    if (put->n > 0)
-        fwrite(put->text, 1, put->n, file.file); /* commit looks at ferror */
+    errno = 0;
+    /* said here: once a write has failed, commit cannot tell why */
+    if (put->n > 0 && fwrite(put->text, 1, put->n, file.file) != put->n) {
+        const int status = rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", file.path,
+                                   strerror(errno ? errno : EIO));
+        rw_out_file_abandon(&file);
+        return status;
+    }
     return rw_out_file_commit(ctx, &file);
 }
 

@@ -80,6 +80,9 @@ try export plain.model --to pmml4 -o x
 try export plain.model --to ranklib --feature-base 2 -o x
 try export plain.model --to ranklib --verify train.txt -o -
 try export plain.model --to ranklib -o plain.model
+cp train.txt data.txt
+try export plain.model --to ranklib --verify more.txt,data.txt -o data.txt
+say untouched cmp -s train.txt data.txt
 try export plain.model --to ranklib -o nowhere/x
 try export plain.model --to ranklib --verify nothing.txt -o x
 try export train.txt --to ranklib -o x

@@ -6,6 +6,10 @@ try train train.txt --rounds 1 --quiet -o m --log /dev/full
 try predict model.txt train.txt -o /dev/full
 try predict model.txt train.txt --trec /dev/full
 try eval train.txt --model model.txt --ties mean --per-query /dev/full
+# An exported model is written by one call, larger than a stream's buffer.
+try train train.txt --rounds 20 --leaves 31 --quiet -o large.txt
+try export large.txt --to pmml -o /dev/full
+rm large.txt
 for command in 'predict model.txt train.txt' 'eval train.txt --model model.txt --ties mean' 'info model.txt' \
     'info --json model.txt' 'show model.txt --tree 1' 'train --help' --version; do
     "$RANKWOOD" $command >/dev/full
@@ -21,6 +25,7 @@ limited() {
 limited synth --shape letor --queries 40 --seed 5 -o made.txt
 limited predict model.txt train.txt -o scores
 limited predict model.txt train.txt --trec run
+limited export model.txt --to pmml -o model.pmml
 limited bin train.txt -o train.bin
 limited train train.txt --rounds 20 --leaves 31 --quiet -o limited.txt
 limited train train.txt --rounds 200 --leaves 2 --quiet -o limited.txt --log log.jsonl
