@@ -297,6 +297,7 @@ static int go_on(struct booster *b)
 {
     if (!b->init)
         return RW_OK;
+    RW_TRY(rw_dataset_need_values(b->ctx, b->set[0]));
     RW_TRY(rw_go_on_init(&b->go_on, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
     rw_go_on_tell(&b->go_on, &b->params);
     int status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);

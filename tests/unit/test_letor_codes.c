@@ -6,6 +6,7 @@
 #include "boost/params.h"
 #include "data/bins.h"
 #include "io/cache.h"
+#include "io/format.h"
 #include "io/letor.h"
 #include "scratch_file.h"
 
@@ -455,6 +456,10 @@ Test(letor_codes, training)
         /* what looks at values is told that there are none */
         cr_assert_eq(rw_model_read(scratch_ctx, "model", &model), RW_OK);
         cr_assert_eq(rw_predict(scratch_ctx, model, codes, 0, scores), RW_ERR_ARGUMENT);
+        struct rw_model *more;
+        cr_assert_eq(rw_train_from(scratch_ctx, params, model, codes, NULL, 0, NULL, &more),
+                     RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_letor_write(scratch_ctx, codes, "c.txt"), RW_ERR_ARGUMENT);
         rw_model_free(model);
         const struct rw_dataset *const valid[] = {codes};
         cr_assert_eq(rw_train(scratch_ctx, params, whole, valid, 1, NULL, &model), RW_ERR_ARGUMENT);
