@@ -50,7 +50,7 @@ int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out)
 
 int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at)
 {
-    int32_t left, right;
+    int32_t left = 0, right = 0;
     RW_TRY(rw_ens_tree_add(ctx, tree, &left));
     RW_TRY(rw_ens_tree_add(ctx, tree, &right));
     tree->node[at].left = left;

@@ -144,7 +144,7 @@ static int add_int(struct rw_ctx *ctx, struct rw_pb_ints *to, uint64_t value)
 int rw_pb_add_ints(struct rw_ctx *ctx, const struct rw_source *source,
                    const struct rw_pb_field *field, struct rw_pb_ints *to)
 {
-    struct rw_pb from;
+    struct rw_pb from = {0};
     if (field->type == RW_PB_VARINT)
         return add_int(ctx, to, field->value);
     RW_TRY(rw_pb_message(ctx, source, field, &from));

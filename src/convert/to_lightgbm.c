@@ -364,7 +364,7 @@ static int read_decision(struct reading *r, int64_t type, struct rw_ens_node *no
 static int read_child(struct reading *r, const char *key, struct slice *list, int64_t n_leaves,
                       int32_t *out)
 {
-    int64_t child;
+    int64_t child = 0;
     RW_TRY(next_whole(r, key, list, -n_leaves, n_leaves - 2, &child));
     *out = (int32_t)(child >= 0 ? child : n_leaves - 1 + ~child);
     return RW_OK;
@@ -375,7 +375,7 @@ static int read_nodes(struct reading *r, struct entry *e, int64_t n_leaves, uint
 {
     for (int64_t i = 0; i < n_leaves - 1; i++) {
         struct rw_ens_node *node = &tree->node[i];
-        int64_t column, type = 0;
+        int64_t column = 0, type = 0;
         RW_TRY(
             next_whole(r, e[FEATURE].key, &e[FEATURE].value, 0, (int64_t)n_columns - 1, &column));
         node->column = (uint32_t)column;

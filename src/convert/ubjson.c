@@ -117,7 +117,7 @@ static int number(struct reading *r, int type, json_t **out)
 
 static int text(struct reading *r, json_t **out)
 {
-    size_t n;
+    size_t n = 0;
     RW_TRY(length(r, &n));
     *out = json_stringn((const char *)r->at, n);
     if (!*out)
