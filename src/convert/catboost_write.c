@@ -201,6 +201,9 @@ int rw_catboost_write(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, st
 {
     struct emitting e = {.put = *put, .ensemble = ensemble};
     int status;
+    if (ensemble->n_trees == 0) /* loaded there, but not applied: "Empty tree range [0, 0)" */
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "a model without trees is none in CatBoost, which needs one to predict");
     RW_TRY_OUT(number_borders(ctx, &e));
     rw_put_text(&e.put, "{\"model_info\":{},\n");
     put_features(&e);

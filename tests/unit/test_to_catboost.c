@@ -58,6 +58,26 @@ Test(to_catboost, its_text)
     rw_ctx_free(ctx);
 }
 
+Test(to_catboost, without_trees)
+{
+    struct rw_ctx *ctx = fixture_ctx();
+    struct rw_model *model = small(ctx, "left");
+    const struct rw_lowering how = {-1, 0};
+    struct rw_ensemble ensemble;
+    struct rw_put put = {.ctx = ctx};
+    const int32_t n_trees = model->n_trees;
+    model->n_trees = 0;
+    cr_assert_eq(rw_lower(ctx, model, convert_format("catboost"), &how, &ensemble), RW_OK);
+    cr_assert_eq(rw_catboost_write(ctx, &ensemble, &put), RW_ERR_UNSUPPORTED);
+    cr_assert_str_eq(rw_last_error(ctx),
+                     "a model without trees is none in CatBoost, which needs one to predict");
+    rw_ensemble_release(&ensemble);
+    rw_mem_free(put.text);
+    model->n_trees = n_trees;
+    rw_model_free(model);
+    rw_ctx_free(ctx);
+}
+
 Test(to_catboost, round_trip)
 {
     convert_round_trip("catboost", 0);
