@@ -122,14 +122,21 @@ static double metric_at(const struct rw_curves *curves, int i, int32_t round)
         ->metric_value[(size_t)round * (size_t)model->n_metrics + (size_t)curves->column[i]];
 }
 
-/* A range of the finite values with a little air; 0: there is none. */
+/* A model's file may have any numbers: those whose differences may be none are left out. */
+static int is_drawn(double value)
+{
+    return fabs(value) <= 1e300;
+}
+
+/* A range of the values drawn with a little air; 0: there is none. A range so small that its steps
+ * would be 0 is none. */
 static int value_range(const struct rw_curves *curves, double *from, double *to)
 {
     int any = 0;
     for (int i = 0; i < curves->n; i++) {
         for (int32_t r = 0; r < curves->model->n_rounds_run; r++) {
             const double value = metric_at(curves, i, r);
-            if (!isfinite(value))
+            if (!is_drawn(value))
                 continue;
             *from = any && *from < value ? *from : value;
             *to = any && *to > value ? *to : value;
@@ -137,7 +144,9 @@ static int value_range(const struct rw_curves *curves, double *from, double *to)
         }
     }
     const double range = any ? *to - *from : 0.0;
-    const double air = range > 0 ? range * 0.06 : any && *from != 0 ? fabs(*from) * 0.1 : 0.5;
+    const double air = range > 1e-300                ? range * 0.06
+                       : any && fabs(*from) > 1e-290 ? fabs(*from) * 0.1
+                                                     : 0.5;
     *from -= air;
     *to += air;
     return any;
@@ -151,7 +160,7 @@ static void draw_line(const struct plot *plot, const struct rw_curves *curves, i
     fprintf(plot->out, "<path class=\"line s%d\" d=\"", i % RW_CHART_STYLES);
     for (int32_t r = 0; r < n; r++) {
         const double value = metric_at(curves, i, r);
-        if (!isfinite(value))
+        if (!is_drawn(value))
             pen = 0;
         else if (r % every == 0 || r == n - 1) {
             fprintf(plot->out, "%s%.1f %.1f", pen ? "L" : "M", at_x(plot, r + 1),

@@ -505,6 +505,38 @@ Test(report, nothing_of_files_is_read_as_html)
     free(text);
 }
 
+/* The chart, from its opening to its end. */
+static char *first_curve(const char *text)
+{
+    const char *begin = strstr(text, "aria-labelledby=\"curve1-title");
+    const char *end = begin ? strstr(begin, "</svg>") : NULL;
+    cr_assert_not_null(end);
+    return strndup(begin, (size_t)(end - begin));
+}
+
+Test(report, curves_of_any_numbers)
+{
+    static const double values[][2] = {{1e308, -1e308},  {5e-324, 0},     {0, 1e-310},
+                                       {5e-324, 5e-324}, {1e300, -1e300}, {0.5, 0.25}};
+    const struct rw_report_options how = {.n_trees = 0};
+    cr_assert_eq(model->n_metrics, 1);
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        for (int32_t r = 0; r < model->n_rounds_run; r++)
+            model->metric_value[r] = values[i][r % 2];
+        char *text = page(model, data, &how);
+        if (i == 0) {
+            cr_assert(strstr(text, "No round has a value") != NULL);
+        } else {
+            char *chart = first_curve(text);
+            cr_assert(!strstr(chart, "nan") && !strstr(chart, "inf"), "pair %zu: %s", i, chart);
+            /* an axis of values */
+            cr_assert(strstr(chart, "tick end") != NULL, "pair %zu: %s", i, chart);
+            free(chart);
+        }
+        free(text);
+    }
+}
+
 static void shown(const char *text, int n, const char *expected)
 {
     char *made;
