@@ -64,8 +64,9 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     int status = RW_OK;
     *out = NULL;
     RW_TRY(rw_params_new(ctx, &params));
-    /* a tree's time is that of all features */
+    /* a tree's time is that of all features, and models are alike whatever their size */
     RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
+    RW_TRY_OUT(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
         if (!(user && rw_params_is_set(user, setting[i].name)) &&
             !(levels && strcmp(setting[i].name, "leaves") == 0))

@@ -95,6 +95,7 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
         int chosen;
     } item[] = {
         {"leaves", own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
+        {"rate", params->rate == 0.0},
         {"split", params->split == RW_SPLIT_AUTO},
         {"sample-features", params->sample_features == 0.0},
     };
@@ -105,6 +106,7 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
         own->leaves = b->leaves_text;
     }
     own->split = (int)rw_params_split(params, train->n_docs);
+    own->rate = rw_params_rate(params, train->n_docs, train->n_columns);
     own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
     for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
         if (item[i].chosen)

@@ -138,7 +138,8 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
 
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
-enum { LARGE_DOCS = 10800, SOME_FEATURES = 32 };
+enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
+static const double low_rate = 0.05, high_rate = 0.1;
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
@@ -157,6 +158,15 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
                                                                                 : RW_SPLIT_MART;
 }
 
+double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features)
+{
+    if (params->rate > 0.0)
+        return params->rate;
+    if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
+        return high_rate;
+    return n_features >= MANY_FEATURES ? low_rate : high_rate;
+}
+
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features)
 {
@@ -164,6 +174,8 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
         return params->sample_features;
     if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
         return 1.0;
+    if (n_features >= MANY_FEATURES && rw_params_rate(params, n_docs, n_features) <= low_rate)
+        return 0.25; /* pays after many rounds only, which a low rate takes */
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 

@@ -38,6 +38,7 @@ int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */
 enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_docs);
 /* In (0, 1], for a training set of n_docs documents with n_features features. */
+double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
 /* Parses the metrics (comma-separated in `metric`). */

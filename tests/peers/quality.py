@@ -42,8 +42,8 @@ from quality_sets import FIVE_FOLD, MADE, REAL, Sets, ndcg_by_query
 from quality_valid import CurveLibrary, stop_by_halves
 
 BARS = {"mq2008": 0.503, "ohsumed": 0.423}  # what Rankwood's defaults must reach on test parts
-OURS = {"defaults": "", "equal": "leaves=31 l2=0 split=newton sample-features=1 early-stop=50",
-        "fixed": "leaves=255 rounds=50 early-stop=0"}
+OURS = {"defaults": "", "equal": "leaves=31 rate=0.1 l2=0 split=newton sample-features=1 early-stop=50",
+        "fixed": "leaves=255 rate=0.1 rounds=50 early-stop=0"}
 SEEDLESS = ("lightgbm", "xgboost")  # draw no random numbers under these settings
 DRAWS = 10000
 
