@@ -54,10 +54,10 @@ Test(params_set, bad_values)
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '-31'");
     refused("leaves", "4294967327",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '4294967327'");
-    refused("rate", "0", "parameter 'rate': expected a number, 1e-6 to 1, found '0'");
-    refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, found 'nan'");
-    refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, found 'inf'");
-    refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, found '0,1'");
+    refused("rate", "-0.1", "parameter 'rate': expected a number, 0 to 1, found '-0.1'");
+    refused("rate", "nan", "parameter 'rate': expected a number, 0 to 1, found 'nan'");
+    refused("rate", "inf", "parameter 'rate': expected a number, 0 to 1, found 'inf'");
+    refused("rate", "0,1", "parameter 'rate': expected a number, 0 to 1, found '0,1'");
     refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
     refused("grow", "leaf", "parameter 'grow': expected leaves|levels, found 'leaf'");
     refused("norm", "true", "parameter 'norm': expected off|on, found 'true'");
