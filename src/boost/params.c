@@ -139,7 +139,7 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
-static const double low_rate = 0.05, high_rate = 0.1;
+static const double least_rate = 1e-6, low_rate = 0.05, high_rate = 0.1;
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
@@ -254,6 +254,10 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
     struct metric_needs needs;
     RW_TRY(metric_needs(ctx, params, &needs));
+    if (params->rate > 0.0 && params->rate < least_rate)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter 'rate': expected a number, 1e-6 to 1, or 0, found '%g'",
+                       params->rate);
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
     const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
