@@ -62,20 +62,32 @@ static const char *tick_text(double value, double step, char buffer[RW_HTML_ROOM
     return buffer;
 }
 
-/* whole: only at whole numbers; so with x_axis. */
+/* Values at which an axis is marked: (first + i) * step. */
+struct marks {
+    double first, step;
+    int n;
+};
+
+/* about: how many. whole: only at whole numbers; so with the axes. */
+static struct marks marks_of(double from, double to, int about, int whole)
+{
+    double step = nice_step(to - from, about);
+    if (whole && step < 1)
+        step = 1;
+    const double first = ceil(from / step - 1e-9), last = floor(to / step + 1e-9);
+    return (struct marks){first, step, (int)(last - first) + 1};
+}
+
 static void y_axis(const struct plot *plot, const char *label, int whole)
 {
     char text[RW_HTML_ROOM];
-    double step = nice_step(plot->y1 - plot->y0, 5);
-    if (whole && step < 1)
-        step = 1;
-    const double first = ceil(plot->y0 / step - 1e-9), last = floor(plot->y1 / step + 1e-9);
-    for (int i = 0; i <= (int)(last - first); i++) {
-        const double value = (first + i) * step, y = at_y(plot, value);
+    const struct marks marks = marks_of(plot->y0, plot->y1, 5, whole);
+    for (int i = 0; i < marks.n; i++) {
+        const double value = (marks.first + i) * marks.step, y = at_y(plot, value);
         fprintf(plot->out,
                 "<line class=\"grid\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<text class=\"tick end\" x=\"%g\" y=\"%.1f\">%s</text>\n",
-                left, width - right, y, y, left - 6, y + 4, tick_text(value, step, text));
+                left, width - right, y, y, left - 6, y + 4, tick_text(value, marks.step, text));
     }
     fprintf(plot->out, "<text class=\"axis mid\" transform=\"translate(14 %.1f) rotate(-90)\">",
             (top + plot->height - bottom) / 2);
@@ -104,12 +116,11 @@ static void x_tick(const struct plot *plot, double x, int line, const char *text
 static void x_axis(const struct plot *plot, const char *label, int whole)
 {
     char text[RW_HTML_ROOM];
-    double step = nice_step(plot->x1 - plot->x0, 6);
-    if (whole && step < 1)
-        step = 1;
-    const double first = ceil(plot->x0 / step - 1e-9), last = floor(plot->x1 / step + 1e-9);
-    for (int i = 0; i <= (int)(last - first); i++)
-        x_tick(plot, at_x(plot, (first + i) * step), 0, tick_text((first + i) * step, step, text));
+    const struct marks marks = marks_of(plot->x0, plot->x1, 6, whole);
+    for (int i = 0; i < marks.n; i++) {
+        const double value = (marks.first + i) * marks.step;
+        x_tick(plot, at_x(plot, value), 0, tick_text(value, marks.step, text));
+    }
     x_label(plot, label);
 }
 
