@@ -4,8 +4,12 @@
  * together, so that a pass can leave these out. Neither can change a sum. */
 #include <omp.h>
 
+#include "base/isa.h"
 #include "base/mem.h"
 #include "tree/engine_cpu.h"
+#if RW_HAS_X86
+#include <emmintrin.h>
+#endif
 
 enum {
     TRIES = 32,     /* features that are tried with a lane */
@@ -27,46 +31,93 @@ size_t rw_cpu_row_bytes(uint32_t n, int bytes)
 struct bundle {
     const struct rw_bins *bins;
     uint8_t *code, *next; /* [n_docs] the lane's codes; scratch */
+    uint32_t step, n_sample;
+    uint8_t
+        *sample; /* [n_features][n_sample] codes of every step-th document, where they may share */
+    uint8_t *few, *few_next; /* [n_sample] the lane's of these documents; scratch */
     uint32_t n_codes, most;
     uint8_t code_of[RW_CPU_BUNDLE][256];
 };
-
-/* Codes of the lane with one more feature, in `next`, for every step-th document. Returns their
- * number, or 0: too many. */
-static uint32_t join(struct bundle *b, uint32_t f, uint32_t step, uint8_t pair[256][2])
-{
-    const struct rw_codes *codes = &b->bins->codes[f];
-    const uint8_t *code = codes->code;
-    uint16_t place[256][RW_CPU_SHARED];
-    uint32_t n = 0;
-    memset(place, 0xff, sizeof(place));
-    for (uint32_t doc = 0; doc < b->bins->n_docs; doc += step) {
-        uint16_t *at = &place[b->code[doc]][code[doc]];
-        if (*at == UINT16_MAX) {
-            if (n == b->most)
-                return 0;
-            pair[n][0] = b->code[doc];
-            pair[n][1] = code[doc];
-            *at = (uint16_t)n++;
-        }
-        b->next[doc] = (uint8_t)*at;
-    }
-    return n;
-}
 
 static int may_share(const struct rw_bins *bins, uint32_t f)
 {
     return !bins->codes[f].row && rw_cuts_n_codes(bins->cuts, f) <= RW_CPU_SHARED;
 }
 
+static void take_sample(const uint8_t *code, const struct bundle *b, uint8_t *to)
+{
+    for (uint32_t i = 0; i < b->n_sample; i++)
+        to[i] = code[(size_t)i * b->step];
+}
+
+static int new_bundle(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundle *b)
+{
+    const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
+    b->bins = bins;
+    b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
+    b->step = n_docs / SAMPLE + 1;
+    b->n_sample = (n_docs + b->step - 1) / b->step;
+    RW_TRY(RW_NEW_RAW(ctx, b->code, n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, b->next, n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, b->few, b->n_sample));
+    RW_TRY(RW_NEW_RAW(ctx, b->few_next, b->n_sample));
+    RW_TRY(RW_NEW_RAW(ctx, b->sample, (size_t)n_features * b->n_sample));
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t f = 0; f < n_features; f++) {
+        if (may_share(bins, f))
+            take_sample(bins->codes[f].code, b, b->sample + (size_t)f * b->n_sample);
+    }
+    return RW_OK;
+}
+
+static void free_bundle(struct bundle *b)
+{
+    rw_mem_free(b->code);
+    rw_mem_free(b->next);
+    rw_mem_free(b->few);
+    rw_mem_free(b->few_next);
+    rw_mem_free(b->sample);
+    rw_mem_free(b);
+}
+
+/* Codes of the n_codes of a lane with one more feature, of n documents, in `next`. Returns their
+ * number, or 0: more than `most`. */
+static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more, uint32_t n,
+                     uint32_t most, uint8_t *next, uint8_t pair[256][2])
+{
+    uint16_t place[256][RW_CPU_SHARED];
+    uint32_t n_joint = 0;
+    memset(place, 0xff, n_codes * sizeof(place[0]));
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t *at = &place[code[i]][more[i]];
+        if (*at == UINT16_MAX) {
+            if (n_joint == most)
+                return 0;
+            pair[n_joint][0] = code[i];
+            pair[n_joint][1] = more[i];
+            *at = (uint16_t)n_joint++;
+        }
+        next[i] = (uint8_t)*at;
+    }
+    return n_joint;
+}
+
+static void swap_codes(uint8_t **a, uint8_t **b)
+{
+    uint8_t *swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
 /* Takes the feature into the lane if they have few codes together. */
 static void try_feature(struct bundle *b, struct rw_cpu_lane *lane, uint32_t f)
 {
     uint8_t pair[256][2], code_of[RW_CPU_BUNDLE][256];
-    const uint32_t step = b->bins->n_docs / SAMPLE + 1;
-    if (step > 1 && !join(b, f, step, pair))
+    if (b->step > 1 && !join(b->few, lane->n_codes, b->sample + (size_t)f * b->n_sample,
+                             b->n_sample, b->most, b->few_next, pair))
         return;
-    const uint32_t n = join(b, f, 1, pair);
+    const uint32_t n = join(b->code, lane->n_codes, b->bins->codes[f].code, b->bins->n_docs,
+                            b->most, b->next, pair);
     if (n == 0)
         return;
     for (uint32_t code = 0; code < n; code++) {
@@ -77,9 +128,8 @@ static void try_feature(struct bundle *b, struct rw_cpu_lane *lane, uint32_t f)
     memcpy(b->code_of, code_of, sizeof(code_of));
     lane->feature[lane->n++] = f;
     lane->n_codes = n;
-    uint8_t *swap = b->code;
-    b->code = b->next;
-    b->next = swap;
+    swap_codes(&b->code, &b->next);
+    take_sample(b->code, b, b->few);
 }
 
 /* Makes lanes of the narrow features; taken: [n_features], written. */
@@ -91,10 +141,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
     struct bundle *b;
     uint8_t *used = group->bundled;
     RW_TRY(RW_NEW(cpu->ref.host.base.ctx, b, 1));
-    b->bins = bins;
-    b->most = bins->n_docs / TOGETHER < TOGETHER ? bins->n_docs / TOGETHER : TOGETHER;
-    RW_TRY_OUT(RW_NEW_RAW(cpu->ref.host.base.ctx, b->code, bins->n_docs));
-    RW_TRY_OUT(RW_NEW_RAW(cpu->ref.host.base.ctx, b->next, bins->n_docs));
+    RW_TRY_OUT(new_bundle(cpu->ref.host.base.ctx, bins, b));
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
@@ -104,6 +151,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         if (!b->code)
             RW_TRY_OUT(RW_NEW_RAW(cpu->ref.host.base.ctx, b->code, bins->n_docs));
         memcpy(b->code, bins->codes[f].code, bins->n_docs);
+        memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
         for (uint32_t code = 0; code < lane->n_codes; code++)
             b->code_of[0][code] = (uint8_t)code;
         int tries = 0;
@@ -127,18 +175,11 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         group->n++;
     }
 out:
-    rw_mem_free(b->code);
-    rw_mem_free(b->next);
-    rw_mem_free(b);
+    free_bundle(b);
     return status;
 }
 
 /* ---- the order of lanes ---- */
-
-static uint32_t lane_code(const struct rw_bins *bins, const struct rw_cpu_lane *lane, uint32_t doc)
-{
-    return lane->made ? lane->made[doc] : rw_bins_code(bins, lane->feature[0], doc);
-}
 
 /* Eighths of all documents that are worth being left out of a pass, by path: looking for them takes
  * time, too. */
@@ -146,17 +187,35 @@ static const uint32_t worth[] = {5, 5, 1};
 
 enum { BITS = SAMPLE / 64 };
 
-/* The lane's frequent code, and which documents of the sample have it. Returns how many. */
-static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_lane *lane, uint64_t *bits)
+/* A narrow lane's codes of n documents, which ascend. */
+static void take_codes(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
+                       const uint32_t *doc, uint32_t n, uint8_t *to)
 {
-    const uint64_t n_docs = bins->n_docs;
-    const uint32_t n = n_docs < SAMPLE ? bins->n_docs : SAMPLE;
-    uint32_t count[1026] = {0};
-    uint16_t code[SAMPLE];
-    for (uint32_t i = 0; i < n; i++) {
-        code[i] = (uint16_t)lane_code(bins, lane, (uint32_t)(n_docs * i / n));
-        count[code[i]]++;
+    const struct rw_codes *codes = &bins->codes[lane->feature[0]];
+    const uint8_t *code = lane->made ? lane->made : codes->code;
+    if (lane->made || !codes->row) {
+        for (uint32_t i = 0; i < n; i++)
+            to[i] = code[doc[i]];
+        return;
     }
+    for (uint32_t i = 0, entry = 0; i < n; i++) {
+        while (entry < codes->n && codes->row[entry] < doc[i])
+            entry++;
+        to[i] = (uint8_t)codes->rest;
+        if (entry < codes->n && codes->row[entry] == doc[i])
+            to[i] = code[entry];
+    }
+}
+
+/* The lane's frequent code, and which documents of the sample have it. Returns how many. */
+static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_lane *lane,
+                              const uint32_t *doc, uint32_t n, uint64_t *bits)
+{
+    uint32_t count[256] = {0};
+    uint8_t code[SAMPLE];
+    take_codes(bins, lane, doc, n, code);
+    for (uint32_t i = 0; i < n; i++)
+        count[code[i]]++;
     for (uint32_t c = 0; c < lane->n_codes; c++) {
         if (count[c] > count[lane->frequent])
             lane->frequent = c;
@@ -177,13 +236,10 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 
 /* A pass after the other: the lane whose frequent code is the most frequent, then those that share
  * the most documents with all before. What is left, that has no such code, keeps its order. */
-static void order_lanes(const struct rw_bins *bins, struct rw_cpu_group *group, uint64_t *bits,
+static void order_lanes(struct rw_cpu_group *group, uint32_t sample, uint64_t *bits,
                         uint32_t *share)
 {
     enum { AMONG = 512 };
-    const uint32_t sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE;
-    for (uint32_t i = 0; i < group->n; i++)
-        share[i] = find_frequent(bins, &group->lane[i], bits + (size_t)i * BITS);
     for (uint32_t at = 0; at < group->n; at++) {
         uint64_t all[BITS];
         const uint32_t of_pass = at % RW_CPU_LANES;
@@ -219,11 +275,18 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->ref.host.base.ctx;
     int status = RW_OK;
+    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const uint32_t sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE;
     uint64_t *bits = NULL;
-    uint32_t *share = NULL;
+    uint32_t *share = NULL, doc[SAMPLE];
     RW_TRY_OUT(RW_NEW_RAW(ctx, bits, (size_t)group->n * BITS));
     RW_TRY_OUT(RW_NEW_RAW(ctx, share, group->n));
-    order_lanes(cpu->ref.host.set[0].bins, group, bits, share);
+    for (uint32_t i = 0; i < sample; i++)
+        doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / sample);
+#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
+    for (uint32_t i = 0; i < group->n; i++)
+        share[i] = find_frequent(bins, &group->lane[i], doc, sample, bits + (size_t)i * BITS);
+    order_lanes(group, sample, bits, share);
 out:
     rw_mem_free(bits);
     rw_mem_free(share);
@@ -261,13 +324,75 @@ static void put_lane(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
     }
 }
 
+enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
+
+/* Rows of 8 narrow lanes, n documents, a multiple of 16. */
+static void put_eight(const uint8_t *const *lane, uint32_t n, uint8_t *to, size_t stride)
+{
+#if RW_HAS_X86
+    for (uint32_t doc = 0; doc < n; doc += 16) {
+        __m128i a[8], b[8];
+        for (int c = 0; c < 8; c++)
+            a[c] = _mm_loadu_si128((const __m128i *)(lane[c] + doc));
+        for (int c = 0; c < 8; c += 2) { /* pairs of lanes, of documents 0 to 7 and 8 to 15 */
+            b[c] = _mm_unpacklo_epi8(a[c], a[c + 1]);
+            b[c + 1] = _mm_unpackhi_epi8(a[c], a[c + 1]);
+        }
+        for (int c = 0; c < 2; c++) { /* fours: 4 c + i / 2 of documents 8 (i % 2) and so on */
+            a[4 * c] = _mm_unpacklo_epi16(b[4 * c], b[4 * c + 2]);
+            a[4 * c + 1] = _mm_unpackhi_epi16(b[4 * c], b[4 * c + 2]);
+            a[4 * c + 2] = _mm_unpacklo_epi16(b[4 * c + 1], b[4 * c + 3]);
+            a[4 * c + 3] = _mm_unpackhi_epi16(b[4 * c + 1], b[4 * c + 3]);
+        }
+        for (uint32_t i = 0; i < 4; i++) { /* all eight lanes of four documents */
+            const __m128i low = _mm_unpacklo_epi32(a[i], a[4 + i]);
+            const __m128i high = _mm_unpackhi_epi32(a[i], a[4 + i]);
+            uint8_t *row = to + (doc + 4 * i) * stride;
+            _mm_storel_epi64((__m128i *)row, low);
+            _mm_storel_epi64((__m128i *)(row + stride), _mm_unpackhi_epi64(low, low));
+            _mm_storel_epi64((__m128i *)(row + 2 * stride), high);
+            _mm_storel_epi64((__m128i *)(row + 3 * stride), _mm_unpackhi_epi64(high, high));
+        }
+    }
+#else
+    for (uint32_t doc = 0; doc < n; doc++) {
+        for (int c = 0; c < 8; c++)
+            to[doc * stride + (size_t)c] = lane[c][doc];
+    }
+#endif
+}
+
+/* A narrow lane's codes of documents [first, last), in `made` if they do not stand in a row. */
+static const uint8_t *lane_codes(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
+                                 uint32_t first, uint32_t last, uint8_t *made)
+{
+    const struct rw_codes *codes = &bins->codes[lane->feature[0]];
+    if (lane->made || !codes->row)
+        return (lane->made ? lane->made : (const uint8_t *)codes->code) + first;
+    put_lane(bins, lane, 1, first, last, made, 1);
+    return made;
+}
+
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
+    enum { TOGETHER_DOCS = 16 };
     const size_t bytes = (size_t)group->bytes;
-    for (uint32_t c = 0; c < group->n; c++)
-        put_lane(bins, &group->lane[c], bytes, first, last,
-                 group->row + first * group->stride + c * bytes, group->stride);
+    const uint32_t n = bytes == 1 ? (last - first) / TOGETHER_DOCS * TOGETHER_DOCS : 0;
+    const uint32_t n_eights = n ? group->n / 8 * 8 : 0;
+    uint8_t *to = group->row + first * group->stride, made[8][BLOCK];
+    for (uint32_t c = 0; c < n_eights; c += 8) {
+        const uint8_t *lane[8];
+        for (uint32_t i = 0; i < 8; i++)
+            lane[i] = lane_codes(bins, &group->lane[c + i], first, first + n, made[i]);
+        put_eight(lane, n, to + c, group->stride);
+    }
+    for (uint32_t c = 0; c < group->n; c++) {
+        const uint32_t done = c < n_eights ? n : 0;
+        if (first + done < last)
+            put_lane(bins, &group->lane[c], bytes, first + done, last,
+                     to + done * group->stride + c * bytes, group->stride);
+    }
 }
 
 static int is_lane(const struct rw_cpu *cpu, uint32_t f)
@@ -303,8 +428,6 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
         RW_TRY_OUT(find_order(cpu, group));
     group->stride = rw_cpu_row_bytes(group->n, bytes);
     rw_cpu_large_pages(group->row, group->stride * bins->n_docs);
-    /* a block of documents at a time, so that the rows written stay in the cache */
-    enum { BLOCK = 256 };
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
     for (uint32_t block = 0; block < (bins->n_docs + BLOCK - 1) / BLOCK; block++) {
         const uint32_t first = block * BLOCK;
