@@ -6,9 +6,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "rank/metric.h"
+#include "tree/quantise.h"
 
 /* Documents under which a parallel region costs more than it gains. */
-enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048 };
+enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
 
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
 {
@@ -388,37 +389,67 @@ static int draw_samples(struct rw_host *host)
     return RW_OK;
 }
 
-static void lambda_gradients(struct rw_host *host)
+/* Chunks of documents, for loops that threads share. */
+static uint32_t n_chunks(const struct rw_host *host)
 {
-    const double *scores = host->set[0].score;
+    return host->base.n_docs[0] / CHUNK + (host->base.n_docs[0] % CHUNK > 0);
+}
+
+static uint32_t end_of(const struct rw_host *host, uint32_t chunk)
+{
+    const uint32_t n = host->base.n_docs[0];
+    return n - chunk * CHUNK < CHUNK ? n : (chunk + 1) * CHUNK;
+}
+
+/* Adds what documents [first, end) are to the extent. */
+static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
+                       struct rw_extent *extent)
+{
+    rw_extent_add(host->fast ? host->isa : RW_ISA_PLAIN, end - first, host->sampled + first,
+                  host->lambda + first, host->weight + first, extent);
+}
+
+static void lambdas_of_query(const struct rw_host *host, uint32_t q, uint32_t *order)
+{
     const struct rw_lambda_rule *rule = &host->base.rules.lambda;
-#pragma omp parallel for num_threads(host->base.n_threads) \
-    schedule(dynamic, 4) if (host->base.n_docs[0] >= PARALLEL_PAIR_DOCS)
-    for (uint32_t q = 0; q < host->n_queries; q++) {
-        const uint32_t first = host->query_offset[q];
-        const uint32_t n = host->query_offset[q + 1] - first;
-        if (!host->sampled[first])
-            continue;
+    const uint32_t first = host->query_offset[q];
+    const struct rw_lambda_query_of query = {.n = host->query_offset[q + 1] - first,
+                                             .scores = host->set[0].score + first,
+                                             .gains = host->gain + first,
+                                             .weights =
+                                                 host->weight_doc ? host->weight_doc + first : NULL,
+                                             .order = order,
+                                             .discounts = host->discount,
+                                             .ideal = host->ideal[q],
+                                             .lambda = host->lambda + first,
+                                             .weight = host->weight + first};
+    if (host->ideal[q] > 0.0 && host->fast)
+        rw_rank_query_fast(host->isa, query.scores, query.n, order);
+    else if (host->ideal[q] > 0.0)
+        rw_rank_query(query.scores, query.n, 0, order);
+    if (host->fast)
+        rw_lambda_query_fast(host->isa, rule, &query);
+    else
+        rw_lambda_query(rule, query.n, query.scores, query.gains, query.weights, order,
+                        query.discounts, query.ideal, query.lambda, query.weight);
+}
+
+static void lambda_gradients(struct rw_host *host, struct rw_extent *extent)
+{
+#pragma omp parallel num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
+                                                           PARALLEL_PAIR_DOCS)
+    {
         uint32_t *order = host->order + (size_t)omp_get_thread_num() * host->longest;
-        if (host->ideal[q] > 0.0 && host->fast)
-            rw_rank_query_fast(host->isa, scores + first, n, order);
-        else if (host->ideal[q] > 0.0)
-            rw_rank_query(scores + first, n, 0, order);
-        const struct rw_lambda_query_of query = {
-            .n = n,
-            .scores = scores + first,
-            .gains = host->gain + first,
-            .weights = host->weight_doc ? host->weight_doc + first : NULL,
-            .order = order,
-            .discounts = host->discount,
-            .ideal = host->ideal[q],
-            .lambda = host->lambda + first,
-            .weight = host->weight + first};
-        if (host->fast)
-            rw_lambda_query_fast(host->isa, rule, &query);
-        else
-            rw_lambda_query(rule, n, query.scores, query.gains, query.weights, order,
-                            query.discounts, query.ideal, query.lambda, query.weight);
+        struct rw_extent own = {0};
+#pragma omp for schedule(dynamic, 4) nowait
+        for (uint32_t q = 0; q < host->n_queries; q++) {
+            if (!host->sampled[host->query_offset[q]])
+                continue;
+            lambdas_of_query(host, q, order);
+            add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
+        }
+#pragma omp critical
+        rw_extent_merge(extent, &own);
     }
 }
 
@@ -437,7 +468,7 @@ static int exponent_of(const struct rw_host *host, const double *values)
 }
 
 /* Real gradients and weights to fixed point, at a scale of the tree's own. */
-static void real_gradients(struct rw_host *host)
+static void real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     const uint32_t n = host->base.n_docs[0];
     const uint32_t n_residuals = host->base.rules.gradient == RW_GRADIENT_RESIDUAL ? n : 0;
@@ -451,63 +482,45 @@ static void real_gradients(struct rw_host *host)
     host->root.weight_exponent = exponent_of(host, host->hessian);
     const double lambda_scale = rw_pow2(host->root.lambda_exponent);
     const double weight_scale = rw_pow2(host->root.weight_exponent);
-#pragma omp parallel for num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
-    for (uint32_t i = 0; i < n; i++) {
-        if (host->sampled[i]) {
-            host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
-            host->weight[i] = rw_round_int64(host->hessian[i] * weight_scale);
-        }
-    }
-}
-
-static int shift_of(const struct rw_host *host, const int64_t *values)
-{
-    int64_t largest = 0;
-#pragma omp parallel for num_threads(host->base.n_threads) \
-    reduction(max                                          \
-              : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-        if (!host->sampled[i])
-            continue;
-        const int64_t magnitude = values[i] < 0 ? -values[i] : values[i];
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    return rw_quantise_shift(largest, host->base.rules.bits);
-}
-
-static void quantise(const struct rw_host *host, const int64_t *values, int shift, uint32_t stream,
-                     int32_t *out)
-{
-    const struct rw_engine_rules *rules = &host->base.rules;
-#pragma omp parallel for num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
-                                                               PARALLEL_DOCS)
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-        if (host->sampled[i])
-            out[i] =
-                rw_quantise(values[i], shift, rules->nearest,
-                            rules->nearest ? 0 : rw_random(rules->seed, i, host->tree, stream));
-    }
-}
-
-/* Sums over the sampled documents, into the root; returns that of quantised weights. */
-static int64_t sum_root(struct rw_host *host)
-{
-    int64_t weight_q_sum = 0;
-#pragma omp parallel num_threads(host->base.n_threads) reduction(+ : weight_q_sum) \
-    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+#pragma omp parallel num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
     {
-        struct rw_sum sum = {0};
-#pragma omp for
-        for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-            if (!host->sampled[i])
-                continue;
-            rw_sum_add(&sum, host->lambda[i], host->weight[i]);
-            weight_q_sum += host->weight_q ? host->weight_q[i] : 0;
+        struct rw_extent own = {0};
+#pragma omp for nowait
+        for (uint32_t chunk = 0; chunk < n_chunks(host); chunk++) {
+            const uint32_t first = chunk * CHUNK, end = end_of(host, chunk);
+            for (uint32_t i = first; i < end; i++) {
+                if (host->sampled[i]) {
+                    host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
+                    host->weight[i] = rw_round_int64(host->hessian[i] * weight_scale);
+                }
+            }
+            add_extent(host, first, end, &own);
         }
 #pragma omp critical
-        rw_sum_merge(&host->root.sum, &sum);
+        rw_extent_merge(extent, &own);
     }
-    return weight_q_sum;
+}
+
+/* Returns the sum over the sampled documents. */
+static int64_t quantise(const struct rw_host *host, const int64_t *values, int shift,
+                        uint32_t stream, int32_t *out)
+{
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_rounding rounding = {.shift = shift,
+                                         .nearest = rules->nearest,
+                                         .seed = rules->seed,
+                                         .tree = host->tree,
+                                         .stream = stream};
+    const enum rw_isa isa = host->fast ? host->isa : RW_ISA_PLAIN;
+    int64_t sum = 0;
+#pragma omp parallel for num_threads(host->base.n_threads) reduction(+ : sum) \
+    if (host->base.n_docs[0] >= PARALLEL_DOCS)
+    for (uint32_t chunk = 0; chunk < n_chunks(host); chunk++) {
+        const uint32_t first = chunk * CHUNK, end = end_of(host, chunk);
+        sum += rw_quantise_docs(isa, &rounding, first, end - first, host->sampled + first,
+                                values + first, out + first);
+    }
+    return sum;
 }
 
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
@@ -518,17 +531,20 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     host->tree = tree;
     RW_TRY(draw_samples(host));
     root->lambda_exponent = root->weight_exponent = RW_LAMBDA_EXPONENT;
+    struct rw_extent extent = {0};
     if (rules->gradient == RW_GRADIENT_LAMBDA)
-        lambda_gradients(host);
+        lambda_gradients(host, &extent);
     else
-        real_gradients(host);
-    root->lambda_shift = shift_of(host, host->lambda);
+        real_gradients(host, &extent);
+    root->sum = extent.sum;
+    root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
+    int64_t weight_q_sum = 0;
     if (rules->newton) {
-        root->weight_shift = shift_of(host, host->weight);
-        quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->weight_q);
+        root->weight_shift = rw_quantise_shift(extent.weight, rules->bits);
+        weight_q_sum = quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT,
+                                host->weight_q);
     }
-    const int64_t weight_q_sum = sum_root(host);
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];
     rw_engine_set_split_rule(&host->base, root, weight_q_sum);
