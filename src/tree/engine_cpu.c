@@ -120,9 +120,9 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->gathered,
                           (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
     RW_TRY(RW_CPU_NEW(cpu, cpu->part_sum, (size_t)engine->n_threads));
-    RW_TRY(
-        RW_CPU_NEW_RAW(cpu, cpu->built,
-                       (size_t)engine->n_threads * RW_CPU_BUILT * (engine->rules.newton ? 3 : 2)));
+    cpu->built_words = engine->rules.newton ? 3 : 2;
+    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->built,
+                          (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words));
     /* memory that is never touched costs nothing */
     const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs, cpu->sparse.n);
     cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
@@ -132,8 +132,8 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     RW_TRY(RW_CPU_NEW(cpu, cpu->free_buffer, n_buffers));
     RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words));
     rw_cpu_large_pages(cpu->pool, n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
-    rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT *
-                                       (engine->rules.newton ? 3 : 2) * sizeof(*cpu->built));
+    rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
+                                       sizeof(*cpu->built));
     return RW_OK;
 }
 
@@ -148,6 +148,10 @@ static void make_words(struct rw_cpu *cpu)
     for (uint32_t doc = 0; doc < host->base.n_docs[0]; doc++) {
         if (!host->sampled[doc])
             continue;
+        if (words.most_joint) {
+            cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->weight_q[doc]);
+            continue;
+        }
         int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
         word[0] = host->lambda_q[doc];
         if (words.packed)
@@ -187,6 +191,13 @@ static uint32_t list_docs(struct rw_cpu *cpu)
     return n_sampled;
 }
 
+/* Weights can be negative only where a custom objective makes them so. */
+static int is_joint(const struct rw_cpu *cpu)
+{
+    return cpu->words.packed && cpu->words.newton &&
+           cpu->ref.host.base.rules.gradient != RW_GRADIENT_CUSTOM;
+}
+
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
@@ -195,6 +206,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.newton = engine->rules.newton;
     cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
+    cpu->words.most_joint = is_joint(cpu) ? rw_joint_most(largest) : 0;
     rw_cpu_list_passes(cpu);
     make_words(cpu);
     const uint32_t n = list_docs(cpu);

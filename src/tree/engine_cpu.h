@@ -1,6 +1,7 @@
 /* State of the engine for processors; engine_cpu.c loads, partitions and keeps scores,
- * engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_add.c adds
- * documents to cells, engine_cpu_split.c finds the best cut of a feature. */
+ * engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_build.c gathers
+ * documents, engine_cpu_add.c adds them to cells, engine_cpu_split.c finds the best cut of a
+ * feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
@@ -37,10 +38,50 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_LANES * RW_CPU_NARROW };
 /* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
  *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
  *   wide:   lambda, count [, weight]
- * weight for newton only. */
+ * weight for newton only. Packed ones with a weight are joint while they are added up, in one word:
+ *   joint:  lambda * 2^39 + weight * 2^16 + count
+ * of at most `most_joint` documents, so that no part reaches the next. */
 struct rw_cpu_words {
     int n_words, packed, newton;
+    uint32_t most_joint; /* 0: documents' contributions are not joint */
 };
+enum { RW_JOINT_COUNT = 16, RW_JOINT_WEIGHT = 23 }; /* bits; a sign and 24 are the lambda's */
+
+static inline int64_t rw_joint_of(int32_t lambda, int32_t weight)
+{
+    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) +
+           weight * ((int64_t)1 << RW_JOINT_COUNT) + 1;
+}
+
+static inline int64_t rw_joint_packed(int64_t joint)
+{
+    return (joint >> (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) * 4294967296 +
+           (joint & ((1 << RW_JOINT_COUNT) - 1));
+}
+
+static inline int64_t rw_joint_weight(int64_t joint)
+{
+    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+}
+
+/* Documents whose joint words may be added up. largest: magnitude of a lambda, or weight. */
+static inline uint32_t rw_joint_most(int32_t largest)
+{
+    const uint32_t most = (1u << RW_JOINT_COUNT) - 1;
+    const uint32_t heavy = ((1u << RW_JOINT_WEIGHT) - 1) / (uint32_t)largest;
+    return heavy < most ? heavy : most;
+}
+
+static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
+{
+    return words->most_joint > 0 && n_docs <= words->most_joint;
+}
+
+/* Words of a document's contribution. */
+static inline size_t rw_cpu_doc_words(const struct rw_cpu_words *words)
+{
+    return words->most_joint ? 1 : (size_t)words->n_words;
+}
 
 /* A place of a row: the code of a feature, or of a few narrow ones that have few codes together. */
 struct rw_cpu_lane {
@@ -90,7 +131,7 @@ struct rw_cpu {
     struct rw_cpu_sparse sparse;
     uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
     uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
-    int64_t *word;               /* [n_docs][n_words] contributions */
+    int64_t *word;               /* [n_docs][rw_cpu_doc_words] contributions */
     struct rw_cpu_words words;
     uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
     int64_t *pool;     /* [n_buffers][n_cells][3] histograms */
@@ -108,7 +149,8 @@ struct rw_cpu {
     struct {
         int64_t word[8];      /* a line of the cache */
     } * part_sum;             /* [n_threads] of its part of a node */
-    int64_t *built;           /* [n_threads][RW_CPU_BUILT][n_words] cells being added to */
+    int64_t *built;           /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
+    size_t built_words;       /* n_words, and joint ones' */
     struct rw_engine_ops ops; /* ref's, and what is overwritten */
 };
 
@@ -209,8 +251,32 @@ struct rw_cpu_add {
 };
 void rw_cpu_add_docs(const struct rw_cpu_add *add);
 
+/* The cells that a thread adds to. */
+static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
+{
+    return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
+}
+
+/* Where the passes from `from` on end whose cells have room together: a slice. */
+uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
+/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at
+ * most most_joint documents. sum: the documents' words together, n_words of them, written. */
+void rw_cpu_build(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
+                  uint32_t end, int64_t *built, int64_t *sum);
+/* The same, never joint. */
+void rw_cpu_build_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
+                        uint32_t end, int64_t *built, int64_t *sum);
+/* The cells of a lane's k-th feature from the lane's: these, or taken together in `scratch`. */
+const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
+                               const int64_t *built, size_t n_words, int64_t *scratch);
+/* A node's kept cells of all sparse columns, but for those that no document is added to; and such a
+ * one: what is left of the node's words, `sum`. */
+void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot);
+void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum);
+
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
+    int joint; /* cells that are given, but for a parent's, are joint */
     struct rw_cell all;
     double parent_gain;
     float rough;        /* the largest rough score so far (engine_cpu_split.c) */
@@ -219,8 +285,8 @@ struct rw_cpu_search {
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
-/* from: NULL, or cells that are taken from the column's first. to: NULL, or where the result is
- * kept, which may be `cells`. */
+/* from: NULL, or cells that are taken from the column's first, then a parent's. to: NULL, or where
+ * the result is kept, never joint, which may be `cells`. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 

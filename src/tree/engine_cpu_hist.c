@@ -7,183 +7,6 @@
 
 #include "tree/engine_cpu.h"
 
-/* ---- adding ---- */
-
-/* The codes of narrow passes [from, end) of documents [n], 8 in a word, pass by pass: rows are read
- * once, and asked for in time; what the passes read then lies together. */
-static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                   uint32_t end, uint64_t *gathered)
-{
-    enum { AHEAD = 12, LINE = 64 };
-    const struct rw_cpu_group *group = &cpu->group[0];
-    const size_t stride = group->stride;
-    const int all = group->n_active == group->n;
-    const uint32_t first = cpu->pass[from].first;
-    const uint32_t last = cpu->pass[end - 1].first + cpu->pass[end - 1].n;
-    const size_t line_from = group->active[first], line_to = group->active[last - 1];
-    for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *row = group->row + doc[i] * stride;
-        const uint8_t *next = group->row + doc[i + AHEAD < n ? i + AHEAD : i] * stride;
-        for (size_t at = line_from; at <= line_to; at += LINE)
-            __builtin_prefetch(next + at);
-        __builtin_prefetch(next + line_to);
-        uint64_t *to = gathered + i;
-        uint32_t c = first;
-        for (; all && c + RW_CPU_LANES <= last; c += RW_CPU_LANES, to += RW_CPU_GATHERED)
-            memcpy(to, row + c, RW_CPU_LANES);
-        for (; c < last; c += RW_CPU_LANES, to += RW_CPU_GATHERED) {
-            uint64_t codes = 0;
-            for (uint32_t k = 0; k < RW_CPU_LANES && c + k < last; k++)
-                codes |= (uint64_t)row[group->active[c + k]] << (8 * k);
-            *to = codes;
-        }
-    }
-}
-
-/* Where the passes from `from` on end whose cells have room together. */
-static uint32_t slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
-{
-    uint32_t cells = 0, at = from;
-    while (at < end && at - from < RW_CPU_PASSES &&
-           cells + cpu->pass[at].step * RW_CPU_LANES <= RW_CPU_BUILT)
-        cells += cpu->pass[at++].step * RW_CPU_LANES;
-    return at;
-}
-
-/* The cells that a thread adds to. */
-static int64_t *built_by(const struct rw_cpu *cpu, int thread)
-{
-    return cpu->built + (size_t)thread * RW_CPU_BUILT * (size_t)cpu->words.n_words;
-}
-
-/* Their words, and the sum of them. */
-static inline __attribute__((always_inline)) void gather_words(const struct rw_cpu *cpu,
-                                                               const struct rw_cpu_add *add,
-                                                               size_t n_words, int64_t *word,
-                                                               int64_t *sum)
-{
-    enum { AHEAD = 24 };
-    const uint32_t n = add->n;
-    int64_t all[3] = {0, 0, 0};
-    for (uint32_t i = 0; i < n; i++) {
-        __builtin_prefetch(cpu->word + add->doc[i + AHEAD < n ? i + AHEAD : i] * n_words);
-        for (size_t k = 0; k < n_words; k++) {
-            word[i * n_words + k] = cpu->word[add->doc[i] * n_words + k];
-            all[k] += word[i * n_words + k];
-        }
-    }
-    for (size_t k = 0; k < n_words; k++)
-        sum[k] += all[k];
-}
-
-/* Cells of passes [from, end), a slice, of some documents: in `built`. sum: the documents' words
- * together, written. */
-static void build(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                  uint32_t end, int64_t *built, int64_t *sum)
-{
-    const size_t n_words = (size_t)cpu->words.n_words;
-    uint64_t *gathered =
-        cpu->gathered + (size_t)omp_get_thread_num() * RW_CPU_PASSES * RW_CPU_GATHERED;
-    int64_t word[RW_CPU_DOCS * 3], *cell = built;
-    struct rw_cpu_add add = {.isa = cpu->ref.host.isa, .n_words = cpu->words.n_words, .word = word};
-    uint32_t narrow = from;
-    for (uint32_t p = from; p < end; p++) {
-        const struct rw_cpu_pass *pass = &cpu->pass[p];
-        narrow += pass->group->bytes == 1;
-        for (uint32_t c = 0; c < pass->n; c++, cell += pass->step * n_words) {
-            const uint32_t n_codes =
-                pass->group->lane[pass->group->active[pass->first + c]].n_codes;
-            memset(cell, 0, rw_cpu_filled_up(n_codes) * n_words * sizeof(int64_t));
-        }
-        cell += (RW_CPU_LANES - pass->n) * pass->step * n_words;
-    }
-    sum[0] = sum[1] = sum[2] = 0;
-    for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
-        add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
-        add.doc = doc + first;
-        if (n_words == 1)
-            gather_words(cpu, &add, 1, word, sum);
-        else
-            gather_words(cpu, &add, n_words, word, sum);
-        if (narrow > from)
-            gather(cpu, add.doc, add.n, from, narrow, gathered);
-        add.cell = built;
-        for (uint32_t p = from; p < end; p++) {
-            add.pass = &cpu->pass[p];
-            add.codes = gathered + (size_t)(p - from) * RW_CPU_GATHERED;
-            rw_cpu_add_docs(&add);
-            add.cell += RW_CPU_LANES * add.pass->step * n_words;
-        }
-    }
-}
-
-/* A feature's cells from those of its lane: these, or taken together in `scratch`. */
-static const int64_t *cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
-                               const int64_t *built, int64_t *scratch)
-{
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    const size_t n_words = (size_t)cpu->words.n_words;
-    if (!lane->code_of)
-        return built;
-    const uint8_t *code_of = lane->code_of + (size_t)k * lane->n_codes;
-    memset(scratch, 0, rw_cpu_n_cells(cuts, lane->feature[k]) * n_words * sizeof(int64_t));
-    for (uint32_t code = 0; code < lane->n_codes; code++, built += n_words) {
-        int64_t *cell = scratch + code_of[code] * n_words;
-        for (size_t w = 0; w < n_words; w++)
-            cell[w] += built[w];
-    }
-    return scratch;
-}
-
-static inline __attribute__((always_inline)) void add_sparse_words(const struct rw_cpu *cpu,
-                                                                   const uint32_t *doc, uint32_t n,
-                                                                   int64_t *cells, int n_words)
-{
-    const struct rw_cpu_sparse *sparse = &cpu->sparse;
-    for (uint32_t i = 0; i < n; i++) {
-        const int64_t *w = cpu->word + (size_t)doc[i] * (size_t)n_words;
-        for (uint64_t e = sparse->offset[doc[i]]; e < sparse->offset[doc[i] + 1]; e++) {
-            int64_t *cell = cells + sparse->cell[e] * (uint64_t)n_words;
-            for (int k = 0; k < n_words; k++)
-                cell[k] += w[k];
-        }
-    }
-}
-
-static void build_sparse(const struct rw_cpu *cpu, int32_t slot)
-{
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
-    int64_t *cells = rw_cpu_cells(cpu, slot, 0);
-    for (uint32_t c = 0; c < cpu->sparse.n; c++) {
-        const uint32_t f = cpu->sparse.column[c];
-        memset(rw_cpu_cells(cpu, slot, f), 0,
-               rw_cpu_n_cells(cuts, f) * (size_t)cpu->words.n_words * sizeof(int64_t));
-    }
-    if (cpu->words.n_words == 1)
-        add_sparse_words(cpu, doc, n, cells, 1);
-    else if (cpu->words.n_words == 2)
-        add_sparse_words(cpu, doc, n, cells, 2);
-    else
-        add_sparse_words(cpu, doc, n, cells, 3);
-}
-
-/* The cell that no document was added to: what is left of the node's words. */
-static void derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum)
-{
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    const size_t n_words = (size_t)cpu->words.n_words;
-    const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
-    int64_t *cell = rw_cpu_cells(cpu, slot, f), *rest = cell + bins->codes[f].rest * n_words;
-    int64_t others[3] = {0, 0, 0};
-    for (size_t w = 0; w < n; w += n_words) {
-        for (size_t k = 0; k < n_words; k++)
-            others[k] += cell[w + k];
-    }
-    for (size_t k = 0; k < n_words; k++)
-        rest[k] = sum[k] - others[k];
-}
-
 /* ---- tasks ---- */
 
 /* How a call's work is divided. */
@@ -207,14 +30,16 @@ static struct rw_cell difference(const struct rw_cell *whole, const struct rw_ce
                             whole->lambda - part->lambda};
 }
 
-/* Searches of both siblings. */
+/* Searches of both siblings. joint: the cells will be joint ones. */
 static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
-                           const struct rw_cell *smaller, struct rw_cpu_search *search)
+                           const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
 {
     rw_cpu_search_start(cpu, s->smaller, smaller, &search[0]);
+    search[0].joint = joint;
     if (s->larger >= 0) {
         const struct rw_cell larger = difference(&cpu->total[s->parent], smaller);
         rw_cpu_search_start(cpu, s->larger, &larger, &search[1]);
+        search[1].joint = joint;
     }
 }
 
@@ -265,15 +90,16 @@ static void finish_pass(const struct rw_cpu *cpu, const struct rw_sibling *s,
                         struct rw_cpu_search *search)
 {
     int64_t scratch[RW_CPU_SHARED * 3];
+    const size_t n_words = search[0].joint ? 1 : (size_t)cpu->words.n_words;
     for (uint32_t c = 0; c < pass->n; c++) {
         const struct rw_cpu_lane *lane = &pass->group->lane[pass->group->active[pass->first + c]];
         for (uint32_t k = 0; k < lane->n; k++) {
             const uint32_t f = lane->feature[k];
             if (!cpu->ref.host.feature_sampled[f])
                 continue;
-            search_both(cpu, s, f, cells_of(cpu, lane, k, built, scratch), search);
+            search_both(cpu, s, f, rw_cpu_cells_of(cpu, lane, k, built, n_words, scratch), search);
         }
-        built += pass->step * (size_t)cpu->words.n_words;
+        built += pass->step * n_words;
     }
 }
 
@@ -286,19 +112,21 @@ static void dense_task(struct rw_cpu *cpu, const struct division *division, uint
     const uint32_t from = (uint32_t)(passes * range / division->n_ranges);
     const uint32_t end = (uint32_t)(passes * (range + 1) / division->n_ranges);
     const uint32_t n = cpu->n[s->smaller], *doc = cpu->doc + cpu->begin[s->smaller];
+    const int joint = rw_cpu_is_joint(&cpu->words, n);
+    const size_t n_words = joint ? 1 : (size_t)cpu->words.n_words;
     struct rw_cpu_search search[2];
     uint32_t first = from;
     do { /* once, if there is no pass */
-        const uint32_t last = slice_end(cpu, first, end);
-        int64_t *built = built_by(cpu, omp_get_thread_num()), sum[3];
-        build(cpu, doc, n, first, last, built, sum);
+        const uint32_t last = rw_cpu_slice_end(cpu, first, end);
+        int64_t *built = rw_cpu_built(cpu, omp_get_thread_num()), sum[3];
+        rw_cpu_build(cpu, doc, n, first, last, built, sum);
         if (first == from) {
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
-            start_searches(cpu, s, &smaller, search);
+            start_searches(cpu, s, &smaller, joint, search);
         }
         for (uint32_t p = first; p < last; p++) {
             finish_pass(cpu, s, &cpu->pass[p], built, search);
-            built += RW_CPU_LANES * cpu->pass[p].step * (size_t)cpu->words.n_words;
+            built += RW_CPU_LANES * cpu->pass[p].step * n_words;
         }
         first = last;
     } while (first < end);
@@ -310,9 +138,9 @@ static void dense_task(struct rw_cpu *cpu, const struct division *division, uint
 /* Adds all threads' cells of a lane to the first one's. */
 static void merge_lane(const struct rw_cpu *cpu, size_t at, size_t n_words, int n_threads)
 {
-    int64_t *sum = built_by(cpu, 0) + at;
+    int64_t *sum = rw_cpu_built(cpu, 0) + at;
     for (int t = 1; t < n_threads; t++) {
-        const int64_t *more = built_by(cpu, t) + at;
+        const int64_t *more = rw_cpu_built(cpu, t) + at;
         for (size_t w = 0; w < n_words; w++)
             sum[w] += more[w];
     }
@@ -327,9 +155,9 @@ static void shared_task(struct rw_cpu *cpu, const struct rw_sibling *s)
     const size_t n_words = (size_t)cpu->words.n_words;
     struct rw_cpu_search search[2];
     for (uint32_t first = 0, last; first < cpu->n_passes; first = last) {
-        last = slice_end(cpu, first, cpu->n_passes);
-        build(cpu, cpu->doc + cpu->begin[s->smaller] + from, end - from, first, last,
-              built_by(cpu, (int)t), cpu->part_sum[t].word);
+        last = rw_cpu_slice_end(cpu, first, cpu->n_passes);
+        rw_cpu_build_words(cpu, cpu->doc + cpu->begin[s->smaller] + from, end - from, first, last,
+                           rw_cpu_built(cpu, (int)t), cpu->part_sum[t].word);
 #pragma omp barrier
         if (first == 0) {
             int64_t sum[3] = {0, 0, 0};
@@ -338,7 +166,7 @@ static void shared_task(struct rw_cpu *cpu, const struct rw_sibling *s)
                     sum[k] += cpu->part_sum[part].word[k];
             }
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
-            start_searches(cpu, s, &smaller, search);
+            start_searches(cpu, s, &smaller, 0, search);
         }
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t p = first; p < last; p++) {
@@ -351,7 +179,7 @@ static void shared_task(struct rw_cpu *cpu, const struct rw_sibling *s)
                 merge_lane(cpu, at + c * pass->step * n_words,
                            rw_cpu_filled_up(pass->group->lane[lane].n_codes) * n_words, (int)all);
             }
-            finish_pass(cpu, s, pass, built_by(cpu, 0) + at, search);
+            finish_pass(cpu, s, pass, rw_cpu_built(cpu, 0) + at, search);
         }
     }
 #pragma omp single
@@ -374,12 +202,12 @@ static void sparse_task(struct rw_cpu *cpu, const struct division *division, uin
         sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
         sum[1] = all->weight;
     }
-    start_searches(cpu, s, all, search);
+    start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {
         const uint32_t f = cpu->sparse.column[c];
         if (!cpu->ref.host.feature_sampled[f])
             continue;
-        derive_rest(cpu, s->smaller, f, sum);
+        rw_cpu_derive_rest(cpu, s->smaller, f, sum);
         search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
     }
     keep_both(cpu, s, search);
@@ -400,7 +228,7 @@ static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t task = 0; task < n_built + n_dense - n_shared; task++) {
             if (task < n_built)
-                build_sparse(cpu, division->siblings[task].smaller);
+                rw_cpu_build_sparse(cpu, division->siblings[task].smaller);
             else
                 dense_task(cpu, division, n_shared + task - n_built);
         }

@@ -10,6 +10,7 @@ enum { LANES = RW_CPU_CELLS, MOST_CELLS = 1025 + RW_CPU_CELLS };
 typedef float floats __attribute__((vector_size(LANES * 4)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
+typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
 #define INLINE static inline __attribute__((always_inline))
 
 #ifdef __clang__
@@ -25,9 +26,9 @@ typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
 
 /* A column of a node, packed. */
 struct column {
-    const int64_t *cells; /* [n][1 + newton], n a multiple of LANES */
-    const int64_t *from;  /* taken from them first; or NULL */
-    int64_t *to;          /* where the result goes; or NULL */
+    const int64_t *cells; /* [n][1 + newton], or joint [n]; n a multiple of LANES */
+    const int64_t *from;  /* taken from them first, which are not joint then; or NULL */
+    int64_t *to;          /* where the result goes, never joint; or NULL */
     uint32_t n;
     int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
     int32_t min_docs, min_weight;
@@ -72,23 +73,76 @@ struct scores {
         (before) += whole;                                                   \
     } while (0)
 
-/* The column's words from `at` on, less those of `from`, and kept. */
-#define TAKE(words, at)                      \
-    do {                                     \
-        LOAD(words, column->cells + (at));   \
-        if (column->from) {                  \
-            longs less;                      \
-            LOAD(less, column->from + (at)); \
-            (words) -= less;                 \
-        }                                    \
-        if (column->to)                      \
-            STORE(column->to + (at), words); \
+/* A joint word's lambda is a packed one's so many bits further on, with its sign. */
+enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_WEIGHT - 32 };
+#define LAMBDA 0xffffffff00000000
+
+/* How a column's cells, or those taken from them, are given. */
+enum kind { COUNTS, WEIGHTS, JOINT };
+
+/* The cells from b on, less those of `from`, and kept. */
+#define TAKE(words, b)                      \
+    do {                                    \
+        LOAD(words, column->cells + (b));   \
+        if (column->from) {                 \
+            longs less;                     \
+            LOAD(less, column->from + (b)); \
+            (words) -= less;                \
+        }                                   \
+        if (column->to)                     \
+            STORE(column->to + (b), words); \
+    } while (0)
+
+/* Packed words and weights of eight cells: from pairs, or joint words; and back. */
+#define LOAD_PAIRS(words, weights, from)                           \
+    do {                                                           \
+        longs low, high;                                           \
+        LOAD(low, (from));                                         \
+        LOAD(high, (from) + LANES);                                \
+        (words) = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);   \
+        (weights) = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15); \
+    } while (0)
+#define LOAD_JOINT(words, weights, from)                                    \
+    do {                                                                    \
+        longs joint;                                                        \
+        LOAD(joint, (from));                                                \
+        (weights) = joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1); \
+        (words) = ((longs)((signed_longs)joint >> JOINT_LAMBDA) & LAMBDA) + \
+                  (joint & ((1 << RW_JOINT_COUNT) - 1));                    \
+    } while (0)
+#define STORE_PAIRS(to, words, weights)                                             \
+    do {                                                                            \
+        const longs low = SHUFFLE((words), (weights), 0, 8, 1, 9, 2, 10, 3, 11);    \
+        const longs high = SHUFFLE((words), (weights), 4, 12, 5, 13, 6, 14, 7, 15); \
+        STORE((to), low);                                                           \
+        STORE((to) + LANES, high);                                                  \
+    } while (0)
+
+/* The same with weights. */
+#define TAKE_PAIRS(words, weights, b, kind)                        \
+    do {                                                           \
+        longs less, lighter;                                       \
+        if ((kind) == JOINT && !column->from)                      \
+            LOAD_JOINT(words, weights, column->cells + (b));       \
+        else                                                       \
+            LOAD_PAIRS(words, weights, column->cells + 2 * (b));   \
+        if (column->from) {                                        \
+            if ((kind) == JOINT)                                   \
+                LOAD_JOINT(less, lighter, column->from + (b));     \
+            else                                                   \
+                LOAD_PAIRS(less, lighter, column->from + 2 * (b)); \
+            (words) -= less;                                       \
+            (weights) -= lighter;                                  \
+        }                                                          \
+        if (column->to)                                            \
+            STORE_PAIRS(column->to + 2 * (b), words, weights);     \
     } while (0)
 
 /* Sums of the cells up to each bin, and rough scores of the cuts behind them, the better of both
  * places for missing values. Returns the largest. */
-INLINE float score_cells(const struct column *column, struct scores *out, int newton)
+INLINE float score_cells(const struct column *column, struct scores *out, enum kind kind)
 {
+    const int newton = kind != COUNTS;
     const longs all = (longs){0} + (uint64_t)column->all[0];
     const longs all_weight = (longs){0} + (uint64_t)column->all[1];
     const uint64_t missing = (uint64_t)column->missing[0];
@@ -100,11 +154,7 @@ INLINE float score_cells(const struct column *column, struct scores *out, int ne
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs sums, heavy = {0};
         if (newton) {
-            longs low, high;
-            TAKE(low, 2 * b);
-            TAKE(high, 2 * b + LANES);
-            sums = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
-            heavy = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+            TAKE_PAIRS(sums, heavy, b, kind);
             SUMS_UP_TO(heavy, weight_before);
             STORE(out->weight + b, heavy);
         } else {
@@ -131,21 +181,28 @@ INLINE float score_cells(const struct column *column, struct scores *out, int ne
     return most;
 }
 
-typedef float score_fn(const struct column *, struct scores *, int newton);
-
-static float score_plain(const struct column *column, struct scores *out, int newton)
+INLINE float score_kind(const struct column *column, struct scores *out, enum kind kind)
 {
-    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
+    if (kind == COUNTS)
+        return score_cells(column, out, COUNTS);
+    return kind == JOINT ? score_cells(column, out, JOINT) : score_cells(column, out, WEIGHTS);
 }
 
-RW_AVX2 static float score_avx2(const struct column *column, struct scores *out, int newton)
+typedef float score_fn(const struct column *, struct scores *, enum kind);
+
+static float score_plain(const struct column *column, struct scores *out, enum kind kind)
 {
-    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
+    return score_kind(column, out, kind);
 }
 
-RW_AVX512 static float score_avx512(const struct column *column, struct scores *out, int newton)
+RW_AVX2 static float score_avx2(const struct column *column, struct scores *out, enum kind kind)
 {
-    return newton ? score_cells(column, out, 1) : score_cells(column, out, 0);
+    return score_kind(column, out, kind);
+}
+
+RW_AVX512 static float score_avx512(const struct column *column, struct scores *out, enum kind kind)
+{
+    return score_kind(column, out, kind);
 }
 
 /* The gain of the cut behind bin b, both ways for missing values. Returns 0 if all documents are on
@@ -219,6 +276,30 @@ static struct rw_cell unpacked(int64_t word, int64_t weight)
     return (struct rw_cell){.n = (uint32_t)word, .weight = weight, .lambda = word >> 32};
 }
 
+/* Words of a cell, of which more are to be taken from it. */
+static void take_cell(const struct column *column, enum kind kind, uint32_t cell, int64_t *out)
+{
+    const int64_t *at = column->cells + (kind == COUNTS ? cell : 2 * (size_t)cell);
+    out[0] = out[1] = 0;
+    if (kind == JOINT && !column->from) {
+        out[0] = rw_joint_packed(column->cells[cell]);
+        out[1] = rw_joint_weight(column->cells[cell]);
+        return;
+    }
+    out[0] = at[0];
+    if (kind != COUNTS)
+        out[1] = at[1];
+    if (!column->from)
+        return;
+    if (kind == JOINT) {
+        out[0] -= rw_joint_packed(column->from[cell]);
+        out[1] -= rw_joint_weight(column->from[cell]);
+    } else {
+        out[0] -= column->from[kind == COUNTS ? cell : 2 * (size_t)cell];
+        out[1] -= kind == COUNTS ? 0 : column->from[2 * (size_t)cell + 1];
+    }
+}
+
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
@@ -226,8 +307,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
     const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-    const int newton = cpu->words.newton;
-    const size_t n_words = (size_t)cpu->words.n_words;
+    const enum kind kind = search->joint ? JOINT : cpu->words.newton ? WEIGHTS : COUNTS;
     struct scores sums;
     struct column column = {
         .cells = cells,
@@ -238,9 +318,9 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .min_docs = (int32_t)rule->min_docs,
         .min_weight = search->min_weight,
         .l2 = (float)rule->l2};
-    for (size_t k = 0; k < n_words && cuts->has_missing[f]; k++)
-        column.missing[k] = cells[n_bins * n_words + k] - (from ? from[n_bins * n_words + k] : 0);
-    const float largest = paths[cpu->ref.host.isa](&column, &sums, newton);
+    if (cuts->has_missing[f])
+        take_cell(&column, kind, n_bins, column.missing);
+    const float largest = paths[cpu->ref.host.isa](&column, &sums, kind);
     if (largest > search->rough)
         search->rough = largest;
     const float least = least_score(search->rough);
@@ -251,7 +331,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         /* of equal cuts the first counts */
         if (!(sums.score[b] >= least) || (b > 0 && sums.left[b] == sums.left[b - 1]))
             continue;
-        const struct rw_cell sum = unpacked(sums.left[b], newton ? sums.weight[b] : 0);
+        const struct rw_cell sum = unpacked(sums.left[b], kind == COUNTS ? 0 : sums.weight[b]);
         try_cut(cpu, search, f, b, &sum, &away);
     }
 }
@@ -283,6 +363,16 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
                                .best = {.slot = slot, .column = -1}};
 }
 
+/* Joint cells as others, [n][2]. */
+static const int64_t *unjoined(const int64_t *cells, uint64_t n, int64_t *out)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        out[2 * i] = rw_joint_packed(cells[i]);
+        out[2 * i + 1] = rw_joint_weight(cells[i]);
+    }
+    return out;
+}
+
 /* What the vectors' integers and floats hold. Weights can be negative only where a custom objective
  * makes them so. */
 static int may_be_packed(const struct rw_cpu *cpu)
@@ -305,7 +395,11 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
         return;
     }
     const uint64_t n = rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words;
-    int64_t result[MOST_CELLS * 3];
+    int64_t result[MOST_CELLS * 3], apart[MOST_CELLS * 2];
+    if (search->joint && from)
+        from = unjoined(from, rw_cpu_n_cells(cuts, f), apart);
+    else if (search->joint)
+        cells = unjoined(cells, rw_cpu_n_cells(cuts, f), apart);
     if (from) {
         int64_t *less = to ? to : result;
         for (uint64_t w = 0; w < n; w++)

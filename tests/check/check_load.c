@@ -22,8 +22,9 @@ void check_plan(struct check_run *run)
     const int at_most = plan->on_gpu && ((c->rules.gradient == RW_GRADIENT_LAMBDA &&
                                           has_large_query(c->set[0]) && plan->bytes > bytes) ||
                                          (!c->rules.hist && bytes <= plan->most_bytes));
-    check_that(run, OP_LOAD, plan->bytes == bytes || at_most, "%llu bytes, %llu were planned",
-               (unsigned long long)bytes, (unsigned long long)plan->bytes);
+    check_that(run, OP_LOAD, plan->bytes == bytes || at_most,
+               "%llu bytes, %llu were planned, %llu at most", (unsigned long long)bytes,
+               (unsigned long long)plan->bytes, (unsigned long long)plan->most_bytes);
     check_that(run, OP_LOAD, plan->tree_ms > 0.0 && plan->tree_ms < 1e9, "a tree in %g ms",
                plan->tree_ms);
 }
