@@ -15,6 +15,7 @@ void rw_single_free(struct rw_single *single)
 {
     if (!single)
         return;
+    rw_lanes_free(single->lanes);
     rw_mem_free(single->node);
     rw_mem_free(single->leaf);
     rw_mem_free(single->root);
@@ -121,13 +122,18 @@ out:
     return status;
 }
 
-int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_single **out)
+int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
+                  struct rw_single **out)
 {
     struct rw_single *single;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, single, 1));
     single->flat = flat;
-    const int status = make(ctx, single, flat);
+    int status = RW_OK;
+    if (rw_lanes_pay(flat, isa))
+        status = rw_lanes_new(ctx, flat, isa, &single->lanes);
+    if (status >= 0)
+        status = single->lanes ? 1 : make(ctx, single, flat);
     if (status > 0)
         *out = single;
     else
@@ -160,8 +166,8 @@ static void walk_together(const struct rw_single *s, const uint32_t *root, uint3
         found[c] = s->leaf[at[c] - s->node];
 }
 
-double rw_single_score(const struct rw_single *s, const float *values, size_t n_values,
-                       uint32_t first_feature)
+static double score_by_walk(const struct rw_single *s, const float *values, size_t n_values,
+                            uint32_t first_feature)
 {
     const struct rw_flat *flat = s->flat;
     float value[RW_SINGLE_VALUES];
@@ -186,4 +192,11 @@ double rw_single_score(const struct rw_single *s, const float *values, size_t n_
             score += (double)leaf[i];
     }
     return score;
+}
+
+double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
+                       uint32_t first)
+{
+    return single->lanes ? single->lanes->score(single->lanes, values, n_values, first)
+                         : score_by_walk(single, values, n_values, first);
 }

@@ -1,11 +1,12 @@
-/* A model made ready for scoring one document at a time on the CPU. Some trees are walked side by
+/* A model made ready for scoring one document at a time on the CPU: by looking at all nodes
+ * (model/single_lanes.h), if that is expected to be quicker, else some trees are walked side by
  * side without a branch: a leaf is a node that leads to itself. Missing values become the infinity
  * that lies on the node's side of every cut, so each feature has two values, by the way of missing.
  */
 #ifndef RW_MODEL_SINGLE_H
 #define RW_MODEL_SINGLE_H
 
-#include "model/flat.h"
+#include "model/single_lanes.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,7 @@ struct rw_single_node {
 
 struct rw_single {
     const struct rw_flat *flat; /* borrowed */
+    struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
     struct rw_single_node *node;
     float *leaf;      /* beside node: what a leaf is worth; 0 of other nodes */
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
@@ -32,9 +34,11 @@ struct rw_single {
     uint8_t *steps;   /* the depth of the deepest of each RW_SINGLE_TOGETHER */
 };
 
-/* *out is NULL, and nothing failed, if the model is not of a kind that can be so: it uses too many
- * features, has too large or deep a tree or too many nodes. flat stays borrowed. */
-int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, struct rw_single **out);
+/* isa: instructions that may be used. *out is NULL, and nothing failed, if the model is not of a
+ * kind that can be so: it uses too many features, has too large or deep a tree or too many nodes.
+ * flat stays borrowed. */
+int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
+                  struct rw_single **out);
 void rw_single_free(struct rw_single *single);
 
 /* values: [n_values] of features first, first + 1, ..., NaN is missing; others are absent. By any

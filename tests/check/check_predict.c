@@ -2,8 +2,9 @@
  *
  * Scores of made models on made data, by ==, against a plain walk down the model's own trees: those
  * of the device (the CPU, unless one is named; exit 77 if it is not there), and always those of
- * packed models under each instruction set, and of the GPU's kernel run on the host, each phase
- * thread by thread, first to last and last to first, in poisoned shared memory of several sizes. */
+ * packed models and of those for one document under each instruction set, and of the GPU's kernel
+ * run on the host, each phase thread by thread, first to last and last to first, in poisoned shared
+ * memory of several sizes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,13 @@ static const struct spec specs[] = {
     {"255 cuts", 1300, 2, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 255},
     {"256 cuts", 1300, 2, 90, 0, {255, 257}, 0, 1, 1, 0, 0, 256},
     {"3,000 cuts", 1111, 3, 400, 0, {255, 600, 3}, 0, 1, 0, 1, 0, 3000},
+    {"254 cuts", 1200, 3, 90, 0, {255, 256}, 0, 1, 1, 0, 0, 254},
+    {"64 features", 600, 64, 200, 0, {31, 3}, 0, 1, 1, 0, 0, 20},
+    {"65 features", 600, 65, 193, 0, {31, 1, 4}, 0, 1, 0, 1, 0, 16},
+    {"128 features", 600, 128, 64, 0, {64, 30}, 0, 3, 0, 0, 0, 17},
+    {"129 features", 600, 129, 65, 0, {63, 30}, 0, 1, 1, 0, 0, 15},
+    {"256 features", 600, 256, 63, 0, {255, 30}, 0, 1, 0, 0, 0, 40},
+    {"257 features", 600, 257, 40, 0, {255}, 0, 1, 1, 0, 0, 40},
     {"70,000 cuts", 65, 1, 8, 0, {65536}, 0, 1, 0, 0, 0, 70000},
 };
 
@@ -263,6 +271,7 @@ static void check_spec(struct rw_ctx *ctx, const struct spec *spec, uint64_t see
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)spec->n_docs + FENCE));
     RW_TRY_OUT(score_plainly(ctx, model, data, spec->use, want));
     check_packed(ctx, spec, model, data, want, got, totals);
+    check_single(ctx, spec, model, data, want, got, totals);
     check_kernel(ctx, spec, model, data, want, got, totals);
     check_device(ctx, spec, model, data, device, want, got, totals);
 out:

@@ -34,11 +34,13 @@ static float pick(const struct spec *spec, struct random *random, int is_cut)
     return below(random, 3) ? rw_float_of_bits(RW_ABSENT_BITS) : rw_float_of_bits(RW_MISSING_BITS);
 }
 
-/* Of sizes so different that sums round, and another order gives another sum. */
-static float pick_leaf(struct random *random)
+/* Of sizes so different that sums round, and another order gives another sum; or, with distinct
+ * cuts, so much alike that no sum rounds. */
+static float pick_leaf(const struct spec *spec, struct random *random)
 {
-    const float value = ((float)below(random, 2000001) - 1000000.0f) * 1.1e-5f;
-    return ldexpf(value, (int)below(random, 61) - 30);
+    const float number = (float)below(random, 2000001) - 1000000.0f;
+    const int exponent = (int)below(random, 61) - 30;
+    return spec->distinct ? number * 0x1p-20f : ldexpf(number * 1.1e-5f, exponent);
 }
 
 static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
@@ -62,7 +64,7 @@ static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
     for (int32_t i = 0; i < n_open; i++)
         *open[i] = ~i;
     for (int32_t i = 0; i < n_leaves; i++)
-        tree->leaf[i] = pick_leaf(random);
+        tree->leaf[i] = pick_leaf(spec, random);
     rw_mem_free(open);
     return rw_tree_check(ctx, tree);
 }

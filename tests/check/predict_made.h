@@ -16,7 +16,8 @@ struct spec {
     uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
     int absent_missing;   /* what absent is */
     int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
-    uint32_t distinct;    /* cuts of a feature, each in some node; 0: a small set of odd ones */
+    uint32_t distinct;    /* cuts of a feature, each in some node; 0: a small set of odd ones, and
+                             leaves so different that another order gives another sum */
 };
 
 struct random {
@@ -50,6 +51,10 @@ void fail(struct totals *totals, const struct spec *spec, const char *what, cons
 /* Packed models: every instruction set that this processor has, trees looked at whole and walked.
  */
 void check_packed(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
+                  const struct rw_dataset *data, const double *want, double *got,
+                  struct totals *totals);
+/* Models for one document at a time: every instruction set, all nodes looked at and walked. */
+void check_single(struct rw_ctx *ctx, const struct spec *spec, const struct rw_model *model,
                   const struct rw_dataset *data, const double *want, double *got,
                   struct totals *totals);
 

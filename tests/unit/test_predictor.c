@@ -120,7 +120,7 @@ Test(predictor, failed_allocations_leave_nothing)
     double scores[N_DOCS];
     int status = RW_ERR_MEMORY;
     for (int i = 1; status != RW_OK; i++) {
-        cr_assert_lt(i, 20);
+        cr_assert_lt(i, 40);
         rw_mem_fail_from(i);
         status = rw_predict_on(ctx, model, data, 0, "auto", scores);
         cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
