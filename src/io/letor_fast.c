@@ -6,7 +6,7 @@
  * its last digit is the vector's last byte, and the point is shuffled away. Then four values at a
  * time become numbers: pairs of digits, of pairs, of fours are summed by multiply-and-add. So no
  * branch depends on how long anything is: such branches cost more than all the rest, for lengths
- * cannot be foreseen.
+ * cannot be foreseen. With AVX-512 features are compared, and values loaded, eight at a time.
  *
  * The value is computed in double as in number.c and under the same bounds; what they do not decide
  * goes to rw_number_parse, as do exponents, signs other than '-' and long decimals. */
@@ -18,8 +18,10 @@
 
 #include "io/format.h"
 
-#define AVX2   __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
-#define AVX512 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul,avx512f,avx512bw,avx512vbmi2")))
+#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
+#define AVX512                                                                     \
+    __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul,avx512f,avx512bw,avx512cd," \
+                          "avx512dq,avx512vl,avx512vbmi2")))
 
 enum {
     VALUE_BYTES = 16,
@@ -71,6 +73,11 @@ static const uint8_t without_point[VALUE_BYTES + 1][VALUE_BYTES] = {
 static const double scale_of_point[VALUE_BYTES + 1] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10,
                                                        1e-9,  1e-8,  1e-7,  1e-6,  1e-5,  1e-4,
                                                        1e-3,  1e-2,  1e-1,  1e0,   1e0};
+
+/* 10^-i. Rounded to nearest. */
+static const double scale_of_digits[VALUE_BYTES] = {1e0,   1e-1,  1e-2,  1e-3, 1e-4,  1e-5,
+                                                    1e-6,  1e-7,  1e-8,  1e-9, 1e-10, 1e-11,
+                                                    1e-12, 1e-13, 1e-14, 1e-15};
 
 /* Of the places `in_colon` and `in_blank`, those before the first that is not in turn. */
 AVX2 static inline uint64_t in_turn(struct span *span, uint64_t in_colon, uint64_t in_blank)
@@ -290,7 +297,7 @@ AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct s
 }
 
 /* Appends the entries of a span; returns how many. */
-AVX2 static size_t take_span(struct rw_letor_entries *entries, struct span *span)
+AVX2 static size_t span_avx2(struct rw_letor_entries *entries, struct span *span)
 {
     const size_t n = take_entries(entries, span);
     float *const value = entries->value + entries->n;
@@ -316,10 +323,225 @@ AVX2 static size_t take_span(struct rw_letor_entries *entries, struct span *span
     return n_taken;
 }
 
+/* ---- AVX-512: eight entries at a time ---- */
+
+/* Values as they are read: digits, the last stands last, of eight and of the eight before. */
+struct eight {
+    __m512i low, high; /* high: only where one is so long */
+    __m512d scale;
+    __mmask8 negative, bad;
+};
+
+/* The last n of 8 bytes each, the others 0. */
+AVX512 static inline __m512i keep_last(__m512i bytes, __m512i n)
+{
+    const __m512i bits = _mm512_slli_epi64(_mm512_sub_epi64(_mm512_set1_epi64(8), n), 3);
+    return _mm512_and_si512(bytes, _mm512_sllv_epi64(_mm512_set1_epi64(-1), bits));
+}
+
+/* 255 where a point stands. */
+AVX512 static inline __m512i points_of(__m512i digits)
+{
+    return _mm512_movm_epi8(_mm512_cmpeq_epi8_mask(digits, _mm512_set1_epi8('.' - '0')));
+}
+
+/* Takes the first point out: what stands before it moves up by a byte, and `before` comes first. */
+AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i before)
+{
+    const __m512i one = _mm512_set1_epi64(1);
+    const __m512i first = _mm512_andnot_si512(_mm512_sub_epi64(points, one), points);
+    const __m512i under = _mm512_sub_epi64(first, one);
+    const __m512i upper =
+        _mm512_andnot_si512(_mm512_sub_epi64(_mm512_slli_epi64(first, 8), one), digits);
+    const __m512i moved = _mm512_slli_epi64(_mm512_and_si512(digits, under), 8);
+    return _mm512_or_si512(_mm512_or_si512(upper, moved), before);
+}
+
+/* Values of n bytes (`of` them, the longest of 8 or less) that end at end + at. */
+AVX512 static inline void read_short(struct eight *v, const char *end, __m512i at, __m512i n,
+                                     __mmask8 of)
+{
+    const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
+    const __m512i text = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), of, at, end - 8, 1);
+    const __m512i first =
+        _mm512_and_si512(_mm512_srlv_epi64(text, _mm512_slli_epi64(_mm512_sub_epi64(eight, n), 3)),
+                         _mm512_set1_epi64(255));
+    v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
+    n = _mm512_mask_sub_epi64(n, v->negative, n, one);
+    const __m512i digits = keep_last(_mm512_sub_epi8(text, _mm512_set1_epi8('0')), n);
+    const __m512i points = points_of(digits);
+    const __mmask8 has = _mm512_test_epi64_mask(points, points);
+    const __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
+    v->low = _mm512_mask_mov_epi64(digits, has, close_up(digits, points, _mm512_setzero_si512()));
+    v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
+    v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
+}
+
+/* The same of values of up to 16 bytes; longer ones are bad. */
+AVX512 static inline void read_long(struct eight *v, const char *end, __m512i at, __m512i n,
+                                    __mmask8 of)
+{
+    const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
+    const __m512i zero = _mm512_setzero_si512(), ascii = _mm512_set1_epi8('0');
+    const __mmask8 more = _mm512_mask_cmpgt_epu64_mask(of, n, eight);
+    const __mmask8 too_long = _mm512_cmpgt_epu64_mask(n, _mm512_set1_epi64(16));
+    const __m512i text = _mm512_mask_i64gather_epi64(zero, of, at, end - 8, 1);
+    const __m512i text2 = _mm512_mask_i64gather_epi64(zero, more, at, end - 16, 1);
+    const __m512i n_first = _mm512_mask_sub_epi64(n, more, n, eight);
+    const __m512i first =
+        _mm512_and_si512(_mm512_srlv_epi64(_mm512_mask_mov_epi64(text, more, text2),
+                                           _mm512_slli_epi64(_mm512_sub_epi64(eight, n_first), 3)),
+                         _mm512_set1_epi64(255));
+    v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
+    n = _mm512_mask_sub_epi64(n, v->negative, n, one);
+    const __m512i n_low = _mm512_min_epu64(n, eight);
+    const __m512i low = keep_last(_mm512_sub_epi8(text, ascii), n_low);
+    const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
+    const __m512i points = points_of(low), points2 = points_of(high);
+    const __mmask8 has = _mm512_test_epi64_mask(points, points);
+    const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
+    __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
+    behind = _mm512_mask_add_epi64(behind, has2, _mm512_srli_epi64(_mm512_lzcnt_epi64(points2), 3),
+                                   eight);
+    v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, _mm512_srli_epi64(high, 56)));
+    v->high = _mm512_mask_slli_epi64(high, has, high, 8);
+    v->high = _mm512_mask_mov_epi64(v->high, has2, close_up(high, points2, zero));
+    v->scale = _mm512_permutex2var_pd(_mm512_loadu_pd(scale_of_digits), behind,
+                                      _mm512_loadu_pd(scale_of_digits + 8));
+    const __m512i nine = _mm512_set1_epi8(9), beyond = _mm512_subs_epu8(v->high, nine);
+    v->bad = too_long | _mm512_test_epi64_mask(beyond, beyond) |
+             _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64((__mmask8)(has | has2), one));
+}
+
+/* Eight digits, the first in the lowest byte, as a number. */
+AVX512 static inline __m512d number_of(__m512i digits)
+{
+    const __m512i two = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(1 << 8 | 10));
+    const __m512i four = _mm512_madd_epi16(two, _mm512_set1_epi32(1 << 16 | 100));
+    return _mm512_cvtepi64_pd(_mm512_add_epi64(_mm512_mul_epu32(four, _mm512_set1_epi64(10000)),
+                                               _mm512_srli_epi64(four, 32)));
+}
+
+/* Writes the values; those that are bad then are for the careful path. */
+AVX512 static inline void make_eight(struct eight *v, int is_long, __mmask8 of, float *value)
+{
+    const __m512i beyond = _mm512_subs_epu8(v->low, _mm512_set1_epi8(9));
+    __m512d whole = number_of(v->low);
+    if (is_long)
+        whole = _mm512_add_pd(_mm512_mul_pd(number_of(v->high), _mm512_set1_pd(1e8)), whole);
+    const __m512d x = _mm512_mul_pd(whole, v->scale);
+    const __m512i rest =
+        _mm512_sub_epi64(_mm512_and_si512(_mm512_castpd_si512(x), _mm512_set1_epi64(0x1fffffff)),
+                         _mm512_set1_epi64(0x10000000 - 8)); /* as in make_values */
+    v->bad |= _mm512_test_epi64_mask(beyond, beyond) |
+              _mm512_cmple_epu64_mask(rest, _mm512_set1_epi64(16));
+    const __m256i bits = _mm256_castps_si256(_mm512_cvtpd_ps(x));
+    const __mmask8 minus = v->negative & _mm256_test_epi32_mask(bits, bits);
+    _mm256_mask_storeu_epi32(
+        value, of, _mm256_mask_or_epi32(bits, minus, bits, _mm256_set1_epi32((int)NEGATIVE)));
+}
+
+/* Features that are not those of the line before, of eight; returns which of `good` still are. */
+static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *this_text,
+                              uint16_t *feature, uint64_t *text)
+{
+    for (; others; others &= others - 1) {
+        const int i = __builtin_ctz(others);
+        const uint32_t this_feature = feature_of(this_text[i]);
+        if (this_feature > RW_MAX_FEATURE)
+            return good & ((1u << i) - 1);
+        feature[i] = (uint16_t)this_feature;
+        text[i] = this_text[i];
+    }
+    return good;
+}
+
+/* Of n values from the k-th on, the `bad` ones by the careful path; returns how many are good. */
+static size_t careful_eight(struct rw_letor_entries *entries, const struct span *span, size_t k,
+                            size_t n, uint32_t bad, float *value)
+{
+    for (bad &= (1u << n) - 1; bad; bad &= bad - 1) {
+        const size_t i = (size_t)__builtin_ctz(bad);
+        const char *begin = span->begin + span->place[2 * (k + i)] + 1;
+        const char *end = span->begin + span->place[2 * (k + i) + 1];
+        int clamped;
+        if (rw_number_parse(begin, end, &value[i], &clamped) != end)
+            return i;
+        entries->n_clamped += (uint64_t)clamped;
+    }
+    return n;
+}
+
+/* As span_avx2. */
+AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *span)
+{
+    const size_t n = span->n_places / 2;
+    uint16_t *const feature = entries->feature + entries->n;
+    uint64_t *const text = entries->text + entries->n;
+    float *const value = entries->value + entries->n;
+    const __m256i one = _mm256_set1_epi32(1);
+    const __m512i zero = _mm512_setzero_si512();
+    __m256i blank_before = _mm256_set1_epi32(-1), id_before = _mm256_set1_epi32(entries->last);
+    size_t k = 0;
+    while (k < n) {
+        const __mmask8 of = n - k < 8 ? (__mmask8)((1u << (n - k)) - 1) : 0xff;
+        const __m256i places = _mm256_maskz_loadu_epi32(of, span->place + 2 * k);
+        const __m256i colon = _mm256_and_si256(places, _mm256_set1_epi32(0xffff));
+        const __m256i blank = _mm256_srli_epi32(places, 16);
+        const __m256i ended = _mm256_alignr_epi32(blank, blank_before, 7);
+        const __m256i n_text = _mm256_sub_epi32(_mm256_sub_epi32(colon, ended), one);
+        const __m256i n_value = _mm256_sub_epi32(_mm256_sub_epi32(blank, colon), one);
+        uint32_t good = _mm256_mask_cmplt_epu32_mask(of, _mm256_sub_epi32(n_text, one),
+                                                     _mm256_set1_epi32(FEATURE_BYTES)) &
+                        _mm256_cmpgt_epi32_mask(n_value, _mm256_setzero_si256());
+        const __m512i n_text64 = _mm512_cvtepu32_epi64(n_text);
+        const __m512i unused =
+            _mm512_slli_epi64(_mm512_sub_epi64(_mm512_set1_epi64(8), n_text64), 3);
+        const __m512i this_text =
+            _mm512_or_si512(_mm512_srlv_epi64(_mm512_mask_i64gather_epi64(
+                                                  zero, (__mmask8)good,
+                                                  _mm512_cvtepu32_epi64(colon), span->begin - 8, 1),
+                                              unused),
+                            _mm512_slli_epi64(n_text64, 56));
+        const __mmask8 others = _mm512_mask_cmpneq_epi64_mask(
+            (__mmask8)good, this_text, _mm512_maskz_loadu_epi64(of, text + k));
+        if (others) {
+            uint64_t texts[8];
+            _mm512_storeu_si512(texts, this_text);
+            good = take_features(good, others, texts, feature + k, text + k);
+        }
+        const __m256i id = _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(of, feature + k));
+        good &= _mm256_cmpgt_epi32_mask(id, _mm256_alignr_epi32(id, id_before, 7));
+        const size_t n_good = (size_t)__builtin_ctz(~good);
+        const __mmask8 taken = (__mmask8)((1u << n_good) - 1);
+        const __m512i at = _mm512_cvtepu32_epi64(blank), length = _mm512_cvtepu32_epi64(n_value);
+        const int is_long = _mm256_mask_cmpgt_epu32_mask(taken, n_value, _mm256_set1_epi32(8)) != 0;
+        struct eight v;
+        if (is_long)
+            read_long(&v, span->begin, at, length, taken);
+        else
+            read_short(&v, span->begin, at, length, taken);
+        make_eight(&v, is_long, taken, value + k);
+        const size_t n_taken =
+            v.bad & taken ? careful_eight(entries, span, k, n_good, v.bad, value + k) : n_good;
+        k += n_taken;
+        if (n_taken < 8)
+            break;
+        blank_before = blank;
+        id_before = id;
+    }
+    span->odd |= k < n;
+    if (k)
+        entries->last = feature[k - 1];
+    entries->n += k;
+    return k;
+}
+
 typedef void (*list_fn)(struct span *span, const char *text, size_t n_bytes);
+typedef size_t (*span_fn)(struct rw_letor_entries *entries, struct span *span);
 
 static inline const char *take_line(struct rw_letor_entries *entries, const char *p,
-                                    const char *end, list_fn list)
+                                    const char *end, list_fn list, span_fn take_span)
 {
     struct span span;
     while (p < end && entries->room - entries->n >= RW_LETOR_SPAN_ENTRIES) {
@@ -340,12 +562,12 @@ static inline const char *take_line(struct rw_letor_entries *entries, const char
 
 static const char *fast_avx2(struct rw_letor_entries *entries, const char *p, const char *end)
 {
-    return take_line(entries, p, end, list_avx2);
+    return take_line(entries, p, end, list_avx2, span_avx2);
 }
 
 static const char *fast_avx512(struct rw_letor_entries *entries, const char *p, const char *end)
 {
-    return take_line(entries, p, end, list_avx512);
+    return take_line(entries, p, end, list_avx512, span_avx512);
 }
 
 rw_letor_fast_fn rw_letor_fast(int i)
@@ -354,7 +576,9 @@ rw_letor_fast_fn rw_letor_fast(int i)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") ||
         !__builtin_cpu_supports("pclmul") || !__builtin_cpu_supports("popcnt"))
         return NULL;
-    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vbmi2"))
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512cd") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512vbmi2"))
         i++;
     return i < 2 ? path[i] : NULL;
 }
