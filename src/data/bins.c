@@ -245,8 +245,8 @@ static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes
     void *places;
     if (rw_cuts_decided(column, rule, found))
         return RW_OK;
-    intervals.n_bounds = rw_cut_bounds(finder->isa, column, &finder->sample, rule,
-                                       &finder->scratch[omp_get_thread_num()], intervals.bound);
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule,
+                  &finder->scratch[omp_get_thread_num()], &intervals);
     const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
     RW_TRY(rw_mem_new_raw(NULL, &places, column->n, room));
     rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, places);

@@ -24,6 +24,10 @@ int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
                        const struct rw_dataset *dataset, const struct rw_cut_rule *rule);
 void rw_cut_finder_release(struct rw_cut_finder *finder);
 
+/* The boundaries, and the counts where the sampled values are all: a dense column's, unsampled. */
+void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 /* The exact pass over all values, under intervals->bound: fills the rest of *intervals. places:
  * [column->n] uint8_t or uint16_t by `bytes`, the interval of each entry, and n_bounds + 1 for a
  * missing one, which must fit; NULL: not wanted. */

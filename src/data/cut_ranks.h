@@ -15,7 +15,9 @@ extern "C" {
 struct rw_rank_scratch {
     uint32_t *key, *picked; /* [n_sample + a vector] */
     uint32_t *count;        /* of each bucket */
-    uint8_t *mark;          /* of each bucket: it holds a rank */
+    uint16_t *mark;         /* of each bucket: it holds a rank */
+    uint32_t *under;        /* of each boundary found: the sampled values under it */
+    uint32_t n_values;      /* of them all, missing ones left out */
     struct rw_rank_counter *counter;
 };
 /* Released also after a failure. */
@@ -40,8 +42,9 @@ struct rw_rank_values {
 void rw_rank_add(enum rw_isa isa, struct rw_rank_values *values, const float *value, uint32_t n,
                  int absent_missing, struct rw_rank_scratch *scratch);
 /* As rw_cut_bounds. */
-uint32_t rw_rank_bounds(const struct rw_rank_values *values, const struct rw_cut_rule *rule,
-                        struct rw_rank_scratch *scratch, uint32_t *bound);
+uint32_t rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *values,
+                        const struct rw_cut_rule *rule, struct rw_rank_scratch *scratch,
+                        uint32_t *bound);
 
 #ifdef __cplusplus
 }

@@ -79,20 +79,39 @@ void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_
     struct rw_code_search search;
     const uint32_t missing = s->n_bounds + 1;
     rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
-    memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
+    if (!s->is_counted)
+        memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
     for (uint32_t k = 0; k <= s->n_bounds; k++)
         most[k] = INT32_MIN;
     for (uint32_t first = 0; first < column->n; first += BLOCK) {
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
         void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
         rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
-        rw_code_count(to, n, bytes, missing + 1, s->count);
+        if (!s->is_counted)
+            rw_code_count(to, n, bytes, missing + 1, s->count);
     }
     for (uint32_t k = 0; k <= s->n_bounds; k++)
         s->below[k] = rw_key_of_ordered(most[k]);
     s->n_missing = s->count[missing];
     if (column->row && column->n < n_docs)
         add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
+}
+
+void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *s)
+{
+    uint32_t n_under = 0;
+    s->n_bounds = rw_cut_bounds(isa, column, sample, rule, scratch, s->bound);
+    s->is_counted = !sample->in && !column->row;
+    if (!s->is_counted)
+        return;
+    for (uint32_t k = 0; k < s->n_bounds; k++) { /* all values have their rank */
+        s->count[k] = scratch->under[k] - n_under;
+        n_under = scratch->under[k];
+    }
+    s->count[s->n_bounds] = scratch->n_values - n_under;
+    s->count[s->n_bounds + 1] = column->n - scratch->n_values;
 }
 
 float rw_cut_between(float a, float b)
@@ -234,8 +253,8 @@ static int find_cuts(struct rw_cut_finder *finder, uint32_t c)
     const struct rw_cut_rule *rule = finder->rule;
     if (rw_cuts_decided(column, rule, &finder->found[c]))
         return RW_OK;
-    intervals.n_bounds = rw_cut_bounds(finder->isa, column, &finder->sample, rule,
-                                       &finder->scratch[omp_get_thread_num()], intervals.bound);
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule,
+                  &finder->scratch[omp_get_thread_num()], &intervals);
     rw_cuts_exact_pass(finder->isa, column, finder->dataset->n_docs, rule->absent_missing,
                        &intervals, intervals.n_bounds + 2 > 256 ? 2 : 1, NULL);
     return rw_cuts_of_intervals(NULL, &intervals, rule, &finder->found[c]);

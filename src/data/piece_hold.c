@@ -319,7 +319,7 @@ static uint32_t find_bounds(const struct rw_pieces *pieces, const struct where *
     }
     if (!absent_missing)
         v.n_zeros += pieces->sample.n - n_seen;
-    return rw_rank_bounds(&v, &pieces->rule, s, bound);
+    return rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, bound);
 }
 
 /* What follows from a feature's boundaries. */
