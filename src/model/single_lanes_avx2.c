@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-enum { TABLE = 16, TABLES = RW_LANES_COLUMNS / TABLE };
+enum { TABLE = 16, TABLES = RW_LANES_COLUMNS / TABLE, HALF = TABLES / 2 }; /* columns; tables */
 
 /* Cuts of a block below the value. */
 RW_AVX2 static inline uint32_t count_below(const float *cut, __m256 value)
@@ -61,8 +61,42 @@ RW_AVX2 static inline __m256i go_on(const struct rw_lanes *l, uint32_t i, int h,
     return _mm256_blendv_epi8(at, right, goes);
 }
 
-/* table: the codes, 16 after 16, each twice. Adds the leaves of all trees. */
-RW_AVX2 static inline double look(const struct rw_lanes *l, const uint8_t *code, int with_missing)
+/* Adds to c, by exclusive or, the differences of all tables up to the column's: x is the column
+ * less the first table's first one; once that is negative, a table adds nothing. */
+RW_AVX2 static inline void look_up(const __m128i *difference, uint32_t n_tables, __m256i *x,
+                                   __m256i *c)
+{
+    const __m256i step = _mm256_set1_epi8(TABLE);
+    _Pragma("GCC unroll 2") for (uint32_t t = 0; t < n_tables; t++)
+    {
+        const __m256i table = _mm256_broadcastsi128_si256(_mm_load_si128(difference + t));
+        for (int h = 0; h < 2; h++) {
+            c[h] = _mm256_xor_si256(c[h], _mm256_shuffle_epi8(table, x[h]));
+            x[h] = _mm256_subs_epi8(x[h], step);
+        }
+    }
+}
+
+/* Codes of a node's columns. A byte has a sign, so columns from 128 on have tables of their own. */
+RW_AVX2 static inline void codes_of(const struct rw_lanes_node *node, const __m128i *difference,
+                                    uint32_t n_tables, __m256i *c)
+{
+    const __m256i *column = (const __m256i *)node->column;
+    __m256i x[2] = {_mm256_load_si256(column), _mm256_load_si256(column + 1)};
+    const __m256i half = _mm256_set1_epi8((char)128);
+    c[0] = c[1] = _mm256_setzero_si256();
+    if (n_tables <= HALF) {
+        look_up(difference, n_tables, x, c);
+        return;
+    }
+    __m256i y[2] = {_mm256_xor_si256(x[0], half), _mm256_xor_si256(x[1], half)};
+    look_up(difference, HALF, x, c);
+    look_up(difference + HALF, n_tables - HALF, y, c);
+}
+
+/* Adds the leaves of all trees. */
+RW_AVX2 static inline double look(const struct rw_lanes *l, const __m128i *difference,
+                                  int with_missing)
 {
     const uint32_t n_tables = (l->n_columns + TABLE - 1) / TABLE;
     double sum[4] = {0.0, 0.0, 0.0, 0.0};
@@ -71,23 +105,10 @@ RW_AVX2 static inline double look(const struct rw_lanes *l, const uint8_t *code,
         __m256i at0 = _mm256_setzero_si256(), at1 = at0;
         const uint32_t end = l->first_node[group + 1];
         for (uint32_t i = l->first_node[group]; i < end; i++) {
-            /* Of a table are the columns from 0 to 15; with 0x70 more, above 15 has the top bit. */
-            __m256i column0 = _mm256_load_si256((const __m256i *)l->node[i].column);
-            __m256i column1 = _mm256_load_si256((const __m256i *)l->node[i].column + 1);
-            __m256i c0 = _mm256_setzero_si256(), c1 = c0;
-            for (uint32_t t = 0; t < n_tables; t++) {
-                const __m256i table = _mm256_broadcastsi128_si256(
-                    _mm_load_si128((const __m128i *)(code + (size_t)t * TABLE)));
-                const __m256i past = _mm256_set1_epi8(0x70), all = _mm256_set1_epi8(TABLE);
-                c0 = _mm256_or_si256(c0,
-                                     _mm256_shuffle_epi8(table, _mm256_adds_epu8(column0, past)));
-                c1 = _mm256_or_si256(c1,
-                                     _mm256_shuffle_epi8(table, _mm256_adds_epu8(column1, past)));
-                column0 = _mm256_sub_epi8(column0, all);
-                column1 = _mm256_sub_epi8(column1, all);
-            }
-            at0 = go_on(l, i, 0, at0, c0, with_missing);
-            at1 = go_on(l, i, 1, at1, c1, with_missing);
+            __m256i c[2];
+            codes_of(&l->node[i], difference, n_tables, c);
+            at0 = go_on(l, i, 0, at0, c[0], with_missing);
+            at1 = go_on(l, i, 1, at1, c[1], with_missing);
         }
         _mm256_store_si256((__m256i *)leaf, at0);
         _mm256_store_si256((__m256i *)leaf + 1, at1);
@@ -106,7 +127,14 @@ RW_AVX2 static double score_avx2(const struct rw_lanes *l, const float *values, 
                                  uint32_t first)
 {
     uint8_t code[RW_LANES_COLUMNS] __attribute__((aligned(64)));
-    return encode(l, values, n_values, first, code) ? look(l, code, 1) : look(l, code, 0);
+    __m128i difference[TABLES], last = _mm_setzero_si128();
+    const int missing = encode(l, values, n_values, first, code);
+    for (uint32_t t = 0; t * TABLE < l->n_columns; t++) {
+        const __m128i table = _mm_load_si128((const __m128i *)code + t);
+        difference[t] = t % HALF ? _mm_xor_si128(table, last) : table;
+        last = table;
+    }
+    return missing ? look(l, difference, 1) : look(l, difference, 0);
 }
 
 const rw_lanes_fn rw_lanes_score_avx2 = score_avx2;
