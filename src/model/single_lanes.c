@@ -238,8 +238,6 @@ static int make_trees(struct rw_ctx *ctx, const struct maker *m, uint64_t n_node
     RW_TRY(RW_NEW(ctx, l->first_node, l->n_groups + 1));
     RW_TRY(RW_NEW(ctx, l->first_leaf, (size_t)l->n_groups * RW_LANES));
     RW_TRY(RW_NEW(ctx, l->leaf, (size_t)n_leaves + 1)); /* the last one of what is no tree */
-    for (uint64_t i = 0; i < n_nodes; i++)
-        memset(l->node[i].cut, RW_LANES_NEVER, sizeof(l->node[i].cut));
     for (uint32_t group = 0; group < l->n_groups; group++) {
         const uint32_t first = l->first_node[group];
         uint32_t most = 1;

@@ -29,11 +29,11 @@ enum {
     RW_LANES_CUTS = 254,    /* of a column, at most */
     RW_LANES_LEAVES = 256,  /* of a tree, at most */
     RW_LANES_MISSING = 255, /* the code of a missing value */
-    RW_LANES_NEVER = 255,   /* the cut of what is no node: no code is above it */
     RW_LANES_PIVOTS = 16    /* every 16th cut of a column, and the cuts between two of them */
 };
 
-/* The n-th node of each tree of a group, a node after those above it. */
+/* The n-th node of each tree of a group, a node after those above it. Of what is no node all is 0:
+ * where the lane holds 0, that stays. */
 struct rw_lanes_node {
     uint8_t column[RW_LANES];
     uint8_t cut[RW_LANES]; /* its place in the column's */
