@@ -270,6 +270,10 @@ static int add_sets(struct rw_cuda *dry, const struct rw_plan_data *data, struct
         [RW_CUDA_LISTS] = "lists",     [RW_CUDA_LAMBDAS] = "lambdas",
         [RW_CUDA_SCORES] = "scores",   [RW_CUDA_POOL] = "histograms",
         [RW_CUDA_SCRATCH] = "scratch", [RW_CUDA_TABLES] = "tables"};
+    /* what the training set's loading takes and gives back, it gives back in the first tree only:
+     * the other sets come on top */
+    const uint64_t given_back = dry->most_bytes > dry->bytes ? dry->most_bytes - dry->bytes : 0;
+    dry->most_bytes = 0;
     for (int set = 1; set < data->n_sets; set++) {
         const struct rw_cuda_source source = {.dataset = data->set[set]};
         RW_TRY(rw_cuda_load_set(dry, set, &source));
@@ -285,8 +289,7 @@ static int add_sets(struct rw_cuda *dry, const struct rw_plan_data *data, struct
         RW_TRY(rw_cuda_metrics_plan_bytes(dry->host.base.ctx, data->watch[set], &bytes));
         rw_plan_add(out, "metrics", bytes);
     }
-    const uint64_t most = dry->most_bytes + (out->bytes - dry->bytes);
-    out->most_bytes = most > out->bytes ? most : out->bytes;
+    out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
     return RW_OK;
 }
 
@@ -310,11 +313,11 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
         source.code_of = place;
     }
     RW_TRY_OUT(dry_load(cuda, &engine->rules, cuts, &source, &dry));
-    if (!place) {
-        const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
-        dry->most_bytes = bytes > dry->most_bytes ? bytes : dry->most_bytes;
-    }
     RW_TRY_OUT(add_sets(dry, data, out));
+    if (!place) { /* before anything is loaded */
+        const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
+        out->most_bytes = bytes > out->most_bytes ? bytes : out->most_bytes;
+    }
     if (out->most_bytes > out->free_bytes)
         status = fail_room(cuda, cuts, &source, out->most_bytes);
 out:

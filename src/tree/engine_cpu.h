@@ -257,6 +257,8 @@ static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
     return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
 }
 
+/* Joint cells [n] added to others, [n][2]. */
+void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells);
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
 /* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at

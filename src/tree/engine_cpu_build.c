@@ -113,8 +113,7 @@ static void add_docs(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, 
     }
 }
 
-/* Joint cells [n] added to others, [n][2]. */
-static void add_joint(const int64_t *joint, uint64_t n, int64_t *cells)
+void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells)
 {
     for (uint64_t i = 0; i < n; i++) {
         cells[2 * i] += rw_joint_packed(joint[i]);
@@ -132,7 +131,7 @@ static void add_joint_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t e
             const uint32_t n_codes =
                 pass->group->lane[pass->group->active[pass->first + c]].n_codes;
             const uint64_t at = c * (uint64_t)pass->step;
-            add_joint(joint + at, rw_cpu_filled_up(n_codes), cells + 2 * at);
+            rw_joint_add(joint + at, rw_cpu_filled_up(n_codes), cells + 2 * at);
         }
         joint += RW_CPU_LANES * (uint64_t)pass->step;
         cells += RW_CPU_LANES * (uint64_t)pass->step * 2;
@@ -153,7 +152,7 @@ void rw_cpu_build_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t 
     for (uint32_t first = 0; first < n; first += most) {
         int64_t part[3];
         add_docs(cpu, doc + first, n - first < most ? n - first : most, from, end, joint, part);
-        add_joint(part, 1, sum);
+        rw_joint_add(part, 1, sum);
         add_joint_passes(cpu, from, end, joint, built);
     }
 }
@@ -168,7 +167,7 @@ void rw_cpu_build(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uin
     }
     add_docs(cpu, doc, n, from, end, built, joint);
     sum[0] = sum[1] = sum[2] = 0;
-    add_joint(joint, 1, sum);
+    rw_joint_add(joint, 1, sum);
 }
 
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,

@@ -9,19 +9,26 @@
 
 /* ---- tasks ---- */
 
-/* How a call's work is divided. */
+/* How a call's work is divided. Few pairs of siblings are taken in order, those with most documents
+ * first, and divided into the more ranges of passes, or lanes, the more documents they have. */
 enum { MOST_ORDERED = 64 };
 struct division {
     const struct rw_sibling *siblings;
     int n_siblings;
-    uint32_t n_ranges, n_sparse_ranges; /* of each pair of siblings */
-    uint8_t order[MOST_ORDERED];        /* of few pairs: those with most documents first */
-    int n_shared;                       /* of the first ones, done by all threads together */
+    uint32_t n_sparse_ranges; /* of each pair */
+    uint8_t order[MOST_ORDERED];
+    uint32_t first_task[MOST_ORDERED + 1]; /* of each pair in order */
+    int n_shared;                          /* of the first ones, done by all threads together */
 };
+
+static int is_ordered(const struct division *division)
+{
+    return division->n_siblings <= MOST_ORDERED;
+}
 
 static const struct rw_sibling *sibling_at(const struct division *division, uint32_t at)
 {
-    return &division->siblings[division->n_siblings <= MOST_ORDERED ? division->order[at] : at];
+    return &division->siblings[is_ordered(division) ? division->order[at] : at];
 }
 
 static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
@@ -84,33 +91,32 @@ static void set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
         cpu->total[s->larger] = search[1].all;
 }
 
-/* Puts a pass's cells where they stay, and searches them and the sibling's. */
-static void finish_pass(const struct rw_cpu *cpu, const struct rw_sibling *s,
-                        const struct rw_cpu_pass *pass, const int64_t *built,
+/* Puts a lane's cells where they stay, and searches them and the sibling's. */
+static void finish_lane(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                        const struct rw_cpu_lane *lane, const int64_t *built,
                         struct rw_cpu_search *search)
 {
     int64_t scratch[RW_CPU_SHARED * 3];
     const size_t n_words = search[0].joint ? 1 : (size_t)cpu->words.n_words;
-    for (uint32_t c = 0; c < pass->n; c++) {
-        const struct rw_cpu_lane *lane = &pass->group->lane[pass->group->active[pass->first + c]];
-        for (uint32_t k = 0; k < lane->n; k++) {
-            const uint32_t f = lane->feature[k];
-            if (!cpu->ref.host.feature_sampled[f])
-                continue;
+    for (uint32_t k = 0; k < lane->n; k++) {
+        const uint32_t f = lane->feature[k];
+        if (cpu->ref.host.feature_sampled[f])
             search_both(cpu, s, f, rw_cpu_cells_of(cpu, lane, k, built, n_words, scratch), search);
-        }
-        built += pass->step * n_words;
     }
 }
 
-/* One range of the passes; the first says what the nodes' totals are. */
-static void dense_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+static const struct rw_cpu_lane *lane_of(const struct rw_cpu_pass *pass, uint32_t c)
 {
-    const struct rw_sibling *s = sibling_at(division, task / division->n_ranges);
-    const uint32_t range = task % division->n_ranges;
+    return &pass->group->lane[pass->group->active[pass->first + c]];
+}
+
+/* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
+static void dense_task(struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t range,
+                       uint32_t n_ranges)
+{
     const uint64_t passes = cpu->n_passes;
-    const uint32_t from = (uint32_t)(passes * range / division->n_ranges);
-    const uint32_t end = (uint32_t)(passes * (range + 1) / division->n_ranges);
+    const uint32_t from = (uint32_t)(passes * range / n_ranges);
+    const uint32_t end = (uint32_t)(passes * (range + 1) / n_ranges);
     const uint32_t n = cpu->n[s->smaller], *doc = cpu->doc + cpu->begin[s->smaller];
     const int joint = rw_cpu_is_joint(&cpu->words, n);
     const size_t n_words = joint ? 1 : (size_t)cpu->words.n_words;
@@ -125,8 +131,10 @@ static void dense_task(struct rw_cpu *cpu, const struct division *division, uint
             start_searches(cpu, s, &smaller, joint, search);
         }
         for (uint32_t p = first; p < last; p++) {
-            finish_pass(cpu, s, &cpu->pass[p], built, search);
-            built += RW_CPU_LANES * cpu->pass[p].step * n_words;
+            const struct rw_cpu_pass *pass = &cpu->pass[p];
+            for (uint32_t c = 0; c < pass->n; c++)
+                finish_lane(cpu, s, lane_of(pass, c), built + c * pass->step * n_words, search);
+            built += RW_CPU_LANES * pass->step * n_words;
         }
         first = last;
     } while (first < end);
@@ -135,15 +143,31 @@ static void dense_task(struct rw_cpu *cpu, const struct division *division, uint
     keep_both(cpu, s, search);
 }
 
-/* Adds all threads' cells of a lane to the first one's. */
-static void merge_lane(const struct rw_cpu *cpu, size_t at, size_t n_words, int n_threads)
+/* All threads' cells of a lane, [n], added up in `sum`; at: where they are, in cells. joint: they
+ * are joint, and the sum is not. */
+static void merge_lane(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint, int n_threads,
+                       int64_t *sum)
 {
-    int64_t *sum = rw_cpu_built(cpu, 0) + at;
-    for (int t = 1; t < n_threads; t++) {
-        const int64_t *more = rw_cpu_built(cpu, t) + at;
-        for (size_t w = 0; w < n_words; w++)
+    const size_t n_words = (size_t)cpu->words.n_words;
+    memset(sum, 0, n * n_words * sizeof(*sum));
+    for (int t = 0; t < n_threads; t++) {
+        const int64_t *more = rw_cpu_built(cpu, t) + at * (joint ? 1 : n_words);
+        if (joint)
+            rw_joint_add(more, n, sum);
+        for (size_t w = 0; w < n * n_words && !joint; w++)
             sum[w] += more[w];
     }
+}
+
+/* What all parts' words add up to. */
+static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
+{
+    int64_t sum[3] = {0, 0, 0};
+    for (uint32_t part = 0; part < n_parts; part++) {
+        for (int k = 0; k < cpu->words.n_words; k++)
+            sum[k] += cpu->part_sum[part].word[k];
+    }
+    return rw_cpu_decode(&cpu->words, sum);
 }
 
 /* Called by all threads. */
@@ -152,34 +176,36 @@ static void shared_task(struct rw_cpu *cpu, const struct rw_sibling *s)
     const uint32_t t = (uint32_t)omp_get_thread_num(), all = (uint32_t)omp_get_num_threads();
     const uint64_t n = cpu->n[s->smaller];
     const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-    const size_t n_words = (size_t)cpu->words.n_words;
+    const int joint = rw_cpu_is_joint(&cpu->words, (uint32_t)(n / all) + 1);
+    int64_t sum[RW_CPU_WIDE * 3];
     struct rw_cpu_search search[2];
     for (uint32_t first = 0, last; first < cpu->n_passes; first = last) {
         last = rw_cpu_slice_end(cpu, first, cpu->n_passes);
-        rw_cpu_build_words(cpu, cpu->doc + cpu->begin[s->smaller] + from, end - from, first, last,
-                           rw_cpu_built(cpu, (int)t), cpu->part_sum[t].word);
+        const uint32_t *doc = cpu->doc + cpu->begin[s->smaller] + from;
+        if (joint)
+            rw_cpu_build(cpu, doc, end - from, first, last, rw_cpu_built(cpu, (int)t),
+                         cpu->part_sum[t].word);
+        else
+            rw_cpu_build_words(cpu, doc, end - from, first, last, rw_cpu_built(cpu, (int)t),
+                               cpu->part_sum[t].word);
 #pragma omp barrier
         if (first == 0) {
-            int64_t sum[3] = {0, 0, 0};
-            for (uint32_t part = 0; part < all; part++) {
-                for (size_t k = 0; k < n_words; k++)
-                    sum[k] += cpu->part_sum[part].word[k];
-            }
-            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
+            const struct rw_cell smaller = sum_of_parts(cpu, all);
             start_searches(cpu, s, &smaller, 0, search);
         }
 #pragma omp for schedule(dynamic, 1)
-        for (uint32_t p = first; p < last; p++) {
-            const struct rw_cpu_pass *pass = &cpu->pass[p];
+        for (uint32_t i = 0; i < (last - first) * RW_CPU_LANES; i++) {
+            const uint32_t c = i % RW_CPU_LANES;
+            const struct rw_cpu_pass *pass = &cpu->pass[first];
             size_t at = 0;
-            for (uint32_t before = first; before < p; before++)
-                at += RW_CPU_LANES * cpu->pass[before].step * n_words;
-            for (uint32_t c = 0; c < pass->n; c++) {
-                const uint32_t lane = pass->group->active[pass->first + c];
-                merge_lane(cpu, at + c * pass->step * n_words,
-                           rw_cpu_filled_up(pass->group->lane[lane].n_codes) * n_words, (int)all);
-            }
-            finish_pass(cpu, s, pass, rw_cpu_built(cpu, 0) + at, search);
+            for (; pass < &cpu->pass[first + i / RW_CPU_LANES]; pass++)
+                at += RW_CPU_LANES * pass->step;
+            if (c >= pass->n)
+                continue;
+            const struct rw_cpu_lane *lane = lane_of(pass, c);
+            merge_lane(cpu, at + c * pass->step, rw_cpu_filled_up(lane->n_codes), joint, (int)all,
+                       sum);
+            finish_lane(cpu, s, lane, sum, search);
         }
     }
 #pragma omp single
@@ -213,11 +239,25 @@ static void sparse_task(struct rw_cpu *cpu, const struct division *division, uin
     keep_both(cpu, s, search);
 }
 
+/* One of the ranges of pairs that are not shared. */
+static void range_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+{
+    if (!is_ordered(division)) {
+        dense_task(cpu, &division->siblings[task], 0, 1);
+        return;
+    }
+    uint32_t pair = (uint32_t)division->n_shared;
+    while (division->first_task[pair + 1] <= task)
+        pair++;
+    const uint32_t first = division->first_task[pair];
+    dense_task(cpu, sibling_at(division, pair), task - first,
+               division->first_task[pair + 1] - first);
+}
+
 static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
 {
     const uint32_t n_siblings = (uint32_t)division->n_siblings;
-    const uint32_t n_shared = (uint32_t)division->n_shared * division->n_ranges;
-    const uint32_t n_dense = n_siblings * division->n_ranges;
+    const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
     const uint32_t n_built = cpu->sparse.n ? n_siblings : 0;
     const uint32_t n_sparse = n_built * division->n_sparse_ranges;
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
@@ -226,11 +266,11 @@ static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n
             shared_task(cpu, sibling_at(division, (uint32_t)i));
             /* what cannot be divided first */
 #pragma omp for schedule(dynamic, 1)
-        for (uint32_t task = 0; task < n_built + n_dense - n_shared; task++) {
+        for (uint32_t task = 0; task < n_built + n_dense; task++) {
             if (task < n_built)
                 rw_cpu_build_sparse(cpu, division->siblings[task].smaller);
             else
-                dense_task(cpu, division, n_shared + task - n_built);
+                range_task(cpu, division, task - n_built);
         }
         if (n_sparse > 0) {
 #pragma omp for schedule(dynamic, 1)
@@ -245,11 +285,9 @@ static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n
 static void order_pairs(const struct rw_cpu *cpu, struct division *division, uint64_t docs,
                         int n_threads)
 {
-    enum { DOCS_A_THREAD = 2048 };
+    enum { DOCS_A_THREAD = 1024 };
     const uint64_t threads = (uint64_t)n_threads;
     division->n_shared = 0;
-    if (division->n_siblings > MOST_ORDERED)
-        return;
     for (int i = 0; i < division->n_siblings; i++) {
         const uint32_t n = cpu->n[division->siblings[i].smaller];
         int at = i;
@@ -258,6 +296,24 @@ static void order_pairs(const struct rw_cpu *cpu, struct division *division, uin
         division->order[at] = (uint8_t)i;
         division->n_shared += n_threads > 1 && cpu->n_passes > 0 && n >= DOCS_A_THREAD * threads &&
                               n * 2 * threads >= docs;
+    }
+}
+
+/* The others' ranges: a task is a part of the work that no thread waits long for. Searching a node
+ * costs about as much as so many documents. */
+static void divide_pairs(const struct rw_cpu *cpu, struct division *division, int n_threads)
+{
+    enum { SEARCH = 1000, TASKS = 3 };
+    const uint64_t most = n_threads == 1 || cpu->n_passes == 0 ? 1 : cpu->n_passes;
+    uint64_t work = 0;
+    memset(division->first_task, 0, sizeof(division->first_task));
+    for (int i = division->n_shared; i < division->n_siblings; i++)
+        work += cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
+    for (int i = division->n_shared; i < division->n_siblings; i++) {
+        const uint64_t own = cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
+        const uint64_t wanted = (own * TASKS * (uint64_t)n_threads + work - 1) / work;
+        division->first_task[i + 1] =
+            division->first_task[i] + (uint32_t)(wanted < most ? wanted : most);
     }
 }
 
@@ -326,18 +382,17 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     const uint64_t updates = docs * (cpu->group[0].n_active + cpu->group[1].n_active);
     const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
     const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
-    /* enough tasks that no thread waits long for another */
-    const uint32_t wanted = n_threads == 1 ? 1 : (uint32_t)((2 * n_threads + n - 1) / n);
-    const uint32_t passes = cpu->n_passes, sparse = cpu->sparse.n / RW_CPU_LANES;
+    const uint32_t wanted = (uint32_t)((2 * n_threads + n - 1) / n);
+    const uint32_t sparse = cpu->sparse.n / RW_CPU_LANES;
     struct division division = {.siblings = cpu->job,
                                 .n_siblings = n,
-                                .n_ranges = passes <= 1       ? 1
-                                            : wanted < passes ? wanted
-                                                              : passes,
-                                .n_sparse_ranges = sparse <= 1       ? 1
-                                                   : wanted < sparse ? wanted
-                                                                     : sparse};
-    order_pairs(cpu, &division, docs, n_threads);
+                                .n_sparse_ranges = sparse <= 1 || n_threads == 1 ? 1
+                                                   : wanted < sparse             ? wanted
+                                                                                 : sparse};
+    if (is_ordered(&division)) {
+        order_pairs(cpu, &division, docs, n_threads);
+        divide_pairs(cpu, &division, n_threads);
+    }
     run_tasks(cpu, &division, n_threads);
     drop_parents(cpu, n);
     return RW_OK;
