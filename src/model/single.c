@@ -17,7 +17,6 @@ void rw_single_free(struct rw_single *single)
         return;
     rw_lanes_free(single->lanes);
     rw_mem_free(single->node);
-    rw_mem_free(single->leaf);
     rw_mem_free(single->root);
     rw_mem_free(single->tree_at);
     rw_mem_free(single->steps);
@@ -29,7 +28,7 @@ void rw_single_free(struct rw_single *single)
 /* A tree's nodes and leaves by levels. queue: what each is, [2 * leaves - 1]; level: scratch of as
  * many. Returns the depth, or -1 if there is a child too far off. */
 static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_single_node *to,
-                          float *leaf, int32_t *queue, int32_t *level)
+                          int32_t *queue, int32_t *level)
 {
     const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
     const float *values = flat->leaf + flat->first_leaf[tree];
@@ -39,8 +38,7 @@ static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_si
     for (uint32_t i = 0; i < n; i++) {
         const int32_t at = queue[i];
         if (at < 0) {
-            to[i] = (struct rw_single_node){INFINITY, 0, 0};
-            leaf[i] = values[~at];
+            to[i] = (struct rw_single_node){values[~at], (uint16_t)(2 * flat->n_used), 0};
             continue;
         }
         if (n - i > UINT16_MAX)
@@ -87,7 +85,7 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     int32_t *queue = NULL;
     int status = 1;
     uint64_t most = 0;
-    if (2 * (uint64_t)flat->n_used > RW_SINGLE_VALUES || n_leaves > 1u << 29)
+    if (2 * (uint64_t)flat->n_used >= RW_SINGLE_VALUES || n_leaves > 1u << 29)
         return 0;
     const size_t n_places = (n_trees + RW_SINGLE_TOGETHER - 1) / RW_SINGLE_TOGETHER;
     for (size_t i = 0; i < n_trees; i++) {
@@ -95,7 +93,6 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
         most = n > most ? n : most;
     }
     RW_TRY_OUT(RW_NEW(ctx, s->node, 2 * n_leaves));
-    RW_TRY_OUT(RW_NEW(ctx, s->leaf, 2 * n_leaves));
     RW_TRY_OUT(RW_NEW(ctx, s->root, n_places * RW_SINGLE_TOGETHER));
     RW_TRY_OUT(RW_NEW(ctx, s->tree_at, n_places * RW_SINGLE_TOGETHER));
     RW_TRY_OUT(RW_NEW(ctx, s->steps, n_places));
@@ -107,8 +104,8 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
         for (int32_t i = 0; i < n; i++) {
             const uint64_t root = 2 * flat->first_leaf[first + i];
-            const int32_t depth = order_tree(flat, first + i, s->node + root, s->leaf + root, queue,
-                                             queue + 2 * most);
+            const int32_t depth =
+                order_tree(flat, first + i, s->node + root, queue, queue + 2 * most);
             if (depth < 0 || depth > MOST_DEPTH) {
                 status = 0;
                 goto out;
@@ -163,7 +160,7 @@ static void walk_together(const struct rw_single *s, const uint32_t *root, uint3
             break;
     }
     for (int c = 0; c < RW_SINGLE_TOGETHER; c++)
-        found[c] = s->leaf[at[c] - s->node];
+        found[c] = at[c]->cut;
 }
 
 static double score_by_walk(const struct rw_single *s, const float *values, size_t n_values,
@@ -178,6 +175,7 @@ static double score_by_walk(const struct rw_single *s, const float *values, size
         value[2 * i] = v != v ? INFINITY : v;
         value[2 * i + 1] = v != v ? -INFINITY : v;
     }
+    value[2 * flat->n_used] = -INFINITY;
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;

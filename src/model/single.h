@@ -13,14 +13,15 @@ extern "C" {
 #endif
 
 enum {
-    RW_SINGLE_VALUES = 4096, /* two of each feature that the model uses, at most */
+    RW_SINGLE_VALUES = 4096, /* two of each feature that the model uses, and one more, at most */
     RW_SINGLE_TOGETHER = 16, /* trees that are walked side by side */
     RW_SINGLE_TREES = 64     /* whose leaves are found in any order, then added in the trees' */
 };
 
 struct rw_single_node {
-    float cut;      /* of a leaf: infinity */
-    uint16_t value; /* 2 * slot of the feature + (missing goes left) */
+    float cut;      /* of a leaf: what it is worth */
+    uint16_t value; /* 2 * slot of the feature + (missing goes left); of a leaf: 2 * slots, which is
+                       -infinity, so that nothing is added */
     uint16_t skip;  /* nodes to the left child, the right one is the next; of a leaf: 0 */
 };
 
@@ -28,7 +29,6 @@ struct rw_single {
     const struct rw_flat *flat; /* borrowed */
     struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
     struct rw_single_node *node;
-    float *leaf;      /* beside node: what a leaf is worth; 0 of other nodes */
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
     uint8_t *tree_at; /* beside root: the tree's place among the RW_SINGLE_TREES */
     uint8_t *steps;   /* the depth of the deepest of each RW_SINGLE_TOGETHER */
