@@ -133,6 +133,7 @@ void rw_builder_empty(struct rw_builder *builder)
     builder->query_id_bytes = builder->comment_bytes = 0;
     builder->any_comment = 0;
     builder->n_clamped = 0;
+    builder->is_placed = 0;
 }
 
 /* A copy of `n` objects. */
@@ -162,7 +163,9 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
                               .query_id_bytes = from->query_id_bytes,
                               .n_places = from->n_places,
                               .any_comment = from->any_comment,
-                              .n_clamped = from->n_clamped};
+                              .n_clamped = from->n_clamped,
+                              .is_placed = from->is_placed,
+                              .placed = from->placed};
     RW_TRY(COPY_PART(ctx, to, from, label, label_room, n_docs));
     RW_TRY(COPY_PART(ctx, to, from, run, run_room, from->n_runs));
     RW_TRY(COPY_PART(ctx, to, from, entry_feature, entry_feature_room, from->n_features));
@@ -176,9 +179,11 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
         to->comment_bytes = from->comment_bytes;
     }
     to->is_packed = 1;
-    RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, value_bytes, 1));
-    to->entry_value_room = to->n_entries = from->n_entries;
-    if (value_bytes)
+    if (!from->is_placed) {
+        RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, value_bytes, 1));
+        to->entry_value_room = to->n_entries = from->n_entries;
+    }
+    if (value_bytes && !from->is_placed)
         memcpy(to->entry_value, from->entry_value, value_bytes);
     rw_builder_empty(from);
     return RW_OK;

@@ -5,14 +5,152 @@
  * meeting. Which thread does which group cannot be seen in the result. Threads take groups from the
  * front, and each builder is released once it is copied: what the columns have not yet filled, the
  * builders still hold, and both together are little more than either. */
+#include "base/isa.h"
 #include "base/mem.h"
 #include "data/dataset.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
 
 enum {
     ALIGN = 64,             /* of a column, in bytes */
     CURSOR_BYTES = 8 << 20, /* of all groups' cursors, unless there are fewer groups than threads */
     TILE = 64,              /* documents of a run that are copied together: their lines fit L1 */
 };
+
+/* ---- columns that fill early ---- */
+
+struct rw_early {
+    uint64_t n_builders, n_known; /* first[n_known] is known, and all before it */
+    uint64_t *first;              /* [n_builders + 1] documents before each; owned */
+    uint32_t *n_docs;             /* [n_builders] and 1; 0: not made yet; owned */
+    uint64_t room;
+    uint32_t n_columns; /* 0: not known yet */
+    uint16_t *feature;  /* [n_columns] ascending; owned */
+    char *block;        /* [n_columns] columns, `stride` bytes apart; owned */
+    size_t stride;
+};
+
+int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out)
+{
+    struct rw_early *early = NULL;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(RW_NEW(ctx, early, 1));
+    RW_TRY_OUT(RW_NEW(ctx, early->first, n_builders + 1));
+    RW_TRY_OUT(RW_NEW(ctx, early->n_docs, n_builders));
+    early->n_builders = n_builders;
+    early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
+    /* an odd number of lines: the same place of all columns is not the same place of the cache */
+    early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
+    *out = early;
+    return RW_OK;
+out:
+    rw_early_free(early);
+    return status;
+}
+
+static size_t early_bytes(const struct rw_early *early)
+{
+    return early->n_columns * early->stride;
+}
+
+void rw_early_free(struct rw_early *early)
+{
+    if (!early)
+        return;
+    rw_mem_free_large(early->block, early_bytes(early));
+    rw_mem_free(early->feature);
+    rw_mem_free(early->first);
+    rw_mem_free(early->n_docs);
+    rw_mem_free(early);
+}
+
+static float *early_column(const struct rw_early *early, uint32_t k)
+{
+    return (float *)(void *)(early->block + k * early->stride);
+}
+
+/* The first builder's features are those of the columns. */
+static int make_early(struct rw_early *early, const struct rw_builder *builder)
+{
+    const struct rw_run *run = builder->run;
+    RW_TRY(RW_NEW_RAW(NULL, early->feature, run->n));
+    memcpy(early->feature, builder->entry_feature + run->feature, run->n * sizeof(uint16_t));
+    RW_TRY(rw_mem_new_large(NULL, (void **)&early->block, run->n * early->stride, 0));
+    early->n_columns = run->n;
+    return RW_OK;
+}
+
+/* May the builder's values be placed, and where? One thread at a time. */
+static int may_place(struct rw_early *early, uint64_t i, const struct rw_builder *builder)
+{
+    const struct rw_run *run = builder->run;
+    early->n_docs[i] = builder->n_docs + 1;
+    for (; early->n_known < early->n_builders && early->n_docs[early->n_known]; early->n_known++)
+        early->first[early->n_known + 1] =
+            early->first[early->n_known] + early->n_docs[early->n_known] - 1;
+    if (early->n_known < i || builder->n_runs != 1 || run->n == 0 ||
+        early->first[i] + builder->n_docs > early->room)
+        return 0;
+    if (early->n_columns == 0 && (early->feature || make_early(early, builder) < 0))
+        return 0; /* packed, as it would be without: if there is no memory, that will say so */
+    return run->n == early->n_columns && memcmp(builder->entry_feature + run->feature,
+                                                early->feature, run->n * sizeof(uint16_t)) == 0;
+}
+
+/* n_docs lines of n values each to columns, a few lines at a time, which stay in the cache. */
+static void turn_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
+{
+    size_t k = 0;
+#if RW_HAS_X86
+    const uint32_t n_fours = n_docs / 4 * 4;
+    for (; k + 4 <= n; k += 4) {
+        float *const column = (float *)(void *)(to + k * stride);
+        const size_t next = stride / sizeof(float);
+        for (uint32_t i = 0; i < n_fours; i += 4) { /* values are moved as they are, NaN too */
+            const float *line = from + i * n + k;
+            __m128 a = _mm_loadu_ps(line), b = _mm_loadu_ps(line + n);
+            __m128 c = _mm_loadu_ps(line + 2 * n), d = _mm_loadu_ps(line + 3 * n);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(column + i, a);
+            _mm_storeu_ps(column + next + i, b);
+            _mm_storeu_ps(column + 2 * next + i, c);
+            _mm_storeu_ps(column + 3 * next + i, d);
+        }
+        for (uint32_t i = n_fours; i < n_docs; i++) {
+            for (size_t j = 0; j < 4; j++)
+                memcpy(column + j * next + i, from + i * n + k + j, sizeof(float));
+        }
+    }
+#endif
+    for (; k < n; k++) {
+        float *const column = (float *)(void *)(to + k * stride);
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(column + i, from + i * n + k, sizeof(float));
+    }
+}
+
+int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
+                  struct rw_builder *to)
+{
+    int may;
+#pragma omp critical
+    may = may_place(early, i, from);
+    if (may) {
+        const size_t n = from->run[0].n;
+        for (uint32_t doc = 0; doc < from->n_docs; doc += TILE) {
+            const uint32_t n_docs = from->n_docs - doc < TILE ? from->n_docs - doc : TILE;
+            turn_lines(from->entry_value + doc * n, n_docs, n,
+                       early->block + (early->first[i] + doc) * sizeof(float), early->stride);
+        }
+        from->is_placed = 1;
+        from->placed = (uint32_t)early->first[i];
+    }
+    return rw_builder_pack(NULL, from, to);
+}
+
+/* ---- groups of builders ---- */
 
 /* Builders that one thread turns into columns: [first, end). */
 struct group {
@@ -21,6 +159,7 @@ struct group {
 };
 
 struct finish {
+    struct rw_early *early; /* NULL: none; borrowed */
     struct rw_builder *builders;
     int n_builders;
     uint32_t *first_doc;  /* [n_builders + 1]; owned */
@@ -202,6 +341,23 @@ static int is_dense(const struct finish *finish, uint32_t n)
     return (uint64_t)n * 2 >= finish->dataset->n_docs;
 }
 
+/* The early column that is a feature's column as it stands; NULL: there is none. */
+static float *early_of(const struct finish *finish, uint32_t f)
+{
+    const struct rw_early *early = finish->early;
+    uint32_t low = 0, high = early ? early->n_columns : 0;
+    if (high == 0 || finish->dataset->n_docs > early->room || !is_dense(finish, finish->n_of[f]))
+        return NULL;
+    while (low + 1 < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (early->feature[middle] <= f)
+            low = middle;
+        else
+            high = middle;
+    }
+    return early->feature[low] == f ? early_column(early, low) : NULL;
+}
+
 /* Turns the counts into each group's first place, decides columns from the totals. */
 static int make_columns(struct rw_ctx *ctx, struct finish *finish)
 {
@@ -218,7 +374,7 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
     for (uint32_t f = 0; f < finish->n_ids; f++) {
         const uint32_t n = finish->n_of[f];
         dataset->n_columns += n > 0;
-        if (n)
+        if (n && !early_of(finish, f))
             bytes += is_dense(finish, n) ? column_bytes(dataset->n_docs) : 2 * column_bytes(n);
     }
     RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
@@ -238,6 +394,9 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
         struct rw_column *column = &dataset->column[c++];
         column->feature = f;
         column->n = is_dense(finish, n) ? dataset->n_docs : n;
+        column->value = early_of(finish, f);
+        if (column->value)
+            continue;
         column->value = (void *)at;
         at += column_bytes(column->n);
         if (is_dense(finish, n))
@@ -253,8 +412,9 @@ static void fill_absent(const struct finish *finish, int b)
     struct rw_dataset *dataset = finish->dataset;
     const float absent = rw_float_of_bits(RW_ABSENT_BITS);
     const uint32_t n_docs = finish->builders[b].n_docs;
+    const int is_placed = finish->builders[b].is_placed;
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        if (dataset->column[c].row)
+        if (dataset->column[c].row || (is_placed && early_of(finish, dataset->column[c].feature)))
             continue;
         float *value = dataset->column[c].value + finish->first_doc[b];
         for (uint32_t i = 0; i < n_docs; i++)
@@ -281,6 +441,28 @@ static void fill_lines(const struct finish *finish, uint32_t *cursor, const uint
     }
 }
 
+/* Values that are in early columns: most are where they should be. */
+static void fill_placed(const struct finish *finish, uint32_t *cursor, int b)
+{
+    const struct rw_early *early = finish->early;
+    const struct rw_builder *builder = &finish->builders[b];
+    const uint32_t first = finish->first_doc[b], n_docs = builder->n_docs;
+    for (uint32_t k = 0; k < early->n_columns; k++) {
+        const uint32_t f = early->feature[k];
+        struct rw_column *column = &finish->dataset->column[finish->column_of[f]];
+        const float *from = early_column(early, k) + builder->placed;
+        uint32_t at = first;
+        if (column->row) {
+            at = cursor[f];
+            cursor[f] = at + n_docs;
+            for (uint32_t i = 0; i < n_docs; i++)
+                column->row[at + i] = first + i;
+        }
+        if (column->value + at != from)
+            memcpy(column->value + at, from, n_docs * sizeof(float));
+    }
+}
+
 static void fill_group(const struct finish *finish, const struct group *group)
 {
     for (int b = group->first; b < group->end; b++) {
@@ -288,7 +470,9 @@ static void fill_group(const struct finish *finish, const struct group *group)
         fill_docs(finish, b);
         if (builder->n_runs != 1 || builder->run[0].n != finish->dataset->n_columns)
             fill_absent(finish, b);
-        for (uint32_t r = 0; r < builder->n_runs; r++) {
+        if (builder->is_placed)
+            fill_placed(finish, group->cursor, b);
+        for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++) {
             const struct rw_run *run = &builder->run[r];
             const uint32_t end = run_end(builder, r);
             if (run->n == 0) /* there may be no entries at all */
@@ -339,11 +523,12 @@ static int join_places(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
-int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
-                      struct rw_dataset **out)
+int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
+                    int n_builders, struct rw_dataset **out)
 {
     *out = NULL;
-    struct finish finish = {.builders = builders,
+    struct finish finish = {.early = early,
+                            .builders = builders,
                             .n_builders = n_builders,
                             .n_threads = ctx && ctx->n_threads > 1 ? ctx->n_threads : 1};
     if (finish.n_threads > n_builders)
@@ -374,6 +559,11 @@ int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_bui
 #pragma omp parallel for schedule(dynamic, 1) num_threads(finish.n_threads)
     for (int g = 0; g < finish.n_groups; g++)
         fill_group(&finish, &finish.group[g]);
+    if (early && early->n_columns && n_docs <= early->room) {
+        finish.dataset->early_block_bytes = early_bytes(early);
+        finish.dataset->early_block = early->block;
+        early->block = NULL;
+    }
     *out = finish.dataset;
     finish.dataset = NULL;
 out:
@@ -381,4 +571,10 @@ out:
         rw_builder_release(&builders[b]);
     finish_release(&finish);
     return status;
+}
+
+int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
+                      struct rw_dataset **out)
+{
+    return rw_early_finish(ctx, NULL, builders, n_builders, out);
 }

@@ -26,6 +26,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
             rw_mem_free(dataset->column[i].value);
         }
         rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
+        rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
         rw_mem_free(dataset->label);
         rw_mem_free(dataset->query_offset);
         rw_mem_free(dataset->query_id_offset);

@@ -57,9 +57,11 @@ struct rw_place {
 
 struct rw_dataset {
     uint32_t n_docs, n_queries, n_columns;
-    struct rw_column *column;  /* [n_columns] by ascending feature id; owned */
-    void *column_block;        /* NULL, or what all columns' arrays are parts of; owned */
+    struct rw_column *column; /* [n_columns] by ascending feature id; owned */
+    void *column_block;       /* NULL, or what all columns' arrays are parts of; owned */
     size_t column_block_bytes;
+    void *early_block; /* NULL, or the same of columns that were filled early; owned */
+    size_t early_block_bytes;
     float *label;              /* [n_docs]; owned */
     uint32_t *query_offset;    /* [n_queries + 1]; owned */
     uint64_t *query_id_offset; /* [n_queries + 1] into query_id_text; each id ends with 0; owned */
@@ -121,6 +123,8 @@ struct rw_builder {
     size_t entry_value_room;
     uint64_t n_entries;
     int is_packed; /* entry_value has just its size: rw_mem_new_large */
+    int is_placed; /* the values are not here, but in early columns, from document `placed` on */
+    uint32_t placed;
     uint32_t *query_offset;
     size_t query_offset_room; /* [n_queries + 1] */
     uint64_t *query_id_offset;
@@ -160,10 +164,25 @@ void rw_builder_empty(struct rw_builder *builder);
  * failure `to` is to be released. */
 int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* One dataset of several builders in order. A query that ends one builder and begins the next under
- * the same id is one query. The builders are emptied, one after the other, while the columns fill. Columns
- * are made in parallel; a column is dense when that takes no more memory. */
+ * the same id is one query. The builders are emptied, one after the other, while the columns fill.
+ * Columns are made in parallel; a column is dense when that takes no more memory. */
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out);
+
+/* Columns that fill while text is still read, so that values need not be kept twice, and are
+ * turned while they are in the cache. The text's builders are numbered in order; where a thread has
+ * made one and all before it are made, too, it is known where its documents go. Their values are
+ * placed if all have the features of the first one's; what cannot be placed is packed. */
+struct rw_early;
+/* room: documents for which there is room; pages that are never written cost nothing. */
+int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out);
+void rw_early_free(struct rw_early *early);
+/* As rw_builder_pack, of the i-th builder; threads may do so side by side. */
+int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
+                  struct rw_builder *to);
+/* rw_builder_finish of builders packed so; early may be NULL. */
+int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
+                    int n_builders, struct rw_dataset **out);
 
 #ifdef __cplusplus
 }

@@ -56,7 +56,7 @@ out:
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                       struct rw_dataset **out)
 {
-    struct rw_builder_list list = {0};
+    struct rw_builder_list list = {.is_whole = n_paths == 1};
     struct rw_input *input = NULL;
     struct rw_seen *seen = NULL;
     int status = RW_OK;
@@ -75,7 +75,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         input = NULL;
     }
     if (!*out)
-        RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, out));
+        RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, out));
     rw_format_note_clamped(ctx, (*out)->n_clamped);
 out:
     rw_input_close(input);

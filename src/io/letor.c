@@ -52,6 +52,7 @@ void rw_builder_list_release(struct rw_builder_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
         rw_builder_release(&list->builder[i]);
+    rw_early_free(list->early);
     rw_mem_free(list->builder);
     memset(list, 0, sizeof(*list));
 }
@@ -337,11 +338,27 @@ static int collect_all(struct rw_ctx *ctx, struct rw_letor *letor, int n,
     return status;
 }
 
+/* Columns for values that are read from here on, if all of the file is. */
+static int open_early(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list)
+{
+    enum { LEAST_PIECES = 2 };
+    if (!list->is_whole || list->early || letor->next_piece > 0 || letor->want != RW_LETOR_ALL ||
+        letor->n_pieces < LEAST_PIECES)
+        return RW_OK;
+    const uint64_t n = rw_letor_guess_lines(letor);
+    return n ? rw_early_new(ctx, letor->n_pieces, n + n / 16 + 1024, &list->early) : RW_OK;
+}
+
 static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                        int *more)
 {
     const uint64_t left = letor->n_pieces - letor->next_piece;
     const int n = left < (uint64_t)letor->n_chunks ? (int)left : letor->n_chunks;
+    RW_TRY(open_early(ctx, letor, list));
+    for (int i = 0; i < n; i++) {
+        letor->chunk[i].early = list->early;
+        letor->chunk[i].number = letor->next_piece + (uint64_t)i;
+    }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
     for (int i = 0; i < n; i++)
         parse_piece(letor, letor->next_piece + (uint64_t)i, &letor->worker[omp_get_thread_num()],

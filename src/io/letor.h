@@ -15,6 +15,8 @@ extern "C" {
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
     size_t n, room;
+    int is_whole;           /* the builders of one file, and of all of it, come here */
+    struct rw_early *early; /* NULL, or where values may have gone already; owned */
 };
 /* Releases the builders too. */
 void rw_builder_list_release(struct rw_builder_list *list);
@@ -78,6 +80,8 @@ struct rw_letor_place {
 struct rw_letor_chunk {
     const char *begin, *end; /* borrowed, RW_LETOR_PAD bytes readable on either side */
     enum rw_letor_want want;
+    struct rw_early *early;             /* NULL: the values stay in the builder; borrowed */
+    uint64_t number;                    /* of the chunk, for `early` */
     struct rw_letor_worker *worker;     /* borrowed while it is parsed */
     struct rw_builder builder;          /* packed; not of picked documents */
     struct rw_letor_place *query_place; /* [builder.n_queries] where each query's id first stands */
@@ -139,8 +143,8 @@ struct rw_cache_values;
 /* Reads files of plain text with more documents than rw_cut_sample_docs() as rw_dataset_read does,
  * but makes their bins by `rule` on the way, without ever holding all values: they are not in the
  * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
- * cannot be done, or if there is anything wrong with the text: reading it whole says what. values: NULL,
- * or of a cache: gets the values, or *out is NULL. */
+ * cannot be done, or if there is anything wrong with the text: reading it whole says what. values:
+ * NULL, or of a cache: gets the values, or *out is NULL. */
 /* 1 if the files look like it: plain text, and lines enough. */
 int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,

@@ -371,7 +371,10 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
             changed(chunk);
         return;
     }
-    const int status = rw_builder_pack(NULL, &worker->builder, &chunk->builder);
+    const int status =
+        chunk->early && chunk->status == RW_OK
+            ? rw_early_pack(chunk->early, chunk->number, &worker->builder, &chunk->builder)
+            : rw_builder_pack(NULL, &worker->builder, &chunk->builder);
     if (status < 0)
         no_memory(chunk, status);
 }

@@ -178,6 +178,50 @@ Test(dataset, packed_builders)
     rw_dataset_free(expected);
 }
 
+/* Builders that come in any order, and more documents than there is room for. */
+Test(dataset, builders_packed_into_early_columns)
+{
+    enum { BUILDERS = 7 };
+    static const uint64_t rooms[] = {1, 20, 69, 70, 1000};
+    static const uint64_t orders[][BUILDERS] = {
+        {0, 1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1, 0}, {1, 0, 3, 2, 4, 6, 5}};
+    for (size_t at = 0; at < 15; at++) {
+        const uint64_t *order = orders[at % 3];
+        struct rw_builder plain[BUILDERS] = {{0}}, packed[BUILDERS] = {{0}};
+        struct rw_dataset *expected, *dataset;
+        struct rw_early *early;
+        cr_assert_eq(rw_early_new(scratch_ctx, BUILDERS, rooms[at / 3], &early), RW_OK);
+        for (uint32_t b = 0; b < BUILDERS; b++) {
+            struct rw_builder lines = {0};
+            for (int copy = 0; copy < 2; copy++) {
+                struct rw_builder *to = copy ? &lines : &plain[order[b]];
+                cr_assert_eq(rw_builder_query(scratch_ctx, to, "q", 1), RW_OK);
+                for (uint32_t i = 0; i < 10; i++) {
+                    const uint16_t features[] = {3, 5, 6, 9, 11};
+                    const float k = (float)(order[b] * 10 + i);
+                    const float values[] = {k, -k, k * k, 7, k / 3};
+                    cr_assert_eq(rw_builder_doc(scratch_ctx, to, k, features, values, 5, NULL, 0),
+                                 RW_OK);
+                }
+            }
+            cr_assert_eq(rw_early_pack(early, order[b], &lines, &packed[order[b]]), RW_OK);
+            rw_builder_release(&lines);
+        }
+        int n_placed = 0;
+        for (uint32_t b = 0; b < BUILDERS; b++)
+            n_placed += packed[b].is_placed;
+        /* only the first one is known to be the first in the second order */
+        if (rooms[at / 3] >= 70)
+            cr_assert_eq(n_placed, at % 3 == 0 ? 7 : at % 3 == 1 ? 1 : 4);
+        cr_assert_eq(rw_builder_finish(scratch_ctx, plain, BUILDERS, &expected), RW_OK);
+        cr_assert_eq(rw_early_finish(scratch_ctx, early, packed, BUILDERS, &dataset), RW_OK);
+        assert_same_dataset(expected, dataset);
+        rw_dataset_free(expected);
+        rw_dataset_free(dataset);
+        rw_early_free(early);
+    }
+}
+
 Test(dataset, documents_copied_to_a_builder)
 {
     struct rw_builder one = {0};

@@ -1,4 +1,5 @@
 #include <float.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "io/letor.h"
@@ -10,7 +11,7 @@ TestSuite(letor, .init = scratch_begin, .fini = scratch_end, .timeout = 60);
 /* A text through the parser with chunks of `chunk_bytes`; the error's status, or *out. */
 static int read_text(const char *text, size_t n_bytes, size_t chunk_bytes, struct rw_dataset **out)
 {
-    struct rw_builder_list list = {0};
+    struct rw_builder_list list = {.is_whole = 1};
     struct rw_input *input = NULL;
     struct rw_letor *letor = NULL;
     struct rw_seen *seen = NULL;
@@ -21,7 +22,7 @@ static int read_text(const char *text, size_t n_bytes, size_t chunk_bytes, struc
     RW_TRY_OUT(rw_letor_open(scratch_ctx, input, seen, chunk_bytes, &letor));
     while (more)
         RW_TRY_OUT(rw_letor_next(scratch_ctx, letor, &list, &more));
-    status = rw_builder_finish(scratch_ctx, list.builder, (int)list.n, out);
+    status = rw_early_finish(scratch_ctx, list.early, list.builder, (int)list.n, out);
 out:
     rw_letor_close(letor);
     rw_seen_free(seen);
@@ -176,6 +177,39 @@ Test(letor, chunks_and_threads_do_not_show)
         }
     }
     rw_dataset_free(expected);
+    free(text);
+}
+
+/* Lines that all have the same features, but those from `from` on, every `step`-th of which has
+ * others, or lacks most of them: columns fill early, and are not, or not only, what is wanted. */
+Test(letor, columns_that_fill_early)
+{
+    enum { DOCS = 400, ENTRY = 24, FEATURES = 9 };
+    char *text = malloc(DOCS * (ENTRY * FEATURES + 32));
+    for (uint32_t from = 0; from <= DOCS; from += 40) {
+        for (uint32_t step = 1; step <= 3; step++) {
+            char *p = text;
+            for (uint32_t i = 0; i < DOCS; i++) {
+                const int differs = i >= from && i % step == 0;
+                p += sprintf(p, "%u qid:%u", i % 3, i / 10);
+                for (uint32_t f = differs ? step * 2 : 1; f < FEATURES; f++)
+                    p += sprintf(p, " %u:%g", differs ? f * f : f, f == 4 ? NAN : i * 0.37 - f);
+                p += sprintf(p, "\n");
+            }
+            struct rw_dataset *expected = read_good(text), *dataset;
+            for (int n_threads = 1; n_threads <= 4; n_threads += 3) {
+                rw_ctx_set_threads(scratch_ctx, n_threads);
+                for (size_t chunk_bytes = 300; chunk_bytes < 30000; chunk_bytes *= 5) {
+                    cr_assert_eq(read_text(text, (size_t)(p - text), chunk_bytes, &dataset), RW_OK);
+                    assert_same_dataset(expected, dataset);
+                    cr_assert(dataset->early_block ||
+                              (from < DOCS && (from == 0 || chunk_bytes > 300)));
+                    rw_dataset_free(dataset);
+                }
+            }
+            rw_dataset_free(expected);
+        }
+    }
     free(text);
 }
 
