@@ -1,14 +1,15 @@
 /* rw_lambda_query, eight pairs at a time: the same operations on each pair, in the same order, so
- * the same bits. Documents stand in the order of the ranking, a block of them at a time; each row
- * of the top meets all of a block. Written with the compilers' vectors, compiled for each path. */
-#include <string.h>
+ * the same bits. But the unit divides the ideal first, where it was to multiply results: a power of
+ * two, and whatever comes too near to 0 for that to be the same is far under half a unit. Written
+ * with the compilers' vectors, compiled for each path but AVX-512's (lambda_avx512.c). */
+#include "rank/lambda_fast.h"
 
-#include "rank/lambda.h"
+#include <string.h>
 #if RW_HAS_X86
 #include <emmintrin.h>
 #endif
 
-enum { LANES = 8, BLOCK = 256 };
+enum { LANES = 8, BLOCK = RW_LAMBDA_BLOCK };
 typedef float floats __attribute__((vector_size(LANES * 4)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef double doubles __attribute__((vector_size(LANES * 8)));
@@ -21,11 +22,6 @@ typedef int64_t longs __attribute__((vector_size(LANES * 8)));
 #define SIGN       INT64_MIN
 #define INLINE     static inline __attribute__((always_inline))
 
-struct block { /* with room for lanes past the last document */
-    double gain[BLOCK + LANES], score[BLOCK + LANES], discount[BLOCK + LANES];
-    int64_t lambda[BLOCK + LANES], weight[BLOCK + LANES]; /* of the block's documents */
-};
-
 /* The documents of a block whose gains are not `gain`: all that a row of that gain is paired with.
  */
 enum { GAINS = 6 };
@@ -37,16 +33,6 @@ struct others {
     int32_t above[BLOCK + LANES]; /* the sign's bit, where the document's gain is the larger one */
     double score[BLOCK + LANES], discount[BLOCK + LANES];
     int64_t lambda[BLOCK + LANES], weight[BLOCK + LANES];
-};
-
-/* The document that is paired with a block's, and what does not change in a query. */
-struct row {
-    double gain, score, discount;
-    float ideal, sigma, scale;
-    int norm;
-    int easy; /* sigma is 1, and no score difference beyond what EXP_EASY takes */
-    int64_t lambda, weight;
-    int64_t sum_hi, sum_lo; /* of the pairs' lambdas */
 };
 
 #define LOAD(vector, from)   memcpy(&(vector), (from), sizeof(vector))
@@ -98,7 +84,8 @@ INLINE int64_t sum_of(const longs *vector)
 
 /* The row against documents [from, end) of the block. Pairs of equal gains, and lanes past the end,
  * come out as zeros. */
-INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_t end, int norm)
+INLINE void add_row(struct rw_lambda_row *row, struct rw_lambda_block *block, uint32_t from,
+                    uint32_t end, int norm)
 {
     const longs lane = {0, 1, 2, 3, 4, 5, 6, 7};
     const longs integer = (longs)((doubles){0} + TO_INTEGER);
@@ -115,7 +102,7 @@ INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_
             __builtin_convertvector((doubles)((longs)WITH_SIGN(gain_diff, sign) & inside), floats);
         const floats d = __builtin_convertvector(row->discount - discount, floats);
         const floats s = __builtin_convertvector(WITH_SIGN(row->score - score, sign), floats);
-        floats delta = g * d / row->ideal, e;
+        floats delta = g * d / row->unit, e;
         if (norm)
             delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
         EXP(e, row->sigma * s);
@@ -123,11 +110,9 @@ INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_
         const floats real_lambda = row->sigma * rho * delta;
         const floats real_weight = row->sigma * (e * rho) * real_lambda;
         const longs by =
-            (longs)(__builtin_convertvector(real_lambda * row->scale, doubles) + TO_INTEGER) -
-            integer;
+            (longs)(__builtin_convertvector(real_lambda, doubles) + TO_INTEGER) - integer;
         const longs heavy =
-            (longs)(__builtin_convertvector(real_weight * row->scale, doubles) + TO_INTEGER) -
-            integer;
+            (longs)(__builtin_convertvector(real_weight, doubles) + TO_INTEGER) - integer;
         const longs below = sign < 0, with_sign = (by ^ below) - below;
         longs lambda, weight;
         LOAD(lambda, block->lambda + i);
@@ -147,13 +132,13 @@ INLINE void add_row(struct row *row, struct block *block, uint32_t from, uint32_
     row->sum_lo += sum_of(&sum_lo);
 }
 
-/* The row against listed documents, from `from` on. A row's pairs are at most a block's: their
- * numbers, under 2^50, have a sum that one word holds. */
-INLINE void add_listed(struct row *row, struct others *docs, uint32_t from, int norm, int easy)
+/* The row against listed documents, from `from` on. */
+INLINE void add_listed(struct rw_lambda_row *row, struct others *docs, uint32_t from, int norm,
+                       int easy)
 {
     const longs integer = (longs)((doubles){0} + TO_INTEGER);
     const float sigma = easy ? 1.0f : row->sigma;
-    longs lambdas = {0}, weights = {0}, sum = {0};
+    longs lambdas = {0}, weights = {0};
     for (uint32_t i = from; i < docs->n; i += LANES) {
         doubles score, discount;
         floats g, e;
@@ -165,7 +150,7 @@ INLINE void add_listed(struct row *row, struct others *docs, uint32_t from, int 
         const floats d = __builtin_convertvector(row->discount - discount, floats);
         const floats s =
             (floats)((ints) __builtin_convertvector(row->score - score, floats) ^ above);
-        floats delta = g * d / row->ideal;
+        floats delta = g * d / row->unit;
         if (norm)
             delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
         if (easy)
@@ -175,13 +160,11 @@ INLINE void add_listed(struct row *row, struct others *docs, uint32_t from, int 
         const floats rho = 1.0f / (1.0f + e);
         const floats real_lambda = easy ? rho * delta : sigma * rho * delta;
         const floats real_weight = easy ? e * rho * real_lambda : sigma * (e * rho) * real_lambda;
-        const floats with_sign = (floats)((ints)(real_lambda * row->scale) ^ above);
+        const floats with_sign = (floats)((ints)real_lambda ^ above);
         const longs by =
             (longs)(__builtin_convertvector(with_sign, doubles) + TO_INTEGER) - integer;
         const longs heavy =
-            (longs)(__builtin_convertvector(real_weight * row->scale, doubles) + TO_INTEGER) -
-            integer;
-        const longs below = by < 0;
+            (longs)(__builtin_convertvector(real_weight, doubles) + TO_INTEGER) - integer;
         longs lambda, weight;
         LOAD(lambda, docs->lambda + i);
         LOAD(weight, docs->weight + i);
@@ -191,16 +174,13 @@ INLINE void add_listed(struct row *row, struct others *docs, uint32_t from, int 
         STORE(docs->weight + i, weight);
         lambdas += by;
         weights += heavy;
-        sum += (by ^ below) - below;
     }
     row->lambda = sum_of(&lambdas);
     row->weight = sum_of(&weights);
-    const int64_t all = sum_of(&sum);
-    row->sum_hi += all >> 32;
-    row->sum_lo += all & 0xffffffff;
 }
 
-INLINE void list_others(const struct block *block, uint32_t n, double gain, struct others *others)
+INLINE void list_others(const struct rw_lambda_block *block, uint32_t n, double gain,
+                        struct others *others)
 {
     uint32_t m = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -233,7 +213,7 @@ INLINE void list_others(const struct block *block, uint32_t n, double gain, stru
 }
 
 /* Those of a gain, from the lists, which grow; NULL: there are too many gains. */
-INLINE struct others *others_of(const struct block *block, uint32_t n, double gain,
+INLINE struct others *others_of(const struct rw_lambda_block *block, uint32_t n, double gain,
                                 struct others *lists, uint32_t *n_lists)
 {
     for (uint32_t i = 0; i < *n_lists; i++) {
@@ -247,8 +227,8 @@ INLINE struct others *others_of(const struct block *block, uint32_t n, double ga
 }
 
 /* All pairs of the first `top` documents with those of the block, which begins at rank `first`. */
-INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint32_t n,
-                      uint32_t top, const struct rw_lambda_query_of *query)
+INLINE void add_block(struct rw_lambda_row *row, struct rw_lambda_block *block, uint32_t first,
+                      uint32_t n, uint32_t top, const struct rw_lambda_query_of *query)
 {
     struct others lists[GAINS];
     uint32_t n_lists = 0;
@@ -276,48 +256,69 @@ INLINE void add_block(struct row *row, struct block *block, uint32_t first, uint
     }
     for (uint32_t l = 0; l < n_lists; l++) {
         for (uint32_t i = 0; i < lists[l].n; i++) {
-            block->lambda[lists[l].index[i]] += lists[l].lambda[i];
+            /* all of a document's pairs in a list have one sign */
+            const int64_t lambda = lists[l].lambda[i], size = lambda < 0 ? -lambda : lambda;
+            block->lambda[lists[l].index[i]] += lambda;
             block->weight[lists[l].index[i]] += lists[l].weight[i];
+            row->sum_hi += size >> 32;
+            row->sum_lo += size & 0xffffffff;
         }
     }
 }
 
-typedef void add_block_fn(struct row *, struct block *, uint32_t, uint32_t, uint32_t,
-                          const struct rw_lambda_query_of *);
+typedef void add_block_fn(struct rw_lambda_row *, struct rw_lambda_block *, uint32_t, uint32_t,
+                          uint32_t, const struct rw_lambda_query_of *);
 
-static void add_block_plain(struct row *row, struct block *block, uint32_t first, uint32_t n,
-                            uint32_t top, const struct rw_lambda_query_of *query)
+static void add_block_plain(struct rw_lambda_row *row, struct rw_lambda_block *block,
+                            uint32_t first, uint32_t n, uint32_t top,
+                            const struct rw_lambda_query_of *query)
 {
     add_block(row, block, first, n, top, query);
 }
 
-RW_AVX2 static void add_block_avx2(struct row *row, struct block *block, uint32_t first, uint32_t n,
-                                   uint32_t top, const struct rw_lambda_query_of *query)
+RW_AVX2 static void add_block_avx2(struct rw_lambda_row *row, struct rw_lambda_block *block,
+                                   uint32_t first, uint32_t n, uint32_t top,
+                                   const struct rw_lambda_query_of *query)
 {
     add_block(row, block, first, n, top, query);
 }
 
-RW_AVX512 static void add_block_avx512(struct row *row, struct block *block, uint32_t first,
-                                       uint32_t n, uint32_t top,
-                                       const struct rw_lambda_query_of *query)
+/* The largest difference of gains. Four at a time, for each waits for the one before. */
+static double range_of(const double *gains, uint32_t n)
 {
-    add_block(row, block, first, n, top, query);
+    double low[4], high[4];
+    for (int k = 0; k < 4; k++)
+        low[k] = high[k] = gains[0];
+    uint32_t i = 0;
+    for (; n - i >= 4; i += 4) {
+        for (int k = 0; k < 4; k++) {
+            low[k] = gains[i + k] < low[k] ? gains[i + k] : low[k];
+            high[k] = gains[i + k] > high[k] ? gains[i + k] : high[k];
+        }
+    }
+    for (; i < n; i++) {
+        low[0] = gains[i] < low[0] ? gains[i] : low[0];
+        high[0] = gains[i] > high[0] ? gains[i] : high[0];
+    }
+    for (int k = 1; k < 4; k++) {
+        low[0] = low[k] < low[0] ? low[k] : low[0];
+        high[0] = high[k] > high[0] ? high[k] : high[0];
+    }
+    return high[0] - low[0];
 }
 
-/* Are all pairs' numbers small enough for the quick rounding? Gains lie under the ideal, the
- * ranking's best document being the ideal's first: as a rule they are. */
+/* Are all pairs' numbers small enough for the quick rounding, and the unit's place of no
+ * consequence? Gains lie under the ideal, the ranking's best document being the ideal's first: as a
+ * rule they are. */
 static int is_tame(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *query,
                    double scale)
 {
-    double low = query->gains[0], high = low;
-    for (uint32_t i = 1; i < query->n; i++) {
-        low = query->gains[i] < low ? query->gains[i] : low;
-        high = query->gains[i] > high ? query->gains[i] : high;
-    }
+    const double range = range_of(query->gains, query->n);
     const double sigma = (double)rule->sigma;
-    const double most = (high - low) * query->discounts[0] / query->ideal *
-                        (rule->norm ? 100.0 : 1.0) * sigma * (sigma > 1.0 ? sigma : 1.0) * scale;
-    return most < MOST_ROUND / 4.0; /* roundings are far less than the 4 */
+    const double most = range * query->discounts[0] / query->ideal * (rule->norm ? 100.0 : 1.0) *
+                        sigma * (sigma > 1.0 ? sigma : 1.0) * scale;
+    return most < MOST_ROUND / 4.0 /* roundings are far less than the 4 */
+           && query->ideal > 0x1p-20 && query->ideal < 0x1p60 && range < query->ideal * 0x1p20;
 }
 
 /* rw_round_int64, by the processor's own where there is one. */
@@ -333,7 +334,7 @@ static int64_t round_double(double value)
 void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
                           const struct rw_lambda_query_of *query)
 {
-    static add_block_fn *const paths[] = {add_block_plain, add_block_avx2, add_block_avx512};
+    static add_block_fn *const paths[] = {add_block_plain, add_block_avx2, rw_lambda_block_avx512};
     const uint32_t n = query->n, *order = query->order;
     const int e = rw_lambda_shift(n, rule);
     const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
@@ -345,20 +346,25 @@ void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
     memset(query->lambda, 0, n * sizeof(*query->lambda));
     memset(query->weight, 0, n * sizeof(*query->weight));
     const uint32_t top = rule->truncation && rule->truncation < n ? rule->truncation : n;
-    struct row row = {.ideal = (float)query->ideal,
-                      .sigma = rule->sigma,
-                      .scale = (float)scale,
-                      .norm = rule->norm && query->scores[order[0]] != query->scores[order[n - 1]],
-                      .easy = rule->sigma == 1.0f &&
-                              query->scores[order[0]] - query->scores[order[n - 1]] < MOST_EASY};
-    struct block block;
-    memset(&block, 0, sizeof(block));
+    const float unit = (float)query->ideal / (float)scale;
+    struct rw_lambda_row row = {
+        .unit = unit,
+        .reciprocal = 1.0f / unit,
+        .sigma = rule->sigma,
+        .norm = rule->norm && query->scores[order[0]] != query->scores[order[n - 1]],
+        .easy = rule->sigma == 1.0f &&
+                query->scores[order[0]] - query->scores[order[n - 1]] < MOST_EASY};
+    struct rw_lambda_block block;
     for (uint32_t first = 0; first < n; first += BLOCK) {
         const uint32_t in_block = n - first < BLOCK ? n - first : BLOCK;
         for (uint32_t i = 0; i < in_block; i++) {
             block.gain[i] = query->gains[order[first + i]];
             block.score[i] = query->scores[order[first + i]];
             block.discount[i] = query->discounts[first + i];
+            block.lambda[i] = block.weight[i] = 0;
+        }
+        for (uint32_t i = in_block; i < in_block + RW_LAMBDA_ROOM; i++) {
+            block.gain[i] = block.score[i] = block.discount[i] = 0.0;
             block.lambda[i] = block.weight[i] = 0;
         }
         paths[isa](&row, &block, first, in_block, top, query);
@@ -368,6 +374,10 @@ void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
         }
     }
     const double factor = rw_lambda_factor(rule, row.sum_hi, row.sum_lo, e);
+    if (isa == RW_ISA_AVX512) {
+        rw_lambda_finals_avx512(query, factor);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         const double *own = query->weights ? query->weights + i : NULL;
         const double by = own ? factor * *own : factor;

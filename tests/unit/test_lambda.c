@@ -245,6 +245,79 @@ Test(lambda, every_path_gives_the_same_integers)
     }
 }
 
+/* Gains and scores of a kind: few grades, one grade, as many gains as documents, grades with some
+ * rare ones, gains near the least and the largest floats; scores as near as a step, as far as exp's
+ * limits and beyond, tied in runs. */
+static void make_kind(uint32_t n, uint64_t seed, double *gain, double *score)
+{
+    static const double units[] = {1.0, 1.0, 1.0, 0x1p-18, 1e-30, 0x1p55, 1e30, 1e-5};
+    static const double spreads[] = {1.0, 1e-6, 30.0, 79.0, 85.0, 400.0, 1e6, 1e200};
+    const double unit = units[seed % 8], spread = spreads[seed / 8 % 8];
+    const int kind = (int)(seed / 3 % 4), tied = seed % 5 == 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const double u = fixture_unit(seed, 3 * i), v = fixture_unit(seed, 3 * i + 1);
+        gain[i] = unit * (kind == 0   ? floor(u * u * 5.0)
+                          : kind == 1 ? 1.0
+                          : kind == 2 ? u
+                                      : exp2(floor(u * u * u * 12.0)) - 1.0);
+        score[i] = (tied ? floor(v * 6.0) / 6.0 : v) * spread - spread / 3.0;
+    }
+}
+
+Test(lambda, every_path_at_every_length)
+{
+    enum { LONGEST = 700 };
+    static double score[LONGEST], gain[LONGEST], weights[LONGEST], discount[LONGEST];
+    static double scratch[LONGEST];
+    static uint32_t order[LONGEST], places[LONGEST];
+    static int64_t lambda[2][LONGEST], weight[2][LONGEST];
+    static const float sigmas[] = {1.0f, 1.0f, 1.0f, 2.0f, 0.5f, 1e-25f, 20.0f};
+    for (uint32_t r = 0; r < LONGEST; r++)
+        discount[r] = rw_discount(r);
+    for (uint64_t seed = 1; seed < 2 * LONGEST; seed++) {
+        const uint32_t n = 1 + (uint32_t)seed * 271 % LONGEST;
+        const struct rw_lambda_rule rule = {.sigma = sigmas[seed % 7],
+                                            .truncation = seed % 11  ? 30
+                                                          : seed % 2 ? 0
+                                                                     : 300,
+                                            .norm = seed % 3 != 0};
+        make_kind(n, seed, gain, score);
+        for (uint32_t i = 0; i < n; i++)
+            weights[i] = seed % 16 == 3 ? 2.5 : fixture_unit(seed, 3 * i + 2);
+        const struct rw_lambda_query_of query = {
+            .n = n,
+            .scores = score,
+            .gains = gain,
+            .weights = seed % 4 == 3 ? weights : NULL,
+            .order = order,
+            .discounts = discount,
+            .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch),
+            .lambda = lambda[1],
+            .weight = weight[1]};
+        rw_rank_query(score, n, 0, order);
+        rw_lambda_query(&rule, n, score, gain, query.weights, order, discount, query.ideal,
+                        lambda[0], weight[0]);
+        for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+            memset(lambda[1], 0xA5, sizeof(lambda[1]));
+            memset(weight[1], 0xA5, sizeof(weight[1]));
+            rw_rank_query_fast((enum rw_isa)isa, score, n, places);
+            cr_assert(memcmp(places, order, n * sizeof(*order)) == 0, "%s, seed %d",
+                      rw_isa_name((enum rw_isa)isa), (int)seed);
+            rw_lambda_query_fast((enum rw_isa)isa, &rule, &query);
+            for (uint32_t i = 0; i < n; i++)
+                cr_assert(lambda[0][i] == lambda[1][i] && weight[0][i] == weight[1][i],
+                          "%s, seed %d, document %u of %u: %lld %lld, not %lld %lld",
+                          rw_isa_name((enum rw_isa)isa), (int)seed, i, n, (long long)lambda[1][i],
+                          (long long)weight[1][i], (long long)lambda[0][i],
+                          (long long)weight[0][i]);
+            cr_assert(n == LONGEST || (lambda[1][n] == lambda[1][LONGEST - 1] &&
+                                       weight[1][n] == weight[1][LONGEST - 1]),
+                      "%s, seed %d: written past the end", rw_isa_name((enum rw_isa)isa),
+                      (int)seed);
+        }
+    }
+}
+
 /* Scores that have no place between the least and the largest one. */
 Test(lambda, every_path_ranks_what_is_no_number)
 {
