@@ -78,8 +78,9 @@ int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa)
     const double node_ns = score == rw_lanes_score_avx512
                                ? NODE_NS_AVX512
                                : NODE_NS_AVX2 + NODE_TABLE_NS_AVX2 * ceil(flat->n_used / 16.0);
-    const double ns = node_ns * (double)count_nodes(flat) + COLUMN_NS * flat->n_used;
-    return score && ns < STEP_NS * rw_flat_steps(flat);
+    const uint64_t n_nodes = count_nodes(flat);
+    const double ns = node_ns * (double)n_nodes + COLUMN_NS * flat->n_used;
+    return score && n_nodes > 0 && ns < STEP_NS * rw_flat_steps(flat);
 }
 
 /* ---- columns ---- */

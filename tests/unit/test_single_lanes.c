@@ -165,6 +165,8 @@ Test(single_lanes, pay_for_many_trees)
         cr_skip_test("this processor has no AVX2");
     cr_assert(pays(500, 31, rw_isa()));
     cr_assert_not(pays(1, 31, rw_isa()));
+    cr_assert_not(pays(500, 1, rw_isa()), "there is nothing to look at");
+    cr_assert_not(pays(20, 257, rw_isa()), "of trees too large");
     cr_assert_not(pays(3, 255, rw_isa()));
     cr_assert_not(pays(500, 255, RW_ISA_AVX2));
 }
