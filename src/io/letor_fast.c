@@ -423,7 +423,7 @@ AVX512 static inline __m512d number_of(__m512i digits)
 }
 
 /* Writes the values; those that are bad then are for the careful path. */
-AVX512 static inline void make_eight(struct eight *v, int is_long, __mmask8 of, float *value)
+AVX512 static inline void make_eight(struct eight *v, int is_long, float *value)
 {
     const __m512i beyond = _mm512_subs_epu8(v->low, _mm512_set1_epi8(9));
     __m512d whole = number_of(v->low);
@@ -437,8 +437,8 @@ AVX512 static inline void make_eight(struct eight *v, int is_long, __mmask8 of, 
               _mm512_cmple_epu64_mask(rest, _mm512_set1_epi64(16));
     const __m256i bits = _mm256_castps_si256(_mm512_cvtpd_ps(x));
     const __mmask8 minus = v->negative & _mm256_test_epi32_mask(bits, bits);
-    _mm256_mask_storeu_epi32(
-        value, of, _mm256_mask_or_epi32(bits, minus, bits, _mm256_set1_epi32((int)NEGATIVE)));
+    _mm256_storeu_epi32(value,
+                        _mm256_mask_or_epi32(bits, minus, bits, _mm256_set1_epi32((int)NEGATIVE)));
 }
 
 /* Features that are not those of the line before, of eight; returns which of `good` still are. */
@@ -479,7 +479,7 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
     uint16_t *const feature = entries->feature + entries->n;
     uint64_t *const text = entries->text + entries->n;
     float *const value = entries->value + entries->n;
-    const __m256i one = _mm256_set1_epi32(1);
+    const __m256i one = _mm256_set1_epi32(1), none = _mm256_setzero_si256();
     const __m512i zero = _mm512_setzero_si512();
     __m256i blank_before = _mm256_set1_epi32(-1), id_before = _mm256_set1_epi32(entries->last);
     size_t k = 0;
@@ -493,7 +493,7 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
         const __m256i n_value = _mm256_sub_epi32(_mm256_sub_epi32(blank, colon), one);
         uint32_t good = _mm256_mask_cmplt_epu32_mask(of, _mm256_sub_epi32(n_text, one),
                                                      _mm256_set1_epi32(FEATURE_BYTES)) &
-                        _mm256_cmpgt_epi32_mask(n_value, _mm256_setzero_si256());
+                        _mm256_cmpgt_epi32_mask(n_value, none);
         const __m512i n_text64 = _mm512_cvtepu32_epi64(n_text);
         const __m512i unused =
             _mm512_slli_epi64(_mm512_sub_epi64(_mm512_set1_epi64(8), n_text64), 3);
@@ -512,21 +512,25 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
         }
         const __m256i id = _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(of, feature + k));
         good &= _mm256_cmpgt_epi32_mask(id, _mm256_alignr_epi32(id, id_before, 7));
-        const size_t n_good = (size_t)__builtin_ctz(~good);
-        const __mmask8 taken = (__mmask8)((1u << n_good) - 1);
+        const __mmask8 some = _mm256_mask_cmpgt_epi32_mask(of, n_value, none);
         const __m512i at = _mm512_cvtepu32_epi64(blank), length = _mm512_cvtepu32_epi64(n_value);
-        const int is_long = _mm256_mask_cmpgt_epu32_mask(taken, n_value, _mm256_set1_epi32(8)) != 0;
+        const int is_long = _mm256_mask_cmpgt_epu32_mask(of, n_value, _mm256_set1_epi32(8)) != 0;
         struct eight v;
         if (is_long)
-            read_long(&v, span->begin, at, length, taken);
+            read_long(&v, span->begin, at, length, some);
         else
-            read_short(&v, span->begin, at, length, taken);
-        make_eight(&v, is_long, taken, value + k);
-        const size_t n_taken =
-            v.bad & taken ? careful_eight(entries, span, k, n_good, v.bad, value + k) : n_good;
-        k += n_taken;
-        if (n_taken < 8)
-            break;
+            read_short(&v, span->begin, at, length, some);
+        make_eight(&v, is_long, value + k);
+        /* not by adding what was found: the next eight need not wait for these */
+        if (good == 0xff && v.bad == 0) {
+            k += 8;
+        } else {
+            const size_t n_good = (size_t)__builtin_ctz(~good);
+            const size_t n_taken = careful_eight(entries, span, k, n_good, v.bad, value + k);
+            k += n_taken;
+            if (n_taken < 8)
+                break;
+        }
         blank_before = blank;
         id_before = id;
     }
