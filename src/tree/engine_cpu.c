@@ -485,6 +485,41 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
 
 /* ---- scores ---- */
 
+/* The first of ascending documents [n] that is `least` or more; n: none is. */
+static uint32_t first_from(const uint32_t *doc, uint32_t n, uint64_t least)
+{
+    uint32_t from = 0, end = n;
+    while (from < end) {
+        const uint32_t middle = from + (end - from) / 2;
+        if (doc[middle] < least)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+/* Of every leaf a thread takes the documents of its part of the scores: no two write to one line.
+ */
+static void add_leaves(const struct rw_cpu *cpu, const struct rw_tree *tree,
+                       const int32_t *leaf_slot, double *score)
+{
+    const uint64_t n_docs = cpu->ref.host.base.n_docs[0];
+#pragma omp parallel num_threads(cpu->ref.host.base.n_threads) if (n_docs >= PARALLEL_DOCS)
+    {
+        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
+        for (int leaf = 0; leaf < tree->n_leaves; leaf++) {
+            const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
+            const uint32_t n = cpu->n[leaf_slot[leaf]];
+            const uint32_t from = first_from(doc, n, n_docs * t / all / 8 * 8);
+            const uint32_t end =
+                t + 1 == all ? n : first_from(doc, n, n_docs * (t + 1) / all / 8 * 8);
+            for (uint32_t i = from; i < end; i++)
+                score[doc[i]] += (double)tree->leaf[leaf];
+        }
+    }
+}
+
 static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
                         const int32_t *leaf_slot)
 {
@@ -492,14 +527,8 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     const struct rw_host *host = &cpu->ref.host;
     double *score = host->set[set].score;
     const int grown_here = set == 0 && leaf_slot != NULL;
-    const int n_leaves = grown_here ? tree->n_leaves : 0;
-#pragma omp parallel for num_threads(engine->n_threads) \
-    schedule(dynamic, 4) if (n_leaves > 8 && engine->n_docs[0] >= 4 * PARALLEL_DOCS)
-    for (int leaf = 0; leaf < n_leaves; leaf++) {
-        const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
-        for (uint32_t i = 0; i < cpu->n[leaf_slot[leaf]]; i++)
-            score[doc[i]] += (double)tree->leaf[leaf];
-    }
+    if (grown_here)
+        add_leaves(cpu, tree, leaf_slot, score);
     if (grown_here && cpu->n[0] == engine->n_docs[0])
         return RW_OK;
     struct rw_coded_node *nodes = cpu->ref.node;
