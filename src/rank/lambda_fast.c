@@ -283,37 +283,14 @@ RW_AVX2 static void add_block_avx2(struct rw_lambda_row *row, struct rw_lambda_b
     add_block(row, block, first, n, top, query);
 }
 
-/* The largest difference of gains. Four at a time, for each waits for the one before. */
-static double range_of(const double *gains, uint32_t n)
-{
-    double low[4], high[4];
-    for (int k = 0; k < 4; k++)
-        low[k] = high[k] = gains[0];
-    uint32_t i = 0;
-    for (; n - i >= 4; i += 4) {
-        for (int k = 0; k < 4; k++) {
-            low[k] = gains[i + k] < low[k] ? gains[i + k] : low[k];
-            high[k] = gains[i + k] > high[k] ? gains[i + k] : high[k];
-        }
-    }
-    for (; i < n; i++) {
-        low[0] = gains[i] < low[0] ? gains[i] : low[0];
-        high[0] = gains[i] > high[0] ? gains[i] : high[0];
-    }
-    for (int k = 1; k < 4; k++) {
-        low[0] = low[k] < low[0] ? low[k] : low[0];
-        high[0] = high[k] > high[0] ? high[k] : high[0];
-    }
-    return high[0] - low[0];
-}
-
 /* Are all pairs' numbers small enough for the quick rounding, and the unit's place of no
  * consequence? Gains lie under the ideal, the ranking's best document being the ideal's first: as a
  * rule they are. */
 static int is_tame(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *query,
                    double scale)
 {
-    const double range = range_of(query->gains, query->n);
+    const struct rw_range of = rw_range_of(query->gains, query->n);
+    const double range = of.high - of.low;
     const double sigma = (double)rule->sigma;
     const double most = range * query->discounts[0] / query->ideal * (rule->norm ? 100.0 : 1.0) *
                         sigma * (sigma > 1.0 ? sigma : 1.0) * scale;
