@@ -100,7 +100,7 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
         return;
     const struct rw_range of = rw_range_of(scores, n);
     const double range = of.high - of.low;
-    if ( !(range < 0x1p500)) {
+    if (of.none != 0.0 || !(range < 0x1p500)) {
         rw_rank_query(scores, n, 0, order);
         return;
     }
