@@ -7,10 +7,7 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->label);
     rw_mem_free(builder->run);
     rw_mem_free(builder->entry_feature);
-    if (builder->is_packed)
-        rw_mem_free_large(builder->entry_value, builder->n_entries * sizeof(float));
-    else
-        rw_mem_free(builder->entry_value);
+    rw_mem_free_large(builder->entry_value, builder->entry_value_room * sizeof(float));
     rw_mem_free(builder->query_offset);
     rw_mem_free(builder->query_id_offset);
     rw_mem_free(builder->query_id_text);
@@ -101,6 +98,22 @@ static int add_run(struct rw_ctx *ctx, struct rw_builder *builder, const uint16_
     return RW_OK;
 }
 
+static int grow_values(struct rw_ctx *ctx, struct rw_builder *builder, size_t n)
+{
+    const size_t half_more = builder->entry_value_room + builder->entry_value_room / 2;
+    const size_t room = half_more > n ? half_more : n;
+    float *bigger;
+    if (builder->entry_value && n <= builder->entry_value_room)
+        return RW_OK;
+    RW_TRY(rw_mem_new_large(ctx, (void **)&bigger, room * sizeof(float), 0));
+    if (builder->n_entries)
+        memcpy(bigger, builder->entry_value, builder->n_entries * sizeof(float));
+    rw_mem_free_large(builder->entry_value, builder->entry_value_room * sizeof(float));
+    builder->entry_value = bigger;
+    builder->entry_value_room = room;
+    return RW_OK;
+}
+
 int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
                    const uint16_t *features, const float *values, size_t n, const char *comment,
                    size_t comment_bytes)
@@ -112,7 +125,7 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
     if (i >= RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "more than %u documents", RW_MAX_DOCS);
     RW_TRY(RW_GROW(ctx, builder->label, builder->label_room, i + 1));
-    RW_TRY(RW_GROW(ctx, builder->entry_value, builder->entry_value_room, begin + n));
+    RW_TRY(grow_values(ctx, builder, begin + n));
     if (!has_features_of_last(builder, features, n))
         RW_TRY(add_run(ctx, builder, features, n));
     if (comment_bytes || builder->any_comment)
@@ -178,7 +191,6 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
         RW_TRY(COPY_PART(ctx, to, from, comment_text, comment_text_room, from->comment_bytes));
         to->comment_bytes = from->comment_bytes;
     }
-    to->is_packed = 1;
     if (!from->is_placed) {
         RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, value_bytes, 1));
         to->entry_value_room = to->n_entries = from->n_entries;
@@ -233,7 +245,7 @@ static int copy_entries(struct rw_ctx *ctx, struct rw_builder *to, const struct 
                 next[i + 1] += next[i];
             const uint64_t n = next[end - begin];
             RW_TRY(RW_GROW(ctx, to->entry_feature, to->entry_feature_room, n));
-            RW_TRY(RW_GROW(ctx, to->entry_value, to->entry_value_room, n));
+            RW_TRY(grow_values(ctx, to, n));
         }
     }
     return RW_OK;

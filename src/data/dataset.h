@@ -119,10 +119,10 @@ struct rw_builder {
     uint16_t *entry_feature; /* [n_features] ascending within a run */
     size_t entry_feature_room;
     uint64_t n_features;
-    float *entry_value; /* [n_entries] */
+    float
+        *entry_value; /* [n_entries] of rw_mem_new_large: freed, they are not kept by the process */
     size_t entry_value_room;
     uint64_t n_entries;
-    int is_packed; /* entry_value has just its size: rw_mem_new_large */
     int is_placed; /* the values are not here, but in early columns, from document `placed` on */
     uint32_t placed;
     uint32_t *query_offset;
@@ -177,7 +177,8 @@ struct rw_early;
 /* room: documents for which there is room; pages that are never written cost nothing. */
 int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out);
 void rw_early_free(struct rw_early *early);
-/* As rw_builder_pack, of the i-th builder; threads may do so side by side. */
+/* As rw_builder_pack, of the i-th builder; threads may do so side by side. `to` stays where it is
+ * until all threads are done: its values may be placed later, when those before it are made. */
 int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
                   struct rw_builder *to);
 /* rw_builder_finish of builders packed so; early may be NULL. */

@@ -30,10 +30,9 @@ int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
 
 static void scratch_release(struct rw_piece_scratch *s)
 {
-    void *const owned[] = {s->next,      s->feature,    s->begin,  s->value,  s->row,
-                           s->line,      s->held_code,  s->code,   s->column, s->place,
-                           s->held_row,  s->all_values, s->listed, s->search, s->most,
-                           s->n_present, s->n_others};
+    void *const owned[] = {s->next,     s->feature,    s->begin,  s->value,  s->row,
+                           s->line,     s->held_code,  s->code,   s->column, s->place,
+                           s->held_row, s->all_values, s->listed, s->search, s->most};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_rank_scratch_release(&s->rank);
@@ -76,6 +75,8 @@ void rw_pieces_release(struct rw_pieces *pieces)
     rw_mem_free(pieces->bound_at);
     rw_mem_free(pieces->room);
     rw_mem_free(pieces->absent);
+    rw_mem_free(pieces->n_present);
+    rw_mem_free(pieces->n_others);
     rw_cut_sample_release(&pieces->sample);
 }
 
@@ -340,13 +341,13 @@ static void end_bounds(struct rw_pieces *pieces)
 static int begin_places(struct rw_pieces *pieces)
 {
     const uint64_t n_most = pieces->bound_at[RW_FEATURE_IDS] + RW_FEATURE_IDS;
+    RW_TRY(RW_NEW(pieces->ctx, pieces->n_present, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(pieces->ctx, pieces->n_others, RW_FEATURE_IDS));
     for (int t = 0; t < pieces->n_threads; t++) {
         struct rw_piece_scratch *s = &pieces->scratch[t];
         rw_rank_scratch_release(&s->rank);
         memset(&s->rank, 0, sizeof(s->rank));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->search, 1));
-        RW_TRY(RW_NEW(pieces->ctx, s->n_present, RW_FEATURE_IDS));
-        RW_TRY(RW_NEW(pieces->ctx, s->n_others, RW_FEATURE_IDS));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, n_most));
         for (uint64_t k = 0; k < n_most; k++)
             s->most[k] = INT32_MIN;
@@ -360,11 +361,14 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces)
     struct where where = {0};
     uint32_t **found = NULL; /* [RW_FEATURE_IDS] each with its number first */
     int status, worst = RW_OK;
+    /* each needs room for the whole sample of a feature, while all held values are in memory */
+    enum { MOST_THREADS = 6 };
+    const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
     RW_TRY_OUT(find_where(pieces, &where));
     RW_TRY_OUT(RW_NEW(ctx, found, RW_FEATURE_IDS));
-    for (int t = 0; t < pieces->n_threads; t++)
+    for (int t = 0; t < n_threads; t++)
         RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
-#pragma omp parallel for num_threads(pieces->n_threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         uint32_t bound[RW_MOST_BOUNDS + 1];
         if (where.at[f] == where.at[f + 1])

@@ -47,10 +47,6 @@ static void add_threads(struct rw_pieces *pieces)
         const struct rw_piece_scratch *s = &pieces->scratch[t];
         for (uint64_t k = 0; k < n_most; k++)
             sum->most[k] = s->most[k] > sum->most[k] ? s->most[k] : sum->most[k];
-        for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-            sum->n_present[f] += s->n_present[f];
-            sum->n_others[f] += s->n_others[f];
-        }
     }
 }
 
@@ -59,10 +55,9 @@ static int make_columns(struct join *join)
     struct rw_pieces *pieces = join->pieces;
     struct rw_ctx *ctx = pieces->ctx;
     struct rw_dataset *dataset = pieces->dataset;
-    const struct rw_piece_scratch *sum = &pieces->scratch[0];
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        n_columns += sum->n_present[f] > 0;
+        n_columns += pieces->n_present[f] > 0;
     RW_TRY(RW_NEW(ctx, join->column_of, RW_FEATURE_IDS));
     RW_TRY(RW_NEW(ctx, join->joined, n_columns));
     RW_TRY(RW_NEW(ctx, join->found, n_columns));
@@ -71,15 +66,15 @@ static int make_columns(struct join *join)
     dataset->column = NULL;
     RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (!sum->n_present[f])
+        if (!pieces->n_present[f])
             continue;
         struct joined *one = &join->joined[join->n_columns];
         struct rw_column *column = &dataset->column[join->n_columns];
         join->column_of[f] = join->n_columns++;
         one->feature = f;
-        one->n_present = sum->n_present[f];
-        const int is_listed = sum->n_others[f] < dataset->n_docs / RW_SPARSE_SHARE;
-        one->n = is_listed ? sum->n_others[f] : dataset->n_docs;
+        one->n_present = pieces->n_present[f];
+        const int is_listed = pieces->n_others[f] < dataset->n_docs / RW_SPARSE_SHARE;
+        one->n = is_listed ? pieces->n_others[f] : dataset->n_docs;
         /* dense and sparse values are told apart as rw_builder_finish does */
         column->feature = f;
         column->n =

@@ -178,8 +178,10 @@ static int place_feature(const struct at_work *w, struct made *made)
     column->n = column->is_listed ? n_others : n_docs;
     made->n_rows += column->is_listed ? n_others : 0;
     made->n_bytes += column->n * (uint32_t)w->room;
-    s->n_present[w->feature] += w->n_new + n_held;
-    s->n_others[w->feature] += n_others;
+#pragma omp atomic update
+    w->pieces->n_present[w->feature] += w->n_new + n_held;
+#pragma omp atomic update
+    w->pieces->n_others[w->feature] += n_others;
     return RW_OK;
 }
 

@@ -73,9 +73,7 @@ struct rw_piece_scratch {
     struct rw_code_search *search;
     struct rw_rank_scratch rank; /* while boundaries are found */
     /* what is found of all pieces that the thread has placed */
-    int32_t *most;       /* [of all intervals] ordered */
-    uint32_t *n_present; /* [RW_FEATURE_IDS] documents that have the feature */
-    uint32_t *n_others;  /* [RW_FEATURE_IDS] documents whose place is not that of an absent value */
+    int32_t *most; /* [of all intervals] ordered */
 };
 
 struct rw_pieces {
@@ -96,6 +94,9 @@ struct rw_pieces {
     uint64_t *bound_at;               /* [RW_FEATURE_IDS + 1] a feature's in `bound`; owned */
     uint8_t *room;                    /* [RW_FEATURE_IDS] bytes of a place: 1 or 2; owned */
     uint16_t *absent;                 /* [RW_FEATURE_IDS] the place of an absent value; owned */
+    /* of all pieces that are placed; all threads add to them */
+    uint32_t *n_present; /* [RW_FEATURE_IDS] documents that have the feature; owned */
+    uint32_t *n_others;  /* [RW_FEATURE_IDS] whose place is not that of an absent value; owned */
 };
 
 /* 1 if every piece that holds something holds the same features. */

@@ -68,6 +68,15 @@ static int wanted_members(const struct rw_letor *letor)
     return 2 * letor->n_threads;
 }
 
+size_t rw_letor_chunk_bytes(const struct rw_ctx *ctx, size_t most)
+{
+    enum { THREADS = 4, LEAST = 1 << 16 };
+    const size_t bytes = most / (size_t)ctx->n_threads * THREADS;
+    if (bytes >= most || most < LEAST)
+        return most;
+    return bytes > LEAST ? bytes : LEAST;
+}
+
 int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                   size_t chunk_bytes, struct rw_letor **out)
 {
@@ -241,6 +250,20 @@ static int cut(struct rw_letor *letor, const struct block *block)
     return n;
 }
 
+static int grow_text(struct rw_letor_worker *worker, size_t n)
+{
+    char *bigger;
+    if (n <= worker->room)
+        return RW_OK;
+    RW_TRY(rw_mem_new_large(NULL, (void **)&bigger, n, 0));
+    if (worker->room)
+        memcpy(bigger, worker->text, worker->room);
+    rw_mem_free_large(worker->text, worker->room);
+    worker->text = bigger;
+    worker->room = n;
+    return RW_OK;
+}
+
 /* Reads a piece: the lines that begin in its range of bytes; the last piece's range has no end. The
  * byte before the range tells whether a line begins with it. */
 static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker,
@@ -254,7 +277,7 @@ static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_le
     char *text;
     while (1) {
         size_t got;
-        RW_TRY(RW_GROW(NULL, worker->text, worker->room, wanted + (size_t)2 * RW_LETOR_PAD));
+        RW_TRY(grow_text(worker, wanted + (size_t)2 * RW_LETOR_PAD));
         text = worker->text + RW_LETOR_PAD;
         chunk->read_errno = rw_input_read_at(letor->input, from + n, text + n, wanted - n, &got);
         if (n == 0 && piece) {
@@ -491,7 +514,9 @@ static int probe(const unsigned char *head, size_t n_bytes)
 static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                        void **state)
 {
-    return rw_letor_open(ctx, input, seen, RW_LETOR_CHUNK_BYTES, (struct rw_letor **)state);
+    /* a chunk's text and values stay in the cache */
+    return rw_letor_open(ctx, input, seen, rw_letor_chunk_bytes(ctx, RW_LETOR_CHUNK_BYTES / 2),
+                         (struct rw_letor **)state);
 }
 
 static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more)

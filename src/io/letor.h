@@ -66,7 +66,7 @@ struct rw_letor_worker {
     struct rw_builder builder; /* of the chunk at work */
     struct rw_letor_entries entries;
     rw_letor_fast_fn fast; /* NULL: all is parsed by the careful path */
-    char *text;            /* [room] the chunk's text, if the thread reads it */
+    char *text;            /* [room] the chunk's text, if the thread reads it; rw_mem_new_large */
     size_t room;
     struct rw_letor_pick pick; /* of the chunk at work, if some are picked */
     uint64_t n_clamped;        /* for the user */
@@ -111,6 +111,9 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
 
 struct rw_letor;
 enum { RW_LETOR_CHUNK_BYTES = 1 << 20 };
+/* At most `most`: what a thread needs grows with its chunk, and many threads take smaller ones, so
+ * that all of them together need little more than a few. */
+size_t rw_letor_chunk_bytes(const struct rw_ctx *ctx, size_t most);
 /* `input` is borrowed until close, and nothing was read from it. `seen` (borrowed) may be NULL:
  * queries that come back are not noticed, and pieces are small, for they are wanted soon.
  * chunk_bytes: about RW_LETOR_CHUNK_BYTES; tests take less. */

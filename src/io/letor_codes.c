@@ -219,7 +219,8 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_dataset **out)
 {
-    struct reading r = {.ctx = ctx, .chunk_bytes = chunk_bytes, .values = values};
+    struct reading r = {
+        .ctx = ctx, .chunk_bytes = rw_letor_chunk_bytes(ctx, chunk_bytes), .values = values};
     *out = NULL;
     if (!may_be_large(paths, n_paths))
         return RW_OK;

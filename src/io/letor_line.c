@@ -392,7 +392,7 @@ void rw_letor_worker_release(struct rw_letor_worker *worker)
     rw_mem_free(worker->entries.feature);
     rw_mem_free(worker->entries.value);
     rw_mem_free(worker->entries.text);
-    rw_mem_free(worker->text);
+    rw_mem_free_large(worker->text, worker->room);
     rw_mem_free(worker->pick.row);
     memset(worker, 0, sizeof(*worker));
 }
