@@ -13,7 +13,7 @@ enum {
     FEW_VALUES = 1024, /* counted one by one; at least the most bins */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
-    MOST_MARKED = 2 * 1024,
+    MOST_MARKED = 4 * 1024,
     FEW_TO_SORT = 24,
 };
 #define ZERO_KEY 0x80000000u
@@ -33,6 +33,7 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
     RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
     RW_TRY(RW_NEW_RAW(ctx, s->under, RW_MOST_BOUNDS));
+    RW_TRY(RW_NEW_RAW(ctx, s->below, RW_MOST_BOUNDS));
     return RW_NEW_RAW(ctx, s->counter, 1);
 }
 
@@ -43,6 +44,7 @@ void rw_rank_scratch_release(struct rw_rank_scratch *s)
     rw_mem_free(s->count);
     rw_mem_free(s->mark);
     rw_mem_free(s->under);
+    rw_mem_free(s->below);
     rw_mem_free(s->counter);
 }
 
@@ -145,9 +147,10 @@ static struct rw_rank_values take_values(enum rw_isa isa, const struct rw_column
 /* ---- boundaries, run by run ---- */
 
 /* Runs of equal values come in ascending order; those in which no rank falls, and before which no
- * boundary is due, may come together. */
+ * boundary is due, may be left out, but for the one before a run in which one falls. */
 struct walk {
-    uint32_t *bound, *under;
+    uint32_t *bound, *under, *below;
+    uint32_t last; /* the run before */
     uint32_t n_bounds, n_values, bins;
     uint32_t k;      /* the next rank is the k-th */
     int is_first;    /* no run has come */
@@ -171,6 +174,7 @@ static uint32_t pass_ranks(struct walk *w, uint32_t end)
 static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
 {
     w->under[w->n_bounds] = n_under;
+    w->below[w->n_bounds] = w->last;
     w->bound[w->n_bounds++] = key;
 }
 
@@ -182,6 +186,7 @@ static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
         add_bound(w, key, end - n);
     w->next_is_due = n_ranks > 1;
     w->is_first = 0;
+    w->last = key;
 }
 
 /* ---- few values ---- */
@@ -273,6 +278,7 @@ static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, ui
             walk_run(w, key, n, end);
         else if (run > 0)
             add_bound(w, key, end - n);
+        w->last = key;
     }
 }
 
@@ -322,11 +328,13 @@ struct marked {
 };
 
 /* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
- * with two ranks may end there. Returns their number; their marks count from 1. */
+ * with two ranks may end there; and the one with values before each of them. Returns their number;
+ * their marks count from 1. */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
     uint32_t before = 0, n_marked = 0, next = rank_of(&ranks);
+    struct marked last = {0};
     int next_is_due = 0;
     for (uint32_t b = 0; b < n_buckets; b++) {
         const uint32_t n = count[b];
@@ -335,11 +343,16 @@ static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct w
             continue;
         const int has_rank = ranks.k < ranks.bins && next < before + n;
         if (has_rank || next_is_due) {
+            if (last.n && !mark[last.bucket]) {
+                marked[n_marked++] = last;
+                mark[last.bucket] = (uint16_t)n_marked;
+            }
             marked[n_marked++] = (struct marked){.before = before, .n = n, .bucket = b};
             mark[b] = (uint16_t)n_marked;
             next_is_due = pass_ranks(&ranks, before + n) > 1;
             next = rank_of(&ranks);
         }
+        last = (struct marked){.before = before, .n = n, .bucket = b};
         before += n;
     }
     return n_marked;
@@ -446,6 +459,7 @@ uint32_t rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v,
 {
     struct walk walk = {.bound = bound,
                         .under = s->under,
+                        .below = s->below,
                         .n_values = v->n + v->n_zeros,
                         .bins = (uint32_t)rule->bins,
                         .k = 1,
@@ -456,6 +470,7 @@ uint32_t rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v,
     else
         bounds_of_many(isa, v, s, &walk);
     s->n_values = walk.n_values;
+    s->most = v->n_zeros && v->most < ZERO_KEY ? ZERO_KEY : v->most;
     return walk.n_bounds;
 }
 

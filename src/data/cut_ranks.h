@@ -17,7 +17,9 @@ struct rw_rank_scratch {
     uint32_t *count;        /* of each bucket */
     uint16_t *mark;         /* of each bucket: it holds a rank */
     uint32_t *under;        /* of each boundary found: the sampled values under it */
+    uint32_t *below;        /* and the largest of them */
     uint32_t n_values;      /* of them all, missing ones left out */
+    uint32_t most;          /* the largest one's key */
     struct rw_rank_counter *counter;
 };
 /* Released also after a failure. */

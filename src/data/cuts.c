@@ -83,14 +83,18 @@ void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_
         memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
     for (uint32_t k = 0; k <= s->n_bounds; k++)
         most[k] = INT32_MIN;
-    for (uint32_t first = 0; first < column->n; first += BLOCK) {
+    const uint32_t n_looked_at = s->is_counted && !places ? 0 : column->n;
+    for (uint32_t first = 0; first < n_looked_at; first += BLOCK) {
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
         void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
+        if (s->is_counted) { /* only the places are not known */
+            rw_code_search_run(isa, &search, column->value + first, n, bytes, to);
+            continue;
+        }
         rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
-        if (!s->is_counted)
-            rw_code_count(to, n, bytes, missing + 1, s->count);
+        rw_code_count(to, n, bytes, missing + 1, s->count);
     }
-    for (uint32_t k = 0; k <= s->n_bounds; k++)
+    for (uint32_t k = 0; k <= s->n_bounds && !s->is_counted; k++)
         s->below[k] = rw_key_of_ordered(most[k]);
     s->n_missing = s->count[missing];
     if (column->row && column->n < n_docs)
@@ -107,9 +111,11 @@ void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
     if (!s->is_counted)
         return;
     for (uint32_t k = 0; k < s->n_bounds; k++) { /* all values have their rank */
+        s->below[k] = scratch->below[k];
         s->count[k] = scratch->under[k] - n_under;
         n_under = scratch->under[k];
     }
+    s->below[s->n_bounds] = scratch->most;
     s->count[s->n_bounds] = scratch->n_values - n_under;
     s->count[s->n_bounds + 1] = column->n - scratch->n_values;
 }

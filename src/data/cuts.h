@@ -69,7 +69,7 @@ struct rw_cut_intervals {
     uint32_t bound[RW_MOST_BOUNDS + 1];
     uint32_t below[RW_MOST_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
     uint32_t count[RW_MOST_BOUNDS + 3]; /* documents of each interval */
-    int is_counted; /* the counts are known before the values are gone through */
+    int is_counted; /* `below` and `count` are known before the values are gone through */
 };
 
 /* What is found of one feature. */
