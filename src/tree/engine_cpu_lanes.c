@@ -226,7 +226,16 @@ static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_lane *la
     return count[lane->frequent];
 }
 
-static uint32_t n_common(const uint64_t *a, const uint64_t *b)
+static uint32_t n_common_plain(const uint64_t *a, const uint64_t *b)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < BITS; i++)
+        n += (uint32_t)__builtin_popcountll(a[i] & b[i]);
+    return n;
+}
+
+/* The same with the processor's own count. */
+RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
 {
     uint32_t n = 0;
     for (int i = 0; i < BITS; i++)
@@ -236,10 +245,12 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
 
 /* A pass after the other: the lane whose frequent code is the most frequent, then those that share
  * the most documents with all before. What is left, that has no such code, keeps its order. */
-static void order_lanes(struct rw_cpu_group *group, uint32_t sample, uint64_t *bits,
-                        uint32_t *share)
+static void order_lanes(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
+                        uint64_t *bits, uint32_t *share)
 {
     enum { AMONG = 512 };
+    uint32_t (*const n_common)(const uint64_t *, const uint64_t *) =
+        isa == RW_ISA_PLAIN ? n_common_plain : n_common_avx2;
     for (uint32_t at = 0; at < group->n; at++) {
         uint64_t all[BITS];
         const uint32_t of_pass = at % RW_CPU_LANES;
@@ -286,7 +297,7 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 #pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
     for (uint32_t i = 0; i < group->n; i++)
         share[i] = find_frequent(bins, &group->lane[i], doc, sample, bits + (size_t)i * BITS);
-    order_lanes(group, sample, bits, share);
+    order_lanes(cpu->ref.host.isa, group, sample, bits, share);
 out:
     rw_mem_free(bits);
     rw_mem_free(share);
