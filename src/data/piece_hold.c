@@ -362,7 +362,7 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces)
     uint32_t **found = NULL; /* [RW_FEATURE_IDS] each with its number first */
     int status, worst = RW_OK;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
-    enum { MOST_THREADS = 6 };
+    enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
     RW_TRY_OUT(find_where(pieces, &where));
     RW_TRY_OUT(RW_NEW(ctx, found, RW_FEATURE_IDS));
