@@ -37,12 +37,16 @@ struct loading {
 
 /* ---- peak memory ---- */
 
-/* Makes the peak what the process holds now. 0, or -1 where the system cannot. */
+/* Makes the peak what the process holds now. 0, or -1 where the system cannot. What was freed is
+ * not the next run's: large pieces go back to the system, as they do in a fresh process. */
 static int forget_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 #ifdef __GLIBC__
-    malloc_trim(0); /* what was freed is not the next run's */
+    enum { LARGE = 128 * 1024 }; /* the thresholds of a fresh process, which otherwise rise */
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, LARGE);
+    malloc_trim(0);
 #endif
     if (file < 0)
         return -1;

@@ -165,8 +165,41 @@ static void sift(double *values, uint32_t n, uint32_t parent)
     values[parent] = moved;
 }
 
+/* Sorts values of which few are distinct, as gains are, by counting them. Returns 0, and leaves
+ * them, if there are more. */
+static int sort_few(double *values, uint32_t n)
+{
+    enum { MOST = 16 };
+    double distinct[MOST];
+    uint32_t count[MOST], n_distinct = 0, at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t d = 0;
+        while (d < n_distinct && memcmp(&distinct[d], &values[i], sizeof(*values)) != 0)
+            d++;
+        if (d == MOST)
+            return 0;
+        if (d == n_distinct) {
+            distinct[n_distinct] = values[i];
+            count[n_distinct++] = 0;
+        }
+        count[d]++;
+    }
+    while (at < n) {
+        uint32_t largest = 0;
+        while (count[largest] == 0)
+            largest++;
+        for (uint32_t d = largest + 1; d < n_distinct; d++)
+            largest = count[d] > 0 && distinct[d] > distinct[largest] ? d : largest;
+        for (; count[largest] > 0; count[largest]--)
+            values[at++] = distinct[largest];
+    }
+    return 1;
+}
+
 void rw_sort_falling(double *values, uint32_t n)
 {
+    if (sort_few(values, n))
+        return;
     for (uint32_t i = n / 2; i-- > 0;)
         sift(values, n, i);
     for (uint32_t last = n; last-- > 1;) {

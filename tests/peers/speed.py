@@ -67,7 +67,10 @@ class Worker:
         self.errors = open(os.path.join(folder, "worker.errors"), "w+")
         self.process = subprocess.Popen(
             [args.python, os.path.join(HERE, "speed_jobs.py")], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=folder)
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=folder,
+            # numpy's linear algebra, which nobody here uses, would start threads that take part in
+            # everyone's times
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
 
     def ask(self, **job):
         """(answer, None) or (None, reason)."""
