@@ -29,18 +29,18 @@ void check_grow(struct check_run *run, uint32_t tree_number)
 {
     static const int32_t batches[] = {1, 1, 2, 5, 64};
     const int32_t batch = batches[check_below(&run->random, 5)];
-    int32_t leaves = (int32_t)(run->c->rules.max_slots + 1) / 2;
-    if (batch > 1 && leaves >= 3)
-        leaves = 2 * leaves / 3; /* batches take more slots */
-    struct rw_grow_rules rules = {.leaves = leaves,
+    struct rw_grow_rules rules = {.leaves = (int32_t)(run->c->rules.max_slots + 1) / 2,
+                                  .batch = batch,
                                   .depth = (int32_t)check_below(&run->random, 4),
                                   .min_docs = run->c->rules.min_docs,
                                   .rate = 0.1,
                                   .l2 = check_chance(&run->random, 0.5) ? 100.0 : 0.0};
-    if (leaves >= 4 && check_chance(&run->random, 0.3)) {
+    if (rules.leaves >= 4 && check_chance(&run->random, 0.3)) {
         rules.levels = 1;
         rules.depth = 2;
     }
+    while (rules.leaves > 1 && rw_grow_max_slots(&rules) > run->c->rules.max_slots)
+        rules.leaves--; /* batches take more slots */
     struct rw_tree tree[2] = {{0}, {0}};
     int32_t *leaf_slot[2];
     int status[2] = {RW_ERR_MEMORY, RW_ERR_MEMORY};
