@@ -29,6 +29,13 @@ void rw_mem_free(void *p);
  * with the call, which is cheaper than one by one. */
 enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
+/* n_bytes, or RW_MEM_LARGE if they are not far fewer: what many threads allocate and free in
+ * smaller pieces does not go back to the system, and what is not written of a mapping costs
+ * nothing. */
+static inline size_t rw_mem_large_room(size_t n_bytes)
+{
+    return n_bytes >= RW_MEM_LARGE / 8 && n_bytes < RW_MEM_LARGE ? RW_MEM_LARGE : n_bytes;
+}
 /* n_bytes: as given to rw_mem_new_large. */
 void rw_mem_free_large(void *p, size_t n_bytes);
 

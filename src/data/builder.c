@@ -98,27 +98,20 @@ static int add_run(struct rw_ctx *ctx, struct rw_builder *builder, const uint16_
     return RW_OK;
 }
 
-/* Room for n values: a mapping of their own unless they are few, for what many threads allocate and
- * free would not go back to the system; what is not written of a mapping costs nothing. */
-static size_t values_room(size_t n)
-{
-    const size_t large = RW_MEM_LARGE / sizeof(float);
-    return n >= large / 8 && n < large ? large : n;
-}
-
 static int grow_values(struct rw_ctx *ctx, struct rw_builder *builder, size_t n)
 {
     const size_t half_more = builder->entry_value_room + builder->entry_value_room / 2;
-    const size_t room = values_room(half_more > n ? half_more : n);
+    const size_t wanted = (half_more > n ? half_more : n) * sizeof(float);
+    const size_t room = rw_mem_large_room(wanted);
     float *bigger;
     if (builder->entry_value && n <= builder->entry_value_room)
         return RW_OK;
-    RW_TRY(rw_mem_new_large(ctx, (void **)&bigger, room * sizeof(float), 0));
+    RW_TRY(rw_mem_new_large(ctx, (void **)&bigger, room, 0));
     if (builder->n_entries)
         memcpy(bigger, builder->entry_value, builder->n_entries * sizeof(float));
     rw_mem_free_large(builder->entry_value, builder->entry_value_room * sizeof(float));
     builder->entry_value = bigger;
-    builder->entry_value_room = room;
+    builder->entry_value_room = room / sizeof(float);
     return RW_OK;
 }
 
@@ -177,7 +170,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     const size_t n_docs = from->n_docs, n_queries = from->n_queries;
     const size_t offsets = n_queries ? n_queries + 1 : 0;
     const size_t value_bytes = from->n_entries * sizeof(float);
-    const size_t room = values_room(from->n_entries);
+    const size_t room = rw_mem_large_room(value_bytes);
     *to = (struct rw_builder){.n_docs = from->n_docs,
                               .n_queries = from->n_queries,
                               .n_runs = from->n_runs,
@@ -201,13 +194,12 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
         to->comment_bytes = from->comment_bytes;
     }
     if (!from->is_placed) {
-        RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, room * sizeof(float),
-                                room == from->n_entries));
-        to->entry_value_room = room;
+        RW_TRY(rw_mem_new_large(ctx, (void **)&to->entry_value, room, room == value_bytes));
+        to->entry_value_room = room / sizeof(float);
         to->n_entries = from->n_entries;
+        if (value_bytes)
+            memcpy(to->entry_value, from->entry_value, value_bytes);
     }
-    if (value_bytes && !from->is_placed)
-        memcpy(to->entry_value, from->entry_value, value_bytes);
     rw_builder_empty(from);
     return RW_OK;
 }

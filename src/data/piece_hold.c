@@ -20,12 +20,8 @@ void rw_piece_release(struct rw_piece *piece)
 
 int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
 {
-    /* Blocks that are too small to be mappings of their own would not go back to the system when
-     * the next pieces need room; what is not written of a mapping costs nothing. */
-    enum { WORTH = RW_MEM_LARGE / 8 };
-    const int is_padded = n_bytes >= WORTH && n_bytes < RW_MEM_LARGE;
-    piece->block_bytes = is_padded ? RW_MEM_LARGE : n_bytes;
-    return rw_mem_new_large(NULL, &piece->block, piece->block_bytes, !is_padded);
+    piece->block_bytes = rw_mem_large_room(n_bytes);
+    return rw_mem_new_large(NULL, &piece->block, piece->block_bytes, piece->block_bytes == n_bytes);
 }
 
 static void scratch_release(struct rw_piece_scratch *s)
