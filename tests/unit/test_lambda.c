@@ -185,6 +185,40 @@ Test(lambda, limits)
     rw_ctx_free(ctx);
 }
 
+/* Rankings and integers of a query by every path, against the plain ones; nothing past the query's
+ * end is written. given: all but order, lambda and weight. */
+static void compare_paths(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *given,
+                          uint64_t seed)
+{
+    enum { ROOM = 1101 };
+    static uint32_t order[ROOM], places[ROOM];
+    static int64_t lambda[2][ROOM], weight[2][ROOM];
+    struct rw_lambda_query_of query = *given;
+    const uint32_t n = query.n;
+    cr_assert(n < ROOM);
+    query.order = order;
+    query.lambda = lambda[1];
+    query.weight = weight[1];
+    rw_rank_query(query.scores, n, 0, order);
+    rw_lambda_query(rule, n, query.scores, query.gains, query.weights, order, query.discounts,
+                    query.ideal, lambda[0], weight[0]);
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+        const char *name = rw_isa_name((enum rw_isa)isa);
+        memset(lambda[1], 0xA5, sizeof(lambda[1]));
+        memset(weight[1], 0xA5, sizeof(weight[1]));
+        rw_rank_query_fast((enum rw_isa)isa, query.scores, n, places);
+        cr_assert(memcmp(places, order, n * sizeof(*order)) == 0, "%s, seed %d", name, (int)seed);
+        rw_lambda_query_fast((enum rw_isa)isa, rule, &query);
+        for (uint32_t i = 0; i < n; i++)
+            cr_assert(lambda[0][i] == lambda[1][i] && weight[0][i] == weight[1][i],
+                      "%s, seed %d, document %u of %u: %lld %lld, not %lld %lld", name, (int)seed,
+                      i, n, (long long)lambda[1][i], (long long)weight[1][i],
+                      (long long)lambda[0][i], (long long)weight[0][i]);
+        cr_assert(lambda[1][n] == lambda[1][ROOM - 1] && weight[1][n] == weight[1][ROOM - 1],
+                  "%s, seed %d: written past the end", name, (int)seed);
+    }
+}
+
 /* Every path against the plain one: lengths about those of vectors and blocks, ties, gains that are
  * no integers, weights, and numbers too large for the quick rounding. */
 Test(lambda, every_path_gives_the_same_integers)
@@ -193,8 +227,6 @@ Test(lambda, every_path_gives_the_same_integers)
     static const uint32_t lengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 64, 255, 256, 257, 265, 600};
     static double score[LONGEST], gain[LONGEST], weights[LONGEST], discount[LONGEST];
     static double scratch[LONGEST];
-    static uint32_t order[LONGEST];
-    static int64_t lambda[2][LONGEST], weight[2][LONGEST];
     for (uint32_t r = 0; r < LONGEST; r++)
         discount[r] = rw_discount(r);
     for (uint64_t seed = 0; seed < 300; seed++) {
@@ -220,28 +252,10 @@ Test(lambda, every_path_gives_the_same_integers)
             .scores = score,
             .gains = gain,
             .weights = seed % 8 == 1 ? weights : NULL,
-            .order = order,
             .discounts = discount,
             .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch) *
-                     (seed % 11 || seed % 5 == 4 ? 1.0 : 1e-2), /* not tame */
-            .lambda = lambda[1],
-            .weight = weight[1]};
-        rw_rank_query(score, n, 0, order);
-        rw_lambda_query(&rule, n, score, gain, query.weights, order, discount, query.ideal,
-                        lambda[0], weight[0]);
-        for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
-            uint32_t places[LONGEST];
-            rw_rank_query_fast((enum rw_isa)isa, score, n, places);
-            cr_assert(memcmp(places, order, n * sizeof(*order)) == 0, "%s, seed %d",
-                      rw_isa_name((enum rw_isa)isa), (int)seed);
-            memset(lambda[1], 0xA5, sizeof(lambda[1]));
-            memset(weight[1], 0xA5, sizeof(weight[1]));
-            rw_lambda_query_fast((enum rw_isa)isa, &rule, &query);
-            cr_assert(memcmp(lambda[0], lambda[1], n * sizeof(int64_t)) == 0, "%s, seed %d",
-                      rw_isa_name((enum rw_isa)isa), (int)seed);
-            cr_assert(memcmp(weight[0], weight[1], n * sizeof(int64_t)) == 0, "%s, seed %d",
-                      rw_isa_name((enum rw_isa)isa), (int)seed);
-        }
+                     (seed % 11 || seed % 5 == 4 ? 1.0 : 1e-2) /* not tame */};
+        compare_paths(&rule, &query, seed);
     }
 }
 
@@ -269,8 +283,6 @@ Test(lambda, every_path_at_every_length)
     enum { LONGEST = 1100 };
     static double score[LONGEST], gain[LONGEST], weights[LONGEST], discount[LONGEST];
     static double scratch[LONGEST];
-    static uint32_t order[LONGEST], places[LONGEST];
-    static int64_t lambda[2][LONGEST], weight[2][LONGEST];
     static const float sigmas[] = {1.0f, 1.0f, 1.0f, 2.0f, 0.5f, 1e-25f, 20.0f};
     for (uint32_t r = 0; r < LONGEST; r++)
         discount[r] = rw_discount(r);
@@ -289,32 +301,9 @@ Test(lambda, every_path_at_every_length)
             .scores = score,
             .gains = gain,
             .weights = seed % 4 == 3 ? weights : NULL,
-            .order = order,
             .discounts = discount,
-            .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch),
-            .lambda = lambda[1],
-            .weight = weight[1]};
-        rw_rank_query(score, n, 0, order);
-        rw_lambda_query(&rule, n, score, gain, query.weights, order, discount, query.ideal,
-                        lambda[0], weight[0]);
-        for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
-            memset(lambda[1], 0xA5, sizeof(lambda[1]));
-            memset(weight[1], 0xA5, sizeof(weight[1]));
-            rw_rank_query_fast((enum rw_isa)isa, score, n, places);
-            cr_assert(memcmp(places, order, n * sizeof(*order)) == 0, "%s, seed %d",
-                      rw_isa_name((enum rw_isa)isa), (int)seed);
-            rw_lambda_query_fast((enum rw_isa)isa, &rule, &query);
-            for (uint32_t i = 0; i < n; i++)
-                cr_assert(lambda[0][i] == lambda[1][i] && weight[0][i] == weight[1][i],
-                          "%s, seed %d, document %u of %u: %lld %lld, not %lld %lld",
-                          rw_isa_name((enum rw_isa)isa), (int)seed, i, n, (long long)lambda[1][i],
-                          (long long)weight[1][i], (long long)lambda[0][i],
-                          (long long)weight[0][i]);
-            cr_assert(n == LONGEST || (lambda[1][n] == lambda[1][LONGEST - 1] &&
-                                       weight[1][n] == weight[1][LONGEST - 1]),
-                      "%s, seed %d: written past the end", rw_isa_name((enum rw_isa)isa),
-                      (int)seed);
-        }
+            .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch)};
+        compare_paths(&rule, &query, seed);
     }
 }
 
