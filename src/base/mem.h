@@ -34,7 +34,8 @@ int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written
  * nothing. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {
-    return n_bytes >= RW_MEM_LARGE / 8 && n_bytes < RW_MEM_LARGE ? RW_MEM_LARGE : n_bytes;
+    const size_t large = RW_MEM_LARGE;
+    return n_bytes >= large / 8 && n_bytes < large ? large : n_bytes;
 }
 /* n_bytes: as given to rw_mem_new_large. */
 void rw_mem_free_large(void *p, size_t n_bytes);
