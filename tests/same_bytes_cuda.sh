@@ -10,6 +10,11 @@
 #
 # Exit 77 if a device is not there. PARTS names the parts wanted (all of them); SCALE (1) multiplies the
 # queries of the made data; JOBS is how many trainings run at once (the processors, at most 8).
+# UNDER is a command that the trainings on the second device run under, with the method 'lanes' forced on
+# a GPU (a tool that slows kernels down would decide the choice by timing); its failure is the training's:
+#
+#   UNDER="compute-sanitizer --tool initcheck --error-exitcode 9" PARTS=configurations \
+#       sh tests/same_bytes_cuda.sh PROGRAM cpu cuda
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -103,8 +108,17 @@ END
 train() { # name device data valid options...
     out=$1 on=$2 data=$3 valid=$4
     shift 4
-    "$program" train "$data" --valid "$valid" "$@" --quiet --device "$on" --log "$out.log" \
-        -o "$out.model" 2>"$out.err" || return 1
+    under=
+    if [ "$on" = "$two" ] && [ -n "${UNDER:-}" ]; then
+        under=$UNDER
+        [ "$gpu" = 0 ] || set -- "$@" --hist lanes
+    fi
+    $under "$program" train "$data" --valid "$valid" "$@" --quiet --device "$on" --log "$out.log" \
+        -o "$out.model" >"$out.out" 2>"$out.err" || {
+        cat "$out.out" >>"$out.err" # such tools report there
+        rm -f "$out.metrics"
+        return 1
+    }
     grep '"record":"metrics"' "$out.log" >"$out.metrics"
 }
 run_jobs() {

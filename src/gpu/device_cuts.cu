@@ -236,6 +236,10 @@ extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, void *stream)
         return error;
     const struct cut_sorted sorted = {p.d_all,     p.d_sample_sorted, p.d_unique, p.d_n_unique,
                                       job->n_docs, job->n_sample,     job->bins};
+    /* The kernel writes as many boundaries as there are, but the host reads the whole record. */
+    error = cudaMemsetAsync(job->d_out, 0, sizeof *job->d_out, on);
+    if (error != cudaSuccess)
+        return error;
     cut_bounds_kernel<<<1, RANKS, 0, on>>>(sorted, job->d_out);
     return cudaGetLastError();
 }
