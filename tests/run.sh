@@ -18,7 +18,7 @@ mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
 export LC_ALL=C
-unset CFLAGS LDFLAGS CC OMP_NUM_THREADS MAKEFLAGS 2>/dev/null
+unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
 
 note() {
     printf '%s\n' "$*"

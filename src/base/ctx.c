@@ -1,6 +1,5 @@
 #include "base/ctx.h"
 
-#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,9 @@ int rw_ctx_new(struct rw_ctx **out)
 
 void rw_ctx_free(struct rw_ctx *ctx)
 {
+    if (!ctx)
+        return;
+    rw_pool_free(ctx->pool);
     free(ctx);
 }
 
@@ -33,7 +35,7 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
 {
     if (n_threads < 0 || n_threads > 4096)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "threads is %d; expected 0 (all) to 4096", n_threads);
-    ctx->n_threads = n_threads ? n_threads : omp_get_num_procs();
+    ctx->n_threads = n_threads ? n_threads : rw_processors();
     return RW_OK;
 }
 

@@ -3,6 +3,7 @@
 #define RW_BASE_CTX_H
 
 #include "base/status.h"
+#include "base/thread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,6 +14,7 @@ struct rw_ctx {
     rw_log_fn log;  /* NULL: notes and warnings are dropped */
     void *log_user; /* borrowed for the life of the context */
     int n_threads;  /* >= 1, resolved */
+    struct rw_pool *pool; /* base/thread.h; NULL: not used yet; owned */
 };
 
 /* Sends one line (no newline at the end) to the log callback. */

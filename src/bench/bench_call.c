@@ -74,7 +74,7 @@ int rw_bench_matrix_init(struct rw_bench *bench, struct rw_bench_matrix *m, int 
     uint16_t *frequent = NULL;
     int status;
     RW_TRY_OUT(RW_NEW(bench->ctx, frequent, n_features));
-    rw_made_frequent(columns, frequent);
+    rw_made_frequent(bench->ctx, columns, frequent);
     const struct rw_hist_matrix_spec spec = {.bits = bits,
                                              .n_features = n_features,
                                              .n_docs = columns->n_docs,

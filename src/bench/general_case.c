@@ -74,6 +74,29 @@ static double fraction(const struct rw_general *g, enum rw_general_distribution 
     return 0.5 + (sum - 4) * 0x1p-6;
 }
 
+struct value_job {
+    struct rw_general *g;
+    const struct rw_general_point *point;
+};
+
+static int make_some(void *user, struct rw_share *share)
+{
+    const struct value_job *job = user;
+    const struct rw_general *g = job->g;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            const double x = fraction(g, job->point->distribution, i);
+            if (job->point->type == RW_VALUES_F64)
+                ((double *)g->value)[i] = x * RANGE;
+            else if (job->point->type == RW_VALUES_U8)
+                ((uint8_t *)g->value)[i] = (uint8_t)(x * 256);
+            else
+                ((int32_t *)g->value)[i] = (int32_t)(x * RANGE);
+        }
+    }
+    return RW_OK;
+}
+
 static void make_values(struct rw_general *g, const struct rw_general_point *point)
 {
     if (g->made && g->type == point->type && g->distribution == point->distribution &&
@@ -83,16 +106,8 @@ static void make_values(struct rw_general *g, const struct rw_general_point *poi
     g->type = point->type;
     g->distribution = point->distribution;
     g->n_made = point->n;
-#pragma omp parallel for num_threads(g->bench->ctx->n_threads) schedule(static)
-    for (uint64_t i = 0; i < g->n_made; i++) {
-        const double x = fraction(g, point->distribution, i);
-        if (point->type == RW_VALUES_F64)
-            ((double *)g->value)[i] = x * RANGE;
-        else if (point->type == RW_VALUES_U8)
-            ((uint8_t *)g->value)[i] = (uint8_t)(x * 256);
-        else
-            ((int32_t *)g->value)[i] = (int32_t)(x * RANGE);
-    }
+    struct value_job job = {g, point};
+    rw_parallel(g->bench->ctx, g->bench->ctx->n_threads, g->n_made, 0, make_some, &job);
 }
 
 static void make_edges(struct rw_general *g, const struct rw_general_point *point)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -143,6 +144,26 @@ out:
     return status;
 }
 
+struct fill_job {
+    const struct rw_made_spec *spec;
+    const struct rw_made_columns *out;
+    const uint16_t *table; /* [tables][SLOTS] */
+    uint64_t seed;
+};
+
+static int fill_columns(void *user, struct rw_share *share)
+{
+    const struct fill_job *job = user;
+    const int mixed = job->spec->codes == RW_CODES_MIXED;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const uint32_t k = mixed ? (uint32_t)f % RW_N_DISTRIBUTIONS : 0;
+        fill_column(job->out->code + f * job->spec->n_docs, job->out,
+                    mixed ? (enum rw_made_codes)k : job->spec->codes,
+                    job->table + (uint64_t)k * SLOTS, job->seed, (uint32_t)f);
+    }
+    return RW_OK;
+}
+
 int rw_made_columns_init(struct rw_ctx *ctx, struct rw_made_columns *out,
                          const struct rw_made_spec *spec, uint64_t seed)
 {
@@ -155,13 +176,8 @@ int rw_made_columns_init(struct rw_ctx *ctx, struct rw_made_columns *out,
     RW_TRY_OUT(rw_made_columns_alloc(ctx, out, spec->n_features, spec->n_docs, spec->n_bins));
     for (int k = 0; k < n_tables; k++)
         fill_table(table + (size_t)k * SLOTS, mixed ? (enum rw_made_codes)k : spec->codes, spec);
-#pragma omp parallel for schedule(dynamic)
-    for (uint32_t f = 0; f < spec->n_features; f++) {
-        uint16_t *codes = out->code + (uint64_t)f * spec->n_docs;
-        const uint32_t k = mixed ? f % RW_N_DISTRIBUTIONS : 0;
-        fill_column(codes, out, mixed ? (enum rw_made_codes)k : spec->codes,
-                    table + (uint64_t)k * SLOTS, seed, f);
-    }
+    struct fill_job job = {spec, out, table, seed};
+    rw_parallel(ctx, ctx->n_threads, spec->n_features, 1, fill_columns, &job);
 out:
     rw_mem_free(table);
     return status;
@@ -174,17 +190,29 @@ void rw_made_columns_release(struct rw_made_columns *columns)
     *columns = (struct rw_made_columns){0};
 }
 
-void rw_made_frequent(const struct rw_made_columns *columns, uint16_t *frequent)
+struct frequent_job {
+    const struct rw_made_columns *columns;
+    uint16_t *frequent; /* [n_features] */
+};
+
+static int find_frequent(void *user, struct rw_share *share)
 {
-#pragma omp parallel for schedule(dynamic)
-    for (uint32_t f = 0; f < columns->n_features; f++) {
+    const struct frequent_job *job = user;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         uint32_t count[RW_MADE_MOST_BINS] = {0}, best = 0;
-        for (uint32_t i = 0; i < columns->n_docs; i++)
-            count[columns->column[f][i]]++;
-        for (uint32_t b = 1; b < columns->n_bins; b++)
+        for (uint32_t i = 0; i < job->columns->n_docs; i++)
+            count[job->columns->column[f][i]]++;
+        for (uint32_t b = 1; b < job->columns->n_bins; b++)
             best = count[b] > count[best] ? b : best;
-        frequent[f] = (uint16_t)best;
+        job->frequent[f] = (uint16_t)best;
     }
+    return RW_OK;
+}
+
+void rw_made_frequent(struct rw_ctx *ctx, const struct rw_made_columns *columns, uint16_t *frequent)
+{
+    struct frequent_job job = {columns, frequent};
+    rw_parallel(ctx, ctx->n_threads, columns->n_features, 1, find_frequent, &job);
 }
 
 /* ---- weights ---- */
@@ -193,7 +221,6 @@ void rw_make_lambdas(int32_t *lambda, uint64_t n, int32_t largest, enum rw_made_
                      uint64_t seed)
 {
     const uint32_t range = (uint32_t)largest * 2 + 1;
-#pragma omp parallel for
     for (uint64_t i = 0; i < n; i++) {
         if (kind == RW_LAMBDAS_RANDOM)
             lambda[i] = (int32_t)(rw_random(seed, i, 0, STREAM_LAMBDA) % range) - largest;
@@ -208,7 +235,6 @@ void rw_make_weights(int32_t *weight, uint64_t n, int32_t largest, enum rw_made_
                      uint64_t seed)
 {
     const uint32_t range = (uint32_t)largest + 1;
-#pragma omp parallel for
     for (uint64_t i = 0; i < n; i++)
         weight[i] = kind == RW_LAMBDAS_RANDOM
                         ? (int32_t)(rw_random(seed, i, 0, STREAM_WEIGHT) % range)
@@ -217,7 +243,6 @@ void rw_make_weights(int32_t *weight, uint64_t n, int32_t largest, enum rw_made_
 
 void rw_make_floats(float *value, uint64_t n, uint64_t seed)
 {
-#pragma omp parallel for
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t bits = rw_random(seed, i, 0, STREAM_FLOAT);
         value[i] = ldexpf((float)(int32_t)(bits >> 8) - 8388608.0f, -23 - (int)(bits & 15));

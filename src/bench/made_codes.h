@@ -84,7 +84,8 @@ int rw_made_set_init(struct rw_ctx *ctx, struct rw_made_set *out, int n_bins, ui
 void rw_made_set_release(struct rw_made_set *set);
 
 /* frequent: [n_features] the most frequent code, the lowest of equals. */
-void rw_made_frequent(const struct rw_made_columns *columns, uint16_t *frequent);
+void rw_made_frequent(struct rw_ctx *ctx, const struct rw_made_columns *columns,
+                      uint16_t *frequent);
 
 /* lambda: [n], |lambda| <= largest. */
 void rw_make_lambdas(int32_t *lambda, uint64_t n, int32_t largest, enum rw_made_lambdas kind,

@@ -48,14 +48,26 @@ static uint32_t pick(const struct rw_cuts *cuts, int bits, uint32_t *feature)
     return n;
 }
 
+struct expand_job {
+    const struct rw_bins *bins;
+    const uint32_t *feature; /* [n_features] */
+    const struct rw_made_columns *out;
+};
+
+static int expand_some(void *user, struct rw_share *share)
+{
+    const struct expand_job *job = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);)
+        expand(job->bins, job->feature[k], job->out->code + k * job->out->n_docs);
+    return RW_OK;
+}
+
 static int take_columns(struct rw_ctx *ctx, const struct rw_bins *bins, const uint32_t *feature,
                         uint32_t n_features, uint32_t n_bins, struct rw_made_columns *out)
 {
     RW_TRY(rw_made_columns_alloc(ctx, out, n_features, bins->n_docs, n_bins));
-#pragma omp parallel for schedule(dynamic)
-    for (uint32_t k = 0; k < n_features; k++)
-        expand(bins, feature[k], out->code + (uint64_t)k * out->n_docs);
-    return RW_OK;
+    struct expand_job job = {bins, feature, out};
+    return rw_parallel(ctx, ctx->n_threads, n_features, 1, expand_some, &job);
 }
 
 int rw_made_columns_of_bins(struct rw_ctx *ctx, const struct rw_bins *bins, int bits,

@@ -107,6 +107,16 @@ static void drop_model(struct scoring *s)
     s->model = NULL;
 }
 
+static int score_one_by_one(void *user, struct rw_share *share)
+{
+    const struct scoring *s = user;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++)
+            s->plain[doc] = rw_predict_one(s->model, s->value + doc * s->n_ids, s->n_ids);
+    }
+    return RW_OK;
+}
+
 static int make_model(struct scoring *s, const char *leaves)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -125,9 +135,7 @@ static int make_model(struct scoring *s, const char *leaves)
         n_leaves += rw_model_n_leaves(s->model, i);
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
     snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (int64_t doc = 0; doc < s->n_docs; doc++)
-        s->plain[doc] = rw_predict_one(s->model, s->value + (size_t)doc * s->n_ids, s->n_ids);
+    rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);
 out:
     rw_params_free(params);
     return status;

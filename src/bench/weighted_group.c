@@ -2,10 +2,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/weighted.h"
 
 /* ---- groups ---- */
+
+struct shift_job {
+    const struct rw_made_columns *out, *from;
+    const struct rw_weighted_cut *cut;
+};
+
+static int shift_some(void *user, struct rw_share *share)
+{
+    const struct shift_job *job = user;
+    const uint32_t n_docs = job->from->n_docs;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
+        const uint16_t *codes = job->from->column[job->cut->index[k]];
+        uint16_t *shifted = job->out->code + k * n_docs;
+        for (uint32_t i = 0; i < n_docs; i++)
+            shifted[i] = (uint16_t)(codes[i] >> job->cut->shift);
+    }
+    return RW_OK;
+}
 
 /* Columns of the set as they are, or copies with codes shifted. */
 static int take_columns(struct rw_ctx *ctx, struct rw_made_columns *out,
@@ -20,14 +39,8 @@ static int take_columns(struct rw_ctx *ctx, struct rw_made_columns *out,
         return RW_OK;
     }
     RW_TRY(rw_made_columns_alloc(ctx, out, cut->n, from->n_docs, cut->n_bins));
-#pragma omp parallel for schedule(dynamic)
-    for (uint32_t k = 0; k < cut->n; k++) {
-        const uint16_t *codes = from->column[cut->index[k]];
-        uint16_t *shifted = out->code + (uint64_t)k * from->n_docs;
-        for (uint32_t i = 0; i < from->n_docs; i++)
-            shifted[i] = (uint16_t)(codes[i] >> cut->shift);
-    }
-    return RW_OK;
+    struct shift_job job = {out, from, cut};
+    return rw_parallel(ctx, ctx->n_threads, cut->n, 1, shift_some, &job);
 }
 
 int rw_weighted_group_init(struct rw_bench *bench, struct rw_weighted_group *group,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/weighted.h"
 #include "gpu/hist_serial.h"
@@ -197,28 +198,35 @@ struct cpu {
     float *float_sum;
 };
 
-static void run_serial(const struct mixed *x, const struct rw_weighted_group *group,
-                       enum rw_hist_sums sums, const struct cpu *cpu, int all_cores)
+struct serial_job {
+    const struct rw_bench_docs *docs;
+    const struct rw_weighted_group *group;
+    enum rw_hist_sums sums;
+    const struct cpu *cpu;
+};
+
+static int run_serial(void *user, struct rw_share *share)
 {
-    const uint64_t n_bins = group->columns.n_bins;
-    const struct rw_hist_node node = {0, group->columns.n_docs};
-    const int exact = sums == RW_HIST_MART;
-#pragma omp parallel for schedule(dynamic) if (all_cores)
-    for (uint32_t f = 0; f < group->columns.n_features; f++) {
-        const struct rw_hist_serial job = {
+    const struct serial_job *job = user;
+    const struct rw_made_columns *columns = &job->group->columns;
+    const struct rw_hist_node node = {0, columns->n_docs};
+    const int exact = job->sums == RW_HIST_MART;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const struct rw_hist_serial serial = {
             .n_features = 1,
-            .n_bins = (uint32_t)n_bins,
-            .codes = &group->columns.column[f],
+            .n_bins = columns->n_bins,
+            .codes = &columns->column[f],
             .node = &node,
             .n_nodes = 1,
-            .lambda = x->docs->lambda,
-            .value = x->docs->value,
-            .count = cpu->count + f * CPU_ROOM,
-            .lambda_sum = exact ? cpu->lambda_sum + f * CPU_ROOM : NULL,
-            .float_sum = exact ? NULL : cpu->float_sum + f * CPU_ROOM,
+            .lambda = job->docs->lambda,
+            .value = job->docs->value,
+            .count = job->cpu->count + f * CPU_ROOM,
+            .lambda_sum = exact ? job->cpu->lambda_sum + f * CPU_ROOM : NULL,
+            .float_sum = exact ? NULL : job->cpu->float_sum + f * CPU_ROOM,
         };
-        rw_hist_serial_run(&job);
+        rw_hist_serial_run(&serial);
     }
+    return RW_OK;
 }
 
 static int by_size(const void *a, const void *b)
@@ -242,8 +250,10 @@ static int time_serial(const struct mixed *x, int bits, enum rw_hist_sums sums, 
     for (int run = 0; run < CPU_RUNS; run++) {
         const double start = rw_clock_ms();
         for (int g = 0; g < x->n_groups; g++) {
+            struct serial_job job = {x->docs, &x->group[g], sums, &cpu};
             if (x->group[g].bits == bits)
-                run_serial(x, &x->group[g], sums, &cpu, all_cores);
+                rw_parallel(ctx, all_cores ? ctx->n_threads : 1, x->group[g].columns.n_features, 1,
+                            run_serial, &job);
         }
         ms[run] = rw_clock_ms() - start;
     }

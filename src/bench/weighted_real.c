@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 #include "bench/weighted.h"
 
@@ -98,6 +99,21 @@ static int send_features(struct rw_bench *bench, struct rw_weighted_group *group
     return RW_OK;
 }
 
+struct describe_job {
+    const struct rw_made_columns *columns;
+    struct feature *features; /* [n_features] */
+};
+
+static int describe_some(void *user, struct rw_share *share)
+{
+    const struct describe_job *job = user;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        job->features[f].index = (uint32_t)f;
+        describe(job->columns, &job->features[f]);
+    }
+    return RW_OK;
+}
+
 static int each_feature(struct rw_bench *bench, struct rw_weighted_group *group,
                         const struct rw_made_set *set, const struct rw_bench_docs *docs,
                         enum rw_hist_sums sums)
@@ -106,11 +122,8 @@ static int each_feature(struct rw_bench *bench, struct rw_weighted_group *group,
     struct feature *features;
     int status = RW_OK;
     RW_TRY(RW_NEW(bench->ctx, features, n));
-#pragma omp parallel for schedule(dynamic)
-    for (uint32_t f = 0; f < n; f++) {
-        features[f].index = f;
-        describe(&set->columns, &features[f]);
-    }
+    struct describe_job job = {&set->columns, features};
+    rw_parallel(bench->ctx, bench->ctx->n_threads, n, 1, describe_some, &job);
     for (uint32_t k = 0; k < n * N_CALLS; k++) {
         struct feature *feature = &features[k / N_CALLS];
         struct rw_bench_times *times = &feature->time[k % N_CALLS];

@@ -105,21 +105,8 @@ static int run(int argc, char **argv)
     return command->run(argc - 1, argv + 1);
 }
 
-/* libgomp's threads spin while they wait, for milliseconds: on a machine with other work that costs
- * more than the training itself (measured on 2 cores with one other process: 0.75 s against 0.29 s;
- * and idle 3.4 s against 2.7 s). How long is read from the environment before main, so the program
- * starts itself once more. Whoever sets either variable keeps what was set. */
-static void spin_little(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") ||
-        setenv("GOMP_SPINCOUNT", "3000", 1) != 0)
-        return;
-    execv("/proc/self/exe", argv); /* if that cannot be done, all goes on as it is */
-}
-
 int main(int argc, char **argv)
 {
-    spin_little(argv);
     /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     const int code = run(argc, argv);

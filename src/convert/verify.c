@@ -292,18 +292,20 @@ static int own(struct verifying *v)
     return RW_NEW(v->ctx, v->given, RW_MAX_FEATURE + 1);
 }
 
-static void score_blocks(struct verifying *v, uint32_t thread, uint32_t n_threads)
+static int score_blocks(void *job, struct rw_share *share)
 {
+    struct verifying *v = (struct verifying *)job + share->thread;
     const uint32_t n = v->dataset->n_docs;
-    for (uint64_t begin = (uint64_t)thread * BLOCK; begin < n;
-         begin += (uint64_t)n_threads * BLOCK) {
-        const uint32_t end = n - begin < BLOCK ? n : (uint32_t)begin + BLOCK;
-        load_block(v, (uint32_t)begin, end);
-        for (uint32_t doc = (uint32_t)begin; doc < end; doc++) {
-            load_doc(v, doc - (uint32_t)begin);
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        const uint32_t begin = (uint32_t)block * BLOCK;
+        const uint32_t stop = n - begin < BLOCK ? n : begin + BLOCK;
+        load_block(v, begin, stop);
+        for (uint32_t doc = begin; doc < stop; doc++) {
+            load_doc(v, doc - begin);
             score_doc(v, doc);
         }
     }
+    return RW_OK;
 }
 
 static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
@@ -317,10 +319,10 @@ static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
     into->most = part->most > into->most ? part->most : into->most;
 }
 
-/* Blocks of documents go round the threads; what is found does not depend on how many there are. */
+/* What is found does not depend on how many threads there are. */
 static int score_docs(struct verifying *v)
 {
-    const uint32_t n_blocks = v->dataset->n_docs / BLOCK + 1;
+    const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
     const uint32_t most = (uint32_t)v->ctx->n_threads;
     const uint32_t n_threads = n_blocks < most ? n_blocks : most;
     struct verifying *each = NULL;    /* [n_threads] */
@@ -333,9 +335,7 @@ static int score_docs(struct verifying *v)
         each[i].by = &part[i];
         RW_TRY_OUT(own(&each[i]));
     }
-#pragma omp parallel for num_threads((int)n_threads) schedule(static, 1)
-    for (uint32_t i = 0; i < n_threads; i++)
-        score_blocks(&each[i], i, n_threads);
+    RW_TRY_OUT(rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, each));
     for (uint32_t i = 0; i < n_threads; i++)
         join(v->by, &part[i]);
 out:

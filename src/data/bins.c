@@ -1,7 +1,5 @@
 #include "data/bins.h"
 
-#include <omp.h>
-
 #include "base/mem.h"
 #include "base/sort.h"
 #include "data/code_search.h"
@@ -157,28 +155,39 @@ static int out_of_memory(struct rw_ctx *ctx, int status, const struct rw_dataset
     return rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
 }
 
+struct code_job {
+    const struct rw_dataset *dataset;
+    const struct rw_cuts *cuts;
+    const struct rw_cut_rule *rule;
+    enum rw_isa isa;
+    struct rw_codes *codes; /* [n_features] to make */
+    uint32_t *n;            /* [n_features] or to count */
+};
+
+static int code_some(void *user, struct rw_share *share)
+{
+    const struct code_job *job = user;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        struct coder coder;
+        coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
+        RW_TRY(code_column(job->isa, rw_dataset_column(job->dataset, job->cuts->feature[f]),
+                           job->dataset->n_docs, &coder, &job->codes[f]));
+    }
+    return RW_OK;
+}
+
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out)
 {
-    int status = RW_OK, worst = RW_OK;
-    const enum rw_isa isa = rw_isa();
+    int status = RW_OK;
     struct rw_bins *bins = NULL;
     *out = NULL;
     RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        struct coder coder;
-        coder_of(cuts, f, rule->absent_missing, &coder);
-        const int made = code_column(isa, rw_dataset_column(dataset, cuts->feature[f]),
-                                     dataset->n_docs, &coder, &bins->codes[f]);
-        if (made < 0) {
-#pragma omp critical
-            worst = made;
-        }
-    }
-    if (worst < 0) {
-        status = out_of_memory(ctx, worst, dataset);
+    struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
+    status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
+    if (status < 0) {
+        out_of_memory(ctx, status, dataset);
         goto out;
     }
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
@@ -235,7 +244,7 @@ out:
 }
 
 /* The cuts of a column, and its codes if it is to have any. */
-static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes *out)
+static int find_column(struct rw_cut_finder *finder, int thread, uint32_t c, struct rw_codes *out)
 {
     const struct rw_column *column = &finder->dataset->column[c];
     const struct rw_cut_rule *rule = finder->rule;
@@ -245,8 +254,7 @@ static int find_column(struct rw_cut_finder *finder, uint32_t c, struct rw_codes
     void *places;
     if (rw_cuts_decided(column, rule, found))
         return RW_OK;
-    rw_cuts_bound(finder->isa, column, &finder->sample, rule,
-                  &finder->scratch[omp_get_thread_num()], &intervals);
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
     const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
     RW_TRY(rw_mem_new_raw(NULL, &places, column->n, room));
     rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, places);
@@ -287,54 +295,66 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
     rw_mem_free(codes);
 }
 
+struct find_job {
+    struct rw_cut_finder finder;
+    struct rw_codes *codes; /* [n_columns] */
+};
+
+static int find_some(void *user, struct rw_share *share)
+{
+    struct find_job *job = user;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(find_column(&job->finder, share->thread, (uint32_t)c, &job->codes[c]));
+    return RW_OK;
+}
+
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out)
 {
-    int status = RW_OK, worst = RW_OK;
-    struct rw_cut_finder finder;
-    struct rw_codes *codes = NULL;
+    int status = RW_OK;
+    struct find_job job = {.codes = NULL};
     *out = NULL;
     RW_TRY(rw_dataset_need_values(ctx, dataset));
-    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
-    RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const int made = find_column(&finder, c, &codes[c]);
-        if (made < 0) {
-#pragma omp critical
-            worst = made;
-        }
-    }
-    if (worst < 0) {
-        status = out_of_memory(ctx, worst, dataset);
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &job.finder, dataset, rule));
+    RW_TRY_OUT(RW_NEW(ctx, job.codes, dataset->n_columns));
+    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &job);
+    if (status < 0) {
+        out_of_memory(ctx, status, dataset);
         goto out;
     }
-    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, finder.found, codes, out));
+    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, job.finder.found, job.codes, out));
 out:
-    rw_codes_free(codes, dataset->n_columns);
-    rw_cut_finder_release(&finder);
+    rw_codes_free(job.codes, dataset->n_columns);
+    rw_cut_finder_release(&job.finder);
     return status;
 }
 
 /* ---- counting ---- */
 
-void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n)
+static int count_some(void *user, struct rw_share *share)
 {
-    const enum rw_isa isa = rw_isa();
-    const uint32_t n_docs = dataset->n_docs, few = n_docs / RW_SPARSE_SHARE;
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        const struct rw_column *column = rw_dataset_column(dataset, cuts->feature[f]);
+    const struct code_job *job = user;
+    const uint32_t n_docs = job->dataset->n_docs, few = n_docs / RW_SPARSE_SHARE;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const struct rw_column *column = rw_dataset_column(job->dataset, job->cuts->feature[f]);
         struct coder coder;
         uint32_t counts[MOST_CODES];
-        coder_of(cuts, f, rule->absent_missing, &coder);
-        code_entries(isa, column, n_docs, &coder, NULL, counts);
+        coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
+        code_entries(job->isa, column, n_docs, &coder, NULL, counts);
         /* as keep_codes decides */
         const uint32_t others = n_docs - counts[coder.absent];
         const uint32_t fewest = n_docs - counts[most_frequent(counts, coder.n_codes)];
-        n[f] = (!column || column->row) && others <= few ? others : fewest <= few ? fewest : n_docs;
+        const int is_sparse = !column || column->row;
+        job->n[f] = is_sparse && others <= few ? others : fewest <= few ? fewest : n_docs;
     }
+    return RW_OK;
+}
+
+void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n)
+{
+    struct code_job job = {dataset, cuts, rule, rw_isa(), NULL, n};
+    rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_some, &job);
 }
 
 void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)

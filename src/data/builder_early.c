@@ -21,6 +21,7 @@ int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct 
     int status;
     *out = NULL;
     RW_TRY_OUT(RW_NEW(ctx, early, 1));
+    pthread_mutex_init(&early->lock, NULL);
     RW_TRY_OUT(RW_NEW(ctx, early->first, n_builders + 1));
     RW_TRY_OUT(RW_NEW(ctx, early->n_docs, n_builders));
     RW_TRY_OUT(RW_NEW(ctx, early->waits, n_builders));
@@ -39,6 +40,7 @@ void rw_early_free(struct rw_early *early)
 {
     if (!early)
         return;
+    pthread_mutex_destroy(&early->lock);
     rw_mem_free_large(early->block, rw_early_bytes(early));
     rw_mem_free(early->feature);
     rw_mem_free(early->first);
@@ -147,23 +149,23 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
 {
     enum fate fate;
     struct rw_builder *other;
-#pragma omp critical
+    pthread_mutex_lock(&early->lock);
     fate = fate_of(early, i, from);
+    pthread_mutex_unlock(&early->lock);
     if (fate == PLACE)
         place(early, i, from);
     RW_TRY(rw_builder_pack(NULL, from, to));
     do {
-#pragma omp critical
-        {
-            other = NULL;
-            if (fate == WAIT && i >= early->n_looked)
-                early->waits[i] = to;
-            else if (fate == WAIT && may_place(early, i, to)) /* those before it are made now */
-                other = to;
-            if (!other)
-                other = take_waiting(early, &i);
-            fate = PACK;
-        }
+        pthread_mutex_lock(&early->lock);
+        other = NULL;
+        if (fate == WAIT && i >= early->n_looked)
+            early->waits[i] = to;
+        else if (fate == WAIT && may_place(early, i, to)) /* those before it are made now */
+            other = to;
+        if (!other)
+            other = take_waiting(early, &i);
+        fate = PACK;
+        pthread_mutex_unlock(&early->lock);
         if (other) {
             place(early, i, other);
             rw_mem_free_large(other->entry_value, other->entry_value_room * sizeof(float));

@@ -135,20 +135,25 @@ static void fill_docs(const struct finish *finish, int b)
         memset(dataset->comment_text + at, 0, builder->n_docs);
 }
 
-static uint32_t count_ids(const struct finish *finish)
+static int count_ids(void *job, struct rw_share *share)
 {
+    struct finish *finish = job;
     uint32_t n_ids = 0;
-#pragma omp parallel for schedule(static) num_threads(finish->n_threads) reduction(max : n_ids)
-    for (int b = 0; b < finish->n_builders; b++) {
-        const struct rw_builder *builder = &finish->builders[b];
-        for (uint32_t r = 0; r < builder->n_runs; r++) {
-            const struct rw_run *run = &builder->run[r];
-            const uint32_t most =
-                run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
-            n_ids = most > n_ids ? most : n_ids;
+    for (uint64_t b, end; rw_share_next(share, &b, &end);) {
+        for (; b < end; b++) {
+            const struct rw_builder *builder = &finish->builders[b];
+            for (uint32_t r = 0; r < builder->n_runs; r++) {
+                const struct rw_run *run = &builder->run[r];
+                const uint32_t most =
+                    run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
+                n_ids = most > n_ids ? most : n_ids;
+            }
         }
     }
-    return n_ids;
+    rw_share_lock(share);
+    finish->n_ids = n_ids > finish->n_ids ? n_ids : finish->n_ids;
+    rw_share_unlock(share);
+    return RW_OK;
 }
 
 /* As many groups as cursors allow: small ones keep the threads at the front. */
@@ -385,6 +390,22 @@ static int join_places(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+static int count_groups(void *job, struct rw_share *share)
+{
+    const struct finish *finish = job;
+    for (uint64_t g, end; rw_share_next(share, &g, &end);)
+        count_entries(finish, &finish->group[g]);
+    return RW_OK;
+}
+
+static int fill_groups(void *job, struct rw_share *share)
+{
+    struct finish *finish = job;
+    for (uint64_t g, end; rw_share_next(share, &g, &end);)
+        fill_group(finish, &finish->group[g]);
+    return RW_OK;
+}
+
 int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
                     int n_builders, struct rw_dataset **out)
 {
@@ -412,15 +433,11 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     RW_TRY_OUT(join_queries(ctx, &finish));
     RW_TRY_OUT(make_docs(ctx, &finish));
     RW_TRY_OUT(join_places(ctx, &finish));
-    finish.n_ids = count_ids(&finish);
+    rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY_OUT(make_groups(ctx, &finish));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(finish.n_threads)
-    for (int g = 0; g < finish.n_groups; g++)
-        count_entries(&finish, &finish.group[g]);
+    rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, count_groups, &finish);
     RW_TRY_OUT(make_columns(ctx, &finish));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(finish.n_threads)
-    for (int g = 0; g < finish.n_groups; g++)
-        fill_group(&finish, &finish.group[g]);
+    rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, fill_groups, &finish);
     if (early && early->n_columns && n_docs <= early->room) {
         finish.dataset->early_block_bytes = rw_early_bytes(early);
         finish.dataset->early_block = early->block;

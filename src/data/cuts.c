@@ -1,7 +1,6 @@
 #include "data/cut_find.h"
 
 #include <float.h>
-#include <omp.h>
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -21,6 +20,29 @@ uint32_t rw_cut_sample_docs(void)
     return sample_docs;
 }
 
+struct sample_job {
+    const struct rw_dataset *dataset;
+    uint32_t threshold;
+    uint8_t *in; /* [n_docs] */
+};
+
+static int sample_queries(void *user, struct rw_share *share)
+{
+    const struct sample_job *job = user;
+    const struct rw_dataset *dataset = job->dataset;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const char *id = dataset->query_id_text + dataset->query_id_offset[q];
+            const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
+            const uint32_t first = dataset->query_offset[q];
+            for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
+                job->in[doc] =
+                    rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < job->threshold;
+        }
+    }
+    return RW_OK;
+}
+
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
 {
@@ -30,14 +52,8 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
         return RW_OK;
     const uint32_t threshold = (uint32_t)(((uint64_t)sample_docs << 32) / dataset->n_docs);
     RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64)
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const char *id = dataset->query_id_text + dataset->query_id_offset[q];
-        const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
-        const uint32_t first = dataset->query_offset[q];
-        for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
-            sample->in[doc] = rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < threshold;
-    }
+    struct sample_job job = {dataset, threshold, sample->in};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, sample_queries, &job));
     sample->n = 0;
     for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
         sample->n += sample->in[doc];
@@ -252,37 +268,36 @@ void rw_cut_finder_release(struct rw_cut_finder *finder)
     rw_cut_sample_release(&finder->sample);
 }
 
-static int find_cuts(struct rw_cut_finder *finder, uint32_t c)
+static int find_cuts(struct rw_cut_finder *finder, int thread, uint32_t c)
 {
     struct rw_cut_intervals intervals;
     const struct rw_column *column = &finder->dataset->column[c];
     const struct rw_cut_rule *rule = finder->rule;
     if (rw_cuts_decided(column, rule, &finder->found[c]))
         return RW_OK;
-    rw_cuts_bound(finder->isa, column, &finder->sample, rule,
-                  &finder->scratch[omp_get_thread_num()], &intervals);
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
     rw_cuts_exact_pass(finder->isa, column, finder->dataset->n_docs, rule->absent_missing,
                        &intervals, intervals.n_bounds + 2 > 256 ? 2 : 1, NULL);
     return rw_cuts_of_intervals(NULL, &intervals, rule, &finder->found[c]);
 }
 
+static int find_some(void *user, struct rw_share *share)
+{
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(find_cuts(user, share->thread, (uint32_t)c));
+    return RW_OK;
+}
+
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out)
 {
-    int status = RW_OK, worst = RW_OK;
+    int status = RW_OK;
     struct rw_cut_finder finder;
     *out = NULL;
     RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const int result = find_cuts(&finder, c);
-        if (result < 0) {
-#pragma omp critical
-            worst = result;
-        }
-    }
-    if (worst < 0) {
-        status = rw_fail(ctx, worst, "out of memory while finding cuts");
+    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &finder);
+    if (status < 0) {
+        rw_fail(ctx, status, "out of memory while finding cuts");
         goto out;
     }
     RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));

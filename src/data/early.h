@@ -2,6 +2,8 @@
 #ifndef RW_DATA_EARLY_H
 #define RW_DATA_EARLY_H
 
+#include <pthread.h>
+
 #include "data/dataset.h"
 
 #ifdef __cplusplus
@@ -19,6 +21,7 @@ struct rw_early {
     uint16_t *feature;  /* [n_columns] ascending; owned */
     char *block;        /* [n_columns] columns, `stride` bytes apart; owned */
     size_t stride;
+    pthread_mutex_t lock; /* of all above: builders are packed by several threads */
 };
 
 static inline size_t rw_early_bytes(const struct rw_early *early)

@@ -1,5 +1,4 @@
 /* The values of sampled documents, held until boundaries are found. */
-#include <omp.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -351,12 +350,34 @@ static int begin_places(struct rw_pieces *pieces)
     return RW_OK;
 }
 
+struct bounds_job {
+    struct rw_pieces *pieces;
+    const struct where *where;
+    uint32_t **found; /* [RW_FEATURE_IDS] each with its number first */
+};
+
+static int find_some(void *user, struct rw_share *share)
+{
+    const struct bounds_job *job = user;
+    struct rw_rank_scratch *s = &job->pieces->scratch[share->thread].rank;
+    uint32_t bound[RW_MOST_BOUNDS + 1];
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        if (job->where->at[f] == job->where->at[f + 1])
+            continue;
+        const uint32_t n = find_bounds(job->pieces, job->where, (uint32_t)f, s, bound);
+        RW_TRY(RW_NEW_RAW(NULL, job->found[f], (size_t)n + 1));
+        job->found[f][0] = n;
+        memcpy(job->found[f] + 1, bound, n * sizeof(*bound));
+    }
+    return RW_OK;
+}
+
 int rw_pieces_find_bounds(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
     struct where where = {0};
-    uint32_t **found = NULL; /* [RW_FEATURE_IDS] each with its number first */
-    int status, worst = RW_OK;
+    uint32_t **found = NULL; /* [RW_FEATURE_IDS] */
+    int status;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
@@ -364,23 +385,10 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces)
     RW_TRY_OUT(RW_NEW(ctx, found, RW_FEATURE_IDS));
     for (int t = 0; t < n_threads; t++)
         RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        uint32_t bound[RW_MOST_BOUNDS + 1];
-        if (where.at[f] == where.at[f + 1])
-            continue;
-        struct rw_rank_scratch *s = &pieces->scratch[omp_get_thread_num()].rank;
-        const uint32_t n = find_bounds(pieces, &where, f, s, bound);
-        if (RW_NEW_RAW(NULL, found[f], (size_t)n + 1) < 0) {
-#pragma omp critical
-            worst = RW_ERR_MEMORY;
-            continue;
-        }
-        found[f][0] = n;
-        memcpy(found[f] + 1, bound, n * sizeof(*bound));
-    }
-    if (worst < 0) {
-        status = rw_fail(ctx, worst, "out of memory while finding cuts");
+    struct bounds_job job = {pieces, &where, found};
+    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &job);
+    if (status < 0) {
+        rw_fail(ctx, status, "out of memory while finding cuts");
         goto out;
     }
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)

@@ -1,5 +1,4 @@
 /* Places of all pieces become the codes of one data set. */
-#include <omp.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -167,23 +166,37 @@ static void join_piece(const struct join *join, const struct rw_piece *piece, ui
     }
 }
 
+struct some_pieces {
+    const struct join *join;
+    uint32_t first, end; /* pieces */
+    uint64_t n_parts;    /* of the columns */
+};
+
+static int join_parts(void *job, struct rw_share *share)
+{
+    const struct some_pieces *some = job;
+    const struct join *join = some->join;
+    for (uint64_t part, part_end; rw_share_next(share, &part, &part_end);) {
+        const uint32_t first = (uint32_t)(join->n_columns * part / some->n_parts);
+        const uint32_t end = (uint32_t)(join->n_columns * (part + 1) / some->n_parts);
+        for (uint32_t i = some->first; i < some->end && first < end; i++)
+            join_piece(join, &join->pieces->piece[i], first, end);
+    }
+    return RW_OK;
+}
+
 /* Some pieces at a time, each thread some columns of them; then they are released, so that pieces
  * and columns never stand in memory whole. */
 static void join_pieces(const struct join *join)
 {
-    enum { AT_A_TIME = 16, SHARES = 4 };
+    enum { AT_A_TIME = 16, PARTS = 4 };
     const struct rw_pieces *pieces = join->pieces;
-    const uint64_t n_shares = (uint64_t)pieces->n_threads * SHARES;
-    for (uint32_t p = 0; p < pieces->n_pieces; p += AT_A_TIME) {
-        const uint32_t end = pieces->n_pieces - p < AT_A_TIME ? pieces->n_pieces : p + AT_A_TIME;
-#pragma omp parallel for num_threads(pieces->n_threads) schedule(dynamic, 1)
-        for (uint64_t share = 0; share < n_shares; share++) {
-            const uint32_t first = (uint32_t)(join->n_columns * share / n_shares);
-            const uint32_t last = (uint32_t)(join->n_columns * (share + 1) / n_shares);
-            for (uint32_t i = p; i < end && first < last; i++)
-                join_piece(join, &pieces->piece[i], first, last);
-        }
-        for (uint32_t i = p; i < end; i++)
+    struct some_pieces some = {.join = join, .n_parts = (uint64_t)pieces->n_threads * PARTS};
+    for (; some.first < pieces->n_pieces; some.first = some.end) {
+        const uint32_t left = pieces->n_pieces - some.first;
+        some.end = some.first + (left < AT_A_TIME ? left : AT_A_TIME);
+        rw_parallel(pieces->ctx, pieces->n_threads, some.n_parts, 1, join_parts, &some);
+        for (uint32_t i = some.first; i < some.end; i++)
             rw_piece_release(&pieces->piece[i]);
     }
 }
@@ -233,25 +246,24 @@ static int end_column(const struct join *join, uint32_t c)
     return status;
 }
 
+static int end_columns(void *job, struct rw_share *share)
+{
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(end_column(job, (uint32_t)c));
+    return RW_OK;
+}
+
 int rw_pieces_finish(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
     struct join join = {.pieces = pieces};
-    int status, worst = RW_OK;
+    int status;
     add_threads(pieces);
     RW_TRY_OUT(make_columns(&join));
     join_pieces(&join);
-#pragma omp parallel for num_threads(pieces->n_threads) schedule(dynamic, 1)
-    for (uint32_t c = 0; c < join.n_columns; c++) {
-        const int ended = end_column(&join, c);
-        if (ended < 0) {
-#pragma omp critical
-            worst = ended;
-        }
-    }
-    if (worst < 0) {
-        status =
-            rw_fail(ctx, worst, "out of memory while coding %u documents", pieces->dataset->n_docs);
+    status = rw_parallel(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
+    if (status < 0) {
+        rw_fail(ctx, status, "out of memory while coding %u documents", pieces->dataset->n_docs);
         goto out;
     }
     RW_TRY_OUT(rw_bins_gather(ctx, pieces->dataset, &pieces->rule, join.found, join.codes,

@@ -178,10 +178,8 @@ static int place_feature(const struct at_work *w, struct made *made)
     column->n = column->is_listed ? n_others : n_docs;
     made->n_rows += column->is_listed ? n_others : 0;
     made->n_bytes += column->n * (uint32_t)w->room;
-#pragma omp atomic update
-    w->pieces->n_present[w->feature] += w->n_new + n_held;
-#pragma omp atomic update
-    w->pieces->n_others[w->feature] += n_others;
+    __atomic_fetch_add(&w->pieces->n_present[w->feature], w->n_new + n_held, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&w->pieces->n_others[w->feature], n_others, __ATOMIC_RELAXED);
     return RW_OK;
 }
 

@@ -50,6 +50,42 @@ static int make_comments(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     return RW_OK;
 }
 
+struct dense_job {
+    const struct rw_synth_shape *shape;
+    uint64_t seed;
+    struct rw_dataset *set;
+    uint64_t n_clamped;
+};
+
+static int make_queries(void *user, struct rw_share *share)
+{
+    struct dense_job *job = user;
+    const struct rw_synth_shape *shape = job->shape;
+    struct rw_dataset *set = job->set;
+    const size_t n_features = (size_t)shape->n_features;
+    uint64_t n_clamped = 0;
+    float *value; /* [docs of a query][n_features] */
+    RW_TRY(RW_NEW_RAW(NULL, value, shape->max_docs * n_features));
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint32_t begin = set->query_offset[q], n = set->query_offset[q + 1] - begin;
+            rw_synth_query(shape, job->seed, (uint32_t)q, set->label + begin, value);
+            for (size_t f = 0; f < n_features; f++) {
+                float *to = set->column[f].value + begin;
+                for (uint32_t i = 0; i < n; i++)
+                    to[i] = value[i * n_features + f];
+                for (uint32_t i = 0; shape->feature[f].unknown >= 0 && i < n; i++)
+                    n_clamped += to[i] == FLT_MAX;
+            }
+        }
+    }
+    rw_mem_free(value);
+    rw_share_lock(share);
+    job->n_clamped += n_clamped;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
 /* Columns whose every value is stated. */
 static int make_dense(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, struct rw_dataset *set)
@@ -62,32 +98,10 @@ static int make_dense(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
         set->column[f].n = set->n_docs;
         RW_TRY(RW_NEW_RAW(ctx, set->column[f].value, set->n_docs));
     }
-    int failed = 0;
-    uint64_t n_clamped = 0;
-#pragma omp parallel num_threads(ctx->n_threads) reduction(| : failed) reduction(+ : n_clamped)
-    {
-        float *value = NULL; /* [docs of a query][n_features] */
-        failed = RW_NEW_RAW(NULL, value, shape->max_docs * n_features) < 0;
-#pragma omp for schedule(dynamic, 16)
-        for (uint32_t q = 0; q < set->n_queries; q++) {
-            if (failed)
-                continue;
-            const uint32_t begin = set->query_offset[q], n = set->query_offset[q + 1] - begin;
-            rw_synth_query(shape, options->seed, q, set->label + begin, value);
-            for (size_t f = 0; f < n_features; f++) {
-                float *to = set->column[f].value + begin;
-                for (uint32_t i = 0; i < n; i++)
-                    to[i] = value[i * n_features + f];
-                if (shape->feature[f].unknown >= 0) {
-                    for (uint32_t i = 0; i < n; i++)
-                        n_clamped += to[i] == FLT_MAX;
-                }
-            }
-        }
-        rw_mem_free(value);
-    }
-    set->n_clamped = n_clamped;
-    return failed ? rw_fail(ctx, RW_ERR_MEMORY, "no memory for made queries") : RW_OK;
+    struct dense_job job = {shape, options->seed, set, 0};
+    const int status = rw_parallel(ctx, ctx->n_threads, set->n_queries, 16, make_queries, &job);
+    set->n_clamped = job.n_clamped;
+    return status < 0 ? rw_fail(ctx, status, "no memory for made queries") : RW_OK;
 }
 
 /* Queries [begin, end) of a shape with absent values into a builder; 0, or negative. */
@@ -127,24 +141,39 @@ out:
     return status;
 }
 
+enum { QUERIES_A_PART = 256 };
+struct sparse_job {
+    const struct rw_synth_shape *shape;
+    const struct rw_synth_options *options;
+    const struct rw_dataset *frame;
+    struct rw_builder *builders; /* one of each part */
+};
+
+static int make_parts(void *user, struct rw_share *share)
+{
+    const struct sparse_job *job = user;
+    const uint32_t n = job->options->n_queries;
+    for (uint64_t part, last; rw_share_next(share, &part, &last);) {
+        const uint32_t begin = (uint32_t)part * QUERIES_A_PART;
+        const uint32_t end = n - begin < QUERIES_A_PART ? n : begin + QUERIES_A_PART;
+        RW_TRY(
+            fill_builder(job->shape, job->options, job->frame, begin, end, &job->builders[part]));
+    }
+    return RW_OK;
+}
+
 static int make_sparse(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                        const struct rw_synth_options *options, const struct rw_dataset *frame,
                        struct rw_dataset **out)
 {
-    enum { QUERIES_A_PART = 256 };
     const uint32_t n = options->n_queries;
     const int n_parts = (int)((n + QUERIES_A_PART - 1) / QUERIES_A_PART);
     struct rw_builder *builders = NULL;
-    int status = RW_OK, failed = 0;
     RW_TRY(RW_NEW(ctx, builders, (size_t)n_parts));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1) reduction(| : failed)
-    for (int part = 0; part < n_parts; part++) {
-        const uint32_t begin = (uint32_t)part * QUERIES_A_PART;
-        const uint32_t end = n - begin < QUERIES_A_PART ? n : begin + QUERIES_A_PART;
-        failed |= fill_builder(shape, options, frame, begin, end, &builders[part]) < 0;
-    }
-    if (failed)
-        status = rw_fail(ctx, RW_ERR_MEMORY, "no memory for made queries");
+    struct sparse_job job = {shape, options, frame, builders};
+    int status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n_parts, 1, make_parts, &job);
+    if (status < 0)
+        rw_fail(ctx, status, "no memory for made queries");
     else
         status = rw_builder_finish(ctx, builders, n_parts, out);
     for (int part = 0; part < n_parts; part++)

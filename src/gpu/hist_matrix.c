@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 
 enum { WORD_PADDING = 32 };
@@ -60,26 +61,34 @@ int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint
 }
 
 /* One tile's elements, on the host: uint16_t for codes of 16 bits, else uint32_t. */
-static void fill_tile(const struct rw_hist_tile *tile, uint32_t n_docs,
-                      const uint16_t *const *codes, void *elements)
+struct fill_job {
+    const struct rw_hist_tile *tile;
+    const uint16_t *const *codes;
+    void *elements;
+};
+
+static int fill_tile(void *user, struct rw_share *share)
 {
+    const struct fill_job *job = user;
+    const struct rw_hist_tile *tile = job->tile;
     const int bits = tile->bits;
     const uint32_t lanes = tile->lanes, n_codes = element_codes(bits);
-#pragma omp parallel for
-    for (uint32_t doc = 0; doc < n_docs; doc++) {
-        for (uint32_t l = 0; l < lanes; l++) {
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (uint64_t at = doc * lanes; at < end * lanes; at++) {
             uint32_t packed = 0;
             for (uint32_t j = 0; j < n_codes; j++) {
-                const uint32_t f = j * lanes + l;
+                const uint64_t f = j * lanes + at % lanes;
                 if (f < tile->n_features)
-                    packed |= (uint32_t)codes[tile->first_feature + f][doc] << (j * (uint32_t)bits);
+                    packed |= (uint32_t)job->codes[tile->first_feature + f][at / lanes]
+                              << (j * (uint32_t)bits);
             }
             if (bits == 16)
-                ((uint16_t *)elements)[(uint64_t)doc * lanes + l] = (uint16_t)packed;
+                ((uint16_t *)job->elements)[at] = (uint16_t)packed;
             else
-                ((uint32_t *)elements)[(uint64_t)doc * lanes + l] = packed;
+                ((uint32_t *)job->elements)[at] = packed;
         }
     }
+    return RW_OK;
 }
 
 static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
@@ -94,7 +103,8 @@ static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
         const uint64_t n_bytes =
             padded(((uint64_t)matrix->n_docs * tile->lanes * bytes + 3) / 4) * 4;
         RW_TRY_OUT(rw_mem_new(ctx, &word, n_bytes, 1));
-        fill_tile(tile, matrix->n_docs, codes, word);
+        struct fill_job job = {tile, codes, word};
+        rw_parallel(ctx, ctx->n_threads, matrix->n_docs, 0, fill_tile, &job);
         RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_bytes));
         RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
         rw_mem_free(word);

@@ -1,6 +1,5 @@
 #include "gpu/lambda_cuda.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -136,21 +135,35 @@ static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, si
 
 /* ---- LambdaRank's tables ---- */
 
+struct ideal_job {
+    const struct rw_dataset *dataset;
+    const double *gains, *discount;
+    uint32_t truncation, longest;
+    double *scratch; /* [threads][longest] */
+    double *ideal;   /* [n_queries] */
+};
+
+static int ideals_of_queries(void *user, struct rw_share *share)
+{
+    const struct ideal_job *job = user;
+    const uint32_t *offset = job->dataset->query_offset;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->ideal[q] =
+                rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q], job->truncation,
+                             job->discount, job->scratch + (size_t)share->thread * job->longest);
+    }
+    return RW_OK;
+}
+
 static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *gains,
                        const struct rw_lambda_rule *rule, uint32_t longest, const double *discount,
                        double *ideal)
 {
-    const size_t n_threads = (size_t)ctx->n_threads;
-    double *scratch;
-    RW_TRY(RW_NEW_RAW(ctx, scratch, n_threads * longest));
-#pragma omp parallel for num_threads((int)n_threads) schedule(dynamic, 64)
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t first = dataset->query_offset[q];
-        ideal[q] =
-            rw_ideal_dcg(gains + first, dataset->query_offset[q + 1] - first, rule->truncation,
-                         discount, scratch + (size_t)omp_get_thread_num() * longest);
-    }
-    rw_mem_free(scratch);
+    struct ideal_job job = {dataset, gains, discount, rule->truncation, longest, NULL, ideal};
+    RW_TRY(RW_NEW_RAW(ctx, job.scratch, (size_t)ctx->n_threads * longest));
+    rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, ideals_of_queries, &job);
+    rw_mem_free(job.scratch);
     return RW_OK;
 }
 
@@ -165,29 +178,45 @@ static int is_tame(const double *gain, uint32_t n)
     return 1;
 }
 
-/* gain, slot: [n_docs], written as struct rw_lambda_args has them. Returns whether all gains of
- * queries of a block or a warp are tame. */
-static int order_gains(const struct rw_ctx *ctx, const struct work *work, const double *gains,
-                       double *gain, uint16_t *slot)
+struct order_job {
+    const struct work *work;
+    const double *gains;
+    double *gain;   /* [n_docs] written as struct rw_lambda_args has it, like slot */
+    uint16_t *slot; /* [n_docs] */
+    int n_wild;     /* queries of a block or a warp whose gains are not tame */
+};
+
+/* Returns whether the query's gains are tame, or need not be. */
+static int order_query(const struct order_job *job, uint32_t q)
 {
-    int tame = 1;
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 64) reduction(&& : tame)
-    for (uint32_t q = 0; q < work->n_queries; q++) {
-        uint32_t order[RW_LAMBDA_BLOCK_DOCS];
-        const uint32_t first = work->query_offset[q], n = docs_of(work, q);
-        if (is_spread(work, n)) {
-            memcpy(gain + first, gains + first, n * sizeof(*gain));
-            memset(slot + first, 0, n * sizeof(*slot));
-            continue;
-        }
-        rw_rank_query(gains + first, n, 0, order);
-        for (uint32_t r = 0; r < n; r++) {
-            gain[first + r] = gains[first + order[r]];
-            slot[first + order[r]] = (uint16_t)r;
-        }
-        tame = tame && is_tame(gain + first, n);
+    uint32_t order[RW_LAMBDA_BLOCK_DOCS];
+    const uint32_t first = job->work->query_offset[q], n = docs_of(job->work, q);
+    double *gain = job->gain + first;
+    if (is_spread(job->work, n)) {
+        memcpy(gain, job->gains + first, n * sizeof(*gain));
+        memset(job->slot + first, 0, n * sizeof(*job->slot));
+        return 1;
     }
-    return tame;
+    rw_rank_query(job->gains + first, n, 0, order);
+    for (uint32_t r = 0; r < n; r++) {
+        gain[r] = job->gains[first + order[r]];
+        job->slot[first + order[r]] = (uint16_t)r;
+    }
+    return is_tame(gain, n);
+}
+
+static int order_queries(void *user, struct rw_share *share)
+{
+    struct order_job *job = user;
+    int n_wild = 0;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            n_wild += !order_query(job, (uint32_t)q);
+    }
+    rw_share_lock(share);
+    job->n_wild += n_wild;
+    rw_share_unlock(share);
+    return RW_OK;
 }
 
 static uint32_t round_32(uint32_t n)
@@ -251,7 +280,9 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
     for (uint32_t r = 0; r < work.longest; r++)
         discount[r] = rw_discount(r);
     RW_TRY_OUT(make_ideals(ctx, dataset, gains, rule, work.longest, discount, ideal));
-    args->tame = order_gains(ctx, &work, gains, gain, slot) && rw_tame_rule(rule);
+    struct order_job job = {&work, gains, gain, slot, 0};
+    rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
+    args->tame = job.n_wild == 0 && rw_tame_rule(rule);
     args->rule = *rule;
     work.ideal = ideal;
     RW_TRY_OUT(upload_work(lambda, &work));

@@ -56,26 +56,41 @@ static int upload(struct scorer_cuda *s, void **d, const void *from, size_t byte
 
 /* ---- a run ---- */
 
+struct fill_job {
+    const struct rw_flat *flat;
+    const struct rw_column *const *column; /* [n_used] */
+    uint32_t begin, n;                     /* documents */
+    uint64_t n_pieces;                     /* of each column */
+    float *chunk;
+};
+
+static int fill_pieces(void *user, struct rw_share *share)
+{
+    const struct fill_job *job = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
+        for (; k < end; k++) {
+            const uint32_t slot = (uint32_t)(k / job->n_pieces), n = job->n;
+            const uint32_t from = (uint32_t)(k % job->n_pieces) * PIECE_DOCS;
+            const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
+            float *values = job->chunk + (size_t)slot * n + from;
+            if (job->column[slot])
+                rw_column_values(job->column[slot], job->begin + from, job->begin + to,
+                                 job->flat->absent, values);
+            for (uint32_t i = 0; !job->column[slot] && i < to - from; i++)
+                values[i] = job->flat->absent;
+        }
+    }
+    return RW_OK;
+}
+
 /* Columns of documents [begin, begin + n) as they will lie on the device: [n_used][n]. */
 static void fill_chunk(const struct scorer_cuda *s, const struct rw_column *const *column,
                        uint32_t begin, uint32_t n, float *chunk)
 {
     const struct rw_flat *flat = s->base.flat;
-    const int64_t n_pieces = ((int64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
-    const int64_t n_jobs = n_pieces * flat->n_used;
-#pragma omp parallel for num_threads(s->base.ctx->n_threads) schedule(static)
-    for (int64_t job = 0; job < n_jobs; job++) {
-        const uint32_t slot = (uint32_t)(job / n_pieces);
-        const uint32_t from = (uint32_t)(job % n_pieces) * PIECE_DOCS;
-        const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
-        float *values = chunk + (size_t)slot * n + from;
-        if (column[slot]) {
-            rw_column_values(column[slot], begin + from, begin + to, flat->absent, values);
-            continue;
-        }
-        for (uint32_t i = 0; i < to - from; i++)
-            values[i] = flat->absent;
-    }
+    const uint64_t n_pieces = ((uint64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
+    struct fill_job job = {flat, column, begin, n, n_pieces, chunk};
+    rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * flat->n_used, 0, fill_pieces, &job);
 }
 
 static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)

@@ -281,14 +281,26 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transf
     return send(pipe, pinned, bytes, use, user, note);
 }
 
-void rw_transfer_copy_host(const struct rw_ctx *ctx, void *to, const void *from, size_t bytes)
+struct copy_job {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static int copy_pieces(void *user, struct rw_share *share)
 {
-    const size_t n_pieces = (bytes + PIECE - 1) / PIECE;
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (size_t i = 0; i < n_pieces; i++) {
-        const size_t at = i * PIECE;
-        memcpy((char *)to + at, (const char *)from + at, bytes - at < PIECE ? bytes - at : PIECE);
+    const struct copy_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const size_t at = i * PIECE, last = end * PIECE;
+        memcpy(job->to + at, job->from + at, (last < job->bytes ? last : job->bytes) - at);
     }
+    return RW_OK;
+}
+
+void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes)
+{
+    struct copy_job job = {to, from, bytes};
+    rw_parallel(ctx, ctx->n_threads, (bytes + PIECE - 1) / PIECE, 0, copy_pieces, &job);
 }
 
 int rw_transfer_pipe_push(struct rw_transfer_pipe *pipe, const void *from, uint64_t bytes,

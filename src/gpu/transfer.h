@@ -56,7 +56,7 @@ int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);
 
 /* memcpy on the context's threads: what fills a pinned buffer. */
-void rw_transfer_copy_host(const struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
+void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
 
 /* ---- Pipes ---- */
 

@@ -1,8 +1,8 @@
 #include "gpu/values_serial.h"
 
-#include <omp.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
 
 /* Adds values [begin, end) to count and sum: the last bin whose lower edge is not over x. One
@@ -55,40 +55,65 @@ void rw_values_serial_run(const struct rw_values_job *job)
     add[job->type](job, 0, job->n, job->count, sum);
 }
 
-int rw_values_cpu_run(struct rw_ctx *ctx, const struct rw_values_job *job, int n_threads)
+/* Each part of the values has a histogram of its own. */
+struct cpu_job {
+    const struct rw_values_job *job;
+    size_t n_parts;
+    uint64_t *count; /* [n_parts][n_bins] */
+    int64_t *sum;    /* [n_parts][n_bins] with weights */
+};
+
+static int count_parts(void *user, struct rw_share *share)
 {
-    int status = RW_OK;
-    const size_t n_bins = job->n_bins, n = n_threads > 1 ? (size_t)n_threads : 1;
-    uint64_t *count = NULL;
-    int64_t *sum = NULL;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, count, n * n_bins));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, sum, job->weight ? n * n_bins : 0));
-#pragma omp parallel num_threads((int)n)
-    {
-        const size_t t = (size_t)omp_get_thread_num(), all = (size_t)omp_get_num_threads();
-        uint64_t *const own = count + t * n_bins;
-        int64_t *const own_sum = job->weight ? sum + t * n_bins : NULL;
-        memset(own, 0, n_bins * sizeof(*own));
-        if (own_sum)
-            memset(own_sum, 0, n_bins * sizeof(*own_sum));
-        add[job->type](job, job->n / all * t, t + 1 == all ? job->n : job->n / all * (t + 1), own,
-                       own_sum);
-#pragma omp barrier
-#pragma omp for schedule(static)
-        for (size_t b = 0; b < n_bins; b++) {
+    const struct cpu_job *cpu = user;
+    const struct rw_values_job *job = cpu->job;
+    const size_t n_bins = job->n_bins;
+    for (uint64_t part, end; rw_share_next(share, &part, &end);) {
+        for (; part < end; part++) {
+            uint64_t *const own = cpu->count + part * n_bins;
+            int64_t *const own_sum = job->weight ? cpu->sum + part * n_bins : NULL;
+            memset(own, 0, n_bins * sizeof(*own));
+            if (own_sum)
+                memset(own_sum, 0, n_bins * sizeof(*own_sum));
+            const uint64_t step = job->n / cpu->n_parts;
+            add[job->type](job, step * part, part + 1 == cpu->n_parts ? job->n : step * (part + 1),
+                           own, own_sum);
+        }
+    }
+    return RW_OK;
+}
+
+static int merge_parts(void *user, struct rw_share *share)
+{
+    const struct cpu_job *cpu = user;
+    const struct rw_values_job *job = cpu->job;
+    const size_t n_bins = job->n_bins;
+    for (uint64_t b, end; rw_share_next(share, &b, &end);) {
+        for (; b < end; b++) {
             uint64_t documents = 0;
             int64_t weights = 0;
-            for (size_t k = 0; k < all; k++) {
-                documents += count[k * n_bins + b];
-                weights += job->weight ? sum[k * n_bins + b] : 0;
+            for (size_t k = 0; k < cpu->n_parts; k++) {
+                documents += cpu->count[k * n_bins + b];
+                weights += job->weight ? cpu->sum[k * n_bins + b] : 0;
             }
             job->count[b] = documents;
             if (job->weight)
                 job->sum[b] = weights;
         }
     }
+    return RW_OK;
+}
+
+int rw_values_cpu_run(struct rw_ctx *ctx, const struct rw_values_job *job, int n_threads)
+{
+    int status = RW_OK;
+    struct cpu_job cpu = {.job = job, .n_parts = n_threads > 1 ? (size_t)n_threads : 1};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, cpu.count, cpu.n_parts * job->n_bins));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, cpu.sum, job->weight ? cpu.n_parts * job->n_bins : 0));
+    rw_parallel(ctx, (int)cpu.n_parts, cpu.n_parts, 0, count_parts, &cpu);
+    rw_parallel(ctx, (int)cpu.n_parts, job->n_bins, 0, merge_parts, &cpu);
 out:
-    rw_mem_free(count);
-    rw_mem_free(sum);
+    rw_mem_free(cpu.count);
+    rw_mem_free(cpu.sum);
     return status;
 }

@@ -52,20 +52,37 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
     return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
 }
 
-uint32_t rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes)
+struct crc_job {
+    const char *data;
+    size_t n_bytes;
+    uint32_t *crc; /* of each piece */
+};
+
+static int crc_of_pieces(void *user, struct rw_share *share)
+{
+    const struct crc_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const size_t left = job->n_bytes - i * CRC_PIECE;
+        job->crc[i] =
+            rw_checksum(0, job->data + i * CRC_PIECE, left < CRC_PIECE ? left : CRC_PIECE);
+    }
+    return RW_OK;
+}
+
+int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc)
 {
     const size_t n_pieces = (n_bytes + CRC_PIECE - 1) / CRC_PIECE;
-    uint32_t crc = 0;
-    const int n_threads = ctx ? ctx->n_threads : 1;
-#pragma omp parallel for schedule(static, 1) ordered num_threads(n_threads)
+    struct crc_job job = {data, n_bytes, NULL};
+    *crc = 0;
+    RW_TRY(RW_NEW(ctx, job.crc, n_pieces));
+    rw_parallel(ctx, ctx ? ctx->n_threads : 1, n_pieces, 1, crc_of_pieces, &job);
     for (size_t i = 0; i < n_pieces; i++) {
-        const size_t begin = i * CRC_PIECE;
-        const size_t n = n_bytes - begin < CRC_PIECE ? n_bytes - begin : CRC_PIECE;
-        const uint32_t of_piece = rw_checksum(0, (const char *)data + begin, n);
-#pragma omp ordered
-        crc = (uint32_t)crc32_combine(crc, of_piece, (z_off_t)n);
+        const size_t left = n_bytes - i * CRC_PIECE;
+        *crc = (uint32_t)crc32_combine(*crc, job.crc[i],
+                                       (z_off_t)(left < CRC_PIECE ? left : CRC_PIECE));
     }
-    return crc;
+    rw_mem_free(job.crc);
+    return RW_OK;
 }
 
 /* --- writing --- */
@@ -298,9 +315,10 @@ static int check_header(struct rw_ctx *ctx, const char *name, const void *map, s
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        size < h->file_bytes ? "cut short" : "too long",
                        (unsigned long long)h->file_bytes, (unsigned long long)size);
-    uint32_t crc;
+    uint32_t crc, found;
     memcpy(&crc, (const char *)map + n_bytes - CRC_BYTES, CRC_BYTES);
-    if (rw_cache_crc(ctx, map, n_bytes - CRC_BYTES) != crc)
+    RW_TRY(rw_cache_crc(ctx, map, n_bytes - CRC_BYTES, &found));
+    if (found != crc)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its checksum does not match", name);
     if (rw_cache_layout(h, size, layout) < 0 || layout->file_bytes != size)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its counts do not fit its size", name);

@@ -61,8 +61,8 @@ struct rw_cache_layout {
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
                     struct rw_cache_layout *layout);
 
-/* CRC-32 of a piece of memory, by all threads. */
-uint32_t rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes);
+/* CRC-32 of a piece of memory, by all of the context's threads (NULL: by the caller's). */
+int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc);
 
 /* Reads and checks a whole cache. The data set keeps the mapping. */
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);

@@ -39,18 +39,34 @@ static int column_is_good(const struct rw_column *column, uint32_t n_docs)
     return n_present > 0;
 }
 
+/* Counts what is bad. */
+struct counting {
+    const struct rw_dataset *dataset;
+    int n_bad;
+};
+
+static int count_bad_columns(void *user, struct rw_share *share)
+{
+    struct counting *job = user;
+    int n_bad = 0;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        n_bad += !column_is_good(&job->dataset->column[c], job->dataset->n_docs);
+    rw_share_lock(share);
+    job->n_bad += n_bad;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
 static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
 {
-    int n_bad = 0;
+    struct counting job = {dataset, 0};
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         if (dataset->column[c].feature > RW_MAX_FEATURE ||
             (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
             return damaged(ctx, name, "feature ids do not ascend");
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads) reduction(+ : n_bad)
-    for (uint32_t c = 0; c < dataset->n_columns; c++)
-        n_bad += !column_is_good(&dataset->column[c], dataset->n_docs);
-    return n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad_columns, &job));
+    return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
 
 /* n texts end to end, each ended by 0; offsets: [n + 1]. Bytes of `never` may not occur. */
@@ -145,12 +161,24 @@ static int codes_are_good(const struct rw_bins *bins, uint32_t f)
     return most < n_codes;
 }
 
+static int count_bad_codes(void *user, struct rw_share *share)
+{
+    struct counting *job = user;
+    int n_bad = 0;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);)
+        n_bad += !codes_are_good(job->dataset->bins, (uint32_t)f);
+    rw_share_lock(share);
+    job->n_bad += n_bad;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
 /* Numbers of cuts have been checked when the codes' places were found. */
 static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
 {
     const struct rw_bins *bins = dataset->bins;
     const struct rw_cuts *cuts = bins->cuts;
-    int n_bad = 0;
+    struct counting job = {dataset, 0};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
             !rw_dataset_column(dataset, cuts->feature[f]))
@@ -164,10 +192,8 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
         if (cut[n - 1] != FLT_MAX)
             return damaged(ctx, name, "a feature's last cut is missing");
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->n_threads) reduction(+ : n_bad)
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        n_bad += !codes_are_good(bins, f);
-    return n_bad ? damaged(ctx, name, "a code or its document is out of range") : RW_OK;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_bad_codes, &job));
+    return job.n_bad ? damaged(ctx, name, "a code or its document is out of range") : RW_OK;
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,

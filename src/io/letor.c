@@ -7,8 +7,6 @@
  * at the end of a line; the line that is left over begins the next one. */
 #include "io/letor.h"
 
-#include <omp.h>
-
 #include "base/mem.h"
 #include "io/format.h"
 #include "io/members.h"
@@ -372,6 +370,14 @@ static int open_early(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_buil
     return n ? rw_early_new(ctx, letor->n_pieces, n + n / 16 + 1024, &list->early) : RW_OK;
 }
 
+static int parse_pieces(void *job, struct rw_share *share)
+{
+    struct rw_letor *letor = job;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        parse_piece(letor, letor->next_piece + i, &letor->worker[share->thread], &letor->chunk[i]);
+    return RW_OK;
+}
+
 static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                        int *more)
 {
@@ -382,10 +388,7 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
         letor->chunk[i].early = list->early;
         letor->chunk[i].number = letor->next_piece + (uint64_t)i;
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
-    for (int i = 0; i < n; i++)
-        parse_piece(letor, letor->next_piece + (uint64_t)i, &letor->worker[omp_get_thread_num()],
-                    &letor->chunk[i]);
+    rw_parallel(ctx, letor->n_threads, (uint64_t)n, 1, parse_pieces, letor);
     for (int i = 0; letor->piece_docs && i < n; i++)
         letor->piece_docs[letor->next_piece + (uint64_t)i] = letor->chunk[i].builder.n_docs;
     letor->next_piece += (uint64_t)n;
@@ -393,40 +396,56 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
     return collect_all(ctx, letor, n, list);
 }
 
-/* Parses the n chunks at hand while `next` is fetched. */
-static void parse_and_fetch(struct rw_letor *letor, int n, const struct block *block,
-                            struct block *next)
+struct parse_job {
+    struct rw_letor *letor;
+    const struct block *block;
+    struct block *next;
+    int n_members, n_fetches; /* members of gzip in `next`, or one fetch */
+    int n_good;               /* members before the first that is damaged */
+};
+
+static int parse_or_fetch(void *user, struct rw_share *share)
 {
-    const int n_members = find_members(letor, block, next);
-    const int n_fetches = n_members ? n_members : 1;
-    int n_good = n_members;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(letor->n_threads)
-    for (int i = 0; i < n_fetches + n; i++) {
-        if (i >= n_fetches) {
-            rw_letor_chunk_parse(&letor->chunk[i - n_fetches],
-                                 &letor->worker[omp_get_thread_num()]);
-        } else if (n_members == 0) {
-            fetch(letor, block, next);
-        } else if (rw_members_unpack(letor->members, i, next->text + RW_LETOR_PAD + next->n_held) <
-                   0) {
-#pragma omp critical
-            n_good = i < n_good ? i : n_good;
+    struct parse_job *job = user;
+    struct rw_letor *letor = job->letor;
+    for (uint64_t at, end; rw_share_next(share, &at, &end);) {
+        const int i = (int)at;
+        if (i >= job->n_fetches) {
+            rw_letor_chunk_parse(&letor->chunk[i - job->n_fetches], &letor->worker[share->thread]);
+        } else if (job->n_members == 0) {
+            fetch(letor, job->block, job->next);
+        } else if (rw_members_unpack(letor->members, i,
+                                     job->next->text + RW_LETOR_PAD + job->next->n_held) < 0) {
+            rw_share_lock(share);
+            job->n_good = i < job->n_good ? i : job->n_good;
+            rw_share_unlock(share);
         }
     }
-    if (n_members)
-        end_members(letor, next, n_good);
+    return RW_OK;
+}
+
+/* Parses the n chunks at hand while `next` is fetched. */
+static void parse_and_fetch(struct rw_ctx *ctx, struct rw_letor *letor, int n,
+                            const struct block *block, struct block *next)
+{
+    struct parse_job job = {.letor = letor, .block = block, .next = next};
+    job.n_members = job.n_good = find_members(letor, block, next);
+    job.n_fetches = job.n_members ? job.n_members : 1;
+    rw_parallel(ctx, letor->n_threads, (uint64_t)(job.n_fetches + n), 1, parse_or_fetch, &job);
+    if (job.n_members)
+        end_members(letor, next, job.n_good);
 }
 
 static int next_block(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_list *list,
                       int *more)
 {
     if (!letor->begun)
-        parse_and_fetch(letor, 0, &letor->block[1], &letor->block[0]);
+        parse_and_fetch(ctx, letor, 0, &letor->block[1], &letor->block[0]);
     letor->begun = 1;
     struct block *block = &letor->block[letor->current];
     struct block *next = &letor->block[!letor->current];
     const int n = cut(letor, block);
-    parse_and_fetch(letor, n, block, next);
+    parse_and_fetch(ctx, letor, n, block, next);
     RW_TRY(collect_all(ctx, letor, n, list));
     if (block->status < 0) {
         size_t got; /* a failure of the input: it says the same once more, to the context */

@@ -1,7 +1,6 @@
 /* Large files of LETOR text as codes (data/pieces.h). Three passes: labels, queries and comments of
  * all lines; entries of the sampled documents; entries of the others. So every entry is parsed
  * once, and never are all values in memory. A file is kept open between passes. */
-#include <omp.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
@@ -135,23 +134,32 @@ static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
     return status;
 }
 
+struct pieces_job {
+    struct reading *reading;
+    int sampled;
+    int has_failed; /* by any thread: nobody goes on */
+};
+
+static int read_some(void *user, struct rw_share *share)
+{
+    struct pieces_job *job = user;
+    for (uint64_t p, end; rw_share_next(share, &p, &end);) {
+        if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
+            return RW_OK;
+        const int status = read_piece(job->reading, (uint32_t)p, share->thread, job->sampled);
+        if (status < 0) {
+            __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
+            return status;
+        }
+    }
+    return RW_OK;
+}
+
 /* All pieces; of several failures any. */
 static int read_pieces(struct reading *r, int sampled)
 {
-    int worst = RW_OK;
-#pragma omp parallel for num_threads(r->n_threads) schedule(dynamic, 1)
-    for (uint32_t p = 0; p < r->n_pieces; p++) {
-        int failed;
-#pragma omp atomic read
-        failed = worst;
-        if (failed < 0)
-            continue;
-        const int status = read_piece(r, p, omp_get_thread_num(), sampled);
-        if (status < 0) {
-#pragma omp atomic write
-            worst = status;
-        }
-    }
+    struct pieces_job job = {r, sampled, 0};
+    const int worst = rw_parallel(r->ctx, r->n_threads, r->n_pieces, 1, read_some, &job);
     if (worst == RW_ERR_DATA)
         return rw_fail(r->ctx, worst, "'%s'%s changed while it was read",
                        rw_input_name(r->source[0].input), r->n_sources > 1 ? " or another" : "");

@@ -124,6 +124,21 @@ static int make_part(const struct rw_synth_shape *shape, uint64_t seed, int gzip
     return gzip ? pack(part) : RW_OK;
 }
 
+struct parts_job {
+    const struct rw_synth_shape *shape;
+    uint64_t seed;
+    int gzip;
+    struct part *parts;
+};
+
+static int make_parts(void *user, struct rw_share *share)
+{
+    const struct parts_job *job = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);)
+        RW_TRY(make_part(job->shape, job->seed, job->gzip, &job->parts[k]));
+    return RW_OK;
+}
+
 static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, const char *path, int gzip)
 {
@@ -141,14 +156,13 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
             q += left < QUERIES_A_PART ? left : QUERIES_A_PART;
             parts[n].end = q;
         }
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-        for (int k = 0; k < n; k++)
-            parts[k].status = make_part(shape, options->seed, gzip, &parts[k]);
+        struct parts_job job = {shape, options->seed, gzip, parts};
+        status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_parts, &job);
+        if (status < 0) {
+            rw_fail(ctx, status, "no memory for made queries");
+            goto out;
+        }
         for (int k = 0; k < n; k++) {
-            if (parts[k].status < 0) {
-                status = rw_fail(ctx, parts[k].status, "no memory for made queries");
-                goto out;
-            }
             const size_t bytes = gzip ? parts[k].packed_bytes : parts[k].text_bytes;
             if (fwrite(gzip ? parts[k].packed : parts[k].text, 1, bytes, file.file) != bytes) {
                 status = rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));

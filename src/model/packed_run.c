@@ -1,7 +1,6 @@
 /* Scores of a data set by a packed model. Some blocks of documents are encoded, then meet the trees
  * a batch at a time: a batch stays in the second-level cache for all of them, and a block's codes
  * in the first-level cache for all the batch's trees. */
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -127,6 +126,24 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }
 
+/* Runs of a job's blocks, dealt out to threads. */
+struct runs {
+    struct job *job;
+    uint32_t n_docs, docs; /* of all, of a run */
+    double *scores;
+};
+
+static int score_runs(void *user, struct rw_share *share)
+{
+    const struct runs *runs = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const uint32_t first = (uint32_t)i * runs->docs, left = runs->n_docs - first;
+        score_blocks(runs->job, first, left < runs->docs ? runs->n_docs : first + runs->docs,
+                     share->thread, runs->scores);
+    }
+    return RW_OK;
+}
+
 static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, int n_threads)
 {
     const size_t bytes = rw_packed_codes_bytes(packed);
@@ -152,12 +169,8 @@ static int run(struct rw_ctx *ctx, struct job *job, uint32_t n_docs, double *sco
                       rw_packed_places_bytes(packed) + docs * sizeof(double) +
                       values * sizeof(float);
     RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
-    for (int64_t i = 0; i < n_jobs; i++) {
-        const uint32_t begin = (uint32_t)i * docs;
-        const uint32_t end = n_docs - begin < docs ? n_docs : begin + docs;
-        score_blocks(job, begin, end, omp_get_thread_num(), scores);
-    }
+    struct runs runs = {job, n_docs, docs, scores};
+    rw_parallel(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
 out:
     rw_mem_free(job->room);
     return status;

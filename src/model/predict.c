@@ -5,7 +5,6 @@
 #include "model/predict.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -139,6 +138,27 @@ static void score_block(const struct scorer *scorer, uint32_t begin, uint32_t en
     }
 }
 
+struct walk_job {
+    const struct scorer *scorer;
+    uint32_t n_docs;
+    double *scores;
+    int32_t *leaves;
+};
+
+static int walk_blocks(void *user, struct rw_share *share)
+{
+    const struct walk_job *job = user;
+    const uint32_t block_docs = job->scorer->block_docs;
+    float *buffer = job->scorer->buffer + (size_t)share->thread * job->scorer->buffer_floats;
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        const uint32_t first = (uint32_t)block * block_docs;
+        score_block(job->scorer, first,
+                    job->n_docs - first < block_docs ? job->n_docs : first + block_docs, buffer,
+                    job->scores, job->leaves);
+    }
+    return RW_OK;
+}
+
 static int run(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                double *scores, int32_t *leaves)
 {
@@ -149,15 +169,8 @@ static int run(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_d
     const int64_t n_blocks = ((int64_t)n_docs + block_docs - 1) / block_docs;
     const int n_threads = ctx->n_threads < n_blocks ? ctx->n_threads : (int)n_blocks;
     RW_TRY_OUT(RW_NEW_RAW(ctx, scorer.buffer, (size_t)n_threads * scorer.buffer_floats));
-    if (n_blocks == 0)
-        goto out;
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic)
-    for (int64_t block = 0; block < n_blocks; block++) {
-        const uint32_t begin = (uint32_t)block * block_docs;
-        const uint32_t end = n_docs - begin < block_docs ? n_docs : begin + block_docs;
-        float *buffer = scorer.buffer + (size_t)omp_get_thread_num() * scorer.buffer_floats;
-        score_block(&scorer, begin, end, buffer, scores, leaves);
-    }
+    struct walk_job job = {&scorer, n_docs, scores, leaves};
+    rw_parallel(ctx, n_threads, (uint64_t)n_blocks, 1, walk_blocks, &job);
 out:
     scorer_release(&scorer);
     return status;
@@ -209,6 +222,28 @@ int rw_way_scores(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *
                        : rw_flat_scores(ctx, flat, dataset, scores);
 }
 
+struct rows_job {
+    const struct rw_flat *flat;
+    const struct rw_single *single; /* NULL: down the trees */
+    const struct rw_rows *rows;
+    double *scores;
+};
+
+static int score_rows(void *user, struct rw_share *share)
+{
+    const struct rows_job *job = user;
+    const struct rw_rows *rows = job->rows;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            const float *row = rows->value + doc * rows->n_features;
+            job->scores[doc] =
+                job->single ? rw_single_score(job->single, row, rows->n_features, rows->first)
+                            : rw_flat_score(job->flat, row, rows->n_features, rows->first);
+        }
+    }
+    return RW_OK;
+}
+
 int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
                 const struct rw_single *single, const struct rw_rows *rows, double *scores)
 {
@@ -216,13 +251,8 @@ int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *fl
         RW_TRY(settle(ctx, way, flat, rows->n_docs));
     if (way->packed)
         return rw_packed_rows(ctx, way->packed, rows, scores);
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (int64_t doc = 0; doc < rows->n_docs; doc++) {
-        const float *row = rows->value + (size_t)doc * rows->n_features;
-        scores[doc] = single ? rw_single_score(single, row, rows->n_features, rows->first)
-                             : rw_flat_score(flat, row, rows->n_features, rows->first);
-    }
-    return RW_OK;
+    struct rows_job job = {flat, single, rows, scores};
+    return rw_parallel(ctx, ctx->n_threads, rows->n_docs, 0, score_rows, &job);
 }
 
 void rw_way_release(struct rw_way *way)

@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -59,36 +58,57 @@ static void gather(const struct rw_flat *flat, const struct rw_column *const *co
 
 /* ------------------------------------------------------------------ covers */
 
+struct count_job {
+    const struct rw_flat *flat;
+    const struct rw_column *const *columns;
+    uint32_t n_docs;
+    float *rows; /* [threads][room] */
+    size_t room;
+    uint32_t *counts; /* [leaves of all trees] shared */
+};
+
+static int count_blocks(void *user, struct rw_share *share)
+{
+    const struct count_job *job = user;
+    const struct rw_flat *flat = job->flat;
+    float *own = job->rows + job->room * (size_t)share->thread;
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        for (; block < end; block++) {
+            const uint32_t begin = (uint32_t)block * BLOCK_DOCS, left = job->n_docs - begin;
+            const uint32_t n = left < BLOCK_DOCS ? left : BLOCK_DOCS;
+            gather(flat, job->columns, begin, begin + n, own,
+                   own + (size_t)BLOCK_DOCS * flat->n_used);
+            for (int32_t t = 0; t < flat->n_trees; t++) {
+                for (uint32_t d = 0; d < n; d++) {
+                    const int32_t leaf =
+                        rw_walk(flat->node + flat->first_node[t], rw_flat_root(flat, t),
+                                own + (size_t)d * flat->n_used, 1);
+                    __atomic_fetch_add(&job->counts[flat->first_leaf[t] + (uint64_t)leaf], 1,
+                                       __ATOMIC_RELAXED);
+                }
+            }
+        }
+    }
+    return RW_OK;
+}
+
 /* counts: [leaves of all trees] zeroed; documents that fall into each. */
 static int count_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
                         const struct rw_dataset *dataset, uint32_t *counts)
 {
     int status = RW_OK;
     const struct rw_column **columns = NULL;
-    float *rows = NULL;
-    const size_t room = (size_t)BLOCK_DOCS * (flat->n_used + 1) + 16;
-    const int64_t n_blocks = ((int64_t)dataset->n_docs + BLOCK_DOCS - 1) / BLOCK_DOCS;
+    struct count_job job = {.flat = flat,
+                            .n_docs = dataset->n_docs,
+                            .room = (size_t)BLOCK_DOCS * (flat->n_used + 1) + 16,
+                            .counts = counts};
     RW_TRY_OUT(rw_flat_columns(ctx, flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, rows, room * (size_t)ctx->n_threads));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (int64_t block = 0; block < n_blocks; block++) {
-        const uint32_t begin = (uint32_t)block * BLOCK_DOCS;
-        const uint32_t n =
-            dataset->n_docs - begin < BLOCK_DOCS ? dataset->n_docs - begin : BLOCK_DOCS;
-        float *own = rows + room * (size_t)omp_get_thread_num();
-        gather(flat, columns, begin, begin + n, own, own + (size_t)BLOCK_DOCS * flat->n_used);
-        for (int32_t t = 0; t < flat->n_trees; t++) {
-            for (uint32_t d = 0; d < n; d++) {
-                const int32_t leaf =
-                    rw_walk(flat->node + flat->first_node[t], rw_flat_root(flat, t),
-                            own + (size_t)d * flat->n_used, 1);
-#pragma omp atomic
-                counts[flat->first_leaf[t] + (uint64_t)leaf]++;
-            }
-        }
-    }
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.rows, job.room * (size_t)ctx->n_threads));
+    job.columns = columns;
+    rw_parallel(ctx, ctx->n_threads, ((uint64_t)dataset->n_docs + BLOCK_DOCS - 1) / BLOCK_DOCS, 0,
+                count_blocks, &job);
 out:
-    rw_mem_free(rows);
+    rw_mem_free(job.rows);
     rw_mem_free(columns);
     return status;
 }
@@ -462,39 +482,61 @@ static void explain_block(const struct rw_explainer *e, const struct rw_column *
     }
 }
 
+struct explain_job {
+    const struct rw_explainer *e;
+    const struct rw_column *const *columns;
+    struct scratch all;             /* each thread's scratch after another's */
+    size_t n_rows, n_room, n_edges; /* of a thread */
+    uint32_t begin, n;              /* documents */
+    double *values;
+};
+
+static int explain_blocks(void *user, struct rw_share *share)
+{
+    const struct explain_job *job = user;
+    const size_t t = (size_t)share->thread;
+    const struct scratch own = {job->all.rows + job->n_rows * t, job->all.room + job->n_room * t,
+                                job->all.passes + job->n_edges * t,
+                                job->all.open + job->n_edges * t};
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        const uint32_t from = (uint32_t)block * BLOCK_DOCS, left = job->n - from;
+        explain_block(job->e, job->columns, job->begin + from,
+                      left < BLOCK_DOCS ? left : BLOCK_DOCS, &own,
+                      job->values + (size_t)from * job->e->flat.n_used);
+    }
+    return RW_OK;
+}
+
 int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
                      const struct rw_dataset *dataset, uint32_t begin, uint32_t n, double *values)
 {
     int status = RW_OK;
     const struct rw_column **columns = NULL;
-    struct scratch all = {0};
-    const size_t n_used = e->flat.n_used;
-    const size_t rows = (size_t)BLOCK_DOCS * (n_used + 1) + 16, threads = (size_t)ctx->n_threads;
-    const size_t room = e->room + 8, edges = (size_t)e->most_edges + 64;
-    const int64_t n_blocks = ((int64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS;
+    const size_t threads = (size_t)ctx->n_threads;
+    struct explain_job job = {.e = e,
+                              .n_rows = (size_t)BLOCK_DOCS * (e->flat.n_used + 1) + 16,
+                              .n_room = e->room + 8,
+                              .n_edges = (size_t)e->most_edges + 64,
+                              .begin = begin,
+                              .n = n,
+                              .values = values};
     if (n > dataset->n_docs || begin > dataset->n_docs - n)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
     RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, all.rows, rows * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, all.room, room * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, all.passes, edges * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, all.open, edges * threads));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic)
-    for (int64_t block = 0; block < n_blocks; block++) {
-        const size_t thread = (size_t)omp_get_thread_num();
-        const uint32_t from = (uint32_t)block * BLOCK_DOCS;
-        const struct scratch own = {all.rows + rows * thread, all.room + room * thread,
-                                    all.passes + edges * thread, all.open + edges * thread};
-        explain_block(e, columns, begin + from, n - from < BLOCK_DOCS ? n - from : BLOCK_DOCS, &own,
-                      values + from * n_used);
-    }
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.rows, job.n_rows * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.room, job.n_room * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.passes, job.n_edges * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.open, job.n_edges * threads));
+    job.columns = columns;
+    rw_parallel(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1, explain_blocks,
+                &job);
 out:
     rw_mem_free(columns);
-    rw_mem_free(all.rows);
-    rw_mem_free(all.room);
-    rw_mem_free(all.passes);
-    rw_mem_free(all.open);
+    rw_mem_free(job.all.rows);
+    rw_mem_free(job.all.room);
+    rw_mem_free(job.all.passes);
+    rw_mem_free(job.all.open);
     return status;
 }
 

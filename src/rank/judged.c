@@ -1,6 +1,5 @@
 /* Metrics over a whole set: what is prepared once, one query's value, and the exact mean. */
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,8 +244,30 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* Documents under which a parallel region costs more than it gains. */
+/* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 2048 };
+
+struct measure_job {
+    const struct rw_metric *metric;
+    const struct rw_judged *judged;
+    const double *scores;
+    enum rw_ties ties;
+    int reversed;
+    struct workspace *space; /* [threads] */
+    double *values;          /* [n_queries] */
+};
+
+static int measure_queries(void *user, struct rw_share *share)
+{
+    const struct measure_job *job = user;
+    struct workspace *space = &job->space[share->thread];
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->values[q] = measure_query(job->metric, job->judged, job->scores, job->ties,
+                                           job->reversed, (uint32_t)q, space);
+    }
+    return RW_OK;
+}
 
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judged *judged, const double *scores, enum rw_empty empty,
@@ -265,13 +286,8 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
         RW_TRY_OUT(RW_NEW_RAW(ctx, own, n_queries));
         values = own;
     }
-#pragma omp parallel num_threads(n_threads)
-    {
-        struct workspace *own_space = &space[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, 16)
-        for (uint32_t q = 0; q < n_queries; q++)
-            values[q] = measure_query(metric, judged, scores, ties, reversed, q, own_space);
-    }
+    struct measure_job job = {metric, judged, scores, ties, reversed, space, values};
+    rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job);
     RW_TRY_OUT(average(ctx, metric, judged, empty, values, out));
 out:
     for (int t = 0; space && t < n_threads; t++)

@@ -1,6 +1,5 @@
 #include "rank/yetirank.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "base/ctx.h"
@@ -107,6 +106,7 @@ void rw_yetirank_query(enum rw_isa isa, const struct rw_yetirank_rule *rule,
 /* ---- a training set ---- */
 
 struct rw_yetirank {
+    struct rw_ctx *ctx; /* borrowed */
     struct rw_yetirank_rule rule;
     enum rw_isa isa;
     int n_threads;
@@ -167,7 +167,8 @@ int rw_yetirank_new(struct rw_ctx *ctx, const struct rw_yetirank_rule *rule,
     struct rw_yetirank *y;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, y, 1));
-    *y = (struct rw_yetirank){.rule = *rule,
+    *y = (struct rw_yetirank){.ctx = ctx,
+                              .rule = *rule,
                               .isa = rw_isa(),
                               .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1,
                               .gains = gains};
@@ -193,28 +194,48 @@ void rw_yetirank_free(struct rw_yetirank *y)
     rw_mem_free(y);
 }
 
+struct run_job {
+    struct rw_yetirank *y;
+    uint32_t tree;
+    const double *scores;
+    double *gradients, *hessians;
+};
+
+static void run_query(const struct run_job *job, uint32_t q, int thread)
+{
+    struct rw_yetirank *y = job->y;
+    const size_t own = (size_t)thread * y->longest;
+    const uint32_t first = y->query_offset[q], n = y->query_offset[q + 1] - first;
+    const struct rw_yetirank_query_of query = {.n = n,
+                                               .first_document = first,
+                                               .tree = job->tree,
+                                               .scores = job->scores + first,
+                                               .gains = y->gains + first,
+                                               .position = y->position,
+                                               .ideal = y->ideal[q],
+                                               .scratch = y->scratch + own * (DRAWN + 1),
+                                               .order = y->order + own,
+                                               .lambda = y->lambda + own,
+                                               .weight = y->weight + own};
+    rw_yetirank_query(y->isa, &y->rule, &query);
+    for (uint32_t i = 0; i < n; i++) {
+        job->gradients[first + i] = (double)query.lambda[i] * 0x1p-40;
+        job->hessians[first + i] = (double)query.weight[i] * 0x1p-40;
+    }
+}
+
+static int run_queries(void *user, struct rw_share *share)
+{
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            run_query(user, (uint32_t)q, share->thread);
+    }
+    return RW_OK;
+}
+
 void rw_yetirank_run(struct rw_yetirank *y, uint32_t tree, const double *scores, double *gradients,
                      double *hessians)
 {
-#pragma omp parallel for num_threads(y->n_threads) schedule(dynamic, 4)
-    for (uint32_t q = 0; q < y->n_queries; q++) {
-        const size_t own = (size_t)omp_get_thread_num() * y->longest;
-        const uint32_t first = y->query_offset[q], n = y->query_offset[q + 1] - first;
-        const struct rw_yetirank_query_of query = {.n = n,
-                                                   .first_document = first,
-                                                   .tree = tree,
-                                                   .scores = scores + first,
-                                                   .gains = y->gains + first,
-                                                   .position = y->position,
-                                                   .ideal = y->ideal[q],
-                                                   .scratch = y->scratch + own * (DRAWN + 1),
-                                                   .order = y->order + own,
-                                                   .lambda = y->lambda + own,
-                                                   .weight = y->weight + own};
-        rw_yetirank_query(y->isa, &y->rule, &query);
-        for (uint32_t i = 0; i < n; i++) {
-            gradients[first + i] = (double)query.lambda[i] * 0x1p-40;
-            hessians[first + i] = (double)query.weight[i] * 0x1p-40;
-        }
-    }
+    struct run_job job = {y, tree, scores, gradients, hessians};
+    rw_parallel(y->ctx, y->n_threads, y->n_queries, 4, run_queries, &job);
 }

@@ -1,15 +1,11 @@
 /* The engine for processors: row-major codes, histogram cells packed into one 64-bit word where the
  * sums allow, the larger sibling by subtraction, documents of a node kept together. Starts from
  * ref's table and overwrites what is worth it; every integer is the same. */
-#include <omp.h>
 #include <sys/mman.h>
 
 #include "base/isa.h"
 #include "base/mem.h"
 #include "tree/engine_cpu.h"
-#if RW_HAS_X86
-#include <immintrin.h>
-#endif
 
 static void cpu_close(struct rw_engine *engine)
 {
@@ -139,56 +135,30 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
 
 /* ---- the start of a tree ---- */
 
-static void make_words(struct rw_cpu *cpu)
+static int make_words(void *job, struct rw_share *share)
 {
+    struct rw_cpu *cpu = job;
     const struct rw_host *host = &cpu->ref.host;
     const struct rw_cpu_words words = cpu->words;
-#pragma omp parallel for num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
-                                                               PARALLEL_DOCS)
-    for (uint32_t doc = 0; doc < host->base.n_docs[0]; doc++) {
-        if (!host->sampled[doc])
-            continue;
-        if (words.most_joint) {
-            cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->weight_q[doc]);
-            continue;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            if (!host->sampled[doc])
+                continue;
+            if (words.most_joint) {
+                cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->weight_q[doc]);
+                continue;
+            }
+            int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
+            word[0] = host->lambda_q[doc];
+            if (words.packed)
+                word[0] = word[0] * 4294967296 + 1;
+            else
+                word[1] = 1;
+            if (words.newton)
+                word[words.n_words - 1] = host->weight_q[doc];
         }
-        int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
-        word[0] = host->lambda_q[doc];
-        if (words.packed)
-            word[0] = word[0] * 4294967296 + 1;
-        else
-            word[1] = 1;
-        if (words.newton)
-            word[words.n_words - 1] = host->weight_q[doc];
     }
-}
-
-/* The documents of the sample, a part of them by each thread. Returns how many there are. */
-static uint32_t list_docs(struct rw_cpu *cpu)
-{
-    const uint8_t *sampled = cpu->ref.host.sampled;
-    const uint64_t n = cpu->ref.host.base.n_docs[0];
-    uint32_t n_sampled = 0;
-#pragma omp parallel num_threads(cpu->ref.host.base.n_threads) if (n >= PARALLEL_DOCS)
-    {
-        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
-        const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-        uint32_t at = 0;
-        for (uint32_t doc = from; doc < end; doc++)
-            at += sampled[doc];
-        cpu->chunk_left[t] = at;
-#pragma omp barrier
-        at = 0;
-        for (uint64_t before = 0; before < t; before++)
-            at += cpu->chunk_left[before];
-        for (uint32_t doc = from; doc < end; doc++) {
-            if (sampled[doc])
-                cpu->doc[at++] = doc;
-        }
-        if (t + 1 == all)
-            n_sampled = at;
-    }
-    return n_sampled;
+    return RW_OK;
 }
 
 /* Weights can be negative only where a custom objective makes them so. */
@@ -208,8 +178,9 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_joint = is_joint(cpu) ? rw_joint_most(largest) : 0;
     rw_cpu_list_passes(cpu);
-    make_words(cpu);
-    const uint32_t n = list_docs(cpu);
+    rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
+                make_words, cpu);
+    const uint32_t n = rw_cpu_list_docs(cpu);
     cpu->begin[0] = 0;
     cpu->n[0] = n;
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
@@ -220,232 +191,40 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     return RW_OK;
 }
 
-/* ---- partition ---- */
+/* ---- leaves ---- */
 
-/* Where documents of a split's node go. */
-struct turn {
-    const uint32_t *row; /* sparse columns: their entries' documents, [n]; else NULL */
-    const uint8_t *code; /* of each document, or entry */
-    size_t bytes, stride;
-    uint32_t n, column;
-    uint32_t bin, missing_code;
-    int missing_left;
-    uint8_t left[1026]; /* of each code */
+struct leaf_sums {
+    const struct rw_cpu *cpu;
+    const int32_t *leaf_slot; /* [n] */
+    int n;
+    uint32_t n_parts;
+    struct rw_sum *sum; /* [n] */
 };
 
-/* A column of listed entries stands in the rows, too, unless the engine lists it. */
-static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct turn *turn)
+/* Large leaves by all parts; of the others each part has some. */
+static int sum_leaves(void *job, struct rw_share *share)
 {
-    for (int g = 0; g < 2; g++) {
-        const struct rw_cpu_group *group = &cpu->group[g];
-        for (uint32_t c = 0; c < group->n; c++) {
-            if (group->lane[c].feature[0] != column)
+    const struct leaf_sums *l = job;
+    const struct rw_host *host = &l->cpu->ref.host;
+    const uint64_t all = l->n_parts;
+    uint64_t part, last;
+    while (rw_share_next(share, &part, &last)) {
+        for (int leaf = 0; leaf < l->n; leaf++) {
+            const uint64_t n_docs = l->cpu->n[l->leaf_slot[leaf]];
+            const int is_shared = n_docs >= PARALLEL_DOCS;
+            if (!is_shared && (uint32_t)leaf % all != part)
                 continue;
-            turn->row = NULL;
-            turn->code = group->row + c * (size_t)group->bytes;
-            turn->stride = group->stride;
-            return;
+            const uint32_t from = is_shared ? (uint32_t)(n_docs * part / all) : 0;
+            const uint32_t end =
+                is_shared ? (uint32_t)(n_docs * (part + 1) / all) : (uint32_t)n_docs;
+            const uint32_t *doc = l->cpu->doc + l->cpu->begin[l->leaf_slot[leaf]];
+            struct rw_sum sum = {0};
+            for (uint32_t i = from; i < end; i++)
+                rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
+            rw_share_lock(share);
+            rw_sum_merge(&l->sum[leaf], &sum);
+            rw_share_unlock(share);
         }
-    }
-}
-
-static void set_turn(const struct rw_cpu *cpu, const struct rw_split *split, struct turn *turn)
-{
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    const uint32_t column = (uint32_t)split->column;
-    const struct rw_codes *codes = &bins->codes[column];
-    const size_t bytes = rw_cuts_code_bytes(bins->cuts, column);
-    const struct rw_coded_node node = {.bin = split->bin,
-                                       .missing_code = rw_cuts_n_bins(bins->cuts, column),
-                                       .missing_left = split->missing_left};
-    *turn = (struct turn){.row = codes->row,
-                          .code = codes->code,
-                          .bytes = bytes,
-                          .stride = bytes,
-                          .n = codes->n,
-                          .column = column,
-                          .bin = node.bin,
-                          .missing_code = node.missing_code,
-                          .missing_left = node.missing_left};
-    if (codes->row && !cpu->sparse.n)
-        find_in_rows(cpu, column, turn);
-    for (uint32_t code = 0; code < rw_cuts_n_codes(bins->cuts, column); code++)
-        turn->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
-}
-
-/* Documents [n], in order, those that go left to the front of `left`, which may be `doc` itself,
- * the others to `right`. Returns how many go left. */
-static inline __attribute__((always_inline)) uint32_t part_dense(const struct turn *turn,
-                                                                 size_t bytes, size_t stride,
-                                                                 const uint32_t *doc, uint32_t n,
-                                                                 uint32_t *left, uint32_t *right)
-{
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        enum { AHEAD = 32 };
-        const uint32_t one = doc[i], next = doc[i + AHEAD < n ? i + AHEAD : i];
-        __builtin_prefetch(turn->code + next * stride);
-        uint16_t code = turn->code[one * stride];
-        if (bytes == 2)
-            memcpy(&code, turn->code + one * stride, sizeof(code));
-        const uint32_t goes = turn->left[code];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += goes;
-    }
-    return n_left;
-}
-
-#if RW_HAS_X86
-/* The same of columns of bytes, sixteen documents at a time. Four bytes are read for each, of which
- * the document's is the last: so none is read past the column's end, and the first three documents
- * go another way. What is stored past the last one of either side has been read before, or will be
- * written again. */
-RW_AVX512 static uint32_t part_avx512(const struct turn *turn, const uint32_t *doc, uint32_t n,
-                                      uint32_t *left, uint32_t *right)
-{
-    enum { LANES = 16, ALONE = 3 };
-    const __m512i bin = _mm512_set1_epi32((int)turn->bin);
-    const __m512i missing = _mm512_set1_epi32((int)turn->missing_code);
-    const __m512i back = _mm512_set1_epi32(-ALONE);
-    const __mmask16 missing_left = turn->missing_left ? 0xffff : 0;
-    uint32_t i = 0, n_left = 0;
-    for (; i < n && doc[i] < ALONE; i++) {
-        const uint32_t one = doc[i];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += turn->left[turn->code[one]];
-    }
-    for (; i + LANES <= n; i += LANES) {
-        const __m512i docs = _mm512_loadu_si512(doc + i);
-        const __m512i at = _mm512_add_epi32(docs, back); /* under 2^31 */
-        const __m512i code = _mm512_srli_epi32(_mm512_i32gather_epi32(at, turn->code, 1), 24);
-        const __mmask16 goes = _mm512_cmple_epu32_mask(code, bin) |
-                               (_mm512_cmpeq_epi32_mask(code, missing) & missing_left);
-        _mm512_storeu_si512(left + n_left, _mm512_maskz_compress_epi32(goes, docs));
-        _mm512_storeu_si512(right + (i - n_left),
-                            _mm512_maskz_compress_epi32((__mmask16)~goes, docs));
-        n_left += (uint32_t)_mm_popcnt_u32(goes);
-    }
-    for (; i < n; i++) {
-        const uint32_t one = doc[i];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += turn->left[turn->code[one]];
-    }
-    return n_left;
-}
-#endif
-
-/* The same from a list of entries. */
-static uint32_t part_sparse(const struct rw_cpu *cpu, const struct turn *turn, const uint32_t *doc,
-                            uint32_t n, uint32_t *left, uint32_t *right)
-{
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t one = doc[i];
-        const uint32_t goes = turn->left[rw_bins_code(bins, turn->column, one)];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += goes;
-    }
-    return n_left;
-}
-
-static uint32_t part(const struct rw_cpu *cpu, const struct turn *turn, uint32_t *doc, uint32_t n,
-                     uint32_t *right)
-{
-    if (turn->row)
-        return part_sparse(cpu, turn, doc, n, doc, right);
-#if RW_HAS_X86
-    if (cpu->ref.host.isa == RW_ISA_AVX512 && turn->stride == 1 && turn->bytes == 1 &&
-        cpu->ref.host.base.n_docs[0] < (uint32_t)1 << 31)
-        return part_avx512(turn, doc, n, doc, right);
-#endif
-    if (turn->bytes == 2)
-        return part_dense(turn, 2, turn->stride, doc, n, doc, right);
-    return turn->stride == 1 ? part_dense(turn, 1, 1, doc, n, doc, right)
-                             : part_dense(turn, 1, turn->stride, doc, n, doc, right);
-}
-
-/* Says where the children's documents are. */
-static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32_t n_left)
-{
-    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    cpu->begin[split->left] = first;
-    cpu->n[split->left] = n_left;
-    cpu->begin[split->right] = first + n_left;
-    cpu->n[split->right] = n - n_left;
-    return rw_host_check_left(&cpu->ref.host, split, n_left);
-}
-
-/* A node by one thread. Returns the documents that go left. */
-static uint32_t split_small(struct rw_cpu *cpu, const struct rw_split *split)
-{
-    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    struct turn turn;
-    set_turn(cpu, split, &turn);
-    const uint32_t n_left = part(cpu, &turn, cpu->doc + first, n, cpu->doc_scratch + first);
-    memcpy(cpu->doc + first + n_left, cpu->doc_scratch + first, (n - n_left) * sizeof(*cpu->doc));
-    return n_left;
-}
-
-/* A node by all threads, a part of its documents each: both sides wait in the scratch memory, until
- * all parts' sizes are known. */
-static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
-{
-    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    uint32_t *doc = cpu->doc + first, *scratch = cpu->doc_scratch + first, all_left = 0;
-    struct turn turn;
-    set_turn(cpu, split, &turn);
-#pragma omp parallel num_threads(cpu->ref.host.base.n_threads)
-    {
-        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
-        const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-        const uint32_t n_left = part(cpu, &turn, doc + from, end - from, scratch + from);
-        const uint32_t n_right = end - from - n_left;
-        memcpy(scratch + from + n_right, doc + from, n_left * sizeof(*doc));
-        cpu->chunk_left[t] = n_left;
-#pragma omp barrier
-        uint32_t before = 0, total = 0;
-        for (uint64_t c = 0; c < all; c++) {
-            before += c < t ? cpu->chunk_left[c] : 0;
-            total += cpu->chunk_left[c];
-        }
-        memcpy(doc + before, scratch + from + n_right, n_left * sizeof(*doc));
-        memcpy(doc + total + from - before, scratch + from, n_right * sizeof(*doc));
-        if (t == 0)
-            all_left = total;
-    }
-    return all_left;
-}
-
-static int is_large(const struct rw_cpu *cpu, const struct rw_split *split)
-{
-    return cpu->ref.host.base.n_threads > 1 && cpu->n[split->slot] >= PARALLEL_DOCS;
-}
-
-/* Large nodes one by one, then small ones, a thread each. */
-static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
-{
-    struct rw_cpu *cpu = rw_cpu_of(engine);
-    uint64_t docs = 0;
-    for (int i = 0; i < n; i++) {
-        if (is_large(cpu, &splits[i]))
-            RW_TRY(set_children(cpu, &splits[i], split_large(cpu, &splits[i])));
-        else
-            docs += cpu->n[splits[i].slot];
-    }
-#pragma omp parallel for num_threads(engine->n_threads) \
-    schedule(dynamic, 1) if (engine->n_threads > 1 && n > 1 && docs >= PARALLEL_DOCS)
-    for (int i = 0; i < n; i++) {
-        if (!is_large(cpu, &splits[i]))
-            cpu->n[splits[i].left] = split_small(cpu, &splits[i]);
-    }
-    for (int i = 0; i < n; i++) {
-        if (!is_large(cpu, &splits[i]))
-            RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
     }
     return RW_OK;
 }
@@ -455,32 +234,10 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
                          struct rw_sum *sums)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
-    const struct rw_host *host = &cpu->ref.host;
-    const int together = engine->n_docs[0] >= PARALLEL_DOCS;
+    const int n_threads = rw_cpu_threads(cpu, engine->n_docs[0]);
+    struct leaf_sums job = {cpu, leaf_slot, n, (uint32_t)n_threads, sums};
     memset(sums, 0, (size_t)n * sizeof(*sums));
-#pragma omp parallel num_threads(engine->n_threads) if (together)
-    {
-        const uint32_t t = (uint32_t)omp_get_thread_num(), all = (uint32_t)omp_get_num_threads();
-        for (int leaf = 0; leaf < n; leaf++) {
-            /* large leaves by all threads, of the others every thread takes some */
-            const uint64_t n_docs = cpu->n[leaf_slot[leaf]];
-            const int is_shared = n_docs >= PARALLEL_DOCS;
-            if (!is_shared && (uint32_t)leaf % all != t)
-                continue;
-            const uint32_t from = is_shared ? (uint32_t)(n_docs * t / all) : 0;
-            const uint32_t end = is_shared ? (uint32_t)(n_docs * (t + 1) / all) : (uint32_t)n_docs;
-            const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
-            struct rw_sum sum = {0};
-            for (uint32_t i = from; i < end; i++)
-                rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
-            if (is_shared) {
-#pragma omp critical
-                rw_sum_merge(&sums[leaf], &sum);
-            } else
-                sums[leaf] = sum;
-        }
-    }
-    return RW_OK;
+    return rw_parallel(engine->ctx, n_threads, job.n_parts, 1, sum_leaves, &job);
 }
 
 /* ---- scores ---- */
@@ -499,25 +256,56 @@ static uint32_t first_from(const uint32_t *doc, uint32_t n, uint64_t least)
     return from;
 }
 
-/* Of every leaf a thread takes the documents of its part of the scores: no two write to one line.
- */
-static void add_leaves(const struct rw_cpu *cpu, const struct rw_tree *tree,
-                       const int32_t *leaf_slot, double *score)
+struct added_tree {
+    const struct rw_cpu *cpu;
+    const struct rw_tree *tree;
+    const int32_t *leaf_slot; /* [n_leaves] NULL: not grown here */
+    int set;
+    double *score; /* of the set */
+};
+
+/* Of every leaf the documents of a part of the scores: no two parts write to one cache line. */
+static int add_leaves(void *job, struct rw_share *share)
 {
-    const uint64_t n_docs = cpu->ref.host.base.n_docs[0];
-#pragma omp parallel num_threads(cpu->ref.host.base.n_threads) if (n_docs >= PARALLEL_DOCS)
-    {
-        const uint64_t t = (uint64_t)omp_get_thread_num(), all = (uint64_t)omp_get_num_threads();
-        for (int leaf = 0; leaf < tree->n_leaves; leaf++) {
-            const uint32_t *doc = cpu->doc + cpu->begin[leaf_slot[leaf]];
-            const uint32_t n = cpu->n[leaf_slot[leaf]];
-            const uint32_t from = first_from(doc, n, n_docs * t / all / 8 * 8);
-            const uint32_t end =
-                t + 1 == all ? n : first_from(doc, n, n_docs * (t + 1) / all / 8 * 8);
+    enum { LINE_SCORES = 8 };
+    const struct added_tree *a = job;
+    const uint32_t n_docs = a->cpu->ref.host.base.n_docs[0];
+    uint64_t first, last;
+    while (rw_share_next(share, &first, &last)) {
+        const uint64_t least = first / LINE_SCORES * LINE_SCORES;
+        const uint64_t most = last / LINE_SCORES * LINE_SCORES;
+        for (int leaf = 0; leaf < a->tree->n_leaves; leaf++) {
+            const uint32_t *doc = a->cpu->doc + a->cpu->begin[a->leaf_slot[leaf]];
+            const uint32_t n = a->cpu->n[a->leaf_slot[leaf]];
+            const uint32_t from = first_from(doc, n, least);
+            const uint32_t end = last == n_docs ? n : first_from(doc, n, most);
             for (uint32_t i = from; i < end; i++)
-                score[doc[i]] += (double)tree->leaf[leaf];
+                a->score[doc[i]] += (double)a->tree->leaf[leaf];
         }
     }
+    return RW_OK;
+}
+
+/* By walking the tree. */
+static int add_walked(void *job, struct rw_share *share)
+{
+    const struct added_tree *a = job;
+    const struct rw_host *host = &a->cpu->ref.host;
+    const struct rw_coded_node *nodes = a->cpu->ref.node;
+    const struct rw_bins *bins = host->set[a->set].bins;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        for (; doc < end; doc++) {
+            if (a->leaf_slot && host->sampled[doc])
+                continue;
+            int32_t at = a->tree->n_leaves == 1 ? -1 : 0;
+            while (at >= 0) {
+                const uint32_t code = rw_bins_code(bins, nodes[at].column, (uint32_t)doc);
+                at = rw_coded_goes_left(&nodes[at], code) ? nodes[at].left : nodes[at].right;
+            }
+            a->score[doc] += (double)a->tree->leaf[~at];
+        }
+    }
+    return RW_OK;
 }
 
 static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
@@ -525,26 +313,15 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     const struct rw_host *host = &cpu->ref.host;
-    double *score = host->set[set].score;
-    const int grown_here = set == 0 && leaf_slot != NULL;
-    if (grown_here)
-        add_leaves(cpu, tree, leaf_slot, score);
-    if (grown_here && cpu->n[0] == engine->n_docs[0])
+    const uint32_t n_docs = engine->n_docs[set];
+    struct added_tree job = {cpu, tree, set == 0 ? leaf_slot : NULL, set, host->set[set].score};
+    if (job.leaf_slot)
+        rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_docs), n_docs, 0, add_leaves, &job);
+    if (job.leaf_slot && cpu->n[0] == n_docs)
         return RW_OK;
-    struct rw_coded_node *nodes = cpu->ref.node;
-    RW_TRY(rw_host_code_tree(host, tree, nodes));
-#pragma omp parallel for num_threads(engine->n_threads) if (engine->n_docs[set] >= 4096)
-    for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++) {
-        if (grown_here && host->sampled[doc])
-            continue;
-        int32_t at = tree->n_leaves == 1 ? -1 : 0;
-        while (at >= 0) {
-            const uint32_t code = rw_bins_code(host->set[set].bins, nodes[at].column, doc);
-            at = rw_coded_goes_left(&nodes[at], code) ? nodes[at].left : nodes[at].right;
-        }
-        score[doc] += (double)tree->leaf[~at];
-    }
-    return RW_OK;
+    RW_TRY(rw_host_code_tree(host, tree, cpu->ref.node));
+    return rw_parallel(engine->ctx, n_docs >= WALKED_DOCS ? engine->n_threads : 1, n_docs, 0,
+                       add_walked, &job);
 }
 
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
@@ -563,7 +340,7 @@ int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
     ops->begin_tree = cpu_begin_tree;
     ops->histograms = rw_cpu_histograms;
     ops->best_splits = rw_cpu_best_splits;
-    ops->partition = cpu_partition;
+    ops->partition = rw_cpu_partition;
     ops->leaf_sums = cpu_leaf_sums;
     ops->add_tree = cpu_add_tree;
     ops->plan = rw_cpu_plan;

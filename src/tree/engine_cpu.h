@@ -1,7 +1,7 @@
-/* State of the engine for processors; engine_cpu.c loads, partitions and keeps scores,
- * engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_build.c gathers
- * documents, engine_cpu_add.c adds them to cells, engine_cpu_split.c finds the best cut of a
- * feature. */
+/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_docs.c
+ * partitions, engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_build.c
+ * gathers documents, engine_cpu_add.c adds them to cells, engine_cpu_split.c finds the best cut of
+ * a feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Work (updates, documents) under which a parallel region costs more than it gains. */
-enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384 };
+enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
 
 /* Lanes that one pass over documents adds to, their cells in the nearest cache; documents, and
  * passes, whose codes are gathered at once; cells to whose multiples a feature's are filled up, so
@@ -251,6 +251,16 @@ struct rw_cpu_add {
 };
 void rw_cpu_add_docs(const struct rw_cpu_add *add);
 
+/* Threads that pay for so many documents. */
+static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
+{
+    return n_docs >= PARALLEL_DOCS ? cpu->ref.host.base.n_threads : 1;
+}
+
+/* The documents of the sample into cpu->doc. Returns how many there are. */
+uint32_t rw_cpu_list_docs(struct rw_cpu *cpu);
+int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
+
 /* The cells that a thread adds to. */
 static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
 {
@@ -262,12 +272,13 @@ void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells);
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
 /* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at
- * most most_joint documents. sum: the documents' words together, n_words of them, written. */
-void rw_cpu_build(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                  uint32_t end, int64_t *built, int64_t *sum);
+ * most most_joint documents. thread: whose scratch is used. sum: the documents' words together,
+ * n_words of them, written. */
+void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
 /* The same, never joint. */
-void rw_cpu_build_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                        uint32_t end, int64_t *built, int64_t *sum);
+void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
 /* The cells of a lane's k-th feature from the lane's: these, or taken together in `scratch`. */
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
                                const int64_t *built, size_t n_words, int64_t *scratch);

@@ -1,6 +1,5 @@
 /* Histogram cells of the engine for processors: a thread gathers documents' codes and words, and
  * adds them to cells of its own. */
-#include <omp.h>
 
 #include "tree/engine_cpu.h"
 
@@ -81,12 +80,11 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
 
 /* Cells of passes [from, end), a slice, of some documents, as their words are: in `built`. sum: the
  * documents' words together, written. */
-static void add_docs(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                     uint32_t end, int64_t *built, int64_t *sum)
+static void add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                     uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
 {
     const size_t n_words = rw_cpu_doc_words(&cpu->words);
-    uint64_t *gathered =
-        cpu->gathered + (size_t)omp_get_thread_num() * RW_CPU_PASSES * RW_CPU_GATHERED;
+    uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS * 3];
     struct rw_cpu_add add = {.isa = cpu->ref.host.isa, .n_words = (int)n_words, .word = word};
     uint32_t narrow = from;
@@ -138,12 +136,12 @@ static void add_joint_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t e
     }
 }
 
-void rw_cpu_build_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                        uint32_t end, int64_t *built, int64_t *sum)
+void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
 {
     const uint32_t most = cpu->words.most_joint;
     if (!most) {
-        add_docs(cpu, doc, n, from, end, built, sum);
+        add_docs(cpu, thread, doc, n, from, end, built, sum);
         return;
     }
     int64_t *const joint = built + (size_t)RW_CPU_BUILT * 2; /* behind them */
@@ -151,21 +149,22 @@ void rw_cpu_build_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t 
     sum[0] = sum[1] = sum[2] = 0;
     for (uint32_t first = 0; first < n; first += most) {
         int64_t part[3];
-        add_docs(cpu, doc + first, n - first < most ? n - first : most, from, end, joint, part);
+        add_docs(cpu, thread, doc + first, n - first < most ? n - first : most, from, end, joint,
+                 part);
         rw_joint_add(part, 1, sum);
         add_joint_passes(cpu, from, end, joint, built);
     }
 }
 
-void rw_cpu_build(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, uint32_t from,
-                  uint32_t end, int64_t *built, int64_t *sum)
+void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
 {
     int64_t joint[3];
     if (!rw_cpu_is_joint(&cpu->words, n)) {
-        rw_cpu_build_words(cpu, doc, n, from, end, built, sum);
+        rw_cpu_build_words(cpu, thread, doc, n, from, end, built, sum);
         return;
     }
-    add_docs(cpu, doc, n, from, end, built, joint);
+    add_docs(cpu, thread, doc, n, from, end, built, joint);
     sum[0] = sum[1] = sum[2] = 0;
     rw_joint_add(joint, 1, sum);
 }

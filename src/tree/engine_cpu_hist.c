@@ -3,8 +3,6 @@
  * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
  * while they are near. A pair with much of the work is done by all threads together: a part of its
  * documents each, then some of the passes each. No two tasks write the same cell. */
-#include <omp.h>
-
 #include "tree/engine_cpu.h"
 
 /* ---- tasks ---- */
@@ -67,20 +65,19 @@ static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
 {
     if (found->column < 0)
         return;
-#pragma omp critical
-    {
-        struct rw_split *best = &cpu->best[found->slot];
-        if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
-            *best = *found;
-    }
+    struct rw_split *best = &cpu->best[found->slot];
+    if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
+        *best = *found;
 }
 
-static void keep_both(struct rw_cpu *cpu, const struct rw_sibling *s,
+static void keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       const struct rw_cpu_search *search)
 {
+    rw_share_lock(share);
     keep_better(cpu, &search[0].best);
     if (s->larger >= 0)
         keep_better(cpu, &search[1].best);
+    rw_share_unlock(share);
 }
 
 static void set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
@@ -111,8 +108,8 @@ static const struct rw_cpu_lane *lane_of(const struct rw_cpu_pass *pass, uint32_
 }
 
 /* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
-static void dense_task(struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t range,
-                       uint32_t n_ranges)
+static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+                       uint32_t range, uint32_t n_ranges)
 {
     const uint64_t passes = cpu->n_passes;
     const uint32_t from = (uint32_t)(passes * range / n_ranges);
@@ -124,8 +121,8 @@ static void dense_task(struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t 
     uint32_t first = from;
     do { /* once, if there is no pass */
         const uint32_t last = rw_cpu_slice_end(cpu, first, end);
-        int64_t *built = rw_cpu_built(cpu, omp_get_thread_num()), sum[3];
-        rw_cpu_build(cpu, doc, n, first, last, built, sum);
+        int64_t *built = rw_cpu_built(cpu, share->thread), sum[3];
+        rw_cpu_build(cpu, share->thread, doc, n, first, last, built, sum);
         if (first == from) {
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             start_searches(cpu, s, &smaller, joint, search);
@@ -140,18 +137,18 @@ static void dense_task(struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t 
     } while (first < end);
     if (range == 0)
         set_totals(cpu, s, search);
-    keep_both(cpu, s, search);
+    keep_both(cpu, share, s, search);
 }
 
-/* All threads' cells of a lane, [n], added up in `sum`; at: where they are, in cells. joint: they
+/* All parts' cells of a lane, [n], added up in `sum`; at: where they are, in cells. joint: they
  * are joint, and the sum is not. */
-static void merge_lane(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint, int n_threads,
+static void merge_lane(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint, uint32_t n_parts,
                        int64_t *sum)
 {
     const size_t n_words = (size_t)cpu->words.n_words;
     memset(sum, 0, n * n_words * sizeof(*sum));
-    for (int t = 0; t < n_threads; t++) {
-        const int64_t *more = rw_cpu_built(cpu, t) + at * (joint ? 1 : n_words);
+    for (uint32_t part = 0; part < n_parts; part++) {
+        const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (joint ? 1 : n_words);
         if (joint)
             rw_joint_add(more, n, sum);
         for (size_t w = 0; w < n * n_words && !joint; w++)
@@ -170,51 +167,78 @@ static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
     return rw_cpu_decode(&cpu->words, sum);
 }
 
-/* Called by all threads. */
-static void shared_task(struct rw_cpu *cpu, const struct rw_sibling *s)
+/* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
+ * its own, then merged lane by lane. */
+struct shared_pair {
+    struct rw_cpu *cpu;
+    const struct rw_sibling *sibling;
+    uint32_t n_parts; /* of the smaller one's documents */
+    int joint;
+    uint32_t first, last;           /* the slice */
+    struct rw_cpu_search search[2]; /* as each thread begins them */
+};
+
+static int build_parts(void *job, struct rw_share *share)
 {
-    const uint32_t t = (uint32_t)omp_get_thread_num(), all = (uint32_t)omp_get_num_threads();
-    const uint64_t n = cpu->n[s->smaller];
-    const uint32_t from = (uint32_t)(n * t / all), end = (uint32_t)(n * (t + 1) / all);
-    const int joint = rw_cpu_is_joint(&cpu->words, (uint32_t)(n / all) + 1);
-    int64_t sum[RW_CPU_WIDE * 3];
-    struct rw_cpu_search search[2];
-    for (uint32_t first = 0, last; first < cpu->n_passes; first = last) {
-        last = rw_cpu_slice_end(cpu, first, cpu->n_passes);
-        const uint32_t *doc = cpu->doc + cpu->begin[s->smaller] + from;
-        if (joint)
-            rw_cpu_build(cpu, doc, end - from, first, last, rw_cpu_built(cpu, (int)t),
-                         cpu->part_sum[t].word);
-        else
-            rw_cpu_build_words(cpu, doc, end - from, first, last, rw_cpu_built(cpu, (int)t),
-                               cpu->part_sum[t].word);
-#pragma omp barrier
-        if (first == 0) {
-            const struct rw_cell smaller = sum_of_parts(cpu, all);
-            start_searches(cpu, s, &smaller, 0, search);
-        }
-#pragma omp for schedule(dynamic, 1)
-        for (uint32_t i = 0; i < (last - first) * RW_CPU_LANES; i++) {
-            const uint32_t c = i % RW_CPU_LANES;
-            const struct rw_cpu_pass *pass = &cpu->pass[first];
-            size_t at = 0;
-            for (; pass < &cpu->pass[first + i / RW_CPU_LANES]; pass++)
-                at += RW_CPU_LANES * pass->step;
-            if (c >= pass->n)
-                continue;
-            const struct rw_cpu_lane *lane = lane_of(pass, c);
-            merge_lane(cpu, at + c * pass->step, rw_cpu_filled_up(lane->n_codes), joint, (int)all,
-                       sum);
-            finish_lane(cpu, s, lane, sum, search);
+    const struct shared_pair *pair = job;
+    struct rw_cpu *cpu = pair->cpu;
+    const uint64_t n = cpu->n[pair->sibling->smaller];
+    for (uint64_t part, part_end; rw_share_next(share, &part, &part_end);) {
+        for (; part < part_end; part++) {
+            const uint32_t from = (uint32_t)(n * part / pair->n_parts);
+            const uint32_t end = (uint32_t)(n * (part + 1) / pair->n_parts);
+            const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller] + from;
+            (pair->joint ? rw_cpu_build : rw_cpu_build_words)(
+                cpu, share->thread, doc, end - from, pair->first, pair->last,
+                rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
         }
     }
-#pragma omp single
-    set_totals(cpu, s, search);
-    keep_both(cpu, s, search);
+    return RW_OK;
+}
+
+static int merge_lanes(void *job, struct rw_share *share)
+{
+    const struct shared_pair *pair = job;
+    struct rw_cpu *cpu = pair->cpu;
+    struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
+    int64_t sum[RW_CPU_WIDE * 3];
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const uint32_t c = (uint32_t)(i % RW_CPU_LANES);
+        const struct rw_cpu_pass *pass = &cpu->pass[pair->first];
+        size_t at = 0;
+        for (; pass < &cpu->pass[pair->first + i / RW_CPU_LANES]; pass++)
+            at += RW_CPU_LANES * pass->step;
+        if (c >= pass->n)
+            continue;
+        const struct rw_cpu_lane *lane = lane_of(pass, c);
+        merge_lane(cpu, at + c * pass->step, rw_cpu_filled_up(lane->n_codes), pair->joint,
+                   pair->n_parts, sum);
+        finish_lane(cpu, pair->sibling, lane, sum, search);
+    }
+    keep_both(cpu, share, pair->sibling, search);
+    return RW_OK;
+}
+
+static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
+{
+    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_parts = (uint32_t)n_threads};
+    pair.joint = rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller] / pair.n_parts + 1);
+    for (; pair.first < cpu->n_passes; pair.first = pair.last) {
+        pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
+        rw_parallel(ctx, n_threads, pair.n_parts, 0, build_parts, &pair);
+        if (pair.first == 0) {
+            const struct rw_cell smaller = sum_of_parts(cpu, pair.n_parts);
+            start_searches(cpu, s, &smaller, 0, pair.search);
+        }
+        rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_LANES, 1, merge_lanes, &pair);
+    }
+    set_totals(cpu, s, pair.search);
 }
 
 /* One range of the sparse columns, whose cells are all there but one of each. */
-static void sparse_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
+                        uint32_t task)
 {
     const struct rw_sibling *s = &division->siblings[task / division->n_sparse_ranges];
     const uint32_t range = task % division->n_sparse_ranges;
@@ -236,48 +260,62 @@ static void sparse_task(struct rw_cpu *cpu, const struct division *division, uin
         rw_cpu_derive_rest(cpu, s->smaller, f, sum);
         search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
     }
-    keep_both(cpu, s, search);
+    keep_both(cpu, share, s, search);
 }
 
 /* One of the ranges of pairs that are not shared. */
-static void range_task(struct rw_cpu *cpu, const struct division *division, uint32_t task)
+static void range_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
+                       uint32_t task)
 {
     if (!is_ordered(division)) {
-        dense_task(cpu, &division->siblings[task], 0, 1);
+        dense_task(cpu, share, &division->siblings[task], 0, 1);
         return;
     }
     uint32_t pair = (uint32_t)division->n_shared;
     while (division->first_task[pair + 1] <= task)
         pair++;
     const uint32_t first = division->first_task[pair];
-    dense_task(cpu, sibling_at(division, pair), task - first,
+    dense_task(cpu, share, sibling_at(division, pair), task - first,
                division->first_task[pair + 1] - first);
+}
+
+/* A call's tasks for rw_parallel. */
+struct tasks {
+    struct rw_cpu *cpu;
+    const struct division *division;
+    uint32_t n_built; /* pairs with sparse columns to build: these come first, being indivisible */
+};
+
+static int run_dense(void *job, struct rw_share *share)
+{
+    const struct tasks *tasks = job;
+    for (uint64_t task, end; rw_share_next(share, &task, &end);) {
+        if (task < tasks->n_built)
+            rw_cpu_build_sparse(tasks->cpu, tasks->division->siblings[task].smaller);
+        else
+            range_task(tasks->cpu, share, tasks->division, (uint32_t)task - tasks->n_built);
+    }
+    return RW_OK;
+}
+
+static int run_sparse(void *job, struct rw_share *share)
+{
+    const struct tasks *tasks = job;
+    for (uint64_t task, end; rw_share_next(share, &task, &end);)
+        sparse_task(tasks->cpu, share, tasks->division, (uint32_t)task);
+    return RW_OK;
 }
 
 static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
 {
+    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
     const uint32_t n_siblings = (uint32_t)division->n_siblings;
     const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
-    const uint32_t n_built = cpu->sparse.n ? n_siblings : 0;
-    const uint32_t n_sparse = n_built * division->n_sparse_ranges;
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-    {
-        for (int i = 0; i < division->n_shared; i++)
-            shared_task(cpu, sibling_at(division, (uint32_t)i));
-            /* what cannot be divided first */
-#pragma omp for schedule(dynamic, 1)
-        for (uint32_t task = 0; task < n_built + n_dense; task++) {
-            if (task < n_built)
-                rw_cpu_build_sparse(cpu, division->siblings[task].smaller);
-            else
-                range_task(cpu, division, task - n_built);
-        }
-        if (n_sparse > 0) {
-#pragma omp for schedule(dynamic, 1)
-            for (uint32_t task = 0; task < n_sparse; task++)
-                sparse_task(cpu, division, task);
-        }
-    }
+    struct tasks tasks = {cpu, division, cpu->sparse.n ? n_siblings : 0};
+    for (int i = 0; i < division->n_shared; i++)
+        run_shared(cpu, sibling_at(division, (uint32_t)i), n_threads);
+    rw_parallel(ctx, n_threads, tasks.n_built + n_dense, 1, run_dense, &tasks);
+    rw_parallel(ctx, n_threads, tasks.n_built * division->n_sparse_ranges, 1, run_sparse, &tasks);
 }
 
 /* Few pairs in order; how many of them all threads do together: each is a good part of the work,

@@ -2,7 +2,6 @@
  * count, its ratio, whether it is all) share a lane: one addition serves all of them, and their
  * cells are taken from the lane's. Lanes that have their frequent codes in the same documents stand
  * together, so that a pass can leave these out. Neither can change a sum. */
-#include <omp.h>
 
 #include "base/isa.h"
 #include "base/mem.h"
@@ -50,6 +49,16 @@ static void take_sample(const uint8_t *code, const struct bundle *b, uint8_t *to
         to[i] = code[(size_t)i * b->step];
 }
 
+static int take_samples(void *job, struct rw_share *share)
+{
+    const struct bundle *b = job;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        if (may_share(b->bins, (uint32_t)f))
+            take_sample(b->bins->codes[f].code, b, b->sample + f * b->n_sample);
+    }
+    return RW_OK;
+}
+
 static int new_bundle(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundle *b)
 {
     const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
@@ -62,12 +71,7 @@ static int new_bundle(struct rw_ctx *ctx, const struct rw_bins *bins, struct bun
     RW_TRY(RW_NEW_RAW(ctx, b->few, b->n_sample));
     RW_TRY(RW_NEW_RAW(ctx, b->few_next, b->n_sample));
     RW_TRY(RW_NEW_RAW(ctx, b->sample, (size_t)n_features * b->n_sample));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t f = 0; f < n_features; f++) {
-        if (may_share(bins, f))
-            take_sample(bins->codes[f].code, b, b->sample + (size_t)f * b->n_sample);
-    }
-    return RW_OK;
+    return rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
 }
 
 static void free_bundle(struct bundle *b)
@@ -282,25 +286,39 @@ static void order_lanes(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sa
     }
 }
 
+struct frequent_job {
+    const struct rw_bins *bins;
+    const struct rw_cpu_group *group;
+    uint32_t n_sample, doc[SAMPLE];
+    uint64_t *bits;     /* [lanes][BITS] */
+    uint32_t *frequent; /* [lanes] sampled documents with the lane's most frequent code */
+};
+
+static int find_frequents(void *user, struct rw_share *share)
+{
+    const struct frequent_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        job->frequent[i] = find_frequent(job->bins, &job->group->lane[i], job->doc, job->n_sample,
+                                         job->bits + i * BITS);
+    return RW_OK;
+}
+
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->ref.host.base.ctx;
     int status = RW_OK;
     const struct rw_bins *bins = cpu->ref.host.set[0].bins;
-    const uint32_t sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE;
-    uint64_t *bits = NULL;
-    uint32_t *share = NULL, doc[SAMPLE];
-    RW_TRY_OUT(RW_NEW_RAW(ctx, bits, (size_t)group->n * BITS));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, share, group->n));
-    for (uint32_t i = 0; i < sample; i++)
-        doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / sample);
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t i = 0; i < group->n; i++)
-        share[i] = find_frequent(bins, &group->lane[i], doc, sample, bits + (size_t)i * BITS);
-    order_lanes(cpu->ref.host.isa, group, sample, bits, share);
+    struct frequent_job job = {
+        .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.bits, (size_t)group->n * BITS));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.frequent, group->n));
+    for (uint32_t i = 0; i < job.n_sample; i++)
+        job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
+    rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
+    order_lanes(cpu->ref.host.isa, group, job.n_sample, job.bits, job.frequent);
 out:
-    rw_mem_free(bits);
-    rw_mem_free(share);
+    rw_mem_free(job.bits);
+    rw_mem_free(job.frequent);
     return status;
 }
 
@@ -411,6 +429,24 @@ static int is_lane(const struct rw_cpu *cpu, uint32_t f)
     return !cpu->sparse.n || !cpu->ref.host.set[0].bins->codes[f].row;
 }
 
+struct rows_job {
+    const struct rw_bins *bins;
+    struct rw_cpu_group *group;
+};
+
+static int put_blocks(void *user, struct rw_share *share)
+{
+    const struct rows_job *job = user;
+    const uint32_t n_docs = job->bins->n_docs;
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        for (; block < end; block++) {
+            const uint32_t first = (uint32_t)block * BLOCK;
+            put_rows(job->bins, job->group, first, n_docs - first < BLOCK ? n_docs : first + BLOCK);
+        }
+    }
+    return RW_OK;
+}
+
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
 {
     struct rw_ctx *ctx = cpu->ref.host.base.ctx;
@@ -439,11 +475,8 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
         RW_TRY_OUT(find_order(cpu, group));
     group->stride = rw_cpu_row_bytes(group->n, bytes);
     rw_cpu_large_pages(group->row, group->stride * bins->n_docs);
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (uint32_t block = 0; block < (bins->n_docs + BLOCK - 1) / BLOCK; block++) {
-        const uint32_t first = block * BLOCK;
-        put_rows(bins, group, first, bins->n_docs - first < BLOCK ? bins->n_docs : first + BLOCK);
-    }
+    struct rows_job rows = {bins, group};
+    rw_parallel(ctx, ctx->n_threads, (bins->n_docs + BLOCK - 1) / BLOCK, 0, put_blocks, &rows);
 out:
     for (uint32_t c = 0; c < group->n; c++) {
         rw_mem_free(group->lane[c].made);

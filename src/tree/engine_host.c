@@ -1,7 +1,6 @@
 #include "tree/engine_host.h"
 
 #include <math.h>
-#include <omp.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -56,213 +55,6 @@ static int copy(struct rw_host *host, void **out, const void *from, size_t n, si
     RW_TRY(rw_host_new(host, out, n, size));
     memcpy(*out, from, n * size);
     return RW_OK;
-}
-
-/* Which columns of a cache's bins are in use: the same that rw_cuts_make would have made. */
-static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
-                          const struct rw_cut_rule *rule, struct rw_engine_info *info,
-                          uint8_t *keep)
-{
-    const struct rw_cuts *cuts = from->cuts;
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(dynamic, 1)
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        uint32_t count[1026];
-        if (rule->ignore && rule->ignore[cuts->feature[f]]) {
-            keep[f] = 2;
-            continue;
-        }
-        rw_bins_count(from, f, count);
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        keep[f] = (uint8_t)rw_cuts_can_split(
-            count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, rule->min_docs);
-    }
-    info->n_constant = cuts->n_constant;
-    info->n_few = cuts->n_few; /* of a cache: none */
-    info->n_ignored = info->n_features = 0;
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        info->n_few += keep[f] == 0;
-        info->n_ignored += keep[f] == 2;
-        info->n_features += keep[f] == 1;
-    }
-    return RW_OK;
-}
-
-/* A feature's codes again: in the engine's own memory, or, without a host, in ordinary memory. */
-static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_codes *from,
-                      size_t bytes, struct rw_codes *out)
-{
-    const struct {
-        void **out;
-        const void *from;
-        size_t size;
-    } part[2] = {{&out->code, from->code, bytes},
-                 {(void **)&out->row, from->row, sizeof(*from->row)}};
-    out->n = from->n;
-    out->rest = from->rest;
-    for (int i = 0; i < 2; i++) {
-        if (!part[i].from)
-            continue;
-        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size)
-                    : rw_mem_new_raw(ctx, part[i].out, from->n, part[i].size));
-        memcpy(*part[i].out, part[i].from, from->n * part[i].size);
-    }
-    return RW_OK;
-}
-
-int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
-                        struct rw_cuts **out, uint32_t **place)
-{
-    struct rw_ctx *ctx = host->base.ctx;
-    const struct rw_cut_rule *rule = &host->base.rules.cut;
-    const struct rw_bins *from = dataset->bins;
-    struct rw_engine_info *info = &host->base.info;
-    int status = RW_OK;
-    uint8_t *keep = NULL;
-    struct rw_cuts *cuts = NULL;
-    *out = NULL;
-    *place = NULL;
-    if (!from || from->rule.bins != rule->bins ||
-        from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
-        return rw_dataset_need_values(ctx, dataset);
-    RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
-    RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
-    RW_TRY_OUT(RW_NEW(ctx, *place, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
-    cuts->n_constant = info->n_constant;
-    cuts->n_few = info->n_few;
-    cuts->n_ignored = info->n_ignored;
-    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
-    for (uint32_t f = 0; f < from->cuts->n_features; f++) {
-        if (keep[f] != 1)
-            continue;
-        const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
-        (*place)[at] = f;
-        cuts->feature[at] = from->cuts->feature[f];
-        cuts->has_missing[at] = from->cuts->has_missing[f];
-        memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
-               n_bins * sizeof(float));
-        cuts->offset[at + 1] = cuts->offset[at] + n_bins;
-        cuts->n_features++;
-    }
-    *out = cuts;
-out:
-    rw_mem_free(keep);
-    if (status < 0) {
-        rw_cuts_free(cuts);
-        rw_mem_free(*place);
-        *place = NULL;
-    }
-    return status;
-}
-
-int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
-                      uint32_t **place)
-{
-    RW_TRY(rw_host_cached_cuts(host, dataset, cuts, place));
-    return *cuts ? RW_OK : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
-}
-
-int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
-                         struct rw_bins **out)
-{
-    struct rw_ctx *ctx = host->base.ctx;
-    struct rw_bins *bins;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, bins, 1));
-    bins->cuts = cuts;
-    bins->n_docs = n_docs;
-    bins->rule = host->base.rules.cut;
-    bins->rule.ignore = NULL;
-    const int status = RW_NEW(ctx, bins->codes, cuts->n_features);
-    if (status < 0) {
-        rw_mem_free(bins);
-        return status;
-    }
-    bins->owns_cuts = owns_cuts;
-    *out = bins;
-    return RW_OK;
-}
-
-/* The codes that came with the data under the engine's own cuts, which are taken, or freed. Codes
- * in ordinary memory are shared, for twice is too much of them; a cache's are copied, for its file
- * goes with the data set. */
-static int bins_from_data(struct rw_host *host, struct rw_bins *from, struct rw_cuts *cuts,
-                          const uint32_t *place, struct rw_bins **out)
-{
-    struct rw_bins *bins;
-    const int is_shared = !from->codes_are_views && !host->alloc;
-    int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
-    if (status < 0) {
-        rw_cuts_free(cuts);
-        return status;
-    }
-    for (uint32_t f = 0; is_shared && f < cuts->n_features; f++)
-        bins->codes[f] = from->codes[place[f]];
-    for (uint32_t f = 0; !is_shared && f < cuts->n_features && status >= 0; f++)
-        status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
-                            rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
-    if (status < 0) {
-        rw_bins_free(bins);
-        return status;
-    }
-    if (is_shared) {
-        rw_bins_share(from);
-        bins->viewed = from;
-        bins->codes_are_views = 1;
-    }
-    *out = bins;
-    return RW_OK;
-}
-
-void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
-{
-    host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
-                                              .n_bins = cuts->offset[cuts->n_features],
-                                              .n_constant = cuts->n_constant,
-                                              .n_few = cuts->n_few,
-                                              .n_ignored = cuts->n_ignored};
-}
-
-int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
-{
-    struct rw_ctx *ctx = host->base.ctx;
-    const struct rw_cut_rule *rule = &host->base.rules.cut;
-    struct rw_bins **bins = &host->set[set].bins;
-    if (set > 0)
-        return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
-    struct rw_cuts *cuts;
-    uint32_t *place;
-    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, &place));
-    if (cuts) {
-        rw_host_count_features(host, cuts);
-        const int status = bins_from_data(host, dataset->bins, cuts, place, bins);
-        rw_mem_free(place);
-        return status;
-    }
-    RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
-    rw_host_count_features(host, (*bins)->cuts);
-    return RW_OK;
-}
-
-/* Codes move into the engine's own memory, if it has its own. */
-static int move_codes(struct rw_host *host, struct rw_bins *bins)
-{
-    int status = RW_OK;
-    for (uint32_t f = 0; !host->alloc && f < bins->cuts->n_features; f++)
-        host->base.info.bytes += rw_codes_bytes(bins->cuts, f, bins->codes[f].n, bins->n_docs);
-    for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
-        struct rw_codes moved = {0};
-        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
-            status =
-                copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved);
-        rw_mem_free(bins->codes[f].row);
-        rw_mem_free(bins->codes[f].code);
-        bins->codes[f] = moved;
-    }
-    return status;
 }
 
 static int load_lambda_tables(struct rw_host *host, const struct rw_dataset *dataset,
@@ -328,7 +120,7 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
                  const double *gains)
 {
     RW_TRY(rw_host_make_bins(host, set, dataset));
-    RW_TRY(move_codes(host, host->set[set].bins));
+    RW_TRY(rw_host_move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         host->set[set].score[i] = 0.0;
@@ -434,71 +226,153 @@ static void lambdas_of_query(const struct rw_host *host, uint32_t q, uint32_t *o
                         query.discounts, query.ideal, query.lambda, query.weight);
 }
 
-static void lambda_gradients(struct rw_host *host, struct rw_extent *extent)
+/* Threads that pay for the training set's documents. */
+static int threads_of(const struct rw_host *host, uint32_t least_docs)
 {
-#pragma omp parallel num_threads(host->base.n_threads) if (host->base.n_docs[0] >= \
-                                                           PARALLEL_PAIR_DOCS)
-    {
-        uint32_t *order = host->order + (size_t)omp_get_thread_num() * host->longest;
-        struct rw_extent own = {0};
-#pragma omp for schedule(dynamic, 4) nowait
-        for (uint32_t q = 0; q < host->n_queries; q++) {
+    return host->base.n_docs[0] >= least_docs ? host->base.n_threads : 1;
+}
+
+struct gradient_job {
+    const struct rw_host *host;
+    double lambda_scale, weight_scale; /* real gradients to fixed point */
+    struct rw_extent *extent;
+};
+
+static int lambdas_of_queries(void *user, struct rw_share *share)
+{
+    const struct gradient_job *job = user;
+    const struct rw_host *host = job->host;
+    uint32_t *order = host->order + (size_t)share->thread * host->longest;
+    struct rw_extent own = {0};
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
             if (!host->sampled[host->query_offset[q]])
                 continue;
-            lambdas_of_query(host, q, order);
+            lambdas_of_query(host, (uint32_t)q, order);
             add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
         }
-#pragma omp critical
-        rw_extent_merge(extent, &own);
     }
+    rw_share_lock(share);
+    rw_extent_merge(job->extent, &own);
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static void lambda_gradients(struct rw_host *host, struct rw_extent *extent)
+{
+    struct gradient_job job = {.host = host, .extent = extent};
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->n_queries, 4,
+                lambdas_of_queries, &job);
+}
+
+struct magnitude_job {
+    const struct rw_host *host;
+    const double *values; /* [n_docs] */
+    double largest;
+};
+
+static int largest_of(void *user, struct rw_share *share)
+{
+    struct magnitude_job *job = user;
+    double own = 0.0;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            if (job->host->sampled[i] && fabs(job->values[i]) > own)
+                own = fabs(job->values[i]);
+        }
+    }
+    rw_share_lock(share);
+    job->largest = own > job->largest ? own : job->largest;
+    rw_share_unlock(share);
+    return RW_OK;
 }
 
 /* The exponent that brings the largest magnitude of the sampled documents into [2^60, 2^61). */
 static int exponent_of(const struct rw_host *host, const double *values)
 {
-    double largest = 0.0;
-#pragma omp parallel for num_threads(host->base.n_threads) \
-    reduction(max                                          \
-              : largest) if (host->base.n_docs[0] >= PARALLEL_DOCS)
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-        if (host->sampled[i] && fabs(values[i]) > largest)
-            largest = fabs(values[i]);
+    struct magnitude_job job = {host, values, 0.0};
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
+                largest_of, &job);
+    return rw_fixed_exponent(job.largest, RW_LAMBDA_EXPONENT);
+}
+
+static int residuals_of(void *user, struct rw_share *share)
+{
+    struct rw_host *host = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
+            host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
+            host->hessian[i] = by;
+        }
     }
-    return rw_fixed_exponent(largest, RW_LAMBDA_EXPONENT);
+    return RW_OK;
+}
+
+static int fixed_point(void *user, struct rw_share *share)
+{
+    const struct gradient_job *job = user;
+    const struct rw_host *host = job->host;
+    struct rw_extent own = {0};
+    for (uint64_t chunk, last; rw_share_next(share, &chunk, &last);) {
+        for (; chunk < last; chunk++) {
+            const uint32_t first = (uint32_t)chunk * CHUNK, end = end_of(host, (uint32_t)chunk);
+            for (uint32_t i = first; i < end; i++) {
+                if (host->sampled[i]) {
+                    host->lambda[i] = rw_round_int64(host->gradient[i] * job->lambda_scale);
+                    host->weight[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
+                }
+            }
+            add_extent(host, first, end, &own);
+        }
+    }
+    rw_share_lock(share);
+    rw_extent_merge(job->extent, &own);
+    rw_share_unlock(share);
+    return RW_OK;
 }
 
 /* Real gradients and weights to fixed point, at a scale of the tree's own. */
 static void real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
-    const uint32_t n = host->base.n_docs[0];
-    const uint32_t n_residuals = host->base.rules.gradient == RW_GRADIENT_RESIDUAL ? n : 0;
-#pragma omp parallel for num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
-    for (uint32_t i = 0; i < n_residuals; i++) {
-        const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
-        host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
-        host->hessian[i] = by;
-    }
+    struct rw_ctx *ctx = host->base.ctx;
+    const int n_threads = threads_of(host, PARALLEL_DOCS);
+    if (host->base.rules.gradient == RW_GRADIENT_RESIDUAL)
+        rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, residuals_of, host);
     host->root.lambda_exponent = exponent_of(host, host->gradient);
     host->root.weight_exponent = exponent_of(host, host->hessian);
-    const double lambda_scale = rw_pow2(host->root.lambda_exponent);
-    const double weight_scale = rw_pow2(host->root.weight_exponent);
-#pragma omp parallel num_threads(host->base.n_threads) if (n >= PARALLEL_DOCS)
-    {
-        struct rw_extent own = {0};
-#pragma omp for nowait
-        for (uint32_t chunk = 0; chunk < n_chunks(host); chunk++) {
-            const uint32_t first = chunk * CHUNK, end = end_of(host, chunk);
-            for (uint32_t i = first; i < end; i++) {
-                if (host->sampled[i]) {
-                    host->lambda[i] = rw_round_int64(host->gradient[i] * lambda_scale);
-                    host->weight[i] = rw_round_int64(host->hessian[i] * weight_scale);
-                }
-            }
-            add_extent(host, first, end, &own);
+    struct gradient_job job = {.host = host,
+                               .lambda_scale = rw_pow2(host->root.lambda_exponent),
+                               .weight_scale = rw_pow2(host->root.weight_exponent),
+                               .extent = extent};
+    rw_parallel(ctx, n_threads, n_chunks(host), 0, fixed_point, &job);
+}
+
+struct quantise_job {
+    const struct rw_host *host;
+    struct rw_rounding rounding;
+    const int64_t *values; /* [n_docs] */
+    int32_t *out;          /* [n_docs] */
+    int64_t sum;
+};
+
+static int quantise_chunks(void *user, struct rw_share *share)
+{
+    struct quantise_job *job = user;
+    const struct rw_host *host = job->host;
+    const enum rw_isa isa = host->fast ? host->isa : RW_ISA_PLAIN;
+    int64_t own = 0;
+    for (uint64_t chunk, last; rw_share_next(share, &chunk, &last);) {
+        for (; chunk < last; chunk++) {
+            const uint32_t first = (uint32_t)chunk * CHUNK, end = end_of(host, (uint32_t)chunk);
+            own += rw_quantise_docs(isa, &job->rounding, first, end - first, host->sampled + first,
+                                    job->values + first, job->out + first);
         }
-#pragma omp critical
-        rw_extent_merge(extent, &own);
     }
+    rw_share_lock(share);
+    job->sum += own;
+    rw_share_unlock(share);
+    return RW_OK;
 }
 
 /* Returns the sum over the sampled documents. */
@@ -506,21 +380,17 @@ static int64_t quantise(const struct rw_host *host, const int64_t *values, int s
                         uint32_t stream, int32_t *out)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
-    const struct rw_rounding rounding = {.shift = shift,
-                                         .nearest = rules->nearest,
-                                         .seed = rules->seed,
-                                         .tree = host->tree,
-                                         .stream = stream};
-    const enum rw_isa isa = host->fast ? host->isa : RW_ISA_PLAIN;
-    int64_t sum = 0;
-#pragma omp parallel for num_threads(host->base.n_threads) reduction(+ : sum) \
-    if (host->base.n_docs[0] >= PARALLEL_DOCS)
-    for (uint32_t chunk = 0; chunk < n_chunks(host); chunk++) {
-        const uint32_t first = chunk * CHUNK, end = end_of(host, chunk);
-        sum += rw_quantise_docs(isa, &rounding, first, end - first, host->sampled + first,
-                                values + first, out + first);
-    }
-    return sum;
+    struct quantise_job job = {.host = host,
+                               .rounding = {.shift = shift,
+                                            .nearest = rules->nearest,
+                                            .seed = rules->seed,
+                                            .tree = host->tree,
+                                            .stream = stream},
+                               .values = values,
+                               .out = out};
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), n_chunks(host), 0, quantise_chunks,
+                &job);
+    return job.sum;
 }
 
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)

@@ -55,6 +55,8 @@ void rw_host_drop(struct rw_host *host, void *p);
 
 /* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. */
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset);
+/* Codes move into the engine's own memory, if it has its own. */
+int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins);
 /* Its parts, for an engine that makes codes itself. The cuts of the data set's cache (*out, the
  * caller's), if it has those of the engine's rule, else NULL. *place: [n_features] the caller's:
  * where dataset->bins has each of them. */

@@ -1,6 +1,5 @@
 /* Features of a data set, one at a time, and against another set's. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,6 +22,8 @@ struct job {
     const struct rw_dataset *dataset, *other;
     uint32_t longest;
     uint64_t *hash; /* [n_columns] of the values, to find duplicates */
+    struct space *space;               /* [threads] */
+    struct rw_feature_check *features; /* [n_columns] */
 };
 
 static void space_release(struct space *space)
@@ -209,6 +210,14 @@ out:
     return status;
 }
 
+static int check_some(void *user, struct rw_share *share)
+{
+    const struct job *job = user;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        check_feature(job, (uint32_t)c, &job->space[share->thread], &job->features[c]);
+    return RW_OK;
+}
+
 int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       const struct rw_dataset *other, struct rw_feature_check *features)
 {
@@ -224,9 +233,9 @@ int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_TRY_OUT(RW_NEW(ctx, space, (size_t)n_threads));
     for (int t = 0; t < n_threads; t++)
         RW_TRY_OUT(space_init(ctx, &job, &space[t]));
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 1)
-    for (uint32_t c = 0; c < dataset->n_columns; c++)
-        check_feature(&job, c, &space[omp_get_thread_num()], &features[c]);
+    job.space = space;
+    job.features = features;
+    rw_parallel(ctx, n_threads, dataset->n_columns, 1, check_some, &job);
     RW_TRY_OUT(find_duplicates(ctx, &job, features));
 out:
     for (int t = 0; space && t < n_threads; t++)

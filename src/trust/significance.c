@@ -1,7 +1,6 @@
 #include "trust/significance.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -49,6 +48,25 @@ static struct sums resample(const struct rw_pairs *pairs, uint64_t seed, uint32_
     return sums;
 }
 
+struct resample_job {
+    const struct rw_pairs *pairs;
+    uint64_t seed;
+    double *differences; /* [RW_BOOTSTRAP_SAMPLES] */
+};
+
+static int resample_some(void *user, struct rw_share *share)
+{
+    const struct resample_job *job = user;
+    for (uint64_t s, end; rw_share_next(share, &s, &end);) {
+        for (; s < end; s++) {
+            const struct sums sums = resample(job->pairs, job->seed, (uint32_t)s);
+            job->differences[s] =
+                sums.weight > 0.0 ? difference_of(job->pairs, &sums) : (double)NAN;
+        }
+    }
+    return RW_OK;
+}
+
 static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                      struct rw_significance *out)
 {
@@ -58,11 +76,8 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
     if (pairs->n < 2)
         return RW_OK;
     RW_TRY(RW_NEW_RAW(ctx, differences, RW_BOOTSTRAP_SAMPLES));
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static)
-    for (uint32_t s = 0; s < RW_BOOTSTRAP_SAMPLES; s++) {
-        const struct sums sums = resample(pairs, seed, s);
-        differences[s] = sums.weight > 0.0 ? difference_of(pairs, &sums) : (double)NAN;
-    }
+    struct resample_job job = {pairs, seed, differences};
+    rw_parallel(ctx, ctx->n_threads, RW_BOOTSTRAP_SAMPLES, 64, resample_some, &job);
     for (uint32_t s = 0; s < RW_BOOTSTRAP_SAMPLES; s++) {
         if (differences[s] == differences[s])
             differences[n++] = differences[s];
@@ -131,22 +146,43 @@ static int128 random_sum(const int64_t *whole, uint32_t n, uint64_t seed, uint32
     return sum;
 }
 
+struct signs_job {
+    const int64_t *whole; /* [n] */
+    uint32_t n;
+    uint64_t seed;
+    int128 found;
+    uint32_t hits; /* patterns whose sum is as far from 0, or further */
+};
+
+static int count_hits(void *user, struct rw_share *share)
+{
+    struct signs_job *job = user;
+    uint32_t hits = 0;
+    for (uint64_t r, end; rw_share_next(share, &r, &end);) {
+        for (; r < end; r++)
+            hits += (uint32_t)at_least(random_sum(job->whole, job->n, job->seed, (uint32_t)r),
+                                       job->found);
+    }
+    rw_share_lock(share);
+    job->hits += hits;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
 static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed, double *p)
 {
     int64_t *whole = NULL;
     int128 found = 0;
-    uint32_t hits = 0;
     *p = 1.0;
     RW_TRY(RW_NEW(ctx, whole, (size_t)pairs->n + 1));
     const uint32_t n = whole_differences(pairs, whole);
     for (uint32_t i = 0; i < n; i++)
         found += whole[i];
     if (n > RW_EXACT_SIGNS) {
-#pragma omp parallel for num_threads(ctx->n_threads) schedule(static) reduction(+ : hits)
-        for (uint32_t r = 0; r < RW_RANDOM_SIGNS; r++)
-            hits += (uint32_t)at_least(random_sum(whole, n, seed, r), found);
+        struct signs_job job = {whole, n, seed, found, 0};
+        rw_parallel(ctx, ctx->n_threads, RW_RANDOM_SIGNS, 64, count_hits, &job);
         /* What was found is one of the patterns (Davison and Hinkley 1997, section 4.2). */
-        *p = (1.0 + hits) / (1.0 + RW_RANDOM_SIGNS);
+        *p = (1.0 + job.hits) / (1.0 + RW_RANDOM_SIGNS);
     } else if (n > 0) {
         *p = exact_p(whole, n, found);
     }

@@ -99,32 +99,44 @@ static void largest_of(const struct lambda_set *set, struct integers *out)
     }
 }
 
-static void expect_lambdas(const struct lambda_set *set, const struct rw_lambda_rule *rule,
-                           struct integers *out)
+struct expect_job {
+    const struct lambda_set *set;
+    const struct rw_lambda_rule *rule;
+    const double *discount;
+    struct integers *out;
+};
+
+static int expect_queries(void *user, struct rw_share *share)
 {
+    const struct expect_job *job = user;
+    const struct lambda_set *set = job->set;
     const struct rw_dataset *data = &set->data;
+    uint32_t *order = host_room(set->longest, sizeof(*order));
+    double *scratch = host_room(set->longest, sizeof(*scratch));
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        const uint32_t first = data->query_offset[q], n = data->query_offset[q + 1] - first;
+        if (n == 0 || !set->sampled[first])
+            continue;
+        const double ideal =
+            rw_ideal_dcg(set->gain + first, n, job->rule->truncation, job->discount, scratch);
+        rw_rank_query(set->score + first, n, 0, order);
+        rw_lambda_query(job->rule, n, set->score + first, set->gain + first,
+                        data->weight ? data->weight + first : NULL, order, job->discount, ideal,
+                        job->out->lambda + first, job->out->weight + first);
+    }
+    free(order);
+    free(scratch);
+    return RW_OK;
+}
+
+static void expect_lambdas(struct rw_ctx *ctx, const struct lambda_set *set,
+                           const struct rw_lambda_rule *rule, struct integers *out)
+{
     double *discount = host_room(set->longest, sizeof(*discount));
     for (uint32_t r = 0; r < set->longest; r++)
         discount[r] = rw_discount(r);
-#pragma omp parallel
-    {
-        uint32_t *order = host_room(set->longest, sizeof(*order));
-        double *scratch = host_room(set->longest, sizeof(*scratch));
-#pragma omp for schedule(dynamic, 1)
-        for (uint32_t q = 0; q < data->n_queries; q++) {
-            const uint32_t first = data->query_offset[q], n = data->query_offset[q + 1] - first;
-            if (n == 0 || !set->sampled[first])
-                continue;
-            const double ideal =
-                rw_ideal_dcg(set->gain + first, n, rule->truncation, discount, scratch);
-            rw_rank_query(set->score + first, n, 0, order);
-            rw_lambda_query(rule, n, set->score + first, set->gain + first,
-                            data->weight ? data->weight + first : NULL, order, discount, ideal,
-                            out->lambda + first, out->weight + first);
-        }
-        free(order);
-        free(scratch);
-    }
+    struct expect_job job = {set, rule, discount, out};
+    rw_parallel(ctx, ctx->n_threads, set->data.n_queries, 1, expect_queries, &job);
     free(discount);
     memset(&out->info, 0, sizeof(out->info));
     largest_of(set, out);
@@ -273,7 +285,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
                                 host_room(data->n_docs, sizeof(int64_t)),
                                 {0}};
         if (c->rules->gradient == RW_GRADIENT_LAMBDA)
-            expect_lambdas(c->set, &c->rules->lambda, &want);
+            expect_lambdas(c->run->ctx, c->set, &c->rules->lambda, &want);
         else
             expect_reals(c->set, c->gradient, c->hessian, &want);
         compare_pairs(c, &want);

@@ -353,7 +353,6 @@ static void check_group(struct cuts_case *c, const struct rw_dataset *dataset,
     coding.n_narrow = coding.n_features - n_wide;
     uint64_t *counts = hist_need((uint64_t)coding.n_features * coding.n_bins, sizeof(*counts));
     uint16_t *want = hist_need((uint64_t)coding.n_features * dataset->n_docs, sizeof(*want));
-#pragma omp parallel for schedule(dynamic)
     for (uint32_t k = 0; k < coding.n_features; k++)
         expand(bins, feature[k], want + (uint64_t)k * dataset->n_docs);
     for (uint32_t f = 0; f < cuts->n_features; f++)

@@ -72,7 +72,7 @@ int hist_matrix_make(struct hist_run *run)
     narrow_down(run);
     make_rows(run);
     run->frequent = hist_need(m->n_features, sizeof(*run->frequent));
-    rw_made_frequent(&run->columns, run->frequent);
+    rw_made_frequent(run->ctx, &run->columns, run->frequent);
     run->have_matrix = 1;
     const struct rw_hist_matrix_spec spec = {.bits = m->bits,
                                              .n_features = m->n_features,

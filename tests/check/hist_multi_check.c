@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/rng.h"
 #include "gpu/generalized_serial.h"
 #include "hist_tools.h"
@@ -110,21 +111,39 @@ static uint32_t value_of(uint32_t a, uint32_t b)
     return a % 16 == 0 ? edges[b % 8] : a % 16 < 8 ? b % 5 : a % 16 < 12 ? b % (1u << 22) : b;
 }
 
+static int make_some(void *user, struct rw_share *share)
+{
+    const struct multi_case *c = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++) {
+            const struct rw_philox r = rw_random4(c->run->seed, i, c->width, STREAM + 1);
+            c->narrow[i] = value_of(r.word[0], r.word[1]);
+            c->wide[i] =
+                (uint64_t)r.word[2] << 32 | (r.word[3] | (r.word[0] % 2 ? 0xffff0000u : 0));
+        }
+    }
+    return RW_OK;
+}
+
+static int make_indices(void *user, struct rw_share *share)
+{
+    const struct multi_case *c = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        for (; i < end; i++)
+            c->index[i] = bin_of(c, i % c->n, rw_random(c->run->seed, i, c->n_bins, STREAM));
+    }
+    return RW_OK;
+}
+
 static void make_input(struct multi_case *c)
 {
     const uint64_t n = c->n * c->n_out;
     c->index = hist_need(n, sizeof(*c->index));
     c->narrow = hist_need(n * c->width, sizeof(*c->narrow));
     c->wide = hist_need(n * c->width, sizeof(*c->wide));
-#pragma omp parallel for
-    for (uint64_t i = 0; i < n; i++)
-        c->index[i] = bin_of(c, i % c->n, rw_random(c->run->seed, i, c->n_bins, STREAM));
-#pragma omp parallel for
-    for (uint64_t i = 0; i < n * c->width; i++) {
-        const struct rw_philox r = rw_random4(c->run->seed, i, c->width, STREAM + 1);
-        c->narrow[i] = value_of(r.word[0], r.word[1]);
-        c->wide[i] = (uint64_t)r.word[2] << 32 | (r.word[3] | (r.word[0] % 2 ? 0xffff0000u : 0));
-    }
+    struct rw_ctx *ctx = c->run->ctx;
+    rw_parallel(ctx, ctx->n_threads, n, 0, make_indices, c);
+    rw_parallel(ctx, ctx->n_threads, n * c->width, 0, make_some, c);
 }
 
 static void free_input(struct multi_case *c)

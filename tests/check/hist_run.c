@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpu/hist_serial.h"
+#include "base/ctx.h"
 #include "hist_made_matrix.h"
 #include "hist_run.h"
 #include "hist_siblings.h"
@@ -273,25 +274,20 @@ static int declared(const struct rw_hist_method *method, const struct hist_run *
            (!call->by_place || method->by_place);
 }
 
-/* Algorithm 1 of each (node, feature) by itself, many at once. */
-static void expect(struct hist_run *run)
+struct expect_job {
+    struct hist_run *run;
+    const float *absolute; /* [n_docs] RW_HIST_FLOAT, else NULL */
+    uint64_t n_cells;
+};
+
+static int expect_some(void *user, struct rw_share *share)
 {
-    const struct rw_hist_call *call = &run->call;
-    const uint64_t n_features = run->spec.n_features, n_cells = run->row[n_features];
-    float *absolute = NULL;
-    for (int r = 0; r < HIST_RESULTS; r++)
-        if (has_result(call->sums, r))
-            run->expected[r] = hist_need(run->n_cells, result_size[r]);
-    if (call->sums == RW_HIST_FLOAT) {
-        absolute = hist_need(run->spec.n_docs, sizeof(*absolute));
-        run->magnitude = hist_need(run->n_cells, sizeof(*run->magnitude));
-        for (uint32_t i = 0; i < run->spec.n_docs; i++)
-            absolute[i] = fabsf(run->value[i]);
-    }
-#pragma omp parallel for schedule(dynamic)
-    for (uint64_t p = 0; p < call->n_nodes * n_features; p++) {
+    const struct expect_job *expected = user;
+    struct hist_run *run = expected->run;
+    const uint64_t n_features = run->spec.n_features;
+    for (uint64_t p, end; rw_share_next(share, &p, &end);) {
         const uint32_t f = (uint32_t)(p % n_features);
-        const uint64_t cell = p / n_features * n_cells + run->row[f];
+        const uint64_t cell = p / n_features * expected->n_cells + run->row[f];
         struct rw_hist_serial job = {
             .n_features = 1,
             .n_bins = run->row[f + 1] - run->row[f],
@@ -307,13 +303,33 @@ static void expect(struct hist_run *run)
             .weight_sum = run->expected[2] ? (int64_t *)run->expected[2] + cell : NULL,
             .float_sum = run->expected[3] ? (float *)run->expected[3] + cell : NULL};
         rw_hist_serial_run(&job);
-        if (absolute) {
-            job.value = absolute;
+        if (expected->absolute) {
+            job.value = expected->absolute;
             job.count = NULL;
             job.float_sum = run->magnitude + cell;
             rw_hist_serial_run(&job);
         }
     }
+    return RW_OK;
+}
+
+/* Algorithm 1 of each (node, feature) by itself, many at once. */
+static void expect(struct hist_run *run)
+{
+    const struct rw_hist_call *call = &run->call;
+    const uint64_t n_features = run->spec.n_features;
+    float *absolute = NULL;
+    for (int r = 0; r < HIST_RESULTS; r++)
+        if (has_result(call->sums, r))
+            run->expected[r] = hist_need(run->n_cells, result_size[r]);
+    if (call->sums == RW_HIST_FLOAT) {
+        absolute = hist_need(run->spec.n_docs, sizeof(*absolute));
+        run->magnitude = hist_need(run->n_cells, sizeof(*run->magnitude));
+        for (uint32_t i = 0; i < run->spec.n_docs; i++)
+            absolute[i] = fabsf(run->value[i]);
+    }
+    struct expect_job job = {run, absolute, run->row[n_features]};
+    rw_parallel(run->ctx, run->ctx->n_threads, call->n_nodes * n_features, 1, expect_some, &job);
     free(absolute);
 }
 

@@ -91,7 +91,7 @@ static int made_codes(struct rw_ctx *ctx)
         uint16_t frequent[N_FEATURES];
         if (rw_made_columns_init(ctx, &columns, &spec, 1) < 0)
             return -1;
-        rw_made_frequent(&columns, frequent);
+        rw_made_frequent(ctx, &columns, frequent);
         for (uint32_t f = 0; f < N_FEATURES; f++) {
             struct seen seen;
             int fits = 1;

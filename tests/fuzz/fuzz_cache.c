@@ -105,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         header.byte_order = RW_CACHE_BYTE_ORDER;
         header.file_bytes = size;
         memcpy(sealed, &header, sizeof(header));
-        const uint32_t crc = rw_cache_crc(ctx, sealed, size - sizeof(crc));
+        uint32_t crc;
+        check(rw_cache_crc(ctx, sealed, size - sizeof(crc), &crc) == RW_OK);
         memcpy(sealed + size - sizeof(crc), &crc, sizeof(crc));
         read_bytes(ctx, sealed, size);
         free(sealed);

@@ -1,0 +1,57 @@
+/* Loops that several threads share, on threads of the library's own.
+ *
+ * Why not OpenMP: how long its idle threads spin is settled from outside the process, before main,
+ * and on a machine with other work that waiting costs more than the loops; and a child forked after
+ * its first use can wait for threads that it does not have. Here a thread that runs out of work
+ * spins for some microseconds and then sleeps; a loop never waits for a thread that has not woken
+ * up, since those that are awake take its part; and a child starts threads anew.
+ *
+ * Each context has a pool, made with the first loop that more than one thread takes. Threads start
+ * with all signals blocked and under the default floating-point environment. */
+#ifndef RW_BASE_THREAD_H
+#define RW_BASE_THREAD_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One thread's part in a loop. */
+struct rw_share {
+    int thread;    /* 0: the one that called rw_parallel; always under n_threads: for scratch */
+    int n_threads; /* as given to rw_parallel: not all of them need have come */
+    uint64_t n_taken, n, chunk; /* private to thread.c, like the pool */
+    struct rw_pool *pool;       /* NULL: nobody else is there */
+};
+/* Works while rw_share_next gives it something. A status below 0 ends this thread's part; the
+ * others take what is left. */
+typedef int rw_share_fn(void *job, struct rw_share *share);
+
+/* Calls body(job, share) once on each thread that comes, at most n_threads (at least 1) and the
+ * calling one among them, to share the items [0, n). chunk: how many are taken at a time, in order;
+ * 0: the items are cut into n_threads equal runs, and thread t begins with run t, so that loops
+ * over the same documents find them in the same caches. Returns once all is done: 0, or the lowest
+ * status of any body. What happens in the loop happens before the return.
+ *
+ * Inside of a body, and with ctx NULL, the loop is the calling thread's alone. A body must not use
+ * ctx->error (rw_fail) but under rw_share_lock. */
+int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
+                void *job);
+/* The next items, [*begin, *end); 0 if none are left. */
+int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
+/* One thread of the loop at a time: for merging results. */
+void rw_share_lock(struct rw_share *share);
+void rw_share_unlock(struct rw_share *share);
+
+/* Ends a context's threads; pool: NULL is fine. */
+void rw_pool_free(struct rw_pool *pool);
+/* Processors that this process may run on, at least 1. */
+int rw_processors(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
