@@ -13,7 +13,9 @@
  *   adjacent. Feature ids are those of the data, 0 to 65,535.
  * - Arrays are row-major; their shape stands beside them: [n_docs].
  * - Thread-safety: a context, and what was made with it, belongs to one thread at a time. Datasets
- *   and models do not change after they are made and may be read by several threads.
+ *   and models do not change after they are made and may be read by several threads. A context has
+ *   threads of its own, which sleep while they have nothing to do; in a child made by fork the
+ *   contexts of the thread that forked work as before.
  */
 #ifndef RANKWOOD_H
 #define RANKWOOD_H
