@@ -1,41 +1,64 @@
 #include "report/report_charts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/report_html.h"
 
-/* Of the drawing, which is scaled to the page: about CSS pixels in a narrow window. */
-static const double width = 480, height = 260;
-static const double left = 74, right = 14, top = 14, bottom = 48;
+/* Values at which an axis has ticks: (first + i) * step. */
+struct ticks {
+    double first, step;
+    int n;
+    int letters; /* of the longest label */
+};
 
-/* Data within the axes. */
+/* Data within the axes. A drawing takes whatever room the page gives it: positions are in percent
+ * of the plot, sizes of text and lines in pixels. */
 struct plot {
     FILE *out;
     double x0, x1, y0, y1; /* data at the left, right, bottom, top */
-    double height;
 };
 
 static double at_x(const struct plot *plot, double x)
 {
-    return left + (x - plot->x0) / (plot->x1 - plot->x0) * (width - left - right);
+    return (x - plot->x0) / (plot->x1 - plot->x0) * 100;
 }
 
 static double at_y(const struct plot *plot, double y)
 {
-    return plot->height - bottom -
-           (y - plot->y0) / (plot->y1 - plot->y0) * (plot->height - top - bottom);
+    return 100 - (y - plot->y0) / (plot->y1 - plot->y0) * 100;
 }
 
-void rw_chart_open(FILE *out, const struct rw_chart_words *words, double w, double h)
+/* Room beside the plot for labels: `letters` on the left, half of `last` on the right.
+ * least_height: pixels. */
+static void open_plot(FILE *out, const struct rw_chart_words *words, int letters, int last,
+                      int least_height)
 {
-    fprintf(
-        out,
-        "<svg class=\"chart\" viewBox=\"0 0 %g %g\" role=\"img\" aria-labelledby=\"%s-title\">\n"
-        "<title id=\"%s-title\">",
-        w, h, words->id, words->id);
+    static const double letter = 7.7; /* pixels of a digit in the widest of common fonts */
+    fprintf(out, "<div class=\"plot\" style=\"padding:0 %.0fpx 0 %.0fpx\">\n",
+            fmax(8, last * letter / 2 + 2), fmax(letters, 2) * letter + 8);
+    if (*words->y) {
+        fputs("<p class=\"axis\">", out);
+        rw_html_text(out, words->y);
+        fputs("</p>\n", out);
+    }
+    fprintf(out,
+            "<svg class=\"chart\" style=\"min-height:%dpx\" role=\"img\" "
+            "aria-labelledby=\"%s-title\">\n<title id=\"%s-title\">",
+            least_height, words->id, words->id);
     rw_html_text(out, words->about);
-    fputs("</title>\n", out);
+    fputs("</title>\n<line class=\"base\" x1=\"0\" x2=\"100%\" y1=\"100%\" y2=\"100%\"/>\n", out);
 }
+
+static void close_plot(FILE *out, const struct rw_chart_words *words)
+{
+    fputs("<p class=\"axis mid\">", out);
+    rw_html_text(out, words->x);
+    fputs("</p>\n</div>\n", out);
+}
+
+/* Paths cannot be in percent: they are in a drawing of 100 by 100 that is stretched. */
+static const char open_paths[] = "<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\">\n";
 
 /* 1, 2 or 5 times a power of ten: about `n` steps in the range. */
 static double nice_step(double range, int n)
@@ -62,66 +85,64 @@ static const char *tick_text(double value, double step, char buffer[RW_HTML_ROOM
     return buffer;
 }
 
-/* Values at which an axis is marked: (first + i) * step. */
-struct marks {
-    double first, step;
-    int n;
-};
-
-/* about: how many. whole: only at whole numbers; so with the axes. */
-static struct marks marks_of(double from, double to, int about, int whole)
+/* about: how many. whole: only at whole numbers. */
+static struct ticks ticks_of(double from, double to, int about, int whole)
 {
+    char text[RW_HTML_ROOM];
     double step = nice_step(to - from, about);
     if (whole && step < 1)
         step = 1;
     const double first = ceil(from / step - 1e-9), last = floor(to / step + 1e-9);
-    return (struct marks){first, step, (int)(last - first) + 1};
+    struct ticks ticks = {.first = first, .step = step, .n = (int)(last - first) + 1};
+    for (int i = 0; i < ticks.n; i++) {
+        const int letters = (int)strlen(tick_text((first + i) * step, step, text));
+        ticks.letters = letters > ticks.letters ? letters : ticks.letters;
+    }
+    return ticks;
 }
 
-static void y_axis(const struct plot *plot, const char *label, int whole)
+/* As many as do not run into each other in a narrow window. */
+static struct ticks x_ticks_of(const struct plot *plot, int whole)
+{
+    enum { LETTERS = 38 };
+    struct ticks ticks;
+    int about = 6;
+    do
+        ticks = ticks_of(plot->x0, plot->x1, about, whole);
+    while (ticks.n * (ticks.letters + 2) > LETTERS && --about > 0);
+    return ticks;
+}
+
+static void draw_y_ticks(const struct plot *plot, const struct ticks *ticks)
 {
     char text[RW_HTML_ROOM];
-    const struct marks marks = marks_of(plot->y0, plot->y1, 5, whole);
-    for (int i = 0; i < marks.n; i++) {
-        const double value = (marks.first + i) * marks.step, y = at_y(plot, value);
+    for (int i = 0; i < ticks->n; i++) {
+        const double value = (ticks->first + i) * ticks->step, y = at_y(plot, value);
         fprintf(plot->out,
-                "<line class=\"grid\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                "<text class=\"tick end\" x=\"%g\" y=\"%.1f\">%s</text>\n",
-                left, width - right, y, y, left - 6, y + 4, tick_text(value, marks.step, text));
+                "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
+                "<text class=\"tick end\" x=\"-6\" y=\"%.2f%%\" dy=\"4\">%s</text>\n",
+                y, y, y, tick_text(value, ticks->step, text));
     }
-    fprintf(plot->out, "<text class=\"axis mid\" transform=\"translate(14 %.1f) rotate(-90)\">",
-            (top + plot->height - bottom) / 2);
-    rw_html_cut(plot->out, label, 34);
-    fputs("</text>\n", plot->out);
 }
 
-static void x_label(const struct plot *plot, const char *label)
-{
-    fprintf(plot->out,
-            "<line class=\"base\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
-            "<text class=\"axis mid\" x=\"%.1f\" y=\"%.1f\">",
-            left, width - right, plot->height - bottom, plot->height - bottom,
-            (left + width - right) / 2, plot->height - 4);
-    rw_html_cut(plot->out, label, 60);
-    fputs("</text>\n", plot->out);
-}
-
-/* line: 0, or 1 for what would run into its neighbours. */
-static void x_tick(const struct plot *plot, double x, int line, const char *text)
-{
-    fprintf(plot->out, "<text class=\"tick mid\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", x,
-            plot->height - bottom + 18 + 13 * line, text);
-}
-
-static void x_axis(const struct plot *plot, const char *label, int whole)
+static void draw_x_ticks(const struct plot *plot, const struct ticks *ticks)
 {
     char text[RW_HTML_ROOM];
-    const struct marks marks = marks_of(plot->x0, plot->x1, 6, whole);
-    for (int i = 0; i < marks.n; i++) {
-        const double value = (marks.first + i) * marks.step;
-        x_tick(plot, at_x(plot, value), 0, tick_text(value, marks.step, text));
+    for (int i = 0; i < ticks->n; i++) {
+        const double value = (ticks->first + i) * ticks->step;
+        fprintf(plot->out,
+                "<text class=\"tick mid\" x=\"%.2f%%\" y=\"100%%\" dy=\"18\">%s</text>\n",
+                at_x(plot, value), tick_text(value, ticks->step, text));
     }
-    x_label(plot, label);
+}
+
+/* A line from top to bottom and what it says: in percent, and pixels from there. */
+static void draw_mark(FILE *out, double x, int y, int dy, const char *text)
+{
+    fprintf(out,
+            "<line class=\"mark\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>"
+            "<text class=\"note %s\" x=\"%.2f%%\" dx=\"%d\" y=\"%d%%\" dy=\"%d\">%s</text>\n",
+            x, x, x > 50 ? "end" : "start", x, x > 50 ? -5 : 5, y, dy, text);
 }
 
 /* ------------------------------------------------------------------ curves */
@@ -174,10 +195,10 @@ static void draw_line(const struct plot *plot, const struct rw_curves *curves, i
         if (!is_drawn(value))
             pen = 0;
         else if (r % every == 0 || r == n - 1) {
-            fprintf(plot->out, "%s%.1f %.1f", pen ? "L" : "M", at_x(plot, r + 1),
+            fprintf(plot->out, "%s%.2f %.2f", pen ? "L" : "M", at_x(plot, r + 1),
                     at_y(plot, value));
             if (!pen) /* seen even if it stands alone */
-                fputs("h0.1", plot->out);
+                fputs("h0.01", plot->out);
             pen = 1;
         }
     }
@@ -186,7 +207,8 @@ static void draw_line(const struct plot *plot, const struct rw_curves *curves, i
 
 void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct rw_curves *curves)
 {
-    struct plot plot = {.out = out, .height = height, .x0 = 1, .x1 = curves->model->n_rounds_run};
+    char text[RW_HTML_ROOM];
+    struct plot plot = {.out = out, .x0 = 1, .x1 = curves->model->n_rounds_run};
     if (!value_range(curves, &plot.y0, &plot.y1)) {
         fputs("<p>No round has a value: no query counts.</p>\n", out);
         return;
@@ -195,57 +217,52 @@ void rw_chart_curves(FILE *out, const struct rw_chart_words *words, const struct
         plot.x0 -= 0.5;
         plot.x1 += 0.5;
     }
-    rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y, 0);
-    x_axis(&plot, words->x, 1);
-    const int32_t best = curves->model->best_round;
-    if (best > 0 && best <= curves->model->n_rounds_run) {
-        const double x = at_x(&plot, best);
-        fprintf(out,
-                "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/>"
-                "<text class=\"note %s\" x=\"%.1f\" y=\"%g\">best: round %d</text>\n",
-                x, x, top, height - bottom, x > width / 2 ? "end" : "start",
-                x > width / 2 ? x - 5 : x + 5, height - bottom - 6, best);
-    }
+    const struct ticks x = x_ticks_of(&plot, 1), y = ticks_of(plot.y0, plot.y1, 5, 0);
+    open_plot(out, words, y.letters, x.letters, 0);
+    draw_y_ticks(&plot, &y);
+    draw_x_ticks(&plot, &x);
+    fputs(open_paths, out);
     for (int i = 0; i < curves->n; i++)
         draw_line(&plot, curves, i);
     fputs("</svg>\n", out);
+    const int32_t best = curves->model->best_round;
+    if (best > 0 && best <= curves->model->n_rounds_run) {
+        snprintf(text, sizeof(text), "best: round %d", best);
+        draw_mark(out, at_x(&plot, best), 100, -6, text);
+    }
+    fputs("</svg>\n", out);
+    close_plot(out, words);
 }
 
 /* ------------------------------------------------------------------ values by query */
 
 void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
-    char figure[RW_HTML_ROOM];
-    struct plot plot = {
-        .out = out, .height = height, .x0 = report->value_from, .x1 = report->value_to, .y1 = 1};
+    char figure[RW_HTML_ROOM], text[RW_HTML_ROOM + 8];
+    struct plot plot = {.out = out, .x0 = report->value_from, .x1 = report->value_to, .y1 = 1};
     const double bin = (plot.x1 - plot.x0) / RW_REPORT_VALUE_BINS;
     const double mean = report->eval->metrics[0].mean;
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
         plot.y1 = report->value_bin[i] > plot.y1 ? report->value_bin[i] : plot.y1;
     plot.y1 *= 1.15;
-    rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y, 1);
+    const struct ticks x = x_ticks_of(&plot, 0), y = ticks_of(plot.y0, plot.y1, 5, 1);
+    open_plot(out, words, y.letters, x.letters, 0);
+    draw_y_ticks(&plot, &y);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++) {
-        const double from = at_x(&plot, plot.x0 + i * bin),
-                     to = at_x(&plot, plot.x0 + (i + 1) * bin);
-        const double y = at_y(&plot, report->value_bin[i]);
+        const double top = at_y(&plot, report->value_bin[i]), wide = 100.0 / RW_REPORT_VALUE_BINS;
         fprintf(out,
-                "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">"
+                "<rect class=\"bar\" x=\"%.2f%%\" y=\"%.2f%%\" width=\"%.2f%%\" height=\"%.2f%%\">"
                 "<title>%g to %g: %u</title></rect>\n",
-                from + 0.75, y, to - from - 1.5, at_y(&plot, 0) - y, plot.x0 + i * bin,
+                i * wide + 0.2, top, wide - 0.4, 100 - top, plot.x0 + i * bin,
                 plot.x0 + (i + 1) * bin, report->value_bin[i]);
     }
-    x_axis(&plot, words->x, 0);
+    draw_x_ticks(&plot, &x);
     if (mean >= plot.x0 && mean <= plot.x1) {
-        const double x = at_x(&plot, mean);
-        fprintf(out,
-                "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%g\" y2=\"%g\"/>"
-                "<text class=\"note %s\" x=\"%.1f\" y=\"%g\">mean %s</text>\n",
-                x, x, top, height - bottom, x > width / 2 ? "end" : "start",
-                x > width / 2 ? x - 5 : x + 5, top + 10, rw_html_figure(mean, figure));
+        snprintf(text, sizeof(text), "mean %s", rw_html_figure(mean, figure));
+        draw_mark(out, at_x(&plot, mean), 0, 10, text);
     }
     fputs("</svg>\n", out);
+    close_plot(out, words);
 }
 
 /* ------------------------------------------------------------------ values by size */
@@ -257,41 +274,41 @@ static void draw_box(const struct plot *plot, const struct rw_report_group *grou
                          at_y(plot, group->at[2]), at_y(plot, group->at[3]),
                          at_y(plot, group->at[4])};
     fprintf(plot->out,
-            "<line class=\"whisker\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-            "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-            "<line class=\"median\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
-            x, x, y[0], y[4], x - wide / 2, y[3], wide, y[1] - y[3] + 0.5, x - wide / 2,
+            "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
+            "<rect class=\"box\" x=\"%.2f%%\" y=\"%.2f%%\" width=\"%.2f%%\" height=\"%.2f%%\"/>"
+            "<line class=\"median\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>",
+            x, x, y[0], y[4], x - wide / 2, y[3], wide, y[1] - y[3] + 0.2, x - wide / 2,
             x + wide / 2, y[2], y[2]);
-    fprintf(plot->out, "<circle class=\"mean\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n", x,
+    fprintf(plot->out, "<circle class=\"mean\" cx=\"%.2f%%\" cy=\"%.2f%%\" r=\"4.5\"/>\n", x,
             at_y(plot, group->mean));
 }
 
 void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
     char text[RW_HTML_ROOM], figure[RW_HTML_ROOM];
-    const double slot = (width - left - right) / report->n_sizes;
+    const double slot = 100.0 / report->n_sizes;
     const double air = (report->value_to - report->value_from) * 0.02;
-    const struct plot plot = {.out = out,
-                              .height = height,
-                              .x1 = 1,
-                              .y0 = report->value_from - air,
-                              .y1 = report->value_to + air};
-    rw_chart_open(out, words, width, height);
-    y_axis(&plot, words->y, 0);
+    const struct plot plot = {
+        .out = out, .y0 = report->value_from - air, .y1 = report->value_to + air};
+    const struct ticks y = ticks_of(plot.y0, plot.y1, 5, 0);
+    open_plot(out, words, y.letters, 0, 0);
+    draw_y_ticks(&plot, &y);
     for (int g = 0; g < report->n_sizes; g++) {
         const struct rw_report_group *group = &report->size[g];
-        const double x = left + (g + 0.5) * slot;
-        rw_html_range(group->least, group->most, text);
-        x_tick(&plot, x, g % 2 && report->size[report->n_sizes - 1].most >= 10000, text);
         if (isnan(group->mean) || isnan(group->at[0]))
             continue;
-        fprintf(out, "<g><title>%s documents: mean %s</title>\n", text,
+        fprintf(out, "<g><title>%s documents: mean %s</title>\n",
+                rw_html_range(group->least, group->most, text),
                 rw_html_figure(group->mean, figure));
-        draw_box(&plot, group, x, slot < 90 ? slot * 0.5 : 45);
+        draw_box(&plot, group, (g + 0.5) * slot, slot < 24 ? slot / 2 : 12);
         fputs("</g>\n", out);
     }
-    x_label(&plot, words->x);
-    fputs("</svg>\n", out);
+    fputs("</svg>\n<div class=\"slots\">", out);
+    for (int g = 0; g < report->n_sizes; g++)
+        fprintf(out, "<span>%s</span>",
+                rw_html_range(report->size[g].least, report->size[g].most, text));
+    fputs("</div>\n", out);
+    close_plot(out, words);
 }
 
 /* ------------------------------------------------------------------ scores by label */
@@ -308,38 +325,42 @@ static const char *short_range(const struct rw_report_group *group, char text[RW
 
 void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report)
 {
-    static const double row = 48;
+    enum { ROW = 48 };
     char text[RW_HTML_ROOM];
-    const double high = top + bottom + row * report->n_labels;
-    const struct plot plot = {
-        .out = out, .height = high, .x0 = report->score_from, .x1 = report->score_to, .y1 = 1};
-    const double bin = (plot.x1 - plot.x0) / RW_REPORT_SCORE_BINS;
-    rw_chart_open(out, words, width, high);
+    const struct plot plot = {.out = out, .x0 = report->score_from, .x1 = report->score_to};
+    const struct ticks x = x_ticks_of(&plot, 0);
+    const double row = 100.0 / report->n_labels, bin = 100.0 / RW_REPORT_SCORE_BINS;
+    int letters = 0;
+    for (int g = 0; g < report->n_labels; g++)
+        letters = (int)fmax(letters, (double)strlen(short_range(&report->label[g], text)));
+    open_plot(out, words, letters, x.letters, ROW * report->n_labels);
+    fputs(open_paths, out);
     for (int g = 0; g < report->n_labels; g++) { /* the best label on top */
-        const struct rw_report_group *group = &report->label[g];
-        const double base = high - bottom - g * row;
+        const double base = 100 - g * row;
         uint32_t most = 1;
         for (int i = 0; i < RW_REPORT_SCORE_BINS; i++)
             most = report->score_bin[g][i] > most ? report->score_bin[g][i] : most;
-        fprintf(out, "<path class=\"hill\" d=\"M%.1f %.1f", at_x(&plot, plot.x0), base);
+        fprintf(out, "<path class=\"hill\" d=\"M0 %.2f", base);
         for (int i = 0; i < RW_REPORT_SCORE_BINS; i++)
-            fprintf(out, "V%.1fH%.1f", base - (row - 10) * report->score_bin[g][i] / most,
-                    at_x(&plot, plot.x0 + (i + 1) * bin));
-        fprintf(out, "V%.1fZ\"/>\n", base);
-        fprintf(out,
-                "<line class=\"grid\" x1=\"%g\" x2=\"%g\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                "<text class=\"tick end\" x=\"%g\" y=\"%.1f\">%s</text>\n",
-                left, width - right, base, base, left - 6, base - 6, short_range(group, text));
-        fprintf(out,
-                "<line class=\"span\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                "<circle class=\"mean\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
-                at_x(&plot, group->at[1]), at_x(&plot, group->at[3]), base - 1, base - 1,
-                at_x(&plot, group->mean), base - 1);
+            fprintf(out, "V%.2fH%.1f", base - row * 0.8 * report->score_bin[g][i] / most,
+                    (i + 1) * bin);
+        fprintf(out, "V%.2fZ\"/>\n", base);
     }
-    fprintf(out, "<text class=\"axis mid\" transform=\"translate(14 %.1f) rotate(-90)\">",
-            (top + high - bottom) / 2);
-    rw_html_text(out, words->y);
-    fputs("</text>\n", out);
-    x_axis(&plot, words->x, 0);
     fputs("</svg>\n", out);
+    for (int g = 0; g < report->n_labels; g++) {
+        const struct rw_report_group *group = &report->label[g];
+        const double base = 100 - g * row;
+        fprintf(out,
+                "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
+                "<text class=\"tick end\" x=\"-6\" y=\"%.2f%%\" dy=\"-6\">%s</text>\n",
+                base, base, base, short_range(group, text));
+        fprintf(out,
+                "<line class=\"span\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>"
+                "<circle class=\"mean\" cx=\"%.2f%%\" cy=\"%.2f%%\" r=\"4.5\"/>\n",
+                at_x(&plot, group->at[1]), at_x(&plot, group->at[3]), base, base,
+                at_x(&plot, group->mean), base);
+    }
+    draw_x_ticks(&plot, &x);
+    fputs("</svg>\n", out);
+    close_plot(out, words);
 }

@@ -1,5 +1,5 @@
-/* Charts of a report: SVG that stands in the page, coloured by its style sheet. Each says in words
- * what it shows; the figures stand in a table beside it. */
+/* Charts of a report: SVG in the page (trees: HTML), coloured by its style sheet, as wide as the
+ * page lets them be. Each says in words what it shows; the figures are in a table beside it. */
 #ifndef RW_TRUST_REPORT_CHARTS_H
 #define RW_TRUST_REPORT_CHARTS_H
 
@@ -14,7 +14,7 @@ extern "C" {
 /* id: of the chart in the page, one word. about: what is to be seen, plain text, escaped here. */
 struct rw_chart_words {
     const char *id, *about;
-    const char *x, *y; /* the axes' */
+    const char *x, *y; /* the axes'; y may be "" */
 };
 
 /* One metric by round, a line a set. column: [n] of the model's metric values; set: its names. */
@@ -32,13 +32,10 @@ void rw_chart_values(FILE *out, const struct rw_chart_words *words, const struct
 void rw_chart_sizes(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
 /* Scores by label, a row a label. */
 void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct rw_report *report);
-/* The top of a tree, from left to right (report_tree.c). */
-void rw_chart_tree(FILE *out, const struct rw_chart_words *words, const struct rw_report *report,
+/* The top of a tree, from left to right (report_tree.c). about: as above. */
+void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
                    const struct rw_report_tree *drawn);
 enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
-
-/* <svg ...> with title; ended by "</svg>\n". */
-void rw_chart_open(FILE *out, const struct rw_chart_words *words, double width, double height);
 
 #ifdef __cplusplus
 }

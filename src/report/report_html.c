@@ -50,32 +50,53 @@ static void put_character(FILE *out, const unsigned char *c, int n)
         fwrite(c, 1, (size_t)n, out);
 }
 
-void rw_html_cut(FILE *out, const char *text, int n)
+/* Returns the bytes to go on by. n_bytes: 0 for what is no character. n_letters: 2 for what is
+ * twice as wide, as most are from U+3000 on. */
+static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
+{
+    *n_bytes = character_bytes(c);
+    *n_letters = *n_bytes >= 3 && *c >= 0xe3 ? 2 : 1;
+    return *n_bytes ? *n_bytes : 1;
+}
+
+/* 1: all of it is there. breaks: lines may end after '_'. */
+static int put_text(FILE *out, const char *text, int n, int breaks)
 {
     const unsigned char *c = (const unsigned char *)text;
-    for (int used = 0; *c;) {
-        const int n_bytes = character_bytes(c);
-        const unsigned char *next = c + (n_bytes ? n_bytes : 1);
-        used += n_bytes >= 3 && *c >= 0xe3 ? 2 : 1; /* from U+3000 on most are twice as wide */
-        if (used > n - (*next ? 1 : 0)) {
+    int n_bytes, n_letters, n_all = 0, at = 0, n_cut = 0;
+    for (; *c && n < INT_MAX; n_all += n_letters)
+        c += next_character(c, &n_bytes, &n_letters);
+    const int first = n_all <= n ? INT_MAX : n / 2, last = n_all - (n - 1 - n / 2);
+    c = (const unsigned char *)text;
+    for (int step; *c; c += step, at += n_letters) {
+        step = next_character(c, &n_bytes, &n_letters);
+        if (n_letters <= first - at || at >= last) {
+            put_character(out, c, n_bytes);
+            if (breaks && *c == '_')
+                fputs("<wbr>", out);
+        } else if (n_cut++ == 0) {
             fputs("\xe2\x80\xa6", out);
-            break;
         }
-        put_character(out, c, n_bytes);
-        c = next;
     }
+    return n_cut == 0;
 }
 
 void rw_html_text(FILE *out, const char *text)
 {
-    rw_html_cut(out, text, INT_MAX);
+    put_text(out, text, INT_MAX, 0);
+}
+
+int rw_html_name_cut(FILE *out, const char *text, int n)
+{
+    fputs("<bdi>", out);
+    const int whole = put_text(out, text, n, 1);
+    fputs("</bdi>", out);
+    return whole;
 }
 
 void rw_html_name(FILE *out, const char *text)
 {
-    fputs("<bdi>", out);
-    rw_html_text(out, text);
-    fputs("</bdi>", out);
+    rw_html_name_cut(out, text, INT_MAX);
 }
 
 const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM])
@@ -93,13 +114,28 @@ const char *rw_html_float(float value, char buffer[RW_HTML_ROOM])
     return buffer;
 }
 
+/* A size, or a label, which is a float. */
+static void write_number(double value, char buffer[RW_HTML_ROOM])
+{
+    if (value == floor(value))
+        snprintf(buffer, RW_HTML_ROOM, "%.10g", value);
+    else
+        rw_html_float((float)value, buffer);
+}
+
 const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM])
 {
-    if (least == most)
-        snprintf(buffer, RW_HTML_ROOM, "%.10g", least);
-    else
-        snprintf(buffer, RW_HTML_ROOM, "%.10g\xe2\x80\x93%.10g", least, most);
+    char end[RW_HTML_ROOM];
+    write_number(least, buffer);
+    write_number(most, end);
+    if (least != most)
+        snprintf(buffer + strlen(buffer), 20, "\xe2\x80\x93%.16s", end);
     return buffer;
+}
+
+const char *rw_html_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
 }
 
 void rw_html_cell(FILE *out, double value)

@@ -12,12 +12,12 @@ extern "C" {
 /* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
  * written as references; control characters and what is not UTF-8 become U+FFFD. */
 void rw_html_text(FILE *out, const char *text);
-/* The same, at most n letters, wide ones counted twice: the last one is an ellipsis where some are
- * left out. */
-void rw_html_cut(FILE *out, const char *text, int n);
-/* Names and ids from files: the same apart from what stands around them, whichever way it is
- * written. */
+/* Names and ids from files: the same apart from what is around them, whichever way it is written,
+ * and a line may end after '_'. */
 void rw_html_name(FILE *out, const char *text);
+/* The same, at most n letters, wide ones counted twice: where there are more, both ends with an
+ * ellipsis between them. Returns 1 if the whole name is there. */
+int rw_html_name_cut(FILE *out, const char *text, int n);
 
 enum { RW_HTML_ROOM = 40 };
 /* As 'eval' prints it: 6 decimals, "-" for no value. */
@@ -26,6 +26,9 @@ const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM]);
 const char *rw_html_float(float value, char buffer[RW_HTML_ROOM]);
 /* "3", or "3–7" where they differ. */
 const char *rw_html_range(double least, double most, char buffer[RW_HTML_ROOM]);
+
+/* What ends "1 document", "2 documents": "" or "s". */
+const char *rw_html_plural(uint64_t n);
 
 /* A cell of a table, of a figure. */
 void rw_html_cell(FILE *out, double value);

@@ -24,12 +24,6 @@ static void open_section(FILE *out, const char *id, const char *title)
     fputs("</h2>\n", out);
 }
 
-/* "one document", "2 documents". */
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 /* ------------------------------------------------------------------ head */
 
 static void head(const struct rw_report *report, FILE *out)
@@ -105,11 +99,12 @@ static void metrics(const struct rw_report *report, FILE *out)
         fputs("</b> measures:</p>\n", out);
     }
     paragraphs(out, eval->conventions);
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Metrics\"><table>\n"
-          "<thead><tr><th scope=\"col\" class=\"text\">metric</th><th scope=\"col\">mean</th><th "
-          "scope=\"col\">queries that count</th><th scope=\"col\">other order of ties moves it by"
-          "</th></tr></thead>\n<tbody>\n",
-          out);
+    fputs(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Metrics\"><table>\n"
+        "<thead><tr><th scope=\"col\" class=\"text\">metric</th><th scope=\"col\">mean</th><th "
+        "scope=\"col\">queries counted</th><th scope=\"col\">change with ties in the opposite order"
+        "</th></tr></thead>\n<tbody>\n",
+        out);
     for (int i = 0; i < eval->n_metrics; i++) {
         fputs("<tr><th scope=\"row\">", out);
         rw_html_text(out, eval->metrics[i].name);
@@ -121,8 +116,8 @@ static void metrics(const struct rw_report *report, FILE *out)
     fprintf(out,
             "</tbody></table></div>\n<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
             "%u of one document.</p>\n</section>\n",
-            eval->n_docs, plural(eval->n_docs), eval->n_queries, eval->n_queries == 1 ? "y" : "ies",
-            eval->n_empty, eval->n_single);
+            eval->n_docs, rw_html_plural(eval->n_docs), eval->n_queries,
+            eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
 }
 
 /* ------------------------------------------------------------------ learning curves */
@@ -175,7 +170,7 @@ static void curve_table(const struct rw_report *report, FILE *out)
     fprintf(out,
             "<details><summary>The figures, %s%d of %d rounds</summary><div class=\"scroll\" "
             "tabindex=\"0\" role=\"region\" aria-label=\"Metrics by round\"><table>\n<thead><tr>"
-            "<th scope=\"col\">round</th>",
+            "<th scope=\"col\" class=\"text\">round</th>",
             every > 1 ? "about " : "", every > 1 ? n / every : n, n);
     for (int m = 0; m < model->n_metrics; m++) {
         fputs("<th scope=\"col\">", out);
@@ -224,7 +219,7 @@ static void learning_curves(const struct rw_report *report, FILE *out)
         snprintf(id, sizeof(id), "curve%d", ++n_charts);
         snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
                  curve_metric(model, i), model->n_rounds_run);
-        const struct rw_chart_words words = {id, about, "round", curve_metric(model, i)};
+        const struct rw_chart_words words = {id, about, "round", ""};
         fputs("<figure>\n<figcaption>", out);
         rw_html_text(out, curve_metric(model, i));
         fputs("</figcaption>\n", out);
@@ -290,15 +285,15 @@ static void queries(const struct rw_report *report, FILE *out)
         fputs("<p>No query counts: nothing is relevant in any.</p>\n</section>\n", out);
         return;
     }
-    fprintf(out, "<p class=\"lead\">%u of %u queries count.</p>\n<figure>\n", metric->n_counted,
-            report->eval->n_queries);
+    fprintf(out,
+            "<p class=\"lead\">%u of %u queries count.</p>\n<div class=\"beside\">\n<figure>\n",
+            metric->n_counted, report->eval->n_queries);
     rw_chart_values(out, &words, report);
-    fputs("</figure>\n", out);
     value_table(report, out);
-    fputs("<div class=\"pair\">\n", out);
+    fputs("</figure>\n<div class=\"pair\">\n", out);
     query_table(report, report->worst, "worst", out);
     query_table(report, report->best, "best", out);
-    fputs("</div>\n</section>\n", out);
+    fputs("</div>\n</div>\n</section>\n", out);
 }
 
 /* A row of a group: its range, counts, mean and spread. */
@@ -329,7 +324,7 @@ static void sizes(const struct rw_report *report, FILE *out)
     char title[96], about[192];
     snprintf(title, sizeof(title), "%s by query size", metric_name(report));
     snprintf(about, sizeof(about), "%s of queries by their number of documents, in %d group%s",
-             metric_name(report), report->n_sizes, plural((uint64_t)report->n_sizes));
+             metric_name(report), report->n_sizes, rw_html_plural((uint64_t)report->n_sizes));
     const struct rw_chart_words words = {"by-size", about, "documents of the query",
                                          metric_name(report)};
     open_section(out, "sizes", title);
@@ -341,7 +336,7 @@ static void sizes(const struct rw_report *report, FILE *out)
         rw_chart_sizes(out, &words, report);
     fputs("</figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"By query "
           "size\"><table>\n<thead><tr><th scope=\"col\" class=\"text\">documents</th><th "
-          "scope=\"col\">queries</th><th scope=\"col\">that count</th>",
+          "scope=\"col\">queries</th><th scope=\"col\">counted</th>",
           out);
     fputs(spread_head, out);
     for (int g = 0; g < report->n_sizes; g++)
@@ -386,7 +381,8 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
     double most = 0.0;
     for (int i = 0; i < report->n_features; i++)
         most = report->feature[i].permuted.loss > most ? report->feature[i].permuted.loss : most;
-    fputs("<thead><tr><th scope=\"col\">feature</th><th scope=\"col\" class=\"text\">name</th><th "
+    fputs("<thead><tr><th scope=\"col\" class=\"text\">feature</th><th scope=\"col\" "
+          "class=\"text\">name</th><th "
           "scope=\"col\">splits</th><th scope=\"col\">gain %</th><td></td>",
           out);
     if (permuted)
@@ -430,10 +426,10 @@ static void features(const struct rw_report *report, FILE *out)
         fprintf(out, " Loss: what ");
         rw_html_text(out, metric_name(report));
         fprintf(out,
-                " (%s here) loses when the feature's values are dealt anew among all documents, "
+                " (%s here) loses when the feature's values are shuffled among all documents, "
                 "the mean of %d permutation%s; ",
                 rw_html_figure(report->permuted_value, figure), report->options->n_repeats,
-                plural((uint64_t)report->options->n_repeats));
+                rw_html_plural((uint64_t)report->options->n_repeats));
         rw_html_text(out, report->permuted_by);
         fputc('.', out);
     }
@@ -442,7 +438,7 @@ static void features(const struct rw_report *report, FILE *out)
     feature_rows(report, 0, shown, out);
     if (shown < n) {
         fprintf(out, "<details><summary>%d more feature%s</summary>", n - shown,
-                plural((uint64_t)(n - shown)));
+                rw_html_plural((uint64_t)(n - shown)));
         fputs(open_table, out);
         feature_rows(report, shown, n, out);
         fputs("</details>\n", out);
@@ -471,7 +467,7 @@ static void tree_rows(const struct rw_report *report, const struct rw_report_tre
     } else {
         fprintf(out, "feature %u ", tree->feature[child]);
         rw_html_name(out, rw_model_feature_name(report->model, tree->feature[child]));
-        fprintf(out, " \xe2\x89\xa4 %s, missing: %s</td><td>%.6g</td>",
+        fprintf(out, " \xe2\x89\xa4 %s, missing to %s</td><td>%.6g</td>",
                 rw_html_float(tree->cut[child], text), tree->missing_left[child] ? "yes" : "no",
                 tree->gain[child]);
     }
@@ -487,39 +483,38 @@ static void trees(const struct rw_report *report, FILE *out)
 {
     open_section(out, "trees", "Trees");
     if (report->n_trees == 0)
-        fputs(report->model->n_trees ? "<p>None was asked for.</p>\n"
+        fputs(report->model->n_trees ? "<p>No tree was requested.</p>\n"
                                      : "<p>The model has no trees: all scores are 0.</p>\n",
               out);
     else
         fprintf(
             out,
-            "<p class=\"lead\">The tops of the first %d of %d trees. At each split documents go "
-            "up if the answer is yes; documents counted are those of the data.</p>\n",
+            "<p class=\"lead\">The tops of the first %d of %d trees. A document takes the upper "
+            "branch if the feature is at most the threshold; counts are of this data's "
+            "documents.</p>\n<div class=\"trees\">\n",
             report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {
         const struct rw_report_tree *drawn = &report->tree[t];
-        char id[32], about[96];
-        snprintf(id, sizeof(id), "tree%d", t + 1);
+        char about[96];
         snprintf(about, sizeof(about), "The top of tree %d of %d, which has %d lea%s", t + 1,
                  report->model->n_trees, drawn->tree->n_leaves,
                  drawn->tree->n_leaves == 1 ? "f" : "ves");
-        const struct rw_chart_words words = {id, about, "", ""};
         fprintf(out,
-                "<h3>Tree %d: %d lea%s</h3>\n<figure class=\"tree scroll\" tabindex=\"0\" "
+                "<div>\n<h3>Tree %d: %d lea%s</h3>\n<figure class=\"tree scroll\" tabindex=\"0\" "
                 "role=\"region\" aria-label=\"Tree %d\">\n",
                 t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
-        rw_chart_tree(out, &words, report, drawn);
+        rw_chart_tree(out, about, report, drawn);
         fputs(
             "</figure>\n<details><summary>The figures of the drawing</summary><div "
             "class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Nodes\"><table>\n"
             "<thead><tr><th scope=\"col\">depth</th><th scope=\"col\" class=\"text\">node</th><th "
-            "scope=\"col\" class=\"text\">test or value</th><th scope=\"col\">gain</th><th "
+            "scope=\"col\" class=\"text\">split or value</th><th scope=\"col\">gain</th><th "
             "scope=\"col\">documents</th></tr></thead>\n<tbody>\n",
             out);
         tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
-        fputs("</tbody></table></div></details>\n", out);
+        fputs("</tbody></table></div></details>\n</div>\n", out);
     }
-    fputs("</section>\n", out);
+    fputs(report->n_trees ? "</div>\n</section>\n" : "</section>\n", out);
 }
 
 static void value_row(FILE *out, const char *name, const char *value)
@@ -536,7 +531,7 @@ static void model(const struct rw_report *report, FILE *out)
     const struct rw_model *model = report->model;
     char text[96];
     open_section(out, "model", "Model and parameters");
-    fputs("<div class=\"pair\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
+    fputs("<div class=\"beside\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
     snprintf(text, sizeof(text), "%d", model->n_trees);
     value_row(out, "trees", text);
     snprintf(text, sizeof(text), "%" PRIu64, report->n_leaves);
@@ -556,12 +551,12 @@ static void model(const struct rw_report *report, FILE *out)
             "</tbody></table>\n",
             report->checksum);
     if (model->n_params > 0) {
-        fputs("<table>\n<caption>Parameters of its training</caption>\n<tbody>\n", out);
+        fputs("<table class=\"params\">\n<caption>Training parameters</caption>\n<tbody>\n", out);
         for (int32_t i = 0; i < model->n_params; i++)
             value_row(out, model->param[i].name, model->param[i].value);
         fputs("</tbody></table>\n", out);
     } else {
-        fputs("<p>The model file names no parameters of its training.</p>\n", out);
+        fputs("<p>The model file has no training parameters.</p>\n", out);
     }
     fputs("</div>\n</section>\n", out);
 }

@@ -5,9 +5,10 @@ training's log say.
 
     python3 tests/peers/report_page.py [--rankwood PROGRAM] [--browser]
 
---browser    the same of the page as headless Chromium has it after reading, and of the drawings that it makes: texts do
-             not overlap or leave their drawing, nothing is wider than a window of 400 pixels, light and dark differ as
-             they should. Exit 77 if no Chromium starts here.
+--browser    the same of the page as headless Chromium has it after reading, and of the drawings that it makes, for this
+             model and for hostile ones, in windows of 390 to 2560 pixels: names of features are whole, texts do not
+             overlap or leave their drawing, nothing is wider than what it is in, charts fill the width of wide windows;
+             light and dark differ as they should. Exit 77 if no Chromium starts here.
 Exit 1, and the first thing that is wrong, if one is. Standard library only."""
 import argparse
 import gzip
@@ -23,8 +24,15 @@ import tempfile
 import common
 import report_browser
 
-VOID = {"meta", "br", "hr", "img", "link", "input"}
+VOID = {"meta", "br", "hr", "img", "link", "input", "wbr"}
 TITLE = "A page & its <figures>"
+LONG = "a_name_that_is_much_too_long_for_the_box_of_a_node_" * 2
+# Of the features of --shape letor: some without, some of usual length, some that differ only at their ends.
+NAMES = {feature: f"covered_query_term_number_{feature:02d}" for feature in range(1, 47) if feature % 5}
+NAMES.update({3: "<b>bold</b>&\"quoted\"", 21: "body_bm25_normalized_stream", 29: LONG + "1", 30: "body_bm25_normalized_streams",
+              37: LONG + "2"})
+HOSTILE = ("</script><script>alert(1)</script>", "\u202eevil_right_to_left", "\u0627\u0633\u0645_\u0627\u0644\u0645\u064a\u0632\u0629<b>",
+           "\u540d\u524d" * 30, "W" * 300, "W" * 299 + "V", "i" * 79, "e\u0301" * 40)
 
 
 def fail(text):
@@ -70,7 +78,7 @@ class Page(html.parser.HTMLParser):
             self.row = []
         elif tag in ("td", "th"):
             self.cell = ""
-        elif tag == "svg" and attrs.get("aria-hidden") != "true" and attrs.get("role") != "img":
+        elif tag == "svg" and "svg" not in self.open and attrs.get("aria-hidden") != "true" and attrs.get("role") != "img":
             fail("a drawing without a role")
         if tag not in VOID:
             self.open.append(tag)
@@ -113,7 +121,7 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if self.cell is not None:
             self.cell += data
-        if self.open and self.open[-1] == "text":
+        if self.open and self.open[-1] in ("text", "span"):
             self.texts.append(data)
         if self.open and self.open[-1] == "title" and "svg" in self.open:
             self.titles.setdefault(self.section, []).append(data)
@@ -139,7 +147,7 @@ class Made:
             self.run("synth", "--shape", "letor", "--queries", str(queries), "--seed", str(seed), "-o",
                      self.path(name))
         with open(self.path("names"), "w", encoding="utf-8") as names:
-            names.write("3 <b>bold</b>&\"quoted\"\n37 a_name_that_is_much_too_long_for_the_box_of_a_node\n")
+            names.writelines(f"{feature} {name}\n" for feature, name in NAMES.items())
         self.run("train", self.path("train.txt"), "--valid", self.data, "--train-metric", "on", "--metric",
                  "ndcg@10,map", "--rounds", "60", "--early-stop", "15", "--leaves", "9", "--names",
                  self.path("names"), "--log", self.path("log"), "-o", self.model)
@@ -159,6 +167,29 @@ class Made:
                  "--title", TITLE, "-o", page)
         with open(page, encoding="utf-8") as file:
             return file.read()
+
+
+def hostile_pages(made):
+    """Pages of data and models that ask for much room, or for little: (what, text, names of features)."""
+    names = dict(enumerate(HOSTILE, 1))
+    data, model, page = made.path("hostile"), made.path("hostile.model"), made.path("hostile.html")
+    with open(data, "w", encoding="utf-8") as file:
+        for query in range(24):
+            for doc in range(12000 + query if query < 2 else 3 + query):
+                values = " ".join(f"{f}:{(doc * (2 * f + 3) * 7919 + query * f) % 1009}" for f in names)
+                file.write(f"{(doc * 31 + query) % 14 * 0.37:.2f} qid:{'Q' * 60}{query} {values}\n")
+    with open(made.path("hostile.names"), "w", encoding="utf-8") as file:
+        file.writelines(f"{feature} {name}\n" for feature, name in names.items())
+    for what, options, names_option in (
+            ("255 leaves, hostile names", ["--leaves", "255", "--min-docs", "1", "--rounds", "3"], True),
+            ("2 leaves, no names", ["--leaves", "2", "--rounds", "3"], False),
+            ("one round", ["--leaves", "4", "--rounds", "1"], False)):
+        more = ["--names", made.path("hostile.names")] if names_option else []
+        made.run("train", data, "--valid", data, "--metric", "rmse,ndcg@10", "--early-stop", "0", "--quiet", *options, *more,
+                 "-o", model)
+        made.run("report", model, "--valid", data, "--metric", "rmse", "--title", "W" * 200, "--quiet", "-o", page)
+        with open(page, encoding="utf-8") as file:
+            yield what, file.read(), names if names_option else {}
 
 
 # ---------------------------------------------------------------- figures
@@ -274,7 +305,7 @@ def check_trees(page, made):
                 same(f"documents of {what} of tree {t + 1}", int(docs), sum(row[t] == number for row in leaf_ids))
             elif "not drawn" not in test:
                 feature, cut, missing, of_split = nodes[number]
-                end = f" \u2264 {cut}, missing: {'yes' if missing == 'left' else 'no'}"
+                end = f" \u2264 {cut}, missing to {'yes' if missing == 'left' else 'no'}"
                 if not test.startswith(f"feature {feature} ") or not test.endswith(end):
                     fail(f"{what} of tree {t + 1}: '{test}', expected feature {feature} {end}")
                 same(f"the gain of {what} of tree {t + 1}", gain, f"{float(of_split):.6g}")
@@ -338,10 +369,17 @@ def main():
         if browser:
             dom = report_browser.dom(browser, made.path("page.html"))
             check_figures(dom.replace("<tbody></tbody>", ""), made)
-            n_texts = report_browser.check_layout(browser, text, folder)
+            n_texts = report_browser.check_layout(browser, text, folder, NAMES)
+            for what, other, names in hostile_pages(made):
+                check_alone(other)
+                Page(other)
+                try:
+                    n_texts += report_browser.check_layout(browser, other, folder, names)
+                except SystemExit as wrong:
+                    raise SystemExit(f"{wrong} ({what})") from None
             report_browser.check_colours(browser, text, folder)
-            print(f"{browser.version}: the same figures in its document; {n_texts} texts drawn at three widths, none "
-                  "over another; light and dark")
+            print(f"{browser.version}: the same figures in its document; {n_texts} texts drawn, whole, at "
+                  f"{len(report_browser.WIDTHS)} widths, none over another; charts fill the width; light and dark")
         common.write_record(arguments.records, {"part": "report", "bytes": len(text), "cells": n_cells,
                                                 "browser": browser.version if browser else None})
     finally:

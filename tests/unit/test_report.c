@@ -315,7 +315,7 @@ Test(report, as_another_program_measures)
     cr_assert(report.eval->metrics[0].mean == eval->metrics[0].mean);
     char *text = page(model, of, &like);
     cr_assert(strstr(text, "LightGBM") != NULL);
-    cr_assert_null(strstr(text, "dealt anew")); /* not asked for */
+    cr_assert_null(strstr(text, "shuffled")); /* not asked for */
     free(text);
     rw_eval_free(eval);
     rw_report_release(&report);
@@ -537,47 +537,41 @@ Test(report, curves_of_any_numbers)
     }
 }
 
-static void shown(const char *text, int n, const char *expected)
+/* Every node drawn shows what `format` makes of its feature's id. */
+static void nodes_show(const char *name_format, const char *format)
 {
-    char *made;
-    size_t n_bytes;
-    FILE *out = open_memstream(&made, &n_bytes);
-    rw_html_cut(out, text, n);
-    fclose(out);
-    cr_assert_str_eq(made, expected);
-    free(made);
+    char name[160], expected[256], *text;
+    int n = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        snprintf(name, sizeof(name), name_format, i + 1);
+        rw_mem_free(model->name[i].name);
+        cr_assert_eq(rw_mem_copy_text(ctx, &model->name[i].name, name), RW_OK);
+    }
+    text = page(model, data, &plain);
+    for (const char *node = text; (node = strstr(node, "<div class=\"node\"")) != NULL; n++) {
+        unsigned feature = 0;
+        const char *shown_name = strstr(node, "<b>");
+        cr_assert_eq(sscanf(strstr(node, "title="), "title=\"node %*d: feature %u ", &feature), 1);
+        snprintf(expected, sizeof(expected), format, feature);
+        cr_assert_eq(strncmp(shown_name, expected, strlen(expected)), 0, "%.120s", shown_name);
+        node = shown_name;
+    }
+    cr_assert_geq(n, 3);
+    free(text);
 }
 
-#define BAD "\xef\xbf\xbd"
-Test(report, escaping)
+#define CUT     "\xe2\x80\xa6"
+#define TEN     "1234567890"
+#define SEVENTY TEN TEN TEN TEN TEN TEN TEN
+Test(report, nodes_have_whole_names)
 {
-    shown("a<b>&\"'", 99, "a&lt;b&gt;&amp;&quot;&#39;");
-    shown("M\xc3\xbcller \xe2\x82\xac \xf0\x9f\x98\x80", 99,
-          "M\xc3\xbcller \xe2\x82\xac \xf0\x9f\x98\x80");
-    shown("\x01\n\t\x7f\xc2\x85", 99, BAD BAD BAD BAD BAD);
-    shown("\xff\xc0\xaf", 99, BAD BAD BAD);         /* never UTF-8; a longer form of '/' */
-    shown("\xe2\x82", 99, BAD BAD);                 /* cut in the middle */
-    shown("\xed\xa0\x80", 99, BAD BAD BAD);         /* a surrogate */
-    shown("\xf4\x90\x80\x80", 99, BAD BAD BAD BAD); /* over U+10FFFF */
-    shown("\xc3<b>", 99, BAD "&lt;b&gt;");          /* no '<' is swallowed */
-    shown("\xe0\x80\xbc", 99, BAD BAD BAD);         /* '<' in a longer form */
-    shown("abc", 3, "abc");
-    shown("abcd", 3, "ab\xe2\x80\xa6");
-    shown("\xc3\xbc\xc3\xbc\xc3\xbc", 2, "\xc3\xbc\xe2\x80\xa6");
-    shown("", 3, "");
-    shown("\xe5\x90\x8d\xe5\x89\x8d", 4, "\xe5\x90\x8d\xe5\x89\x8d");
-    shown("\xe5\x90\x8d\xe5\x89\x8d", 3, "\xe5\x90\x8d\xe2\x80\xa6");
-}
-
-Test(report, figures)
-{
-    char text[RW_HTML_ROOM];
-    cr_assert_str_eq(rw_html_figure(0.5, text), "0.500000");
-    cr_assert_str_eq(rw_html_figure((double)NAN, text), "-");
-    cr_assert_str_eq(rw_html_figure(-12345678901.0, text), "-1.23456789e+10");
-    cr_assert_str_eq(rw_html_float(0.1f, text), "0.1");
-    cr_assert_str_eq(rw_html_float(-0.0f, text), "0");
-    cr_assert_str_eq(rw_html_range(3, 3, text), "3");
-    cr_assert_str_eq(rw_html_range(0.5, 7, text), "0.5\xe2\x80\x93"
-                                                  "7");
+    cr_assert_eq(RW_NEW(ctx, model->name, 5), RW_OK);
+    for (uint32_t i = 0; i < 5; i++)
+        model->name[i].feature = i + 1;
+    model->n_names = 5;
+    nodes_show("body_bm25_%u", "<b><bdi>body_<wbr>bm25_<wbr>%u</bdi> <span>");
+    nodes_show(SEVENTY "123456789%u", "<b><bdi>" SEVENTY "123456789%u</bdi> <span>");
+    nodes_show("x" SEVENTY "123456789%u",
+               "<b><bdi>x" TEN TEN TEN "123456789" CUT "234567890" TEN TEN "123456789%u</bdi> "
+               "<span>");
 }
