@@ -16,6 +16,9 @@
  *   and models do not change after they are made and may be read by several threads. A context has
  *   threads of its own, which sleep while they have nothing to do; in a child made by fork the
  *   contexts of the thread that forked work as before.
+ * - Functions that compute take the default floating-point environment (to nearest, no flushing to
+ *   zero, no traps) for the call, callbacks included, and put the caller's back: results do not
+ *   depend on it.
  */
 #ifndef RANKWOOD_H
 #define RANKWOOD_H

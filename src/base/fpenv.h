@@ -15,26 +15,38 @@
 extern "C" {
 #endif
 
-struct rw_fpenv {
-    uint64_t word;
-};
-
 #if defined(__SSE2__)
-enum { RW_FPENV_DEFAULT = 0x1f80 }; /* all exceptions masked, nothing else */
+/* Arithmetic goes by MXCSR, but C's own conversions of decimals by the x87's control word. */
+struct rw_fpenv {
+    uint32_t mxcsr;
+    uint16_t x87;
+};
+enum { RW_MXCSR_DEFAULT = 0x1f80, RW_X87_DEFAULT = 0x037f }; /* no traps, to nearest */
+
 static inline struct rw_fpenv rw_fpenv_enter(void)
 {
-    const struct rw_fpenv was = {_mm_getcsr()};
-    if (was.word != RW_FPENV_DEFAULT)
-        _mm_setcsr(RW_FPENV_DEFAULT);
+    static const uint16_t x87 = RW_X87_DEFAULT;
+    struct rw_fpenv was = {_mm_getcsr(), 0};
+    __asm__ volatile("fnstcw %0" : "=m"(was.x87));
+    if (was.mxcsr != RW_MXCSR_DEFAULT)
+        _mm_setcsr(RW_MXCSR_DEFAULT);
+    if (was.x87 != RW_X87_DEFAULT)
+        __asm__ volatile("fldcw %0" : : "m"(x87));
     return was;
 }
 
 static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 {
-    _mm_setcsr((unsigned)was->word);
+    _mm_setcsr(was->mxcsr);
+    if (was->x87 != RW_X87_DEFAULT)
+        __asm__ volatile("fldcw %0" : : "m"(was->x87));
 }
 #elif defined(__aarch64__)
 /* FPCR: 0 is the default. FPSR has the exceptions' flags, which are left alone. */
+struct rw_fpenv {
+    uint64_t word;
+};
+
 static inline struct rw_fpenv rw_fpenv_enter(void)
 {
     struct rw_fpenv was;
@@ -49,16 +61,20 @@ static inline void rw_fpenv_leave(const struct rw_fpenv *was)
     __asm__ volatile("msr fpcr, %0" : : "r"(was->word));
 }
 #else
+struct rw_fpenv {
+    int rounding;
+};
+
 static inline struct rw_fpenv rw_fpenv_enter(void)
 {
-    const struct rw_fpenv was = {(uint64_t)fegetround()};
+    const struct rw_fpenv was = {fegetround()};
     fesetround(FE_TONEAREST);
     return was;
 }
 
 static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 {
-    fesetround((int)was->word);
+    fesetround(was->rounding);
 }
 #endif
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ctx.h"
+#include "base/fpenv.h"
 #include "base/isa.h"
 #include "base/mem.h"
 #include "bench/time_training.h"
@@ -254,6 +255,7 @@ out:
 int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                    void *user)
 {
+    RW_DEFAULT_FPENV;
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     struct rw_bench_line line = {.n = 0};
     char device[160];
@@ -287,6 +289,7 @@ static int run_on_cpu(struct rw_bench *bench, const char *name)
 int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                   void *user)
 {
+    RW_DEFAULT_FPENV;
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     return run_on_cpu(&bench, "load");
 }
@@ -294,6 +297,7 @@ int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw
 int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                      rw_bench_row_fn row, void *user)
 {
+    RW_DEFAULT_FPENV;
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     return run_on_cpu(&bench, "predict");
 }

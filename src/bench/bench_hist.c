@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "bench/bench.h"
 #include "gpu/bandwidth.h"
 #include "gpu/hist.h"
@@ -109,6 +110,7 @@ void rw_bench_add_times(const struct rw_bench *bench, struct rw_bench_line *line
 int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                   void *user)
 {
+    RW_DEFAULT_FPENV;
     struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
     int status;
     RW_TRY(rw_bench_find_suite(ctx, "hist", options->suite, &bench.suite));

@@ -1,4 +1,5 @@
 /* Stands in for what needs CUDA where it is not built in, so that nobody above needs an #if. */
+#include "base/fpenv.h"
 #include "bench/bench.h"
 
 const struct rw_bench_suite *rw_bench_hist_suite(int i)
@@ -10,6 +11,7 @@ const struct rw_bench_suite *rw_bench_hist_suite(int i)
 int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                   void *user)
 {
+    RW_DEFAULT_FPENV;
     (void)options;
     (void)row;
     (void)user;

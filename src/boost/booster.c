@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/features.h"
 #include "boost/go_on.h"
@@ -546,6 +547,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, struct rw_plan *out)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     struct booster b = {.ctx = ctx, .n_sets = 1};
     struct rw_metric_plan plan[RW_MAX_SETS];
@@ -567,6 +569,7 @@ int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
              struct rw_model **out)
 {
+    RW_DEFAULT_FPENV;
     return rw_train_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
 }
 
@@ -574,6 +577,7 @@ int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const stru
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1, .init = init};
     *out = NULL;

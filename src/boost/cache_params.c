@@ -1,4 +1,5 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
+#include "base/fpenv.h"
 #include "boost/params.h"
 #include "data/bins.h"
 #include "io/cache.h"
@@ -16,6 +17,7 @@ static struct rw_cut_rule cache_rule(const struct rw_params *params)
 int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const struct rw_params *params, const char *path)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     struct rw_bins *bins;
     RW_TRY(rw_dataset_need_values(ctx, dataset));
@@ -28,6 +30,7 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                            const char *const *paths, int n_paths, const char *path)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     struct rw_dataset *dataset = NULL;
     struct rw_cache_values *values = NULL;
@@ -72,6 +75,7 @@ static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = {.bins = params->bins,
                                      .absent_missing = params->absent == 1,
                                      .min_docs = (uint32_t)params->min_docs};

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/params.h"
 #include "data/dataset.h"
@@ -144,6 +145,7 @@ out:
 int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
+    RW_DEFAULT_FPENV;
     return evaluate(ctx, params, dataset, scores, NULL, out);
 }
 
@@ -151,6 +153,7 @@ int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_dataset *dataset, const double *scores, const char *program,
                      struct rw_eval **out)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_dialect *dialect;
     *out = NULL;
     RW_TRY(rw_dialect_find(ctx, program, &dialect));

@@ -1,4 +1,5 @@
 /* Parameters: the table, defaults, values as text, and whether they agree with one another. */
+#include "base/fpenv.h"
 #include "boost/params_table.h"
 
 #include <stdlib.h>
@@ -70,6 +71,7 @@ int rw_param_word(const char *words, const char *word)
 
 int rw_params_new(struct rw_ctx *ctx, struct rw_params **out)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     struct rw_params *params = NULL;
     *out = NULL;
@@ -96,6 +98,7 @@ void rw_params_free(struct rw_params *params)
 
 const char *rw_params_get(struct rw_params *params, const char *name)
 {
+    RW_DEFAULT_FPENV;
     const int i = rw_param_find(name);
     if (i < 0)
         return NULL;
@@ -236,6 +239,7 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
                           size_t size)
 {
+    RW_DEFAULT_FPENV;
     struct rw_metric metrics[RW_MAX_METRICS];
     struct rw_gain_rule gains = {0};
     int n, uses_gain = 0;
@@ -252,6 +256,7 @@ int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, ch
 
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
+    RW_DEFAULT_FPENV;
     struct metric_needs needs;
     RW_TRY(metric_needs(ctx, params, &needs));
     if (params->rate > 0.0 && params->rate < least_rate)

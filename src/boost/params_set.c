@@ -1,4 +1,5 @@
 /* Parameters from text: one value, a file of them, and what an unknown name was meant to be. */
+#include "base/fpenv.h"
 #include "boost/params_table.h"
 
 #include <ctype.h>
@@ -115,6 +116,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
 
 int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name, const char *value)
 {
+    RW_DEFAULT_FPENV;
     const int at = rw_param_find(name);
     if (at < 0) {
         const char *near = rw_params_nearest(name);
@@ -187,6 +189,7 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
 
 int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     char *line = NULL;
     size_t room = 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "convert/convert.h"
 #include "data/dataset.h"
@@ -46,6 +47,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *
 int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                     const char *path)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
     const struct rw_lowering lowering = {how->feature_base, how->lossy};
     struct rw_ensemble ensemble = {0};
@@ -86,6 +88,7 @@ out:
 int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchange *how,
                     struct rw_model **out)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
     struct rw_ensemble ensemble;
     *out = NULL;
@@ -101,6 +104,7 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
 int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_exchange *how,
                     const char *path, const struct rw_dataset *dataset, struct rw_verify *out)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_model_format *format;
     const struct rw_lowering lowering = {how->feature_base, 1};
     struct rw_ensemble made = {0}, read_back = {0};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/bins.h"
 
@@ -189,6 +190,7 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
 void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                         float *values)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_column *column = rw_dataset_column(dataset, feature);
     if (column && column->value) {
         rw_column_values(column, 0, dataset->n_docs, absent, values);
@@ -201,6 +203,7 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
 int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *weights,
                            size_t n)
 {
+    RW_DEFAULT_FPENV;
     if (n != dataset->n_queries && n != dataset->n_docs)
         return rw_fail(ctx, RW_ERR_DATA,
                        "%zu weights for %u queries of %u documents; expected one a query or one a "
@@ -266,6 +269,7 @@ int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float 
                            const uint32_t *query_offsets, uint32_t n_docs, uint32_t n_features,
                            uint32_t n_queries, uint32_t first_feature, struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
     *out = NULL;
     RW_TRY(check_memory(ctx, values, labels, query_offsets, n_docs, n_features, n_queries,
                         first_feature));

@@ -1,5 +1,6 @@
 /* Made queries put together as a data set. Every query's place is known before any is made, so
  * threads write side by side. */
+#include "base/fpenv.h"
 #include "data/synth.h"
 
 #include <float.h>
@@ -184,6 +185,7 @@ static int make_sparse(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
 
 int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_synth_shape *shape = NULL;
     struct rw_dataset *set = NULL;
     int status = RW_OK;

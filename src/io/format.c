@@ -1,5 +1,6 @@
 #include "io/format.h"
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "io/input.h"
 #include "io/letor.h"
@@ -87,6 +88,7 @@ out:
 int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                     struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
     return read_files(ctx, paths, n_paths, 1, out);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "io/format.h"
@@ -513,6 +514,7 @@ out:
 
 int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
 {
+    RW_DEFAULT_FPENV;
     char *all = NULL;
     size_t n = 0, room = 0;
     struct stat info;

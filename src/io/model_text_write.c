@@ -1,3 +1,4 @@
+#include "base/fpenv.h"
 #include "io/model_text.h"
 
 #include <errno.h>
@@ -204,6 +205,7 @@ int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out,
 
 int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path)
 {
+    RW_DEFAULT_FPENV;
     struct rw_out_file file = {0};
     char *text;
     size_t n;

@@ -1,5 +1,6 @@
 /* Files in pieces. A piece is what a format gives at a time: a block of text, some documents of a
  * cache. */
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "io/format.h"
 #include "io/input.h"
@@ -17,6 +18,7 @@ struct rw_reader {
 int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_reader **out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_reader *reader = NULL;
     int status;
     *out = NULL;
@@ -62,6 +64,7 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
 
 int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_builder_list list = {0};
     int status = RW_OK, more;
     *out = NULL;

@@ -1,4 +1,5 @@
 /* Files with one number a line: weights, scores. */
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "io/format.h"
 #include "io/input.h"
@@ -111,6 +112,7 @@ out:
 
 int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores)
 {
+    RW_DEFAULT_FPENV;
     struct rw_input *input;
     RW_TRY(rw_input_open(ctx, path, &input));
     return rw_scores_read_input(ctx, input, n, scores);
@@ -118,6 +120,7 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
 
 int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
 {
+    RW_DEFAULT_FPENV;
     struct number_file file = {0};
     double *weight = NULL;
     size_t room = 0, n = 0;

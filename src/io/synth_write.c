@@ -1,6 +1,7 @@
 /* Made data straight to a file. Text is made in parts of a fixed number of queries, each formatted
  * (and, for gzip, compressed as a member of its own) by one thread, and written in order: the bytes
  * do not depend on threads, and memory does not grow with the set. */
+#include "base/fpenv.h"
 #include "data/synth.h"
 
 #include <errno.h>
@@ -202,6 +203,7 @@ static int ends_with(const char *path, const char *end)
 
 int rw_synth_write(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path)
 {
+    RW_DEFAULT_FPENV;
     struct rw_synth_shape *shape = NULL;
     RW_TRY(rw_synth_check(ctx, options, &shape));
     const int status = ends_with(path, ".rwb")

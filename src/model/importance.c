@@ -1,3 +1,4 @@
+#include "base/fpenv.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
 
 int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room)
 {
+    RW_DEFAULT_FPENV;
     struct rw_feature_use *all;
     RW_TRY(RW_NEW(NULL, all, N_FEATURE_IDS));
     add_up(model, all);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "model/packed.h"
@@ -52,6 +53,7 @@ double rw_model_score(const struct rw_model *model, int n_trees, const float *va
 
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values)
 {
+    RW_DEFAULT_FPENV;
     return rw_model_score(model, model->n_trees, values, n_values);
 }
 
@@ -264,6 +266,7 @@ void rw_way_release(struct rw_way *way)
 int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
                int n_trees, double *scores)
 {
+    RW_DEFAULT_FPENV;
     struct rw_flat flat;
     struct rw_way way = {0};
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
@@ -276,6 +279,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
 int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, int32_t *leaves)
 {
+    RW_DEFAULT_FPENV;
     struct rw_flat flat;
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
     const int status = run(ctx, &flat, dataset, NULL, leaves);

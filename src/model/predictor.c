@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "model/predict.h"
@@ -96,6 +97,7 @@ static int open_scorer(struct rw_predictor *predictor, const char *device, struc
 int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                       const char *device, struct rw_predictor **out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_predictor *predictor;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, predictor, 1));
@@ -164,6 +166,7 @@ static void choose(struct rw_predictor *predictor, uint32_t n_docs)
 int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *dataset,
                      double *scores)
 {
+    RW_DEFAULT_FPENV;
     if (predictor->undecided)
         choose(predictor, dataset->n_docs);
     struct rw_scorer *scorer = predictor->scorer;
@@ -182,6 +185,7 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
 
 double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
 {
+    RW_DEFAULT_FPENV;
     return predictor->single ? rw_single_score(predictor->single, values, n_values, 0)
                              : rw_flat_score(&predictor->flat, values, n_values, 0);
 }
@@ -189,6 +193,7 @@ double rw_predictor_one(const struct rw_predictor *predictor, const float *value
 int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
                       uint32_t n_features, uint32_t first_feature, double *scores)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
     if (first_feature > RW_MAX_FEATURE || n_features > RW_MAX_FEATURE + 1 - first_feature)
         return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
@@ -204,6 +209,7 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,
                   const struct rw_dataset *dataset, int n_trees, const char *device, double *scores)
 {
+    RW_DEFAULT_FPENV;
     struct rw_predictor *predictor;
     RW_TRY(rw_predictor_open(ctx, model, n_trees, device, &predictor));
     const int status = rw_predictor_run(predictor, dataset, scores);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "model/predict.h"
@@ -308,6 +309,7 @@ static void sum_up(struct rw_explainer *e, const uint32_t *counts, uint32_t n_do
 int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                      const struct rw_dataset *cover, struct rw_explainer **out)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     uint32_t *counts = NULL;
     struct rw_explainer *e = NULL;
@@ -361,6 +363,7 @@ double rw_explainer_base(const struct rw_explainer *explainer)
 
 double rw_explainer_bound(const struct rw_explainer *explainer)
 {
+    RW_DEFAULT_FPENV;
     return explainer->bound;
 }
 
@@ -510,6 +513,7 @@ static int explain_blocks(void *user, struct rw_share *share)
 int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
                      const struct rw_dataset *dataset, uint32_t begin, uint32_t n, double *values)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     const struct rw_column **columns = NULL;
     const size_t threads = (size_t)ctx->n_threads;
@@ -543,6 +547,7 @@ out:
 int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *e,
                         const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves)
 {
+    RW_DEFAULT_FPENV;
     int status = RW_OK;
     const struct rw_column **columns = NULL;
     float *row = NULL;

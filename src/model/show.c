@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "model/model.h"
 
@@ -117,6 +118,7 @@ static void show_dot(const struct rw_model *model, const struct rw_tree *tree, i
 
 int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot, FILE *out)
 {
+    RW_DEFAULT_FPENV;
     if (model->n_trees == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; the model has none", tree);
     if (tree < 0 || tree >= model->n_trees)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/params.h"
 #include "data/dataset.h"
@@ -305,6 +306,7 @@ static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
 int rw_report(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
               const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_report report = {0};
     int status = RW_OK;
     /* Of this thread only: a host program's locale may write 0,5. */

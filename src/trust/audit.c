@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/params.h"
 #include "data/dataset.h"
@@ -141,6 +142,7 @@ static int add_rows(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
                  const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
+    RW_DEFAULT_FPENV;
     struct auditing *made = NULL;
     struct rw_eval *ours = NULL;
     int status = RW_OK, n_dialects = 0, n_metrics;

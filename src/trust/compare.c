@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/params.h"
 #include "data/dataset.h"
@@ -169,6 +170,7 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_params *params, const struct 
                const double *scores_a, const double *scores_b, const char *groups,
                struct rw_comparison **out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_metric metric[RW_MAX_METRICS];
     struct comparing *made = NULL;
     struct columns columns = {0};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "boost/params_table.h"
@@ -43,6 +44,7 @@ static int check_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds)
 
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds)
 {
+    RW_DEFAULT_FPENV;
     struct card *card = NULL;
     RW_TRY(check_folds(ctx, n_queries, n_folds));
     RW_TRY(RW_NEW_RAW(ctx, card, n_queries));
@@ -245,6 +247,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
 int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
 {
+    RW_DEFAULT_FPENV;
     struct validation *v = NULL;
     int status = RW_OK, n_lanes;
     *out = NULL;

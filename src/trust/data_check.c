@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "io/format.h"
@@ -355,6 +356,7 @@ out:
 int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                  const char *const *against, int n_against, struct rw_check **out)
 {
+    RW_DEFAULT_FPENV;
     struct checking *c = NULL;
     int status = RW_OK;
     *out = NULL;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "boost/params.h"
@@ -152,6 +153,7 @@ int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params
                               const struct rw_dataset *dataset, int n_repeats, double *value,
                               struct rw_permuted *out, int room)
 {
+    RW_DEFAULT_FPENV;
     const struct rw_permutation permutation = {.params = params,
                                                .model = model,
                                                .dataset = dataset,

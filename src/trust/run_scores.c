@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 #include "data/dataset.h"
 #include "io/format.h"
@@ -246,6 +247,7 @@ static int is_run(const char *text, const char *end)
 int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                            double *scores, struct rw_run_match *match)
 {
+    RW_DEFAULT_FPENV;
     struct rw_input *input = NULL, *numbers;
     char *text = NULL;
     size_t n_bytes;

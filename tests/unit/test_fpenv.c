@@ -1,0 +1,193 @@
+/* Whatever rounding mode the caller has set, and whether or not its subnormal numbers are flushed
+ * to zero: the same bytes of every public function that computes, and the caller's settings
+ * afterwards. */
+#include <fenv.h>
+#include <math.h>
+
+#include "base/fpenv.h"
+#include "scratch_file.h"
+
+#if defined(__SSE2__)
+enum { FLUSH = 0x8040 }; /* flush to zero, and subnormal operands taken for zero */
+#endif
+
+/* What an environment is, as far as a caller can set it. */
+static unsigned settings(void)
+{
+#if defined(__SSE2__)
+    return _mm_getcsr() & ~0x3fu; /* but for what has happened */
+#else
+    return (unsigned)fegetround();
+#endif
+}
+
+static unsigned char *trace; /* all results, one after the other */
+static size_t trace_bytes, trace_room;
+static unsigned expected_settings;
+static const char *step;
+
+static void keep(const void *data, size_t n)
+{
+    if (trace_bytes + n > trace_room) {
+        trace_room = 2 * (trace_bytes + n);
+        trace = realloc(trace, trace_room);
+    }
+    memcpy(trace + trace_bytes, data, n);
+    trace_bytes += n;
+}
+
+static void keep_file(const char *path)
+{
+    char buffer[4096];
+    FILE *file = fopen(path, "rb");
+    cr_assert(file, "%s", path);
+    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), file)) > 0;)
+        keep(buffer, n);
+    fclose(file);
+}
+
+/* A call of the library, named by its text. */
+#define CALL(call)                                                               \
+    do {                                                                         \
+        step = #call;                                                            \
+        const int call_status = (call);                                          \
+        cr_assert(call_status >= 0, "%s: %s", step, rw_last_error(scratch_ctx)); \
+        cr_assert_eq(settings(), expected_settings, "%s leaves others", step);   \
+    } while (0)
+
+static void write_data(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    for (int q = 1; q <= 40; q++) {
+        for (int d = 0; d < 12; d++) {
+            const int k = q * 12 + d;
+            /* values that need rounding, some of them subnormal as floats */
+            fprintf(file, "%d qid:%d 1:%d.%07d 2:0.%09de-3%d 3:%d.1e-40 4:0.1%d # docid = d%d\n",
+                    k * 7919 % 5, q, k % 13, k * 104729 % 10000000, k * 7919 % 1000000007, d % 10,
+                    k % 17, k * 31 % 1000, k);
+        }
+    }
+    fclose(file);
+}
+
+static void train_and_use(const struct rw_dataset *data, const char *objective)
+{
+    struct rw_params *params;
+    struct rw_model *model, *read, *more;
+    struct rw_eval *eval;
+    const uint32_t n = rw_dataset_n_docs(data);
+    double *scores = calloc(n, sizeof(double));
+    CALL(rw_params_new(scratch_ctx, &params));
+    CALL(rw_params_set(scratch_ctx, params, "objective", objective));
+    CALL(rw_params_set(scratch_ctx, params, "rounds", "6"));
+    CALL(rw_params_set(scratch_ctx, params, "leaves", "5"));
+    CALL(rw_params_set(scratch_ctx, params, "rate", "0.1000000000000000055"));
+    CALL(rw_params_set(scratch_ctx, params, "split", "newton"));
+    CALL(rw_params_set(scratch_ctx, params, "min-docs", "3"));
+    CALL(rw_train(scratch_ctx, params, data, &data, 1, NULL, &model));
+    CALL(rw_model_write(scratch_ctx, model, "model"));
+    keep_file("model");
+    CALL(rw_model_read(scratch_ctx, "model", &read));
+    CALL(rw_train_from(scratch_ctx, params, read, data, NULL, 0, NULL, &more));
+    CALL(rw_model_write(scratch_ctx, more, "more"));
+    keep_file("more");
+    CALL(rw_predict(scratch_ctx, read, data, 0, scores));
+    keep(scores, n * sizeof(*scores));
+    CALL(rw_evaluate(scratch_ctx, params, data, scores, &eval));
+    keep(&eval->metrics[0].mean, sizeof(double));
+    rw_eval_free(eval);
+    const struct rw_exchange how = {.format = "xgboost", .feature_base = -1};
+    CALL(rw_model_export(scratch_ctx, model, &how, "exported"));
+    keep_file("exported");
+    rw_model_free(more);
+    CALL(rw_model_import(scratch_ctx, "exported", &how, &more));
+    CALL(rw_model_write(scratch_ctx, more, "imported"));
+    keep_file("imported");
+    struct rw_predictor *predictor;
+    CALL(rw_predictor_open(scratch_ctx, model, 0, "cpu", &predictor));
+    CALL(rw_predictor_run(predictor, data, scores));
+    keep(scores, n * sizeof(*scores));
+    const float row[] = {0, 3.25f, 0x1p-140f, 0x1.8p-130f, 0.1f};
+    double one;
+    CALL((one = rw_predictor_one(predictor, row, 5), 0));
+    keep(&one, sizeof(one));
+    CALL(rw_predictor_rows(predictor, row, 1, 5, 0, &one));
+    keep(&one, sizeof(one));
+    CALL((one = rw_predict_one(model, row, 5), 0));
+    keep(&one, sizeof(one));
+    struct rw_explainer *explainer;
+    CALL(rw_explainer_new(scratch_ctx, model, 0, data, &explainer));
+    const uint32_t n_used = rw_explainer_n_features(explainer);
+    double *values = calloc((size_t)n * n_used + 1, sizeof(double));
+    CALL(rw_explainer_run(scratch_ctx, explainer, data, 0, n, values));
+    keep(values, (size_t)n * n_used * sizeof(*values));
+    free(values);
+    rw_explainer_free(explainer);
+    struct rw_comparison *comparison;
+    double *others = calloc(n, sizeof(double));
+    for (uint32_t i = 0; i < n; i++)
+        others[i] = scores[n - 1 - i];
+    CALL(rw_compare(scratch_ctx, params, data, scores, others, NULL, &comparison));
+    keep(&comparison->all.low, sizeof(double));
+    rw_comparison_free(comparison);
+    free(others);
+    rw_predictor_close(predictor);
+    rw_model_free(model);
+    rw_model_free(read);
+    rw_model_free(more);
+    rw_params_free(params);
+    free(scores);
+}
+
+/* All of it; what comes out is in `trace`. */
+static void use_everything(void)
+{
+    const char *paths[] = {"data.txt"}, *cached[] = {"data.rwb"};
+    struct rw_dataset *data, *again;
+    struct rw_params *params;
+    trace_bytes = 0;
+    expected_settings = settings();
+    CALL(rw_dataset_read(scratch_ctx, paths, 1, &data));
+    CALL(rw_params_new(scratch_ctx, &params));
+    CALL(rw_dataset_write_cache(scratch_ctx, data, params, "data.rwb"));
+    keep_file("data.rwb");
+    CALL(rw_dataset_read(scratch_ctx, cached, 1, &again));
+    const struct rw_synth_options made = {.shape = "letor", .n_queries = 5, .seed = 3};
+    CALL(rw_synth_write(scratch_ctx, &made, "made.txt"));
+    keep_file("made.txt");
+    const char *objectives[] = {"lambdarank", "yetirank", "regression"};
+    for (int i = 0; i < 3; i++)
+        train_and_use(i == 0 ? again : data, objectives[i]);
+    rw_params_free(params);
+    rw_dataset_free(data);
+    rw_dataset_free(again);
+}
+
+Test(fpenv, same_bytes_under_any_environment, .init = scratch_begin, .fini = scratch_end)
+{
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    write_data("data.txt");
+    rw_ctx_set_threads(scratch_ctx, 2);
+    use_everything();
+    unsigned char *expected = trace;
+    const size_t bytes = trace_bytes;
+    cr_assert(bytes > 10000);
+    trace = NULL;
+    trace_room = 0;
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(fesetround(modes[i]), 0);
+        use_everything();
+        fesetround(FE_TONEAREST);
+        cr_expect(trace_bytes == bytes && memcmp(trace, expected, bytes) == 0, "rounding mode %d",
+                  modes[i]);
+    }
+#if defined(__SSE2__)
+    const unsigned was = _mm_getcsr();
+    _mm_setcsr(was | FLUSH);
+    use_everything();
+    _mm_setcsr(was);
+    cr_expect(trace_bytes == bytes && memcmp(trace, expected, bytes) == 0, "flushed to zero");
+#endif
+    free(trace);
+    free(expected);
+}
