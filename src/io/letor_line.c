@@ -120,7 +120,8 @@ static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, con
 {
     const char *hint = "";
     if (end - p >= 4 && strncasecmp(p, "null", 4) == 0)
-        hint = "\nhint: a missing value is written 'nan', or left out with its feature";
+        hint = "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
+               "the parameter 'absent' is missing";
     bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature, found_at(p, end).text,
         hint);
     return NULL;
@@ -345,9 +346,12 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
 static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char *end)
 {
     const int status = parse_fields(chunk, line, end);
-    if (status == RW_ERR_PARSE && has_nul(line, end))
-        return bad(chunk, line, memchr(line, 0, (size_t)(end - line)),
-                   "expected text, found a byte 0");
+    if (status != RW_ERR_PARSE)
+        return status;
+    if (has_nul(line, end))
+        bad(chunk, line, memchr(line, 0, (size_t)(end - line)), "expected text, found a byte 0");
+    if (chunk->worker->builder.n_docs == 0)
+        chunk->kind = rw_recognise(line, end);
     return status;
 }
 
