@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,13 +146,18 @@ static const struct argp_option *find_letter(const struct parsing *p, int letter
 
 const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
 {
-    const size_t length = strlen(mistaken);
+    char plain[64];
+    size_t length = 0;
+    for (; mistaken[length] && length < sizeof(plain) - 1; length++)
+        plain[length] = (char)tolower((unsigned char)mistaken[length]);
+    plain[length] = 0;
     size_t best = length < 5 ? 1 : (length + 1) / 3;
     const char *nearest = NULL;
     for (int i = 0; i < n_words; i++) {
-        size_t d = rw_word_distance(mistaken, words[i]);
-        if (length >= 3 && strncmp(mistaken, words[i], length) == 0)
-            d = 1;
+        const size_t shared = length < strlen(words[i]) ? length : strlen(words[i]);
+        size_t d = rw_word_distance(plain, words[i]);
+        if (shared >= 3 && d > 1 && strncmp(plain, words[i], shared) == 0)
+            d = 1; /* one begins with the other: "evaluate" */
         if (d < best || (d == best && !nearest)) {
             best = d;
             nearest = words[i];
@@ -198,6 +204,9 @@ static int check_line(const struct parsing *p, int argc, char **argv)
             if (!value || !*value)
                 return rw_options_wrong(p->usage, "option '-%c' needs a value: %s", *c,
                                         option->arg);
+            if (c[1] == '=')
+                return rw_options_wrong(p->usage, "'%s' is written '-%c %s' or '--%s%s'", token, *c,
+                                        c + 2, option->name, c + 1);
             break;
         }
     }
