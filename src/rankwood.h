@@ -238,14 +238,39 @@ RW_API const struct rw_param_info *rw_param_info(int i);
 RW_API const char *rw_params_get(struct rw_params *params, const char *name);
 /* Was it set (1), or is it the default (0)? */
 RW_API int rw_params_is_set(const struct rw_params *params, const char *name);
-/* `name = value` lines, # comments. */
+/* By whom? */
+enum rw_param_origin {
+    RW_PARAM_DEFAULT, /* not set, or an unknown name */
+    RW_PARAM_READ,    /* by rw_params_read, and not by rw_params_set after it */
+    RW_PARAM_SET      /* by rw_params_set */
+};
+RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name);
+/* 1: rw_params_set gave it a value other than the default, so that having no effect is an error. */
+RW_API int rw_params_must_matter(const struct rw_params *params, const char *name);
+/* `name = value` lines, # comments. One file may serve several trainings: what has no effect in one
+ * of them is no error. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
-/* Checks that the parameters agree with one another (an option that can have no effect is an
- * error). rw_train does it too. */
+/* Checks that the parameters agree with one another: one that was set by rw_params_set and can have
+ * no effect under the others is RW_ERR_ARGUMENT, unless its value changes nothing (it is the
+ * default, or says what is so anyway). rw_train does it too. */
 RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params);
 /* The nearest known parameter to an unknown name (other trainers' names included: "num_leaves" gives
  * "leaves"); NULL if nothing is near. */
 RW_API const char *rw_params_nearest(const char *name);
+/* What a word of LightGBM, XGBoost, CatBoost, RankLib, QuickRank, YDF or scikit-learn is here. */
+struct rw_alias {
+    const char *parameter; /* NULL: the words are names; else values of this parameter of ours */
+    const char *names;     /* the words, " num-leaves max-leaves ": lower case, '-' for '_' */
+    const char *ours; /* a parameter or an option of the program; a value; NULL: there is none */
+    const char *note; /* what is different, or why there is none: a hint; NULL: nothing to say */
+};
+/* The i-th row of the one table of them; NULL past the end. A word may be in several rows of names:
+ * the one whose `ours` the caller knows is meant, else the one without `ours`. A metric stands
+ * without its cutoff. */
+RW_API const struct rw_alias *rw_alias_at(int i);
+/* The first row from the i-th on that has the word, in any case, with '_' or '-', as a name
+ * (`parameter` is NULL) or as a value of a parameter of ours; -1: none has. */
+RW_API int rw_alias_find(const char *parameter, const char *word, int i);
 /* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
  * distance, each letter touched once); for words over 48 letters the longer one's length. */
 RW_API size_t rw_word_distance(const char *a, const char *b);

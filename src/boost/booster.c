@@ -382,11 +382,12 @@ static void explain_no_split(const struct booster *b)
     char cause[256];
     if (!any_weight(b))
         snprintf(cause, sizeof(cause), "all weights are 0 (change --weights)");
-    else if (b->gain && !any_label_pair(b))
-        snprintf(
-            cause, sizeof(cause),
-            "no query has two documents of different gain (check the labels, or --label-gain)");
-    else if (2 * (uint64_t)b->params.min_docs > b->set[0]->n_docs)
+    else if (b->gain && !any_label_pair(b)) {
+        if (!rw_dataset_has_own_queries(b->set[0], cause, sizeof(cause)))
+            snprintf(
+                cause, sizeof(cause),
+                "no query has two documents of different gain (check the labels, or --label-gain)");
+    } else if (2 * (uint64_t)b->params.min_docs > b->set[0]->n_docs)
         snprintf(cause, sizeof(cause),
                  "--min-docs %d is above half of the %u documents (lower --min-docs)",
                  b->params.min_docs, b->set[0]->n_docs);

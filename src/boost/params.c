@@ -139,6 +139,42 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
     return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
 }
 
+/* Is the value the default one? */
+static int is_default(const struct rw_params *params, enum rw_param_at at)
+{
+    const struct rw_param_row *row = &rw_param_rows[at];
+    const char *field = (const char *)params + row->offset;
+    struct rw_params other = {.set = 0};
+    if (row->info.type == RW_PARAM_TEXT)
+        return strcmp(*(char *const *)field, row->info.default_value) == 0;
+    if (rw_param_assign(NULL, &other, at, row->info.default_value) < 0)
+        return 0;
+    const char *usual = (const char *)&other + row->offset;
+    switch (row->info.type) {
+    case RW_PARAM_REAL:
+        return *(const double *)field == *(const double *)usual;
+    case RW_PARAM_SEED:
+        return *(const uint64_t *)field == *(const uint64_t *)usual;
+    default:
+        return *(const int *)field == *(const int *)usual;
+    }
+}
+
+enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name)
+{
+    const int i = rw_param_find(name);
+    if (i < 0 || !is_set(params, (enum rw_param_at)i))
+        return RW_PARAM_DEFAULT;
+    return params->strict >> i & 1 ? RW_PARAM_SET : RW_PARAM_READ;
+}
+
+int rw_params_must_matter(const struct rw_params *params, const char *name)
+{
+    const int i = rw_param_find(name);
+    return rw_params_origin(params, name) == RW_PARAM_SET &&
+           !is_default(params, (enum rw_param_at)i);
+}
+
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
@@ -254,6 +290,13 @@ int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, ch
     return RW_OK;
 }
 
+/* Are the leaves no fewer than all that `depth` levels can have? */
+static int has_room_for_levels(const struct rw_params *params)
+{
+    return params->depth > 0 && params->depth <= 16 && strcmp(params->leaves, "auto") != 0 &&
+           atoi(params->leaves) >= 1 << params->depth;
+}
+
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
@@ -266,21 +309,23 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
     const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
+    const int truncates = strcmp(params->truncation, "none") != 0;
     const int some_features =
         params->sample_features < 1 && (params->sample_features > 0 || !regression);
     const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
                        params->sample_queries < 1 || some_features;
+    /* A value that says what is so anyway is not idle: no lambdas, no norm of theirs, whether 'on'
+     * (the default) or 'off'. */
     const struct {
         enum rw_param_at at;
         int idle;
         const char *why;
     } rules[] = {
         {RW_AT_PARAM_min_weight, params->split != RW_SPLIT_NEWTON, "without split newton"},
-        {RW_AT_PARAM_leaves, levels, "with grow levels: depth limits whole levels"},
-        {RW_AT_PARAM_truncation, regression, "with objective regression"},
+        {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
+         "with grow levels: depth limits whole levels"},
+        {RW_AT_PARAM_truncation, regression && truncates, "with objective regression"},
         {RW_AT_PARAM_sigma, regression, "with objective regression"},
-        {RW_AT_PARAM_norm, regression, "with objective regression"},
-        {RW_AT_PARAM_norm, yetirank, "with objective yetirank"},
         {RW_AT_PARAM_permutations, !yetirank, "without objective yetirank"},
         {RW_AT_PARAM_decay, !yetirank, "without objective yetirank"},
         {RW_AT_PARAM_label_gain, regression && !needs.gain,
@@ -292,11 +337,12 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        if (rules[i].idle && is_set(params, rules[i].at))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s",
-                           rw_param_rows[rules[i].at].info.name, rules[i].why);
+        const char *name = rw_param_rows[rules[i].at].info.name;
+        if (rules[i].idle && rw_params_must_matter(params, name))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
+                           rules[i].why);
     }
-    if (levels && is_set(params, RW_AT_PARAM_depth) && params->depth == 0)
+    if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
     return RW_OK;

@@ -27,8 +27,9 @@ struct rw_params {
 #undef RW_P_WORD
 #undef RW_P_TEXT
 #undef RW_P_SEED
-    uint64_t set;   /* bit i: parameter i was set by the user */
-    char text[512]; /* rw_params_get's answer */
+    uint64_t set;    /* bit i: parameter i was set by the user */
+    uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
+    char text[512];  /* rw_params_get's answer */
 };
 
 /* The number of top positions whose pairs count; 0: none (all pairs). */

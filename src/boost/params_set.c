@@ -1,4 +1,5 @@
-/* Parameters from text: one value, a file of them, and what an unknown name was meant to be. */
+/* Parameters from text: one value, a file of them, and what an unknown name or value was meant to
+ * be. */
 #include "base/fpenv.h"
 #include "boost/params_table.h"
 
@@ -10,11 +11,39 @@
 #include "base/mem.h"
 #include "io/format.h"
 
+/* What another trainer's value is here, as a hint; "" if it is not known. "YetiRank:mode=DCG" is
+ * looked up without its own parameters. */
+static void value_hint(const struct rw_param_info *info, const char *value, char *hint, size_t size)
+{
+    char word[64];
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(value, ":"), value);
+    int row = rw_alias_find(info->name, value, 0);
+    if (row < 0)
+        row = rw_alias_find(info->name, word, 0);
+    for (char *c = word; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    *hint = 0;
+    if (row < 0 && info->type == RW_PARAM_CHOICE && rw_param_word(info->range, word) >= 0)
+        snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, word);
+    if (row < 0)
+        return;
+    const struct rw_alias *alias = rw_alias_at(row);
+    if (!alias->ours)
+        snprintf(hint, size, "\nhint: there is none like '%.60s' here: %s", value, alias->note);
+    else if (alias->note)
+        snprintf(hint, size, "\nhint: the nearest to '%.60s' is '%s': %s", value, alias->ours,
+                 alias->note);
+    else
+        snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, alias->ours);
+}
+
 static int refuse(struct rw_ctx *ctx, const struct rw_param_info *info, const char *expected,
                   const char *value)
 {
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s': expected %s, found '%.200s'", info->name,
-                   expected, value);
+    char hint[256];
+    value_hint(info, value, hint, sizeof(hint));
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s': expected %s, found '%.200s'%s",
+                   info->name, expected, value, hint);
 }
 
 /* Digits only, at most `most`; 0 if it is not that. */
@@ -114,20 +143,53 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     return rw_fail(ctx, RW_ERR_INTERNAL, "parameter '%s' has no type", row->info.name);
 }
 
-int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name, const char *value)
+static int unknown_name(struct rw_ctx *ctx, const char *name)
+{
+    const char *near = rw_params_nearest(name), *note = NULL, *option = NULL;
+    for (int i = rw_alias_find(NULL, name, 0); i >= 0; i = rw_alias_find(NULL, name, i + 1)) {
+        const struct rw_alias *row = rw_alias_at(i);
+        if (near && row->ours && strcmp(row->ours, near) == 0)
+            note = row->note;
+        else if (!near && !row->ours)
+            note = row->note;
+        else if (!near && !option)
+            option = row->ours;
+    }
+    for (int i = 0; !near && !option && rw_alias_at(i); i++) { /* one of the program's own */
+        const struct rw_alias *row = rw_alias_at(i);
+        if (!row->parameter && row->ours && strcmp(row->ours, name) == 0)
+            option = row->ours;
+    }
+    if (near)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown parameter '%.100s'; the nearest is '%s'%s%s",
+                       name, near, note ? "\nhint: " : "", note ? note : "");
+    if (option && !note)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "unknown parameter '%.100s'\nhint: it is not a parameter, but the option "
+                       "'--%s' of the program",
+                       name, option);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown parameter '%.100s'%s%s", name,
+                   note ? "; there is no such parameter here\nhint: " : "", note ? note : "");
+}
+
+/* is_strict: see rw_params.strict. */
+static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char *name,
+                       const char *value, int is_strict)
 {
     RW_DEFAULT_FPENV;
     const int at = rw_param_find(name);
-    if (at < 0) {
-        const char *near = rw_params_nearest(name);
-        if (!near)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown parameter '%.100s'", name);
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown parameter '%.100s'; the nearest is '%s'",
-                       name, near);
-    }
+    if (at < 0)
+        return unknown_name(ctx, name);
+    const uint64_t bit = (uint64_t)1 << at;
     RW_TRY(rw_param_assign(ctx, params, at, value));
-    params->set |= (uint64_t)1 << at;
+    params->set |= bit;
+    params->strict = is_strict ? params->strict | bit : params->strict & ~bit;
     return RW_OK;
+}
+
+int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name, const char *value)
+{
+    return set_by_name(ctx, params, name, value, 1);
 }
 
 /* ------------------------------------------------------------------ files */
@@ -170,11 +232,11 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
     name = trim(name);
     const int at = rw_param_find(name);
     if (at < 0)
-        return rw_params_set(ctx, params, name, value); /* says what is near */
+        return unknown_name(ctx, name);
     const uint64_t bit = (uint64_t)1 << at;
     if (!(*seen & bit)) {
         *seen |= bit;
-        return rw_params_set(ctx, params, name, value);
+        return set_by_name(ctx, params, name, value, 0);
     }
     if (at != RW_AT_PARAM_metric)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' is set a second time", name);
@@ -182,7 +244,7 @@ static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, u
     const size_t size = strlen(params->metric) + strlen(value) + 2;
     RW_TRY(RW_NEW(ctx, both, size));
     snprintf(both, size, "%s,%s", params->metric, value);
-    const int status = rw_params_set(ctx, params, name, both);
+    const int status = set_by_name(ctx, params, name, both, 0);
     rw_mem_free(both);
     return status;
 }
@@ -220,58 +282,10 @@ out:
 
 /* ------------------------------------------------------------------ unknown names */
 
-/* What LightGBM, XGBoost, CatBoost and scikit-learn call it, with '-' for '_'. */
-static const struct {
-    enum rw_param_at at;
-    const char *names; /* between blanks */
-} aliases[] = {
-    {RW_AT_PARAM_objective, " objective-type app application loss loss-function obj "},
-    {RW_AT_PARAM_rounds, " num-iterations num-iteration n-iter num-tree num-trees num-round"
-                         " num-rounds nrounds num-boost-round n-estimators max-iter iterations"
-                         " trees n-trees ntrees "},
-    {RW_AT_PARAM_rate, " learning-rate shrinkage shrinkage-rate eta lr "},
-    {RW_AT_PARAM_leaves, " num-leaves num-leaf max-leaves max-leaf max-leaf-nodes leaf n-leaves "},
-    {RW_AT_PARAM_depth, " max-depth "},
-    {RW_AT_PARAM_grow, " grow-policy growing-policy growth "},
-    {RW_AT_PARAM_l2, " lambda-l2 reg-lambda lambda l2-leaf-reg l2-regularization reg-l2 "},
-    {RW_AT_PARAM_min_docs, " min-data-in-leaf min-data-per-leaf min-data min-child-samples"
-                           " min-samples-leaf min-examples mls min-leaf-support "},
-    {RW_AT_PARAM_min_weight, " min-sum-hessian-in-leaf min-sum-hessian-per-leaf min-sum-hessian"
-                             " min-hessian min-child-weight "},
-    {RW_AT_PARAM_min_gain, " min-gain-to-split min-split-gain gamma min-split-loss"
-                           " min-impurity-decrease "},
-    {RW_AT_PARAM_bins, " max-bin max-bins border-count tc "},
-    {RW_AT_PARAM_bits, " num-grad-quant-bins use-quantized-grad "},
-    {RW_AT_PARAM_rounding, " stochastic-rounding "},
-    {RW_AT_PARAM_truncation, " lambdarank-truncation-level lambdarank-num-pair-per-sample"
-                             " ndcg-truncation truncation-level train-cutoff "},
-    {RW_AT_PARAM_sigma, " sigmoid "},
-    {RW_AT_PARAM_norm, " lambdarank-norm lambdarank-normalization lambdarank-score-normalization"
-                       " normalize normalise "},
-    {RW_AT_PARAM_label_gain, " gain gains ndcg-exp-gain "},
-    {RW_AT_PARAM_absent, " missing use-missing zero-as-missing nan-mode "},
-    {RW_AT_PARAM_weights, " weight weight-file weight-column weights-file group-weights"
-                          " group-weight "},
-    {RW_AT_PARAM_names, " feature-name feature-names feature-names-path "},
-    {RW_AT_PARAM_ignore, " ignore-column ignore-feature ignore-features ignored-features"
-                         " blacklist "},
-    {RW_AT_PARAM_sample_queries, " bagging-fraction sub-row subsample bagging bagging-by-query "},
-    {RW_AT_PARAM_sample_features, " feature-fraction sub-feature colsample-bytree colsample-bylevel"
-                                  " colsample-bynode rsm max-features "},
-    {RW_AT_PARAM_metric, " eval-metric metrics metric-types eval-at ndcg-at ndcg-eval-at"
-                         " custom-metric test-metric metric2t "},
-    {RW_AT_PARAM_early_stop, " early-stopping-round early-stopping-rounds early-stopping od-wait"
-                             " n-iter-no-change estop "},
-    {RW_AT_PARAM_seed, " random-seed random-state data-random-seed "},
-    {RW_AT_PARAM_threads, " num-threads num-thread nthread nthreads n-jobs thread-count "},
-    {RW_AT_PARAM_device, " device-type task-type tree-method gpu "},
-    {RW_AT_PARAM_metric_on_train, " is-provide-training-metric training-metric is-training-metric"
-                                  " train-metrics "},
-};
-
 const char *rw_params_nearest(const char *name)
 {
-    char plain[64], between[66];
+    char plain[64];
+    int is_known = 0;
     size_t n = 0;
     while (*name == '-')
         name++;
@@ -283,11 +297,14 @@ const char *rw_params_nearest(const char *name)
     const int same = rw_param_find(plain);
     if (same >= 0)
         return rw_param_rows[same].info.name;
-    snprintf(between, sizeof(between), " %s ", plain);
-    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-        if (!strchr(plain, ' ') && strstr(aliases[i].names, between))
-            return rw_param_rows[aliases[i].at].info.name;
+    for (int i = rw_alias_find(NULL, plain, 0); i >= 0; i = rw_alias_find(NULL, plain, i + 1)) {
+        const char *ours = rw_alias_at(i)->ours;
+        if (ours && rw_param_find(ours) >= 0)
+            return ours;
+        is_known = 1;
     }
+    if (is_known)
+        return NULL;                       /* what only looks like it is not what is meant */
     size_t best = n < 5 ? 1 : (n + 1) / 3; /* as far as a slip of the fingers may be */
     const char *nearest = NULL;
     for (int i = 0; i < RW_N_PARAMS; i++) {

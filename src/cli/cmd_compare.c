@@ -254,7 +254,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
 {
     if (!request->side[0] || !request->side[1])
         return rw_options_wrong(usage, "'compare' needs --a and --b: models, or files of scores");
-    if (rw_params_is_set(said->params, "device") && !is_model(request->side[0]) &&
+    if (rw_params_must_matter(said->params, "device") && !is_model(request->side[0]) &&
         !is_model(request->side[1]))
         return rw_options_wrong(usage, "'--device' has no effect without a model");
     const char *others[] = {request->side[0], request->side[1], request->groups,

@@ -262,7 +262,7 @@ static int check_like(const struct rw_usage *usage, const struct rw_said *said,
     if (request->per_query && request->audit)
         return rw_options_wrong(usage, "'--per-query' has no effect with '--audit'");
     for (int i = 0; request->like && i < 3; i++) {
-        if (rw_params_is_set(said->params, ours[i]))
+        if (rw_params_origin(said->params, ours[i]) == RW_PARAM_SET)
             return rw_options_wrong(
                 usage, "'--%s' has no effect with '--like': the program's conventions decide",
                 ours[i]);
@@ -288,7 +288,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
         return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
     if (request->scores && request->trees)
         return rw_options_wrong(usage, "'--trees' has no effect with '--scores'");
-    if (request->scores && rw_params_is_set(said->params, "device"))
+    if (request->scores && rw_params_must_matter(said->params, "device"))
         return rw_options_wrong(usage, "'--device' has no effect with '--scores'");
     const int wrong = check_like(usage, said, request);
     if (wrong >= 0)

@@ -450,7 +450,7 @@ static int check_idle(const struct rw_usage *usage, struct job *job)
         return rw_options_wrong(usage, "'--repeats' has no effect with '--%s'",
                                 job->query ? "query" : "documents");
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]) && !permutes; i++) {
-        if (rw_params_is_set(job->said.params, measuring[i]))
+        if (rw_params_must_matter(job->said.params, measuring[i]))
             return rw_options_wrong(usage, "'--%s' has no effect where nothing is permuted",
                                     measuring[i]);
     }

@@ -33,7 +33,7 @@ static int check_like(const struct rw_usage *usage, const struct job *job)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
     for (int i = 0; i < 3; i++) {
-        if (rw_params_is_set(job->said.params, ours[i]))
+        if (rw_params_origin(job->said.params, ours[i]) == RW_PARAM_SET)
             return rw_options_wrong(
                 usage, "'--%s' has no effect with '--like': the program's conventions decide",
                 ours[i]);
@@ -84,7 +84,7 @@ static int check(const struct rw_usage *usage, struct job *job, struct rw_report
         code = rw_options_number(usage, "--repeats", job->repeats, 0, 1000, &repeats);
     if (code != 0)
         return code;
-    if (repeats == 0 && rw_params_is_set(job->said.params, "seed"))
+    if (repeats == 0 && rw_params_must_matter(job->said.params, "seed"))
         return rw_options_wrong(usage, "'--seed' has no effect where nothing is permuted");
     code = job->like ? check_like(usage, job) : -1;
     if (code < 0)

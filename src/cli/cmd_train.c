@@ -103,24 +103,25 @@ static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes
 
 /* ------------------------------------------------------------------ before */
 
-/* What has no effect without data to measure on. */
+/* What has no effect without data to measure on, unless it changes nothing. */
 static int check_unmeasured(const struct rw_usage *usage, struct job *job)
 {
     static const char *const measuring[] = {"metric", "empty", "ties", "relevant"};
     struct rw_params *params = job->said.params;
     if (job->valid_files.n > 0)
         return -1;
-    if (rw_params_is_set(params, "early-stop"))
+    if (rw_params_must_matter(params, "early-stop") &&
+        strcmp(rw_params_get(params, "early-stop"), "0") != 0)
         return rw_options_wrong(usage, "'--early-stop' has no effect without '--valid'");
     if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
         return -1;
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
-        if (rw_params_is_set(params, measuring[i]))
+        if (rw_params_must_matter(params, measuring[i]))
             return rw_options_wrong(usage,
                                     "'--%s' has no effect without '--valid' or '--train-metric on'",
                                     measuring[i]);
     }
-    if (rw_params_is_set(params, "label-gain") &&
+    if (rw_params_must_matter(params, "label-gain") &&
         strcmp(rw_params_get(params, "objective"), "regression") == 0)
         return rw_options_wrong(usage, "'--label-gain' has no effect with regression and nothing "
                                        "to measure on");

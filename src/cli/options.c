@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advice.h"
 #include "cli/talk.h"
 
 /* Keys that argp hands back: letters, then the command's own options, then parameters. */
@@ -19,6 +20,7 @@ struct parsing {
     struct rw_said *said;
     struct argp_option *table; /* [n + 1] owned */
     int n;
+    struct rw_known_options known; /* the same, for messages */
     char **help; /* [n_help] the parameters' help with ranges; owned, like its texts */
     int n_help;
     const char **value; /* [parameters] as given; NULL: not given; owned */
@@ -128,12 +130,7 @@ static int make_table(struct parsing *p)
 
 static const struct argp_option *find_option(const struct parsing *p, const char *name, size_t n)
 {
-    for (int i = 0; i < p->n; i++) {
-        const char *candidate = p->table[i].name;
-        if (candidate && strlen(candidate) == n && memcmp(candidate, name, n) == 0)
-            return &p->table[i];
-    }
-    return NULL;
+    return rw_advice_find(&p->known, name, n);
 }
 
 static const struct argp_option *find_letter(const struct parsing *p, int letter)
@@ -147,77 +144,26 @@ static const struct argp_option *find_letter(const struct parsing *p, int letter
 
 /* ------------------------------------------------------------------ unknown names */
 
-/* Other programs' words for options that are not parameters. */
-static const struct {
-    const char *name, *others;
-} synonyms[] = {
-    {"valid", " valid-data valid-file validation validate test test-data eval-set eval-data vali "},
-    {"output", " output-model model-out save-model out model-dir "},
-    {"model", " input-model model-in load "},
-    {"scores", " score predictions "},
-    {"trees", " num-iteration-predict ntree-limit iteration-range num-trees n-trees "},
-    {"queries", " n-queries num-queries "},
-    {"config", " params conf parameters "},
-    {"verbose", " verbosity "},
-    {"quiet", " silent "},
-};
-
 const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
 {
-    const size_t length = strlen(mistaken);
+    char plain[64];
+    size_t length = 0;
+    for (; mistaken[length] && length < sizeof(plain) - 1; length++)
+        plain[length] = (char)tolower((unsigned char)mistaken[length]);
+    plain[length] = 0;
     size_t best = length < 5 ? 1 : (length + 1) / 3;
     const char *nearest = NULL;
     for (int i = 0; i < n_words; i++) {
-        size_t d = rw_word_distance(mistaken, words[i]);
-        if (length >= 3 && strncmp(mistaken, words[i], length) == 0)
-            d = 1;
+        const size_t shared = length < strlen(words[i]) ? length : strlen(words[i]);
+        size_t d = rw_word_distance(plain, words[i]);
+        if (shared >= 3 && d > 1 && strncmp(plain, words[i], shared) == 0)
+            d = 1; /* one begins with the other: "evaluate" */
         if (d < best || (d == best && !nearest)) {
             best = d;
             nearest = words[i];
         }
     }
     return nearest;
-}
-
-static const char *nearest_option(const struct parsing *p, const char *mistaken)
-{
-    const char *names[128];
-    int n = 0;
-    for (int i = 0; i < p->n && n < 128; i++) {
-        if (p->table[i].name)
-            names[n++] = p->table[i].name;
-    }
-    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
-        if (holds(synonyms[i].others, mistaken) &&
-            find_option(p, synonyms[i].name, strlen(synonyms[i].name)))
-            return synonyms[i].name;
-    }
-    const char *own = rw_options_nearest(mistaken, names, n);
-    const char *param = rw_params_nearest(mistaken);
-    if (own && rw_word_distance(mistaken, own) <= 1)
-        return own;
-    return param && holds(p->usage->params, param) ? param : own;
-}
-
-static int unknown_option(const struct parsing *p, const char *token)
-{
-    const char *start = token + strspn(token, "-");
-    char name[64];
-    size_t n = strcspn(start, "=");
-    n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
-    for (size_t i = 0; i < n; i++)
-        name[i] = start[i] == '_' ? '-' : (char)tolower((unsigned char)start[i]);
-    name[n] = 0;
-    const char *near = nearest_option(p, name);
-    if (near)
-        return rw_options_wrong(p->usage, "unknown option '%.*s'; the nearest is '--%s'",
-                                (int)strcspn(token, "="), token, near);
-    for (int i = 0; rw_param_info(i); i++) {
-        if (strcmp(rw_param_info(i)->name, name) == 0)
-            return rw_options_wrong(p->usage, "'%s' does not take the parameter '--%s'",
-                                    p->usage->command, name);
-    }
-    return rw_options_wrong(p->usage, "unknown option '%.*s'", (int)strcspn(token, "="), token);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -234,7 +180,7 @@ static int check_line(const struct parsing *p, int argc, char **argv)
             const size_t n = strcspn(token + 2, "=");
             const struct argp_option *option = find_option(p, token + 2, n);
             if (!option)
-                return unknown_option(p, token);
+                return rw_advice_unknown(&p->known, token);
             const char *value = token[2 + n] ? token + 3 + n : NULL;
             if (!option->arg && value)
                 return rw_options_wrong(p->usage, "option '--%s' takes no value", option->name);
@@ -245,16 +191,22 @@ static int check_line(const struct parsing *p, int argc, char **argv)
                                         option->arg);
             continue;
         }
+        const size_t n_word = strcspn(token + 1, "=");
+        if (n_word > 1 && find_option(p, token + 1, n_word)) /* "-output", which is no "-o utput" */
+            return rw_advice_unknown(&p->known, token);
         for (const char *c = token + 1; *c; c++) {
             const struct argp_option *option = find_letter(p, *c);
             if (!option)
-                return unknown_option(p, token);
+                return rw_advice_unknown(&p->known, token);
             if (!option->arg)
                 continue;
             const char *value = c[1] ? c + 1 : argv[++i];
             if (!value || !*value)
                 return rw_options_wrong(p->usage, "option '-%c' needs a value: %s", *c,
                                         option->arg);
+            if (c[1] == '=')
+                return rw_options_wrong(p->usage, "'%s' is written '-%c %s' or '--%s%s'", token, *c,
+                                        c + 2, option->name, c + 1);
             break;
         }
     }
@@ -357,18 +309,6 @@ static char *joined(const struct rw_list *list)
     return all;
 }
 
-/* A parameter in the file that this command has no use for. */
-static int check_config(const struct parsing *p)
-{
-    for (int i = 0; rw_param_info(i); i++) {
-        const char *name = rw_param_info(i)->name;
-        if (rw_params_is_set(p->said->params, name) && !holds(p->usage->params, name))
-            return rw_options_wrong(p->usage, "%s: parameter '%s' has no effect in '%s'", p->config,
-                                    name, p->usage->command);
-    }
-    return -1;
-}
-
 static int set_params(struct parsing *p)
 {
     struct rw_ctx *ctx = p->said->ctx;
@@ -376,9 +316,6 @@ static int set_params(struct parsing *p)
     int status = p->config ? rw_params_read(ctx, params, p->config) : RW_OK;
     if (status < 0)
         return rw_talk_failed(ctx, status, p->usage->command);
-    const int unused = p->config ? check_config(p) : -1;
-    if (unused >= 0)
-        return unused;
     for (int i = 0; rw_param_info(i) && status >= 0; i++) {
         if (p->value[i])
             status = rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]);
@@ -406,6 +343,9 @@ static int check_operands(const struct parsing *p)
     for (int i = 0; i < n; i++) {
         if (!*p->said->operands.text[i])
             return rw_options_wrong(p->usage, "the name of a file is empty");
+        const int bare = rw_advice_bare(&p->known, p->said->operands.text[i]);
+        if (bare >= 0)
+            return bare;
     }
     return p->quiet && p->verbose
                ? rw_options_wrong(p->usage, "'--verbose' has no effect with '--quiet'")
@@ -414,6 +354,7 @@ static int check_operands(const struct parsing *p)
 
 static int parse(struct parsing *p, int argc, char **argv)
 {
+    p->known = (struct rw_known_options){p->usage, p->table, p->n, p->said->ctx};
     int result = check_line(p, argc, argv);
     if (result >= 0)
         return result;

@@ -88,6 +88,21 @@ const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset)
     return dataset->query_offset;
 }
 
+int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size)
+{
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    char count[32] = "";
+    if (n_docs < 2 || (uint64_t)n_queries * 10 < (uint64_t)n_docs * 9)
+        return 0;
+    if (n_queries < n_docs)
+        snprintf(count, sizeof(count), " (%u queries)", n_queries);
+    snprintf(text, size,
+             "%seach of the %u documents has a query id (qid) of its own%s; documents that are "
+             "ranked together must share theirs",
+             n_queries < n_docs ? "nearly " : "", n_docs, count);
+    return 1;
+}
+
 const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query)
 {
     if (query >= dataset->n_queries)

@@ -86,6 +86,9 @@ int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
 /* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text. */
 void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size);
 
+/* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
+int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
+
 /* The column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
 

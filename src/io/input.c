@@ -265,6 +265,11 @@ int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes)
     return input->gzip && is_file(input, n_bytes);
 }
 
+int rw_input_is_gzip(const struct rw_input *input)
+{
+    return input->gzip;
+}
+
 void rw_input_go_to_member(struct rw_input *input, uint64_t at)
 {
     input->raw_at = input->raw_n = 0;

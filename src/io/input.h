@@ -31,6 +31,8 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
 /* 1 if the same holds for the file's raw bytes, which are gzip. */
 int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes);
+/* 1 if the content is unpacked from gzip. */
+int rw_input_is_gzip(const struct rw_input *input);
 /* Reading goes on with the gzip member that begins at raw byte `at`; only where
  * rw_input_is_packed. */
 void rw_input_go_to_member(struct rw_input *input, uint64_t at);

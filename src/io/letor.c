@@ -316,6 +316,22 @@ static void parse_piece(const struct rw_letor *letor, uint64_t piece,
         chunk->status = RW_ERR_IO;
 }
 
+/* What is wrong with a chunk's line, or with the whole file if no document came before. */
+static int bad_line(struct rw_ctx *ctx, const struct rw_letor *letor,
+                    const struct rw_letor_chunk *chunk)
+{
+    const char *name = rw_input_name(letor->input);
+    char text[1024], message[2048];
+    snprintf(text, sizeof(text), "%.400s:%llu:%zu: %s", name,
+             (unsigned long long)(letor->n_lines + chunk->error_place.line + 1),
+             chunk->error_place.column, chunk->error);
+    if (letor->n_docs > 0 || !chunk->kind.what)
+        return rw_fail(ctx, chunk->status, "%s", text);
+    rw_recognised_message(&chunk->kind, name, rw_input_is_gzip(letor->input), text, message,
+                          sizeof(message));
+    return rw_fail(ctx, chunk->status, "%s", message);
+}
+
 /* Checks one chunk's outcome and hands its builder over. */
 static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_chunk *chunk,
                    struct rw_builder_list *list)
@@ -340,9 +356,7 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
     if (chunk->status < 0 && !chunk->error[0])
         return rw_fail(ctx, chunk->status, "out of memory: a piece of '%s' does not fit", name);
     if (chunk->status < 0)
-        return rw_fail(ctx, chunk->status, "%s:%llu:%zu: %s", name,
-                       (unsigned long long)(letor->n_lines + chunk->error_place.line + 1),
-                       chunk->error_place.column, chunk->error);
+        return bad_line(ctx, letor, chunk);
     letor->n_lines += chunk->n_lines;
     return RW_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "data/cuts.h"
 #include "io/input.h"
+#include "io/recognise.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -91,6 +92,7 @@ struct rw_letor_chunk {
     int read_errno; /* the text ends early, for the file cannot be read; status is RW_ERR_IO */
     struct rw_letor_place error_place;
     char error[512];
+    struct rw_recognised kind; /* if no document came before: what the file seems to be */
 };
 /* Picked documents stay in worker->builder (their entries and nothing else), until it is emptied:
  * their lines are checked as all are, but a text that is not the one skimmed is RW_ERR_DATA. */

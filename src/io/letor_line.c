@@ -78,13 +78,82 @@ static struct found found_at(const char *p, const char *end)
     return found;
 }
 
+/* A number with a comma where the point should be. */
+static int is_decimal_comma(const char *p, const char *end)
+{
+    const char *word = p, *stop = word_end(p, end);
+    int n_digits = 0, n_commas = 0;
+    for (p += p < stop && *p == '-'; p < stop; p++) {
+        n_digits += (unsigned char)(*p - '0') < 10;
+        n_commas += *p == ',';
+    }
+    return n_commas == 1 && n_digits >= 2 && n_digits + 1 == (int)(stop - word) - (*word == '-');
+}
+
+static const char *label_hint(const char *p, const char *end)
+{
+    if (end - p > 4 && memcmp(p, "qid:", 4) == 0)
+        return "\nhint: the label comes first, as in '1 qid:7 3:0.5'";
+    const char *colon = memchr(p, ':', (size_t)(word_end(p, end) - p));
+    float number;
+    int clamped;
+    if (colon && rw_number_parse(p, colon, &number, &clamped) == colon)
+        return "\nhint: weights go into a file of their own (the parameter 'weights')";
+    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
+}
+
+static const char *query_hint(const char *p, const char *end)
+{
+    static const char *const names[] = {"qid", "query", "queryid", "query-id", "query_id", "group"};
+    const char *stop = word_end(p, end), *mark = p;
+    while (mark < stop && *mark != ':' && *mark != '=')
+        mark++;
+    for (size_t i = 0; mark < stop && i < sizeof(names) / sizeof(names[0]); i++) {
+        if ((size_t)(mark - p) == strlen(names[i]) &&
+            strncasecmp(p, names[i], strlen(names[i])) == 0)
+            return "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'";
+    }
+    return "";
+}
+
+static const char *entry_hint(const char *p, const char *end)
+{
+    const char *stop = word_end(p, end);
+    const char *colon = memchr(p, ':', (size_t)(stop - p));
+    const int is_named = colon && colon > p && (unsigned char)(*p - '0') > 9 && *p != '-';
+    if (is_named)
+        return "\nhint: features are numbered from 0 to 65535; their names go into a file of "
+               "their own (the parameter 'names')";
+    return !colon && stop > p && (unsigned char)(*p - '0') > 9
+               ? "\nhint: a comment, as a document's id is, begins with '#'"
+               : "";
+}
+
+static const char *value_hint(const char *p, const char *end)
+{
+    static const char *const missing[] = {"null", "na", "n/a", "none", "nil", "missing", "?", "-"};
+    const char *stop = word_end(p, end);
+    const size_t n = (size_t)(stop - p);
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
+        if (n == strlen(missing[i]) && strncasecmp(p, missing[i], n) == 0)
+            return "\nhint: a missing value is written 'nan'; a feature that is left out is 0, "
+                   "unless "
+                   "the parameter 'absent' is missing";
+    }
+    const char *word = p + (n > 0 && (*p == '-' || *p == '+'));
+    if (stop - word >= 3 && strncasecmp(word, "inf", 3) == 0)
+        return "\nhint: values are finite; the largest is 3.4028235e38";
+    return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
+}
+
 static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, const char *p,
                                const char *end, float *label)
 {
     int clamped;
     const char *q = rw_number_parse(p, end, label, &clamped);
     if (!q || (q < end && !is_blank(*q))) {
-        bad(chunk, line, p, "expected a label (a number), found %s", found_at(p, end).text);
+        bad(chunk, line, p, "expected a label (a number), found %s%s", found_at(p, end).text,
+            label_hint(p, end));
         return NULL;
     }
     if (*label < 0) {
@@ -102,7 +171,8 @@ static const char *parse_query(struct rw_letor_chunk *chunk, const char *line, c
                                const char *end, const char **id)
 {
     if (end - p < 4 || memcmp(p, "qid:", 4) != 0) {
-        bad(chunk, line, p, "expected 'qid:' and the query's id, found %s", found_at(p, end).text);
+        bad(chunk, line, p, "expected 'qid:' and the query's id, found %s%s", found_at(p, end).text,
+            query_hint(p, end));
         return NULL;
     }
     *id = p + 4;
@@ -118,11 +188,8 @@ static const char *parse_query(struct rw_letor_chunk *chunk, const char *line, c
 static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, const char *p,
                              const char *end, uint32_t feature)
 {
-    const char *hint = "";
-    if (end - p >= 4 && strncasecmp(p, "null", 4) == 0)
-        hint = "\nhint: a missing value is written 'nan', or left out with its feature";
     bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature, found_at(p, end).text,
-        hint);
+        value_hint(p, end));
     return NULL;
 }
 
@@ -138,7 +205,8 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
         q++;
     }
     if (q == p || q == end || *q != ':') {
-        bad(chunk, line, p, "expected 'feature:value', found %s", found_at(p, end).text);
+        bad(chunk, line, p, "expected 'feature:value', found %s%s", found_at(p, end).text,
+            entry_hint(p, end));
         return NULL;
     }
     if (feature > RW_MAX_FEATURE) {
@@ -345,9 +413,12 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
 static int parse_line(struct rw_letor_chunk *chunk, const char *line, const char *end)
 {
     const int status = parse_fields(chunk, line, end);
-    if (status == RW_ERR_PARSE && has_nul(line, end))
-        return bad(chunk, line, memchr(line, 0, (size_t)(end - line)),
-                   "expected text, found a byte 0");
+    if (status != RW_ERR_PARSE)
+        return status;
+    if (has_nul(line, end))
+        bad(chunk, line, memchr(line, 0, (size_t)(end - line)), "expected text, found a byte 0");
+    if (chunk->worker->builder.n_docs == 0)
+        chunk->kind = rw_recognise(line, end);
     return status;
 }
 

@@ -32,48 +32,112 @@ const struct rw_metric_kind *rw_metric_kind_at(int i)
 
 #define ALL_METRICS "ndcg[@k] dcg[@k] map[@k] mrr[@k] err[@k] p@k recall@k rbp:P rmse logloss"
 
-/* What other tools call them. */
-static const struct {
-    const char *theirs, *ours;
-} aliases[] = {
-    {"precision", "p"},
-    {"prec", "p"},
-    {"pre", "p"},
-    {"ap", "map"},
-    {"average_precision", "map"},
-    {"mean_average_precision", "map"},
-    {"rr", "mrr"},
-    {"recip_rank", "mrr"},
-    {"log_loss", "logloss"},
-    {"binary_logloss", "logloss"},
-    {"l2", "rmse"},
-    {"mse", "rmse"},
-    {"l2_root", "rmse"},
-};
-
 enum { LONGEST_NAME = 31 };
 
-/* Always some metric: the list is short, and the message gives all of them anyway. */
-static const char *nearest_kind(const char *word)
+/* What a name that is none was meant to be. */
+struct meant {
+    char name[LONGEST_NAME + 32]; /* "ndcg@10"; "": there is none like it */
+    const char *note;             /* NULL: none */
+};
+
+static const struct rw_metric_kind *find_kind(const char *name)
 {
+    for (int i = 0; i < N_KINDS; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* Always some kind: the list is short, and the message gives all of them anyway. */
+static const struct rw_metric_kind *nearest_kind(const char *word)
+{
+    const struct rw_metric_kind *best = &kinds[0];
+    size_t least = SIZE_MAX;
     char lower[LONGEST_NAME + 1];
     size_t n = 0;
     for (; n < LONGEST_NAME && word[n]; n++)
         lower[n] = (char)tolower((unsigned char)word[n]);
     lower[n] = 0;
-    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
-        if (strcmp(lower, aliases[i].theirs) == 0)
-            return aliases[i].ours;
-    const char *best = kinds[0].name;
-    size_t least = SIZE_MAX;
     for (int i = 0; i < N_KINDS; i++) {
         const size_t distance = rw_word_distance(lower, kinds[i].name);
         if (distance < least) {
             least = distance;
-            best = kinds[i].name;
+            best = &kinds[i];
         }
     }
     return best;
+}
+
+/* The digits of a cutoff behind a name, in any program's style (":top=10", "_cut_10", "@10-"); ""
+ * if there are none. */
+static void find_cut(const char *behind, char digits[10])
+{
+    const char *top = strstr(behind, "top=");
+    size_t n;
+    behind = top ? top : behind;
+    behind += strcspn(behind, "0123456789");
+    n = strspn(behind, "0123456789");
+    snprintf(digits, 10, "%.*s", n <= 9 && *behind != '0' ? (int)n : 0, behind);
+}
+
+static struct meant what_is_meant(const char *text)
+{
+    struct meant meant = {"", NULL};
+    char word[LONGEST_NAME + 1], digits[10];
+    if (text[0] >= '0' && text[0] <= '9') { /* what is left of LightGBM's "ndcg@5,10" */
+        find_cut(text, digits);
+        snprintf(meant.name, sizeof(meant.name), "ndcg@%s", *digits ? digits : "10");
+        meant.note = "each metric has its own cutoff: 'ndcg@5,ndcg@10'";
+        return meant;
+    }
+    size_t n = strcspn(text, "@:");
+    snprintf(word, sizeof(word), "%.*s", (int)(n < LONGEST_NAME ? n : LONGEST_NAME), text);
+    int row = rw_alias_find("metric", word, 0);
+    if (row < 0) { /* digits may be a cutoff, "ndcg_cut_10", and a last '-' no part of the name */
+        for (n = 0; n < LONGEST_NAME && (isalpha((unsigned char)word[n]) || word[n] == '_' ||
+                                         word[n] == '-' || word[n] == ' ');)
+            n++;
+        word[n] = 0;
+        for (size_t end = n; end > 0 && strchr("_-", word[end - 1]);)
+            word[--end] = 0;
+        row = rw_alias_find("metric", word, 0);
+    }
+    if (row >= 0)
+        meant.note = rw_alias_at(row)->note;
+    if (row >= 0 && !rw_alias_at(row)->ours)
+        return meant;
+    const struct rw_metric_kind *kind =
+        row >= 0 ? find_kind(rw_alias_at(row)->ours) : nearest_kind(word);
+    find_cut(text + n, digits);
+    if (kind->at == RW_AT_PERSISTENCE)
+        snprintf(meant.name, sizeof(meant.name), "%s:0.8", kind->name);
+    else if (kind->at == RW_AT_REQUIRED || (kind->at == RW_AT_OPTIONAL && *digits))
+        snprintf(meant.name, sizeof(meant.name), "%s@%s", kind->name, *digits ? digits : "10");
+    else
+        snprintf(meant.name, sizeof(meant.name), "%s", kind->name);
+    return meant;
+}
+
+/* XGBoost's "ndcg@10-" counts a query without a relevant document 0. */
+static const char *minus_hint(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 1 && text[n - 1] == '-'
+               ? "\nhint: XGBoost's '-' is the parameter 'empty' with the value 0"
+               : "";
+}
+
+static int unknown_metric(struct rw_ctx *ctx, const char *text)
+{
+    const struct meant meant = what_is_meant(text);
+    char advice[128];
+    if (*meant.name)
+        snprintf(advice, sizeof(advice), "did you mean '%s'?", meant.name);
+    else
+        snprintf(advice, sizeof(advice), "there is no such metric here");
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "unknown metric '%.60s'; %s%s%s%s\nhint: metrics are " ALL_METRICS, text, advice,
+                   meant.note ? "\nhint: " : "", meant.note ? meant.note : "", minus_hint(text));
 }
 
 static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,
@@ -87,8 +151,8 @@ static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,
     if (c == digits || *c != 0 || at == 0 || at > RW_MAX_DOCS)
         return rw_fail(
             ctx, RW_ERR_ARGUMENT,
-            "metric '%.60s': expected a whole number of 1 to %u after '@', as in '%s@10'", text,
-            RW_MAX_DOCS, name);
+            "metric '%.60s': expected a whole number of 1 to %u after '@', as in '%s@10'%s", text,
+            RW_MAX_DOCS, name, minus_hint(text));
     out->at = (uint32_t)at;
     snprintf(out->name, sizeof(out->name), "%s@%u", name, out->at);
     return RW_OK;
@@ -127,13 +191,9 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
     char word[64];
     const size_t bytes = strcspn(text, "@:");
     snprintf(word, sizeof(word), "%.*s", (int)(bytes < 60 ? bytes : 60), text);
-    for (int i = 0; i < N_KINDS; i++)
-        if (strcmp(word, kinds[i].name) == 0)
-            out->kind = &kinds[i];
+    out->kind = find_kind(word);
     if (!out->kind)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "unknown metric '%.60s'; did you mean '%s'?\nhint: metrics are " ALL_METRICS,
-                       text, nearest_kind(word));
+        return unknown_metric(ctx, text);
     const char *name = out->kind->name;
     const char mark = text[bytes];
     switch (out->kind->at) {

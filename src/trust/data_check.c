@@ -170,7 +170,11 @@ static void tell_queries(struct checking *c)
         tell(c, 1, "split-queries",
              "%u quer%s back after other queries, and cannot be trained on so: %s", check->n_split,
              check->n_split == 1 ? "y comes" : "ies come", c->split);
-    if (check->n_mixed == 0)
+    char own[LINE];
+    const int has_own = rw_dataset_has_own_queries(c->dataset, own, sizeof(own));
+    if (has_own)
+        tell(c, 1, "own-queries", "%s", own);
+    else if (check->n_mixed == 0)
         tell(c, 1, "nothing-to-learn", "no query has documents of different labels");
     tell_order(c);
     if (check->n_contradictions > 0)
@@ -185,7 +189,7 @@ static void tell_queries(struct checking *c)
              "%u of the queries (%.1f %%) have no label over 0: what they count moves NDCG by as "
              "much",
              check->n_empty, 100 * check->n_empty / n);
-    if (check->n_single > 0)
+    if (check->n_single > 0 && !has_own)
         tell(c, 0, "single-queries", "%u of the queries (%.1f %%) have one document",
              check->n_single, 100 * check->n_single / n);
     if (check->n_alike > 0)

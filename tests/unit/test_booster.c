@@ -322,6 +322,26 @@ BOOSTER_TEST(no_split_equal_labels)
     expect_no_split("no query has two documents of different gain");
 }
 
+BOOSTER_TEST(no_split_own_queries)
+{
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 1, 360, 1, 5);
+    expect_no_split("each of the 360 documents has a query id (qid) of its own; documents that are "
+                    "ranked together must share theirs");
+}
+
+BOOSTER_TEST(no_split_nearly_own_queries)
+{
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 1, 360, 1, 5);
+    train->n_queries -= 5; /* the last one has six documents, all of one label */
+    train->query_offset[train->n_queries] = train->n_docs;
+    for (uint32_t i = train->n_docs - 6; i < train->n_docs; i++)
+        train->label[i] = 1;
+    expect_no_split("nearly each of the 360 documents has a query id (qid) of its own (355 "
+                    "queries); documents that are ranked together must share theirs");
+}
+
 BOOSTER_TEST(no_split_constant_features)
 {
     for (uint32_t c = 0; c < train->n_columns; c++) {

@@ -1,6 +1,8 @@
 /* Parameters: the table, defaults, values as text, and which do not go together. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "boost/params_table.h"
 
@@ -211,7 +213,6 @@ Test(params, what_can_have_no_effect)
     check("depth=4", NULL);
     check("truncation=5 objective=regression", "truncation");
     check("sigma=2 objective=regression", "sigma");
-    check("norm=on objective=regression", "norm");
     check("label-gain=linear objective=regression metric=rmse", "label-gain");
     check("label-gain=linear objective=regression metric=map", "label-gain");
     check("label-gain=linear objective=regression metric=ndcg", NULL);
@@ -226,8 +227,91 @@ Test(params, what_can_have_no_effect)
     check("seed=3 rounding=nearest sample-queries=0.5", NULL);
     check("rounding=nearest", NULL);
     check("hist=lanes", "hist");
-    check("hist=auto device=cpu", "hist");
+    check("permutations=5", "permutations");
+    check("decay=0.5", "decay");
     check("hist=lanes device=cuda:1", NULL);
+}
+
+Test(params, what_changes_nothing_is_no_error)
+{
+    /* the default */
+    check("min-weight=0", NULL);
+    check("leaves=auto grow=levels", NULL);
+    check("truncation=30 objective=regression", NULL);
+    check("sigma=1.0 objective=regression", NULL);
+    check("permutations=10 decay=0.85", NULL);
+    check("label-gain=exp objective=regression metric=rmse", NULL);
+    check("relevant=1", NULL);
+    check("empty=skip ties=file metric=rmse", NULL);
+    check("seed=1 rounding=nearest sample-features=1", NULL);
+    check("hist=auto device=cpu", NULL);
+    /* what is so anyway */
+    check("truncation=none objective=regression", NULL);
+    check("norm=off objective=regression", NULL);
+    check("norm=on objective=regression", NULL);
+    check("norm=off objective=yetirank", NULL);
+    check("leaves=64 depth=6 grow=levels", NULL);
+    check("leaves=63 depth=6 grow=levels", "leaves");
+    check("leaves=64 grow=levels", "leaves");
+}
+
+static void read_text(const char *text)
+{
+    char path[] = "/tmp/rw-params-XXXXXX";
+    const int file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    close(file);
+    const int status = rw_params_read(ctx, params, path);
+    unlink(path);
+    cr_assert_eq(status, RW_OK, "%s", rw_last_error(ctx));
+}
+
+Test(params, what_a_file_sets_may_have_no_effect)
+{
+    cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_DEFAULT);
+    cr_expect_eq(rw_params_origin(params, "nothing"), RW_PARAM_DEFAULT);
+    read_text("sigma = 2\nobjective = regression\nties = mean\nmetric = rmse\nhist = lanes\n"
+              "leaves = 7\ngrow = levels\ndepth = 0\n");
+    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
+    cr_expect_eq(rw_params_is_set(params, "sigma"), 1);
+    cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_READ);
+    cr_expect_eq(rw_params_must_matter(params, "sigma"), 0);
+    set("sigma", "2"); /* now it is meant */
+    cr_expect_eq(rw_params_origin(params, "sigma"), RW_PARAM_SET);
+    cr_expect_eq(rw_params_must_matter(params, "sigma"), 1);
+    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_str_eq(rw_last_error(ctx),
+                     "parameter 'sigma' has no effect with objective regression");
+    read_text("sigma = 3\n");
+    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
+    set("sigma", "1"); /* the default */
+    cr_expect_eq(rw_params_must_matter(params, "sigma"), 0);
+    cr_expect_eq(rw_params_check(ctx, params), RW_OK, "%s", rw_last_error(ctx));
+    set("depth", "0"); /* asks for no limit, which is not so */
+    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
+    read_text("metric = map\nmetric = mrr\n");
+    cr_expect_eq(rw_params_origin(params, "metric"), RW_PARAM_READ);
+}
+
+/* Each parameter's default, set on purpose, is told from any other value. */
+Test(params, defaults_need_not_matter)
+{
+    static const char *const others[] = {
+        "2",   "0.5",     "7",  "63", "regression", "levels", "newton", "nearest",
+        "off", "missing", "on", "0",  "mean",       "map",    "cpu",    "x"};
+    for (int i = 0; i < RW_N_PARAMS; i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        set(info->name, info->default_value);
+        cr_expect_eq(rw_params_must_matter(params, info->name), 0, "%s", info->name);
+        int changed = 0;
+        for (size_t k = 0; k < sizeof(others) / sizeof(others[0]) && !changed; k++) {
+            changed = rw_params_set(ctx, params, info->name, others[k]) == RW_OK &&
+                      strcmp(others[k], info->default_value) != 0;
+        }
+        cr_assert(changed, "%s", info->name);
+        cr_expect_eq(rw_params_must_matter(params, info->name), 1, "%s", info->name);
+    }
+    cr_expect_eq(rw_params_must_matter(params, "nothing"), 0);
 }
 
 Test(params, conventions_name_what_is_counted)

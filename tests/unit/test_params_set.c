@@ -59,18 +59,50 @@ Test(params_set, bad_values)
     refused("rate", "inf", "parameter 'rate': expected a number, 0 to 1, found 'inf'");
     refused("rate", "0,1", "parameter 'rate': expected a number, 0 to 1, found '0,1'");
     refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
-    refused("grow", "leaf", "parameter 'grow': expected leaves|levels, found 'leaf'");
-    refused("norm", "true", "parameter 'norm': expected off|on, found 'true'");
+    refused("grow", "leaf",
+            "parameter 'grow': expected leaves|levels, found 'leaf'\n"
+            "hint: 'leaf' is 'leaves' here");
+    refused("norm", "true",
+            "parameter 'norm': expected off|on, found 'true'\nhint: 'true' is 'on' here");
     refused("seed", "18446744073709551616",
             "parameter 'seed': expected a whole number below 2^64, found '18446744073709551616'");
     refused("truncation", "0",
             "parameter 'truncation': expected a whole number, 1 to 1000000000, "
-            "or none, found '0'");
+            "or none, found '0'\nhint: '0' is 'none' here");
     refused("device", "gpu",
-            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'gpu'");
+            "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'gpu'\n"
+            "hint: 'gpu' is 'cuda' here");
     refused("device", "cuda:",
             "parameter 'device': expected auto, cpu, cuda, cuda:N, ref or sim, found 'cuda:'");
     refused("label-gain", "", "parameter 'label-gain': expected exp, linear or a file, found ''");
+}
+
+Test(params_set, values_of_other_trainers)
+{
+#define OBJECTIVE "parameter 'objective': expected lambdarank|regression|yetirank, found "
+    refused("objective", "rank:ndcg",
+            OBJECTIVE "'rank:ndcg'\nhint: 'rank:ndcg' is 'lambdarank' here");
+    refused("objective", "LambdaRank",
+            OBJECTIVE "'LambdaRank'\nhint: 'LambdaRank' is 'lambdarank' here");
+    refused("objective", "YetiRank:mode=DCG",
+            OBJECTIVE "'YetiRank:mode=DCG'\nhint: 'YetiRank:mode=DCG' is 'yetirank' here");
+    refused("objective", "rank:pairwise",
+            OBJECTIVE
+            "'rank:pairwise'\nhint: the nearest to 'rank:pairwise' is 'lambdarank': pairs "
+            "weigh what they change in NDCG; there is no objective of unweighted pairs");
+    refused("objective", "binary:logistic",
+            OBJECTIVE "'binary:logistic'\nhint: there is none like 'binary:logistic' here: labels "
+                      "are grades: lambdarank ranks by them, regression fits them");
+    refused("objective", "frobnicate", OBJECTIVE "'frobnicate'");
+    refused("grow", "Lossguide",
+            "parameter 'grow': expected leaves|levels, found 'Lossguide'\n"
+            "hint: 'Lossguide' is 'leaves' here");
+    refused("depth", "-1",
+            "parameter 'depth': expected a whole number, 0 to 64, found '-1'\n"
+            "hint: '-1' is '0' here");
+    refused("metric", "NDCG:top=10",
+            "unknown metric 'NDCG:top=10'; did you mean 'ndcg@10'?\nhint: metrics are ndcg[@k] "
+            "dcg[@k] map[@k] mrr[@k] err[@k] p@k recall@k rbp:P rmse logloss");
 }
 
 /* Every numeric parameter takes both ends of its range and nothing past them. */
@@ -95,6 +127,23 @@ Test(params_set, unknown_names_say_the_nearest)
 {
     refused("num_leaves", "31", "unknown parameter 'num_leaves'; the nearest is 'leaves'");
     refused("xyzzy", "1", "unknown parameter 'xyzzy'");
+    refused("lambda_l2", "1",
+            "unknown parameter 'lambda_l2'; the nearest is 'l2'\nhint: it is counted in average "
+            "documents: the same number is another strength than elsewhere");
+    refused(
+        "boosting", "dart",
+        "unknown parameter 'boosting'; there is no such parameter here\nhint: trees are boosted by "
+        "gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear");
+    refused("Bagging_Freq", "1",
+            "unknown parameter 'Bagging_Freq'; there is no such parameter here\nhint: whole "
+            "queries are "
+            "sampled, for each tree anew ('sample-queries')");
+    refused("valid_data", "v.txt",
+            "unknown parameter 'valid_data'\nhint: it is not a parameter, but the option '--valid' "
+            "of the program");
+    refused("valid", "v.txt",
+            "unknown parameter 'valid'\nhint: it is not a parameter, but the option '--valid' of "
+            "the program");
     refused("", "1", "unknown parameter ''");
     static const char *const pairs[][2] = {
         {"num_leaves", "leaves"},
@@ -130,6 +179,7 @@ Test(params_set, unknown_names_say_the_nearest)
         {"is_provide_training_metric", "train-metric"},
         {"laeves", "leaves"},
         {"Leaves", "leaves"},
+        {"lr", "rate"},
         {"rat", "rate"},
         {"trunc", "truncation"},
         {"min-doc", "min-docs"},
@@ -146,6 +196,9 @@ Test(params_set, unknown_names_say_the_nearest)
                                       "xyzzy",
                                       "frobnicate",
                                       "boosting",
+                                      "bagging_freq", /* 'bagging' is no help */
+                                      "max_delta_step",
+                                      "monotone_constraints",
                                       "a name that is far longer than any parameter's name could "
                                       "possibly be, to see that it does not overflow"};
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++)

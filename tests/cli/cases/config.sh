@@ -20,6 +20,29 @@ printf '\n\nleaves = 1\n' >c4
 for c in c1 c2 c3 c4 nothing .; do
     try train train.txt --config $c -o m
 done
-try eval train.txt --config c --model a
-try train train.txt --config c -o m
+# One file serves searching, the final fit and measuring: what it sets may have no effect, an option may not.
+cat >one <<'END'
+leaves = 7
+rounds = 3
+early-stop = 2
+metric = map
+ties = mean
+relevant = 2
+hist = lanes
+sigma = 2
+END
+say search "$RANKWOOD" train train.txt --valid valid.txt.gz --config one --quiet -o m
+say fit "$RANKWOOD" train train.txt --config one --quiet -o m
+"$RANKWOOD" info m --json | grep -e '"leaves": "' -e rounds
+"$RANKWOOD" train train.txt --leaves 7 --rounds 3 --sigma 2 --quiet -o plain
+"$RANKWOOD" show m --tree 3 >m.tree
+say trees sh -c '"$RANKWOOD" show plain --tree 3 | cmp m.tree -'
+say regression "$RANKWOOD" train train.txt --config one --objective regression --quiet -o m
+"$RANKWOOD" eval train.txt --model plain --metric map --ties mean --relevant 2 >a.eval
+"$RANKWOOD" eval train.txt --model plain --config one >b.eval
+say eval cmp a.eval b.eval
+say like "$RANKWOOD" eval train.txt --model plain --config one --metric ndcg@10 --like lightgbm >like 2>like.err
+try train train.txt --config one --early-stop 2 -o n
+try train train.txt --config one --objective regression --sigma 2 -o n
 try train train.txt --config c --config c -o m
+say "no model" test ! -e n

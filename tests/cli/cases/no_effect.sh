@@ -8,9 +8,7 @@ t --grow levels --leaves 8
 t --grow levels --depth 0
 t --objective regression --truncation 5
 t --objective regression --sigma 2
-t --objective regression --norm off
 t --objective regression --permutations 5
-t --objective yetirank --norm off
 t --decay 0.9
 t --objective regression --label-gain linear
 t --objective regression --label-gain linear --metric rmse --valid a.txt
@@ -19,12 +17,26 @@ t --valid a.txt --metric rmse --empty 0
 t --valid a.txt --metric rmse --ties mean
 t --rounding nearest --seed 2 --sample-features 1
 t --hist lanes
-t --hist auto --device cpu
+t --hist lanes --device cpu
 t --early-stop 5
 t --metric map
 t --empty 1
 t --ties mean
 try eval a.txt --model m --metric map --label-gain linear
-try eval a.txt --model m --relevant 1
+try eval a.txt --model m --relevant 2
+try eval a.txt --model m --like lightgbm --ties file
 try eval a.txt --model m --metric rmse --ties mean
 ls
+# A value that changes nothing is no error: what it says is so anyway.
+printf '1 qid:1 1:1\n0 qid:1 1:2\n' >a.txt
+ok() {
+    say "$*" "$RANKWOOD" train a.txt -o m --rounds 1 --min-docs 1 --quiet "$@"
+}
+ok --early-stop 0
+ok --early-stop 100 --metric ndcg@10 --ties file --empty skip --relevant 1
+ok --min-weight 0
+ok --objective regression --norm off --truncation none --label-gain exp
+ok --objective yetirank --norm off
+ok --grow levels --depth 3 --leaves 8
+ok --hist auto --device cpu
+ok --valid a.txt --metric rmse --ties file

@@ -1,6 +1,8 @@
 # Wrong usage: what is wrong, where to look, exit status 2, and no file made.
 echo '1 qid:1 1:1' >a.txt
 try trian
+try evaluate a.txt
+try Train a.txt
 try --frob
 try help nothing
 try train
@@ -13,6 +15,7 @@ try train '' -o m
 try train --quiet=1 a.txt -o m
 try train a.txt -o m -o n
 try train a.txt -o m --leaves 3 --leaves 3
+try train a.txt -o=m
 try train a.txt -o m -x
 try train a.txt -o m -leaves 3
 try train a.txt -o m --lea 3
@@ -32,6 +35,7 @@ try bin a.txt
 try bin a.txt -o a.txt
 try bin a.txt --leaves 3 -o b
 try bin -o b
+try export m --to XGBoost -o b
 try synth
 try synth --shape letor --queries 0 -o b
 try synth --shape letor --queries 1e3 -o b

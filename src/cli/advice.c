@@ -1,0 +1,158 @@
+#include "cli/advice.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/talk.h"
+
+const struct argp_option *rw_advice_find(const struct rw_known_options *known, const char *name,
+                                         size_t n)
+{
+    for (int i = 0; i < known->n; i++) {
+        const char *candidate = known->table[i].name;
+        if (candidate && strlen(candidate) == n && memcmp(candidate, name, n) == 0)
+            return &known->table[i];
+    }
+    return NULL;
+}
+
+/* The option that looks most like it. */
+static const char *nearest_option(const struct rw_known_options *known, const char *mistaken)
+{
+    const char *names[128];
+    int n = 0;
+    for (int i = 0; i < known->n && n < 128; i++) {
+        if (known->table[i].name)
+            names[n++] = known->table[i].name;
+    }
+    const char *own = rw_options_nearest(mistaken, names, n);
+    const char *param = rw_params_nearest(mistaken);
+    if (own && rw_word_distance(mistaken, own) <= 1)
+        return own;
+    return param && rw_advice_find(known, param, strlen(param)) ? param : own;
+}
+
+/* What another trainer's name is here. */
+struct elsewhere {
+    const struct rw_alias *option; /* one that the command takes; NULL: none */
+    const struct rw_alias *none;   /* why there is none; NULL: not known */
+    const char *other;             /* an option or a parameter that only other commands take */
+};
+
+static struct elsewhere find_elsewhere(const struct rw_known_options *known, const char *name)
+{
+    struct elsewhere found = {NULL, NULL, NULL};
+    for (int i = rw_alias_find(NULL, name, 0); i >= 0; i = rw_alias_find(NULL, name, i + 1)) {
+        const struct rw_alias *row = rw_alias_at(i);
+        if (!row->ours)
+            found.none = row;
+        else if (!found.option && rw_advice_find(known, row->ours, strlen(row->ours)))
+            found.option = row;
+        else if (!found.other)
+            found.other = row->ours;
+    }
+    return found;
+}
+
+static int is_parameter(const char *name)
+{
+    for (int i = 0; rw_param_info(i); i++) {
+        if (strcmp(rw_param_info(i)->name, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* An error's second line: what is known of it, else where to look. */
+static int hint_or_usage(const struct rw_known_options *known, const char *note)
+{
+    if (!note)
+        return rw_talk_usage(known->usage->command);
+    rw_talk_hint("%s", note);
+    return RW_EXIT_USAGE;
+}
+
+int rw_advice_unknown(const struct rw_known_options *known, const char *token)
+{
+    const int n_token = (int)strcspn(token, "=");
+    const char *start = token + strspn(token, "-");
+    char name[64];
+    size_t n = strcspn(start, "=");
+    n = n < sizeof(name) - 1 ? n : sizeof(name) - 1;
+    for (size_t i = 0; i < n; i++)
+        name[i] = start[i] == '_' ? '-' : (char)tolower((unsigned char)start[i]);
+    name[n] = 0;
+    const struct elsewhere elsewhere = find_elsewhere(known, name);
+    if (elsewhere.option) {
+        rw_talk_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token,
+                      elsewhere.option->ours);
+        return hint_or_usage(known, elsewhere.option->note);
+    }
+    if (elsewhere.none) {
+        rw_talk_error("unknown option '%.*s'; there is no such option here", n_token, token);
+        return hint_or_usage(known, elsewhere.none->note);
+    }
+    const char *other = elsewhere.other ? elsewhere.other : name;
+    if (is_parameter(other) && !rw_advice_find(known, other, strlen(other)))
+        return rw_options_wrong(known->usage, "'%s' does not take the parameter '--%s'",
+                                known->usage->command, other);
+    if (elsewhere.other) {
+        rw_talk_error("unknown option '%.*s'", n_token, token);
+        rw_talk_hint("other commands have it as '--%s'", other);
+        return RW_EXIT_USAGE;
+    }
+    const char *near = nearest_option(known, name);
+    if (near)
+        return rw_options_wrong(known->usage, "unknown option '%.*s'; the nearest is '--%s'",
+                                n_token, token, near);
+    return rw_options_wrong(known->usage, "unknown option '%.*s'", n_token, token);
+}
+
+/* How `name` is given this value, which may be another trainer's. */
+static void say_as_option(const struct rw_known_options *known, const char *name, const char *value)
+{
+    const struct argp_option *option = rw_advice_find(known, name, strlen(name));
+    const int row = rw_alias_find(name, value, 0);
+    struct rw_params *probe = NULL;
+    if (row >= 0 && !rw_alias_at(row)->ours) {
+        rw_talk_hint("there is none like '%s' here: %s", value, rw_alias_at(row)->note);
+        return;
+    }
+    if (row >= 0)
+        value = rw_alias_at(row)->ours;
+    if (is_parameter(name) && (rw_params_new(known->ctx, &probe) < 0 ||
+                               rw_params_set(known->ctx, probe, name, value) < 0))
+        value = option->arg;
+    rw_params_free(probe);
+    rw_talk_hint("options are written with two dashes: --%s%s%s", name, option->arg ? " " : "",
+                 option->arg ? value : "");
+}
+
+int rw_advice_bare(const struct rw_known_options *known, const char *operand)
+{
+    char name[64];
+    const char *equals = strchr(operand, '=');
+    if (!equals || (size_t)(equals - operand) >= sizeof(name) || access(operand, F_OK) == 0)
+        return -1;
+    snprintf(name, sizeof(name), "%.*s", (int)(equals - operand), operand);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+    const struct elsewhere elsewhere = find_elsewhere(known, name);
+    const struct argp_option *own = rw_advice_find(known, name, strlen(name));
+    const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
+    if (!ours && !elsewhere.none && !elsewhere.other && !is_parameter(name))
+        return -1;
+    rw_talk_error("cannot open '%s': there is no such file", operand);
+    if (!ours && elsewhere.none)
+        return hint_or_usage(known, elsewhere.none->note);
+    if (!ours) {
+        rw_talk_hint("'%s' does not take the parameter '--%s'", known->usage->command,
+                     elsewhere.other ? elsewhere.other : name);
+        return RW_EXIT_USAGE;
+    }
+    say_as_option(known, ours, equals + 1);
+    if (elsewhere.option && elsewhere.option->note)
+        rw_talk_hint("%s", elsewhere.option->note);
+    return RW_EXIT_USAGE;
+}

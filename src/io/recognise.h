@@ -1,0 +1,34 @@
+/* What a file seems to be that was read as LETOR text and is none. To add a kind: a row in
+ * recognise.c, and a file with its message in tests/golden/bad. */
+#ifndef RW_IO_RECOGNISE_H
+#define RW_IO_RECOGNISE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_recognised {
+    const char *what;   /* "a Parquet file"; NULL: nothing that is known */
+    const char *hint;   /* another line for the message; NULL: none */
+    const char *pipe;   /* a command that makes text of a file ("xz -dc"); NULL: none */
+    const char *filter; /* the same from standard input; NULL: none */
+    int is_text;        /* the line that is wrong says something, too */
+    unsigned columns;   /* of a table; 0: it is none */
+    int has_header;     /* the table's first line names the columns */
+};
+
+/* [line, end): the file's first line that is no comment, which is not a document: all up to the
+ * first newline, whatever it is. Nothing else is looked at, so that the answer does not depend on
+ * the pieces in which the file is read. */
+struct rw_recognised rw_recognise(const char *line, const char *end);
+
+/* The message of a file called `name`. wrong: what was said of its line. */
+void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
+                           const char *wrong, char *message, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
