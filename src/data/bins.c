@@ -1,5 +1,7 @@
 #include "data/bins.h"
 
+#include <sys/mman.h>
+
 #include "base/mem.h"
 #include "base/sort.h"
 #include "data/code_search.h"
@@ -367,6 +369,14 @@ void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
         counts[codes->rest] += bins->n_docs - codes->n;
 }
 
+void rw_file_bytes_free(struct rw_file_bytes *bytes)
+{
+    if (!bytes || __atomic_fetch_sub(&bytes->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    munmap(bytes->data, bytes->n_bytes);
+    rw_mem_free(bytes);
+}
+
 void rw_bins_share(struct rw_bins *bins)
 {
     __atomic_fetch_add(&bins->n_more_owners, 1, __ATOMIC_RELAXED);
@@ -383,6 +393,7 @@ void rw_bins_free(struct rw_bins *bins)
     rw_mem_free(bins->codes);
     if (bins->owns_cuts)
         rw_cuts_free(bins->cuts);
+    rw_file_bytes_free(bins->bytes);
     rw_bins_free(bins->viewed);
     rw_mem_free(bins);
 }

@@ -19,14 +19,24 @@ struct rw_codes {
     void *code;    /* [n] uint8_t if rw_cuts_n_codes <= 256, else uint16_t */
 };
 
+/* The bytes of a cache file, of which a data set's arrays and its bins' are views. The last of the
+ * owners frees them. */
+struct rw_file_bytes {
+    void *data; /* a mapping of its own */
+    size_t n_bytes;
+    int n_more_owners; /* beside one */
+};
+void rw_file_bytes_free(struct rw_file_bytes *bytes);
+
 struct rw_bins {
     struct rw_cut_rule rule; /* its `ignore` is NULL here */
     uint32_t n_docs;
     struct rw_cuts *cuts; /* owned, or borrowed from the training set's bins (owns_cuts 0) */
     int owns_cuts;
     struct rw_codes *codes; /* [n_features] owned; so are its arrays, unless codes_are_views */
-    int codes_are_views;    /* of a mapped cache, or of `viewed` */
-    struct rw_bins *viewed; /* one of its owners is this; or NULL */
+    int codes_are_views;    /* of `bytes`, or of `viewed` */
+    struct rw_file_bytes *bytes; /* one of their owners is this; or NULL */
+    struct rw_bins *viewed;      /* one of its owners is this; or NULL */
     int n_more_owners;      /* beside one */
 };
 

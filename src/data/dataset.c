@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -18,8 +17,8 @@ void rw_dataset_free(struct rw_dataset *dataset)
     if (!dataset)
         return;
     rw_bins_free(dataset->bins);
-    if (dataset->map) {
-        munmap(dataset->map, dataset->map_bytes);
+    if (dataset->bytes) {
+        rw_file_bytes_free(dataset->bytes);
     } else {
         for (uint32_t i = 0; dataset->column && !dataset->column_block && i < dataset->n_columns;
              i++) {

@@ -71,8 +71,9 @@ struct rw_dataset {
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
     struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
-    void *map;                 /* the cache file's mapping when the arrays are views of it; owned */
-    size_t map_bytes;          /* with a map, all arrays above but `weight`, `column` are views */
+    /* Of a cache: all arrays above but `weight`, `column` are views of these. One of their owners
+     * is this; NULL: not from a cache. */
+    struct rw_file_bytes *bytes;
     struct rw_place *place;    /* [n_places] by document; NULL: not read from text; owned */
     uint32_t n_places;
     char **file; /* [n_files] names as they were given; each owned */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "io/checksum.h"
 #include "io/format.h"
+#include "io/input.h"
 #include "io/letor.h"
 
 #include <sys/mman.h>
@@ -54,34 +55,35 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
 
 struct crc_job {
     const char *data;
-    size_t n_bytes;
-    uint32_t *crc; /* of each piece */
+    uint32_t *sums; /* of each piece */
 };
 
 static int crc_of_pieces(void *user, struct rw_share *share)
 {
     const struct crc_job *job = user;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const size_t left = job->n_bytes - i * CRC_PIECE;
-        job->crc[i] =
-            rw_checksum(0, job->data + i * CRC_PIECE, left < CRC_PIECE ? left : CRC_PIECE);
-    }
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        job->sums[i] = rw_checksum(0, job->data + i * RW_INPUT_PIECE, RW_INPUT_PIECE);
     return RW_OK;
+}
+
+/* That of n_bytes bytes from those of all whole pieces, and the rest behind them. */
+static uint32_t join_sums(const char *data, size_t n_bytes, const uint32_t *sums)
+{
+    const size_t n_whole = n_bytes / RW_INPUT_PIECE, rest = n_bytes % RW_INPUT_PIECE;
+    uint32_t crc = 0;
+    for (size_t i = 0; i < n_whole; i++)
+        crc = (uint32_t)crc32_combine(crc, sums[i], RW_INPUT_PIECE);
+    return rw_checksum(crc, data + n_whole * RW_INPUT_PIECE, rest);
 }
 
 int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc)
 {
-    const size_t n_pieces = (n_bytes + CRC_PIECE - 1) / CRC_PIECE;
-    struct crc_job job = {data, n_bytes, NULL};
-    *crc = 0;
-    RW_TRY(RW_NEW(ctx, job.crc, n_pieces));
-    rw_parallel(ctx, ctx ? ctx->n_threads : 1, n_pieces, 1, crc_of_pieces, &job);
-    for (size_t i = 0; i < n_pieces; i++) {
-        const size_t left = n_bytes - i * CRC_PIECE;
-        *crc = (uint32_t)crc32_combine(*crc, job.crc[i],
-                                       (z_off_t)(left < CRC_PIECE ? left : CRC_PIECE));
-    }
-    rw_mem_free(job.crc);
+    const size_t n_whole = n_bytes / RW_INPUT_PIECE;
+    struct crc_job job = {data, NULL};
+    RW_TRY(RW_NEW(ctx, job.sums, n_whole));
+    rw_parallel(ctx, ctx ? ctx->n_threads : 1, n_whole, 1, crc_of_pieces, &job);
+    *crc = join_sums(data, n_bytes, job.sums);
+    rw_mem_free(job.sums);
     return RW_OK;
 }
 
@@ -289,8 +291,10 @@ int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const s
 
 /* --- reading --- */
 
+/* sums: of its pieces, or NULL. */
 static int check_header(struct rw_ctx *ctx, const char *name, const void *map, size_t n_bytes,
-                        struct rw_cache_header *h, struct rw_cache_layout *layout)
+                        const uint32_t *sums, struct rw_cache_header *h,
+                        struct rw_cache_layout *layout)
 {
     const uint64_t size = n_bytes;
     if (n_bytes < sizeof(*h) + CRC_BYTES)
@@ -317,7 +321,10 @@ static int check_header(struct rw_ctx *ctx, const char *name, const void *map, s
                        (unsigned long long)h->file_bytes, (unsigned long long)size);
     uint32_t crc, found;
     memcpy(&crc, (const char *)map + n_bytes - CRC_BYTES, CRC_BYTES);
-    RW_TRY(rw_cache_crc(ctx, map, n_bytes - CRC_BYTES, &found));
+    if (sums)
+        found = join_sums(map, n_bytes - CRC_BYTES, sums);
+    else
+        RW_TRY(rw_cache_crc(ctx, map, n_bytes - CRC_BYTES, &found));
     if (found != crc)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its checksum does not match", name);
     if (rw_cache_layout(h, size, layout) < 0 || layout->file_bytes != size)
@@ -333,7 +340,7 @@ static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
 static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                         const struct rw_cache_layout *layout, struct rw_dataset *dataset)
 {
-    char *map = dataset->map;
+    char *map = dataset->bytes->data;
     const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_COLUMN_FEATURE]);
     const uint32_t *n = (const void *)(map + layout->offset[RW_CACHE_COLUMN_N]);
     const uint8_t *sparse = (const void *)(map + layout->offset[RW_CACHE_COLUMN_SPARSE]);
@@ -395,14 +402,16 @@ static int view_codes(struct rw_ctx *ctx, const char *name, const struct rw_cach
     return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
 }
 
-/* Cuts are copied, for they are freed like any other; codes stay in the map. */
+/* Cuts are copied, for they are freed like any other; codes stay in the file's bytes. */
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                      const struct rw_cache_layout *layout, struct rw_dataset *dataset)
 {
-    char *map = dataset->map;
+    char *map = dataset->bytes->data;
     struct rw_bins *bins;
     RW_TRY(RW_NEW(ctx, dataset->bins, 1));
     bins = dataset->bins;
+    bins->bytes = dataset->bytes;
+    bins->bytes->n_more_owners++;
     bins->codes_are_views = 1;
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
@@ -443,12 +452,17 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset 
     struct rw_cache_header header;
     struct rw_cache_layout layout;
     struct rw_dataset *dataset;
+    struct rw_file_bytes *bytes = NULL;
+    uint32_t *sums = NULL;
     int status;
     *out = NULL;
     RW_TRY(rw_dataset_new(ctx, &dataset));
-    RW_TRY_OUT(rw_input_map(ctx, input, &dataset->map, &dataset->map_bytes));
-    RW_TRY_OUT(check_header(ctx, name, dataset->map, dataset->map_bytes, &header, &layout));
-    char *map = dataset->map;
+    RW_TRY_OUT(RW_NEW(ctx, bytes, 1));
+    RW_TRY_OUT(rw_input_load(ctx, input, &bytes->data, &bytes->n_bytes, &sums));
+    dataset->bytes = bytes;
+    bytes = NULL;
+    char *map = dataset->bytes->data;
+    RW_TRY_OUT(check_header(ctx, name, map, dataset->bytes->n_bytes, sums, &header, &layout));
     if (header.has_bins > 1 || header.has_comments > 1 || header.n_docs == 0 ||
         header.n_docs > RW_MAX_DOCS || header.n_queries == 0 || header.n_queries > header.n_docs) {
         status = damaged(ctx, name, "a count is out of range");
@@ -470,13 +484,15 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset 
         RW_TRY_OUT(view_bins(ctx, name, &header, &layout, dataset));
     RW_TRY_OUT(rw_cache_check(ctx, name, dataset, &header));
     *out = dataset;
-    return RW_OK;
+    dataset = NULL;
 out:
+    rw_mem_free(bytes);
+    rw_mem_free(sums);
     rw_dataset_free(dataset);
     return status;
 }
 
-/* --- as a format: pieces of a mapped cache --- */
+/* --- as a format: pieces of a cache --- */
 
 struct cache_reader {
     struct rw_dataset *dataset; /* owned */

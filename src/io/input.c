@@ -9,8 +9,9 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "io/checksum.h"
 
-enum { RAW_BYTES = 1 << 18, HEAD_BYTES = 64 };
+enum { RAW_BYTES = 1 << 18, HEAD_BYTES = 64, SLICE_BYTES = 1 << 17 };
 
 struct rw_input {
     char *name; /* owned */
@@ -307,18 +308,82 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
     return 0;
 }
 
-int rw_input_map(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes)
+struct load_job {
+    const struct rw_input *input;
+    unsigned char *to;
+    size_t bytes;
+    uint32_t *sums; /* [pieces] */
+    int read_errno; /* of any piece; 0: the file has become shorter */
+};
+
+/* Slice by slice, so that what is summed is still in the nearest caches. */
+static int load_piece(struct load_job *job, uint64_t piece, int *why)
+{
+    const size_t first = (size_t)piece * RW_INPUT_PIECE, left = job->bytes - first;
+    const size_t end = left < RW_INPUT_PIECE ? job->bytes : first + RW_INPUT_PIECE;
+    job->sums[piece] = 0;
+    for (size_t at = first; at < end; at += SLICE_BYTES) {
+        const size_t n = end - at < SLICE_BYTES ? end - at : SLICE_BYTES;
+        size_t got;
+        *why = rw_input_read_at(job->input, at, job->to + at, n, &got);
+        if (*why || got < n)
+            return RW_ERR_IO;
+        job->sums[piece] = rw_checksum(job->sums[piece], job->to + at, n);
+    }
+    return RW_OK;
+}
+
+static int load_pieces(void *user, struct rw_share *share)
+{
+    struct load_job *job = user;
+    for (uint64_t piece, end; rw_share_next(share, &piece, &end);) {
+        int why;
+        if (load_piece(job, piece, &why) < 0) {
+            rw_share_lock(share);
+            job->read_errno = why;
+            rw_share_unlock(share);
+            return RW_ERR_IO;
+        }
+    }
+    return RW_OK;
+}
+
+/* A regular file, by all threads. */
+static int load_file(struct rw_ctx *ctx, struct rw_input *input, size_t bytes, void **data,
+                     uint32_t **sums)
+{
+    const uint64_t n_pieces = bytes / RW_INPUT_PIECE + (bytes % RW_INPUT_PIECE > 0);
+    struct load_job job = {.input = input, .bytes = bytes};
+    RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
+    job.to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (job.to == MAP_FAILED) {
+        rw_mem_free(job.sums);
+        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
+    }
+    madvise(job.to, bytes, MADV_HUGEPAGE); /* fewer faults; no matter if there are none */
+    const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, load_pieces, &job);
+    if (status < 0) {
+        munmap(job.to, bytes);
+        rw_mem_free(job.sums);
+        return rw_fail(ctx, status, "cannot read '%s': %s", input->name,
+                       job.read_errno ? strerror(job.read_errno)
+                                      : "it became shorter while it was read");
+    }
+    *data = job.to;
+    *sums = job.sums;
+    return RW_OK;
+}
+
+int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes,
+                  uint32_t **sums)
 {
     struct stat info;
     *data = NULL;
+    *sums = NULL;
     if (input->fd >= 0 && input->close_fd && fstat(input->fd, &info) == 0 &&
         S_ISREG(info.st_mode) && info.st_size > 0) {
-        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, input->fd, 0);
-        if (map != MAP_FAILED) {
-            *data = map;
-            *n_bytes = (size_t)info.st_size;
-            return RW_OK;
-        }
+        *n_bytes = (size_t)info.st_size;
+        return load_file(ctx, input, *n_bytes, data, sums);
     }
     size_t room = RAW_BYTES, n = 0;
     unsigned char *map =

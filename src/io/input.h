@@ -46,9 +46,13 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
 /* The first raw bytes of the file, before anything was read: at most 64. */
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
-/* The whole file in memory, 64-byte aligned and read-only: mapped where the system can, else read.
- * Before any rw_input_read. Freed by munmap(*data, *n_bytes). */
-int rw_input_map(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes);
+/* The whole file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it
+ * is whatever becomes of the file. Before any rw_input_read. Freed by munmap(*data, *n_bytes).
+ * sums: CRC-32 of each RW_INPUT_PIECE bytes, where they came with reading, or NULL; the caller's.
+ */
+enum { RW_INPUT_PIECE = 1 << 22 };
+int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes,
+                  uint32_t **sums);
 
 /* The rest of the content as one text, a 0 behind it; freed with rw_mem_free. */
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes);

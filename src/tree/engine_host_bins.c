@@ -146,14 +146,13 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     return RW_OK;
 }
 
-/* The codes that came with the data under the engine's own cuts, which are taken, or freed. Codes
- * in ordinary memory are shared, for twice is too much of them; a cache's are copied, for its file
- * goes with the data set. */
+/* The codes that came with the data under the engine's own cuts, which are taken, or freed. They
+ * are shared, for twice is too much of them, unless the engine has memory of its own. */
 static int bins_from_data(struct rw_host *host, struct rw_bins *from, struct rw_cuts *cuts,
                           const uint32_t *place, struct rw_bins **out)
 {
     struct rw_bins *bins;
-    const int is_shared = !from->codes_are_views && !host->alloc;
+    const int is_shared = !host->alloc;
     int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
     if (status < 0) {
         rw_cuts_free(cuts);

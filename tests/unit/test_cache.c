@@ -369,3 +369,27 @@ Test(cache, every_allocation_may_fail)
     }
     cr_assert_fail("it never succeeded");
 }
+
+/* A file that is cut and rewritten while the data set is in use: it was read, so nothing changes.
+ */
+Test(cache, file_may_change_afterwards)
+{
+    char *paths[] = {"c.rwb"};
+    struct rw_dataset *made, *read;
+    const struct rw_synth_options options = {.shape = "letor", .n_queries = 400, .seed = 2};
+    struct rw_params *params;
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_synth(scratch_ctx, &options, &made), RW_OK);
+    cr_assert_eq(rw_dataset_write_cache(scratch_ctx, made, params, "c.rwb"), RW_OK);
+    cr_assert_eq(rw_dataset_read(scratch_ctx, (const char *const *)paths, 1, &read), RW_OK);
+    FILE *file = fopen("c.rwb", "r+b");
+    cr_assert(file);
+    for (int i = 0; i < 200000; i++)
+        fputc(0xff, file);
+    fclose(file);
+    cr_assert_eq(truncate("c.rwb", 5000), 0);
+    assert_same_dataset(made, read);
+    rw_dataset_free(made);
+    rw_dataset_free(read);
+    rw_params_free(params);
+}

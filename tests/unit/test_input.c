@@ -169,8 +169,9 @@ Test(input, what_cannot_be_opened)
     assert_refused("folder", RW_ERR_IO, "cannot read 'folder': Is a directory");
 }
 
-Test(input, mapped)
+Test(input, loaded)
 {
+    uint32_t *sums;
     scratch_text("a", "0123456789");
     struct rw_input *input;
     void *data;
@@ -179,15 +180,17 @@ Test(input, mapped)
     const unsigned char *head = rw_input_head(input, &n);
     cr_assert_eq(n, 10);
     cr_assert_eq(head[3], '3');
-    cr_assert_eq(rw_input_map(scratch_ctx, input, &data, &n), RW_OK);
+    cr_assert_eq(rw_input_load(scratch_ctx, input, &data, &n, &sums), RW_OK);
     rw_input_close(input);
     cr_assert_eq(n, 10);
     cr_assert_eq(memcmp(data, "0123456789", 10), 0);
+    cr_assert_eq(sums[0], crc32(0, data, 10));
+    rw_mem_free(sums);
     munmap(data, n);
     char *big = malloc(3000000);
     memset(big, 7, 3000000);
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "memory", big, 3000000, &input), RW_OK);
-    cr_assert_eq(rw_input_map(scratch_ctx, input, &data, &n), RW_OK);
+    cr_assert_eq(rw_input_load(scratch_ctx, input, &data, &n, &sums), RW_OK);
     rw_input_close(input);
     cr_assert_eq(n, 3000000);
     cr_assert_eq(memcmp(data, big, n), 0);
