@@ -93,6 +93,20 @@ int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 /* The float strictly between a < b nearest their middle; NaN if there is none. */
 float rw_cut_between(float a, float b);
 
+/* The index of a feature by its id; n_features if it has no cuts. */
+static inline uint32_t rw_cuts_index(const struct rw_cuts *cuts, uint32_t feature)
+{
+    uint32_t low = 0, high = cuts->n_features;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (cuts->feature[middle] < feature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < cuts->n_features && cuts->feature[low] == feature ? low : cuts->n_features;
+}
+
 /* Number of a feature's value bins. */
 static inline uint32_t rw_cuts_n_bins(const struct rw_cuts *cuts, uint32_t f)
 {

@@ -436,9 +436,7 @@ int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
 {
     const struct rw_cuts *cuts = host->set[0].bins->cuts;
     for (int32_t k = 0; k + 1 < tree->n_leaves; k++) {
-        uint32_t f = 0;
-        while (f < cuts->n_features && cuts->feature[f] != tree->feature[k])
-            f++;
+        const uint32_t f = rw_cuts_index(cuts, tree->feature[k]);
         const uint32_t n_bins = f < cuts->n_features ? rw_cuts_n_bins(cuts, f) : 0;
         const float *cut = cuts->cut + (n_bins ? cuts->offset[f] : 0);
         const uint32_t bin = n_bins ? rw_bin_of(cut, n_bins, tree->cut[k]) : 0;

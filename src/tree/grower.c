@@ -17,11 +17,12 @@ struct node {
     int is_expanded, is_split;
 };
 
-/* A node that may yet be accepted. `gain`: the lowest on the way to it from the frontier; what has
- * more is accepted before. */
+/* A node that may yet be accepted: of the frontier, or below one of its nodes that are expanded
+ * already. `gain`: the lowest on the way to it from the frontier; what has more is accepted before.
+ * heap_index: in the frontier's heap; -1: not of the frontier. */
 struct prospect {
     double gain;
-    int32_t slot;
+    int32_t slot, heap_index;
 };
 
 struct rw_grower {
@@ -37,7 +38,7 @@ struct rw_grower {
     int32_t *split_node; /* [max_slots] node of each split, in order */
     int32_t n_splits;
     /* one batch */
-    struct prospect *prospect;  /* [max_slots] */
+    struct prospect *prospect;  /* [max_slots] a heap: the likeliest of those that are known of */
     struct rw_split *batch;     /* [max_slots] */
     struct rw_sum *sum;         /* [max_slots] of each leaf, at the end */
     struct rw_sibling *sibling; /* [max_slots] */
@@ -256,11 +257,21 @@ static int likelier(const struct prospect *a, const struct prospect *b)
     return a->gain > b->gain || (a->gain == b->gain && a->slot < b->slot);
 }
 
-/* What stands at `at` of a heap goes down to its place. */
-static void sift_down(struct prospect *heap, int n, int at)
+/* Adds to a heap of n, the likeliest on top. */
+static void add_prospect(struct prospect *heap, int n, struct prospect added)
 {
-    const struct prospect moved = heap[at];
-    for (int child = 2 * at + 1; child < n; child = 2 * at + 1) {
+    int at = n;
+    for (; at > 0 && likelier(&added, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = added;
+}
+
+/* The likeliest of a heap of n, which holds one less then. */
+static struct prospect take_likeliest(struct prospect *heap, int n)
+{
+    const struct prospect top = heap[0], moved = heap[--n];
+    int at = 0;
+    for (int child = 1; child < n; child = 2 * at + 1) {
         if (child + 1 < n && likelier(&heap[child + 1], &heap[child]))
             child++;
         if (!likelier(&heap[child], &moved))
@@ -269,60 +280,52 @@ static void sift_down(struct prospect *heap, int n, int at)
         at = child;
     }
     heap[at] = moved;
-}
-
-/* The likeliest of a heap of n, which holds one less then. */
-static struct prospect take_likeliest(struct prospect *heap, int n)
-{
-    const struct prospect top = heap[0];
-    heap[0] = heap[n - 1];
-    sift_down(heap, n - 1, 0);
     return top;
 }
 
-/* All nodes that may yet be accepted, as a heap, the likeliest on top: the frontier, and what hangs
- * below those of it that are expanded already. */
-static int list_prospects(struct rw_grower *g)
+/* Adds what can be known of only now that `seen` was taken: the nodes under it in the frontier's
+ * heap, none of which gains more, and, if it is expanded, its children. */
+static int add_next(struct rw_grower *g, const struct prospect *seen, int n)
 {
-    int n = 0;
-    for (int32_t i = 0; i < g->n_heap; i++)
-        g->prospect[n++] = (struct prospect){g->node[g->heap[i]].split.gain, g->heap[i]};
-    for (int at = 0; at < n; at++) {
-        const struct prospect above = g->prospect[at];
-        const struct node *node = &g->node[above.slot];
-        for (int side = 0; node->is_expanded && side < 2; side++) {
-            const int32_t child = side ? node->split.right : node->split.left;
-            const struct rw_split *split = &g->node[child].split;
-            if (split->column >= 0)
-                g->prospect[n++] =
-                    (struct prospect){split->gain < above.gain ? split->gain : above.gain, child};
-        }
+    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
+        const int32_t index = 2 * seen->heap_index + k;
+        if (index < g->n_heap)
+            add_prospect(
+                g->prospect, n++,
+                (struct prospect){g->node[g->heap[index]].split.gain, g->heap[index], index});
     }
-    for (int at = n / 2 - 1; at >= 0; at--)
-        sift_down(g->prospect, n, at);
+    const struct node *node = &g->node[seen->slot];
+    for (int side = 0; node->is_expanded && side < 2; side++) {
+        const int32_t child = side ? node->split.right : node->split.left;
+        const struct rw_split *split = &g->node[child].split;
+        if (split->column >= 0)
+            add_prospect(
+                g->prospect, n++,
+                (struct prospect){split->gain < seen->gain ? split->gain : seen->gain, child, -1});
+    }
     return n;
 }
 
 /* The best of the frontier, which is not expanded, and nodes that will probably be accepted, too. A
  * node behind which there is no leaf left for its children is not among them, and slots are kept
  * for what must come. Returns their number. */
-static int choose_batch(struct rw_grower *g)
+static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
 {
     const int32_t top = g->heap[0], left = g->rules.leaves - 1 - g->n_splits;
-    int n_batch = 0;
-    g->batch[n_batch++] = g->node[top].split;
-    if (g->rules.batch <= 1 || left <= 1)
-        return n_batch;
-    const int n = list_prospects(g);
     const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
-    for (int i = 0; i < n && i < left - 1 && n_batch < g->rules.batch; i++) {
-        const struct prospect next = take_likeliest(g->prospect, n - i);
-        const struct node *node = &g->node[next.slot];
-        if (node->is_expanded || next.slot == top)
-            continue;
-        if (2 * n_batch > spare)
+    int n_batch = 0, n = 0;
+    g->batch[n_batch++] = g->node[top].split;
+    if (g->rules.batch <= 1)
+        return n_batch;
+    struct prospect next = {g->node[top].split.gain, top, 0};
+    for (int i = 1; i < left - 1 && n_batch < g->rules.batch && 2 * n_batch <= spare; i++) {
+        n = add_next(g, &next, n);
+        if (n == 0)
             break;
-        g->batch[n_batch++] = node->split;
+        next = take_likeliest(g->prospect, n--);
+        times->n_prospects++;
+        if (!g->node[next.slot].is_expanded)
+            g->batch[n_batch++] = g->node[next.slot].split;
     }
     return n_batch;
 }
@@ -332,7 +335,7 @@ static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
 {
     while (g->n_heap > 0 && g->n_splits + 1 < g->rules.leaves) {
         if (!g->node[g->heap[0]].is_expanded) {
-            const int n_batch = choose_batch(g);
+            const int n_batch = choose_batch(g, times);
             RW_TRY(expand(g, engine, n_batch, g->n_splits + 2 < g->rules.leaves, times));
         }
         accept(g, frontier_pop(g));

@@ -24,6 +24,7 @@ struct rw_grow_times {
     double lambdas_ms, histograms_ms, splits_ms, partition_ms;
     int n_batches;    /* calls of partition */
     int n_histograms; /* built, and as many derived, but for the root's */
+    int n_prospects;  /* nodes looked at when batches were chosen */
 };
 
 /* Scratch for trees under one set of rules: [max nodes] arrays, made once. */

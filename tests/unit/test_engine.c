@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ ENGINE_TEST(rules_out_of_range)
             rules.max_slots = 0;
             break;
         case 5:
-            rules.max_slots = 200000;
+            rules.max_slots = RW_MAX_SLOTS + 1;
             break;
         case 6:
             rules.min_docs = 0;
@@ -258,4 +259,47 @@ ENGINE_TEST(sim_is_closed, .signal = SIGSEGV)
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
     volatile const int64_t *lambda = ((const struct rw_ref *)engine)->host.lambda;
     cr_assert_eq(lambda[0], 0, "the host has read a lambda");
+}
+
+/* As many features as there can be, each with one cut at 0. */
+static void make_wide_cuts(struct rw_cuts *cuts, uint32_t n)
+{
+    memset(cuts, 0, sizeof(*cuts));
+    cuts->n_features = n;
+    cr_assert_eq(RW_NEW(ctx, cuts->feature, n), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, cuts->offset, (size_t)n + 1), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, cuts->cut, (size_t)n * 2), RW_OK);
+    for (uint32_t f = 0; f < n; f++) {
+        cuts->feature[f] = f;
+        cuts->offset[f + 1] = 2 * ((uint64_t)f + 1);
+        cuts->cut[2 * f + 1] = FLT_MAX;
+    }
+}
+
+/* The largest tree on the most features, forty times over: 10^11 steps for who looks at each
+ * feature in turn. */
+Test(engine, trees_are_coded_at_the_limits, .init = setup, .fini = teardown, .timeout = 30)
+{
+    enum { FEATURES = RW_MAX_FEATURE + 1, NODES = RW_MAX_LEAVES - 1 };
+    struct rw_cuts cuts;
+    make_wide_cuts(&cuts, FEATURES);
+    struct rw_bins bins = {.cuts = &cuts};
+    struct rw_host host = {.base = {.ctx = ctx}, .set = {{.bins = &bins}}};
+    struct rw_tree tree;
+    struct rw_coded_node *nodes = calloc(NODES, sizeof(*nodes));
+    cr_assert(nodes);
+    cr_assert_eq(rw_tree_init(ctx, &tree, RW_MAX_LEAVES), RW_OK);
+    for (uint32_t k = 0; k < NODES; k++)
+        tree.feature[k] = FEATURES - 1 - k % 7;
+    for (int i = 0; i < 40; i++)
+        cr_assert_eq(rw_host_code_tree(&host, &tree, nodes), RW_OK);
+    for (uint32_t k = 0; k < NODES; k++)
+        cr_assert_eq(nodes[k].column, FEATURES - 1 - k % 7);
+    cuts.feature[FEATURES - 1] = FEATURES; /* that id is not there any more */
+    cr_assert_eq(rw_host_code_tree(&host, &tree, nodes), RW_ERR_UNSUPPORTED);
+    rw_tree_release(&tree);
+    rw_mem_free(cuts.feature);
+    rw_mem_free(cuts.offset);
+    rw_mem_free(cuts.cut);
+    free(nodes);
 }

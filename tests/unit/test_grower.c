@@ -7,7 +7,7 @@
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_tree tree;
-static int32_t leaf_slot[1024];
+static int32_t leaf_slot[RW_MAX_LEAVES];
 static struct rw_grow_times times;
 
 static void setup(void)
@@ -234,6 +234,21 @@ GROWER_TEST(batches_change_nothing)
         cr_assert_geq(times.n_histograms, times.n_batches);
     }
     rw_tree_release(&one);
+}
+
+/* The largest tree is grown in batches, too, and choosing them takes no longer the larger it is. */
+GROWER_TEST(the_largest_tree)
+{
+    const struct rw_grow_rules rules = {
+        .leaves = RW_MAX_LEAVES, .min_docs = 1, .rate = 1.0, .batch = 8};
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 3, 8000, 10, 4);
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        train->label[i] = (float)fixture_unit(4, i); /* every split gains something */
+    cr_assert_eq(grow(&rules, 0.0, "cpu"), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(tree.n_leaves, RW_MAX_LEAVES);
+    cr_expect_leq(times.n_batches, RW_MAX_LEAVES / 4, "%d batches", times.n_batches);
+    cr_expect_leq(times.n_prospects, 10 * RW_MAX_LEAVES, "%d looked at", times.n_prospects);
 }
 
 GROWER_TEST(slots_of_batches)
