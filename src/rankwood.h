@@ -51,7 +51,8 @@ enum rw_status {
     RW_ERR_ARGUMENT = -6,    /* misuse: a parameter out of range or unknown */
     RW_ERR_UNSUPPORTED = -7, /* not built in, or the engine cannot do it */
     RW_ERR_INTERRUPTED = -8, /* a callback asked to give up */
-    RW_ERR_INTERNAL = -9     /* a broken promise of the library; please report */
+    RW_ERR_INTERNAL = -9,    /* a broken promise of the library; please report */
+    RW_ERR_MACHINE = -10     /* a disk is full or fails, a GPU failed: trying again may help */
 };
 
 struct rw_ctx;     /* errors, log, threads */
@@ -79,7 +80,10 @@ RW_API void rw_params_free(struct rw_params *params);
 struct rw_train_hooks;
 /* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` only says
  * that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
- * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept. `hooks` may be NULL. */
+ * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept, but for those at
+ * the end that could split nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split, or no query of the
+ * first validation set counts. Warns, through the log, where a validation set has the training set's queries and
+ * labels, or names are given of features that are not there. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -87,8 +91,9 @@ RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
 /* The same, but goes on from a model, ours or an imported one (NULL: from nothing): up to `rounds` more
  * trees stand behind its own, none of which is dropped. With the data and parameters that it was
  * trained with, and early-stop 0, the outcome is that of one training of so many rounds, byte for byte.
- * RW_ERR_ARGUMENT: the model takes absent features otherwise; RW_ERR_UNSUPPORTED: on a GPU, a cut of
- * the model is none of the training set's (not under device auto or cpu). */
+ * Warns where the model asks for features that the training set lacks. RW_ERR_ARGUMENT: the model takes
+ * absent features otherwise; RW_ERR_UNSUPPORTED: on a GPU, a cut of the model is none of the training
+ * set's (not under device auto or cpu). */
 RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_model *init, const struct rw_dataset *train,
                          const struct rw_dataset *const *valid, int n_valid,
@@ -96,6 +101,10 @@ RW_API int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* Written whole or not at all: to a temporary file beside it, then renamed. */
 RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path);
+/* The same bytes into an open file, which is left open; `name` is the file's for messages. RW_ERR_IO,
+ * RW_ERR_MACHINE: they could not be written. */
+RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
+                               const char *name);
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
 RW_API void rw_model_free(struct rw_model *model);
 
@@ -482,6 +491,8 @@ struct rw_round {
     double ms;        /* this round, in all */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
     uint32_t n_docs;  /* of the training set */
+    /* The size that the model's file has at most if training ends with this round, and with the next. */
+    uint64_t model_bytes, next_model_bytes;
     int n_metrics;
     const struct rw_metric_value *metrics; /* [n_metrics] */
 };
@@ -494,9 +505,12 @@ typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const 
                             double *value);
 struct rw_train_hooks {
     void *user; /* handed to every callback */
-    int (*on_round)(void *user, const struct rw_round *round); /* 0 go on; else stop after it. NULL: none */
+    /* 0 go on; else stop after it: the model counts as finished. NULL: none */
+    int (*on_round)(void *user, const struct rw_round *round);
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes); /* NULL: none */
-    int (*should_stop)(void *user); /* asked between rounds: nonzero ends training, keeps the best. NULL: never */
+    /* Asked between rounds: nonzero interrupts training, which keeps the best so far and says so in the
+     * model (rw_model_is_finished). NULL: never. */
+    int (*should_stop)(void *user);
     rw_gradient_fn gradients; /* NULL: params' objective */
     rw_metric_fn metric;      /* NULL: params' metrics; else it stands first and stops training */
     const char *metric_name;
@@ -531,10 +545,26 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
 RW_API int rw_model_n_trees(const struct rw_model *model);
 /* 0 if training had no validation set. */
 RW_API int rw_model_best_round(const struct rw_model *model);
-/* The value a parameter had in training; NULL if it is not one that shapes trees. */
+/* 0: training was ended from outside (should_stop), and the model is the best until then. */
+RW_API int rw_model_is_finished(const struct rw_model *model);
+/* The value a parameter had in the last training, chosen by size or given; NULL if it is not one that
+ * shapes trees. */
 RW_API const char *rw_model_param(const struct rw_model *model, const char *name);
 RW_API int rw_model_n_params(const struct rw_model *model);
 RW_API const char *rw_model_param_at(const struct rw_model *model, int i, const char **value);
+/* The trainings that a model comes from, oldest first: one, or more where it went on from another
+ * model (rw_train_from). One that went on with the same parameters, from a model whose rounds had all
+ * been run, is one training with it. */
+RW_API int rw_model_n_runs(const struct rw_model *model);
+/* The trees that a training added. run: in [0, n_runs). */
+RW_API int rw_model_run_trees(const struct rw_model *model, int run);
+struct rw_run_param {
+    const char *name, *value;
+    int is_auto; /* 1: the value was chosen by the size of the training set */
+};
+/* The i-th parameter of a training: 1; or 0 past the end, where *out is zeroed. */
+RW_API int rw_model_run_param(const struct rw_model *model, int run, int i,
+                              struct rw_run_param *out);
 struct rw_feature_use {
     uint32_t feature;
     const char *name; /* "" without a name */

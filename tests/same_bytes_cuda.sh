@@ -77,7 +77,7 @@ mslr-256-miss |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bins 256 --min-docs 5 --abs
 mslr-1023     |m.rwb|mv.rwb|--rounds 3 --leaves 31 --bins 1023 --min-docs 3 --split mart
 mslr-1024-miss|m.rwb|mv.rwb|--rounds 3 --leaves 31 --bins 1024 --min-docs 3 --absent missing --split mart
 mslr-newton   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --split newton --min-docs 3
-mslr-newton-16|m.rwb|mv.rwb|--rounds 3 --leaves 31 --split newton --bits 16 --min-weight 0.5 --split-l2 3
+mslr-newton-16|m.rwb|mv.rwb|--rounds 3 --leaves 31 --split newton --bits 16 --min-hessian 0.5 --split-l2 3
 mslr-bits-6   |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bits 6 --min-docs 3 --split mart
 mslr-bits-12  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bits 12 --rounding nearest --min-docs 3 --split mart
 mslr-bits-16  |m.rwb|mv.rwb|--rounds 3 --leaves 255 --bits 16 --min-docs 1 --split mart

@@ -44,8 +44,8 @@ static const struct rw_alias aliases[] = {
     NAME("min-docs", NULL,
          " min-data-in-leaf min-data-per-leaf min-data min-child-samples min-samples-leaf"
          " min-examples mls min-leaf-support "),
-    NAME("min-weight", "it needs 'split' to be 'newton'",
-         " min-sum-hessian-in-leaf min-sum-hessian-per-leaf min-sum-hessian min-hessian"
+    NAME("min-hessian", "it needs 'split' to be 'newton'",
+         " min-sum-hessian-in-leaf min-sum-hessian-per-leaf min-sum-hessian min-weight"
          " min-child-weight "),
     NAME("min-gain", NULL,
          " min-gain-to-split min-split-gain gamma min-split-loss min-impurity-decrease "),

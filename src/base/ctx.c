@@ -1,8 +1,10 @@
 #include "base/ctx.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int rw_ctx_new(struct rw_ctx **out)
 {
@@ -48,6 +50,31 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
         va_end(args);
     }
     return status;
+}
+
+/* Full disks, failing ones, and what there is too little of for the moment. */
+static int is_machines_fault(int why)
+{
+    static const int faults[] = {ENOSPC, EDQUOT, EIO,    ENOMEM,    EMFILE,
+                                 ENFILE, EAGAIN, ENODEV, ETIMEDOUT, ESTALE};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        if (why == faults[i])
+            return 1;
+    }
+    return 0;
+}
+
+int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
+{
+    if (ctx) {
+        va_list args;
+        va_start(args, format);
+        const int n = vsnprintf(ctx->error, sizeof(ctx->error), format, args);
+        va_end(args);
+        if (n >= 0 && (size_t)n < sizeof(ctx->error))
+            snprintf(ctx->error + n, sizeof(ctx->error) - (size_t)n, ": %s", strerror(why));
+    }
+    return is_machines_fault(why) ? RW_ERR_MACHINE : RW_ERR_IO;
 }
 
 void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...)

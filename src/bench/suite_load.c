@@ -157,7 +157,7 @@ static int weigh(const struct loading *s, double *bytes)
 {
     struct stat about;
     if (stat(s->path, &about) != 0)
-        return rw_fail(s->bench->ctx, RW_ERR_IO, "cannot read '%s': %s", s->path, strerror(errno));
+        return rw_fail_io(s->bench->ctx, errno, "cannot read '%s'", s->path);
     *bytes = (double)about.st_size;
     return RW_OK;
 }

@@ -51,7 +51,7 @@ static int write_text(struct text *s, const char *path)
            s->shape, path);
     RW_TRY(rw_synth_write(s->bench->ctx, &options, path));
     if (stat(path, &about) != 0)
-        return rw_fail(s->bench->ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+        return rw_fail_io(s->bench->ctx, errno, "cannot read '%s'", path);
     s->text_bytes = (double)about.st_size;
     return RW_OK;
 }

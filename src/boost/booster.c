@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "boost/features.h"
 #include "boost/go_on.h"
+#include "boost/model_size.h"
+#include "boost/no_split.h"
 #include "boost/params_table.h"
 #include "boost/watch.h"
 #include "rank/yetirank.h"
@@ -20,6 +22,7 @@ struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
     char leaves_text[16];
+    uint64_t chosen; /* bit i: parameter i was chosen by the size of the training set */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
@@ -39,8 +42,12 @@ struct booster {
     struct rw_go_on go_on;                 /* with init only */
     struct rw_model *model;
     size_t tree_room;
-    int round; /* last one finished */
+    int first_round; /* rounds of the model to go on from */
+    int round;       /* last one finished */
     int n_empty_trees;
+    struct rw_model_size size; /* of the model's file, for those who reserve space */
+    int is_interrupted;        /* ended by the caller, who would have had more rounds */
+    char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
 };
 
 static void booster_release(struct booster *b)
@@ -92,13 +99,13 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
     const struct rw_dataset *train = b->set[0];
     struct rw_params *own = &b->params;
     const struct {
-        const char *name;
+        enum rw_param_at at;
         int chosen;
     } item[] = {
-        {"leaves", own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
-        {"rate", params->rate == 0.0},
-        {"split", params->split == RW_SPLIT_AUTO},
-        {"sample-features", params->sample_features == 0.0},
+        {RW_AT_PARAM_leaves, own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
+        {RW_AT_PARAM_rate, params->rate == 0.0},
+        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
+        {RW_AT_PARAM_sample_features, params->sample_features == 0.0},
     };
     char text[128] = "";
     if (item[0].chosen) {
@@ -110,9 +117,12 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
     own->rate = rw_params_rate(params, train->n_docs, train->n_columns);
     own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
     for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
-        if (item[i].chosen)
-            n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", item[i].name,
-                                  rw_params_get(own, item[i].name));
+        const char *name = rw_param_rows[item[i].at].info.name;
+        if (!item[i].chosen)
+            continue;
+        b->chosen |= (uint64_t)1 << item[i].at;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
+                              rw_params_get(own, name));
     }
     if (text[0])
         rw_log(b->ctx, RW_LOG_NOTE, "chosen for %u documents:%s", train->n_docs, text);
@@ -141,15 +151,12 @@ static int prepare_features(struct booster *b)
 {
     if (b->params.names[0])
         RW_TRY(rw_names_read(b->ctx, b->params.names, &b->names, &b->n_names));
+    rw_names_warn(b->ctx, b->names, b->n_names, b->set[0]);
     if (!b->params.ignore[0])
         return RW_OK;
     RW_TRY(RW_NEW(b->ctx, b->ignore, RW_MAX_FEATURE + 1));
     RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
-    for (uint32_t c = 0; c < b->set[0]->n_columns; c++) {
-        if (b->ignore[b->set[0]->column[c].feature])
-            return RW_OK;
-    }
-    rw_log(b->ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");
+    rw_ignore_warn(b->ctx, b->ignore, b->set[0]);
     return RW_OK;
 }
 
@@ -170,7 +177,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .newton = p->split == RW_SPLIT_NEWTON,
         .split_l2 = p->split_l2,
         .min_docs = (uint32_t)p->min_docs,
-        .min_weight = p->min_weight,
+        .min_weight = p->min_hessian,
         .min_gain = p->min_gain,
         .bits = p->bits,
         .nearest = p->rounding == RW_ROUND_NEAREST,
@@ -265,6 +272,13 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
     RW_TRY(effective_params(b, params));
     if (b->set[0]->n_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
+    for (int v = 1; v < b->n_sets; v++) {
+        if (rw_dataset_same_judgments(b->set[0], b->set[v]))
+            rw_log(b->ctx, RW_LOG_WARNING,
+                   "validation set %d has the queries and labels of the training set: what is "
+                   "measured on it says nothing of other queries",
+                   v);
+    }
     RW_TRY(prepare_features(b));
     RW_TRY(rw_watch_init(&b->watch, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
@@ -302,7 +316,7 @@ static int go_on(struct booster *b)
         return RW_OK;
     RW_TRY(rw_dataset_need_values(b->ctx, b->set[0]));
     RW_TRY(rw_go_on_init(&b->go_on, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
-    rw_go_on_tell(&b->go_on, &b->params);
+    rw_go_on_warn(&b->go_on, &b->params);
     int status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
@@ -312,9 +326,9 @@ static int go_on(struct booster *b)
     }
     RW_TRY(status);
     RW_TRY(rw_go_on_trees(&b->go_on, b->model, &b->tree_room));
-    b->round = b->init->n_trees;
+    b->first_round = b->round = b->model->n_trees;
     b->params.rounds += b->round;
-    for (int t = b->round; t > 0 && b->init->tree[t - 1].n_leaves == 1; t--)
+    for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
         b->n_empty_trees++;
     return RW_OK;
 }
@@ -331,6 +345,8 @@ static int prepare(struct booster *b, const struct rw_params *params)
         rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
+    rw_model_size_init(&b->size, b->set[0], &b->params, &b->watch, b->init);
+    rw_model_size_start(&b->size, b->names, b->n_names, b->model);
     stage(b, "cuts and codes", &start);
     const struct rw_engine_info *info = &b->engine->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
@@ -353,61 +369,10 @@ static int own_gradients(struct booster *b)
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }
 
-static int any_label_pair(const struct booster *b)
+static void explain_no_split(struct booster *b)
 {
-    const struct rw_dataset *train = b->set[0];
-    for (uint32_t q = 0; q < train->n_queries; q++) {
-        for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
-            if (b->gain[i] != b->gain[i - 1])
-                return 1;
-        }
-    }
-    return 0;
-}
-
-static int any_weight(const struct booster *b)
-{
-    const struct rw_dataset *train = b->set[0];
-    for (uint32_t i = 0; train->weight && i < train->n_docs; i++) {
-        if (train->weight[i] > 0.0)
-            return 1;
-    }
-    return train->weight == NULL;
-}
-
-/* Why the tree could not be split, and what to change; one warning. */
-static void explain_no_split(const struct booster *b)
-{
-    const struct rw_engine_info *info = &b->engine->info;
-    char cause[256];
-    if (!any_weight(b))
-        snprintf(cause, sizeof(cause), "all weights are 0 (change --weights)");
-    else if (b->gain && !any_label_pair(b)) {
-        if (!rw_dataset_has_own_queries(b->set[0], cause, sizeof(cause)))
-            snprintf(
-                cause, sizeof(cause),
-                "no query has two documents of different gain (check the labels, or --label-gain)");
-    } else if (2 * (uint64_t)b->params.min_docs > b->set[0]->n_docs)
-        snprintf(cause, sizeof(cause),
-                 "--min-docs %d is above half of the %u documents (lower --min-docs)",
-                 b->params.min_docs, b->set[0]->n_docs);
-    else if (info->n_features == 0 && info->n_ignored && !info->n_few)
-        snprintf(cause, sizeof(cause), "every feature is ignored or constant (change --ignore)");
-    else if (info->n_features == 0 && info->n_few)
-        snprintf(cause, sizeof(cause),
-                 "no feature can leave --min-docs %d documents on both sides (lower --min-docs)",
-                 b->params.min_docs);
-    else if (info->n_features == 0)
-        snprintf(cause, sizeof(cause), "every feature is constant (check the data)");
-    else if (b->params.min_gain > 0.0 || b->params.min_weight > 0.0)
-        snprintf(cause, sizeof(cause),
-                 "no split gains more than --min-gain %g within --min-weight %g (lower them)",
-                 b->params.min_gain, b->params.min_weight);
-    else
-        snprintf(cause, sizeof(cause),
-                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
-                 b->params.min_docs);
-    rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, cause);
+    rw_explain_no_split(&b->params, b->set[0], b->gain, &b->engine->info, b->no_split,
+                        sizeof(b->no_split));
 }
 
 static int tell_round(struct booster *b, const struct rw_grow_times *times, int n_leaves,
@@ -415,21 +380,24 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
 {
     if (!b->hooks || !b->hooks->on_round)
         return 0;
-    const struct rw_round round = {.round = b->round,
-                                   .n_rounds = b->params.rounds,
-                                   .best_round = b->watch.best_round,
-                                   .best_value = b->watch.best_value,
-                                   .n_leaves = n_leaves,
-                                   .ms = rw_clock_ms() - start,
-                                   .ms_lambdas = times->lambdas_ms,
-                                   .ms_histograms = times->histograms_ms,
-                                   .ms_splits = times->splits_ms,
-                                   .ms_partition = times->partition_ms,
-                                   .ms_scores = scores_ms,
-                                   .ms_metrics = metrics_ms,
-                                   .n_docs = b->set[0]->n_docs,
-                                   .n_metrics = b->watch.n_values,
-                                   .metrics = b->watch.value};
+    const struct rw_round round = {
+        .round = b->round,
+        .n_rounds = b->params.rounds,
+        .best_round = b->watch.best_round,
+        .best_value = b->watch.best_value,
+        .n_leaves = n_leaves,
+        .ms = rw_clock_ms() - start,
+        .ms_lambdas = times->lambdas_ms,
+        .ms_histograms = times->histograms_ms,
+        .ms_splits = times->splits_ms,
+        .ms_partition = times->partition_ms,
+        .ms_scores = scores_ms,
+        .ms_metrics = metrics_ms,
+        .n_docs = b->set[0]->n_docs,
+        .model_bytes = b->size.bytes,
+        .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
+        .n_metrics = b->watch.n_values,
+        .metrics = b->watch.value};
     return b->hooks->on_round(b->hooks->user, &round);
 }
 
@@ -457,17 +425,20 @@ static int run_round(struct booster *b, int *go_on)
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
-    if (b->round == (b->init ? b->init->n_trees : 0))
+    if (b->round == b->first_round)
         tell_choices(b);
-    const int sampling = b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
+    /* Where chance or the caller decides what a tree sees, the next one may be split again. */
+    const int may_change =
+        has_own_gradients(b) || b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
-    if (b->n_empty_trees >= (sampling && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
+    if (b->n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
         rw_tree_release(tree);
         explain_no_split(b);
         return RW_OK;
     }
     model->n_trees++;
     b->round++;
+    rw_model_size_add(&b->size, tree->n_leaves);
     const int n_leaves = tree->n_leaves;
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->n_sets; set++)
@@ -478,8 +449,10 @@ static int run_round(struct booster *b, int *go_on)
     *go_on = b->round < b->params.rounds && !rw_watch_is_over(&b->watch, b->round);
     if (tell_round(b, &times, n_leaves, start, added - grown, measured - added) != 0)
         *go_on = 0;
-    if (b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user))
+    if (*go_on && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
+        b->is_interrupted = 1;
         *go_on = 0;
+    }
     return RW_OK;
 }
 
@@ -487,15 +460,16 @@ static int run_round(struct booster *b, int *go_on)
 
 static int report_params(struct booster *b)
 {
-    struct rw_model *model = b->model;
-    RW_TRY(RW_NEW(b->ctx, model->param, RW_N_PARAMS));
+    struct rw_model_params *params = &b->model->params;
+    RW_TRY(RW_NEW(b->ctx, params->param, RW_N_PARAMS));
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = &rw_param_rows[i].info;
         if (!info->model)
             continue;
-        struct rw_param_value *param = &model->param[model->n_params];
+        struct rw_param_value *param = &params->param[params->n];
         RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
-        model->n_params++;
+        params->n++;
+        param->is_auto = b->chosen >> i & 1;
         if (i == RW_AT_PARAM_label_gain)
             RW_TRY(rw_watch_gain_text(&b->watch, &param->value));
         else if (i == RW_AT_PARAM_ignore && b->ignore)
@@ -508,15 +482,43 @@ static int report_params(struct booster *b)
     return RW_OK;
 }
 
+static void drop_last_tree(struct rw_model *model)
+{
+    rw_tree_release(&model->tree[--model->n_trees]);
+}
+
+/* What is kept: up to the best round, and no trees at the end that could split nothing. Those of
+ * the model to go on from stay. */
+static int keep_trees(struct booster *b)
+{
+    struct rw_model *model = b->model;
+    int n_split = 0;
+    for (int t = b->first_round; t < model->n_trees; t++)
+        n_split += model->tree[t].n_leaves > 1;
+    if (n_split == 0) {
+        if (!b->no_split[0])
+            explain_no_split(b);
+        return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->no_split);
+    }
+    if (b->no_split[0])
+        rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
+    const int stops = b->params.early_stop > 0 && b->watch.best_round > 0;
+    while (stops && model->n_trees > b->watch.best_round)
+        drop_last_tree(model);
+    while (model->n_trees > b->first_round && model->tree[model->n_trees - 1].n_leaves == 1) {
+        drop_last_tree(model);
+        model->empty_rounds += !stops; /* going on from the best round is no repetition of these */
+    }
+    model->best_round = stops ? model->n_trees : 0;
+    return RW_OK;
+}
+
 static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
     const struct rw_dataset *train = b->set[0];
-    if (b->params.early_stop > 0 && b->watch.best_round > 0) {
-        while (model->n_trees > b->watch.best_round)
-            rw_tree_release(&model->tree[--model->n_trees]);
-        model->best_round = b->watch.best_round;
-    }
+    RW_TRY(keep_trees(b));
+    model->is_interrupted = b->is_interrupted;
     model->absent_missing = b->params.absent;
     RW_TRY(RW_NEW(b->ctx, model->feature, train->n_columns));
     for (uint32_t c = 0; c < train->n_columns; c++)
@@ -526,9 +528,9 @@ static int finish_model(struct booster *b)
     model->n_names = b->n_names;
     b->names = NULL;
     b->n_names = 0;
+    RW_TRY(report_params(b));
     if (b->init)
         RW_TRY(rw_go_on_finish(&b->go_on, model));
-    RW_TRY(report_params(b));
     return rw_watch_report(&b->watch, model);
 }
 

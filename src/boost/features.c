@@ -90,7 +90,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
     *out = NULL;
     FILE *file = fopen(path, "r");
     if (!file)
-        return rw_fail(ctx, RW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+        return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     ssize_t length;
     while ((length = getline(&line, &line_room, file)) >= 0) {
         number++;
@@ -108,7 +108,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
         ++*n;
     }
     if (!feof(file)) { /* getline failed, for want of memory perhaps */
-        status = rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+        status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
         goto out;
     }
     RW_TRY_OUT(order_names(ctx, path, names, *n));
@@ -129,6 +129,23 @@ void rw_names_free(struct rw_feature_name *names, int32_t n)
     for (int32_t i = 0; i < n; i++)
         rw_mem_free(names[i].name);
     rw_mem_free(names);
+}
+
+void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
+                   const struct rw_dataset *train)
+{
+    int32_t n_unknown = 0, first = 0;
+    for (int32_t i = n_names - 1; i >= 0; i--) {
+        if (!rw_dataset_column(train, names[i].feature)) {
+            n_unknown++;
+            first = i;
+        }
+    }
+    if (n_unknown > 0)
+        rw_log(
+            ctx, RW_LOG_WARNING,
+            "names: %d of %d features are not in the training set, the first of them %u, '%.80s'",
+            n_unknown, n_names, names[first].feature, names[first].name);
 }
 
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
@@ -188,4 +205,13 @@ int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
         return rw_mem_copy_text(ctx, out, "");
     *out = text;
     return RW_OK;
+}
+
+void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const struct rw_dataset *data)
+{
+    for (uint32_t c = 0; c < data->n_columns; c++) {
+        if (ignore[data->column[c].feature])
+            return;
+    }
+    rw_log(ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");
 }

@@ -1,6 +1,7 @@
 #include "boost/go_on.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -44,12 +45,22 @@ static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_t
     return RW_OK;
 }
 
+/* That have been run. */
+static int64_t n_rounds(const struct rw_go_on *go_on)
+{
+    return (int64_t)go_on->init->n_trees + go_on->init->empty_rounds;
+}
+
 int rw_go_on_trees(const struct rw_go_on *go_on, struct rw_model *model, size_t *tree_room)
 {
-    const size_t n = (size_t)model->n_trees + (size_t)go_on->init->n_trees;
+    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(go_on);
     RW_TRY(RW_GROW(go_on->ctx, model->tree, *tree_room, n));
     for (int32_t t = 0; t < go_on->init->n_trees; t++) {
         RW_TRY(copy_tree(go_on->ctx, &go_on->init->tree[t], &model->tree[model->n_trees]));
+        model->n_trees++;
+    }
+    for (int32_t t = 0; t < go_on->init->empty_rounds; t++) {
+        RW_TRY(rw_tree_init(go_on->ctx, &model->tree[model->n_trees], 1));
         model->n_trees++;
     }
     return RW_OK;
@@ -144,10 +155,11 @@ static int add_tree(const struct rw_go_on *go_on, struct rw_engine *engine, int3
 
 int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, struct rw_watch *watch)
 {
-    const int n = go_on->init->n_trees;
+    const int n = (int)n_rounds(go_on);
     RW_TRY(check_missing(go_on, engine));
     for (int t = 0; t < n; t++) {
-        RW_TRY(add_tree(go_on, engine, t));
+        if (t < go_on->init->n_trees)
+            RW_TRY(add_tree(go_on, engine, t));
         if (t == n - 1)
             watch->best_round = 0;
         RW_TRY(rw_watch_round(watch, engine, t + 1));
@@ -157,15 +169,27 @@ int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, stru
 
 /* ------------------------------------------------------------------ what is said and written */
 
-void rw_go_on_tell(const struct rw_go_on *go_on, struct rw_params *params)
+static void warn_of_features(const struct rw_go_on *go_on)
 {
+    uint32_t n_missing = 0, n_unknown = 0;
+    rw_model_unmatched(go_on->init, go_on->sets[0], &n_missing, &n_unknown);
+    if (n_missing > 0)
+        rw_log(go_on->ctx, RW_LOG_WARNING,
+               "the model to go on from asks for %u feature%s that the training set lacks: absent "
+               "in every document",
+               n_missing, n_missing == 1 ? "" : "s");
+}
+
+void rw_go_on_warn(const struct rw_go_on *go_on, struct rw_params *params)
+{
+    warn_of_features(go_on);
     /* What differs by nature, or shapes no tree by itself. */
     static const char *const other[] = {"rounds", "early-stop", "metric",     "empty",
                                         "ties",   "relevant",   "label-gain", "ignore"};
     char text[512] = "";
     size_t n = 0;
-    for (int32_t i = 0; i < go_on->init->n_params; i++) {
-        const struct rw_param_value *was = &go_on->init->param[i];
+    for (int32_t i = 0; i < go_on->init->params.n; i++) {
+        const struct rw_param_value *was = &go_on->init->params.param[i];
         int differs = rw_param_find(was->name) >= 0;
         for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
             differs &= strcmp(was->name, other[k]) != 0;
@@ -179,9 +203,69 @@ void rw_go_on_tell(const struct rw_go_on *go_on, struct rw_params *params)
         rw_log(go_on->ctx, RW_LOG_NOTE, "the model to go on from was trained with%s", text);
 }
 
+/* Are the rounds of the model's last training a beginning of these? Then both are one training. */
+static int is_one_training(const struct rw_model *init, const struct rw_model *model)
+{
+    const struct rw_param_value *rounds = rw_model_params_find(&init->params, "rounds");
+    if (!rounds || init->params.n != model->params.n || init->best_round > 0 ||
+        init->is_interrupted ||
+        atoi(rounds->value) != rw_model_last_trees(init) + init->empty_rounds)
+        return 0;
+    for (int32_t i = 0; i < model->params.n; i++) {
+        const struct rw_param_value *ours = &model->params.param[i];
+        const struct rw_param_value *theirs = rw_model_params_find(&init->params, ours->name);
+        if (!theirs ||
+            (strcmp(ours->name, "rounds") != 0 &&
+             (strcmp(ours->value, theirs->value) != 0 || ours->is_auto != theirs->is_auto)))
+            return 0;
+    }
+    return 1;
+}
+
+static int set_rounds(const struct rw_go_on *go_on, struct rw_model *model, int64_t n)
+{
+    struct rw_param_value *rounds =
+        (struct rw_param_value *)rw_model_params_find(&model->params, "rounds");
+    char text[24], *copy;
+    snprintf(text, sizeof(text), "%lld", (long long)n);
+    RW_TRY(rw_mem_copy_text(go_on->ctx, &copy, text));
+    rw_mem_free(rounds->value);
+    rounds->value = copy;
+    return RW_OK;
+}
+
+/* The trainings behind the model. Its `rounds` are counted from the first tree on until here. */
+static int add_trainings(const struct rw_go_on *go_on, struct rw_model *model)
+{
+    const struct rw_model *init = go_on->init;
+    const int is_one = is_one_training(init, model);
+    const int32_t n = init->n_earlier + !is_one;
+    const int64_t before = n_rounds(go_on) - (is_one ? rw_model_last_trees(init) : 0) -
+                           (is_one ? init->empty_rounds : 0);
+    const struct rw_param_value *rounds = rw_model_params_find(&model->params, "rounds");
+    if (n > RW_MODEL_MAX_RUNS)
+        return rw_fail(go_on->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+                       RW_MODEL_MAX_RUNS);
+    RW_TRY(set_rounds(go_on, model, atoll(rounds->value) - before));
+    RW_TRY(RW_NEW(go_on->ctx, model->earlier, (size_t)n));
+    for (int32_t k = 0; k < n; k++) {
+        const struct rw_model_params *params =
+            k < init->n_earlier ? &init->earlier[k].params : &init->params;
+        model->n_earlier = k + 1;
+        model->earlier[k].n_trees =
+            k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
+        RW_TRY(rw_model_params_copy(go_on->ctx, params, &model->earlier[k].params));
+    }
+    /* rounds that split nothing have trees now */
+    if (!is_one)
+        model->earlier[n - 1].n_trees += init->empty_rounds;
+    return RW_OK;
+}
+
 int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model)
 {
     const struct rw_model *init = go_on->init;
+    RW_TRY(add_trainings(go_on, model));
     uint32_t *all, n = 0, i = 0, k = 0;
     RW_TRY(RW_NEW(go_on->ctx, all, (size_t)model->n_features + init->n_features));
     while (i < model->n_features || k < init->n_features) { /* both ascend */

@@ -21,17 +21,19 @@ int rw_go_on_init(struct rw_go_on *go_on, struct rw_ctx *ctx, const struct rw_mo
                   const struct rw_dataset *const *sets, int n_sets, int absent_missing);
 void rw_go_on_release(struct rw_go_on *go_on); /* in any state after being zeroed */
 
-/* Copies of all trees behind those of `model`. */
+/* Copies of all trees behind those of `model`, and one that splits nothing for each of the rounds
+ * after them: with them, trees have the numbers of their rounds. */
 int rw_go_on_trees(const struct rw_go_on *go_on, struct rw_model *model, size_t *tree_room);
 /* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
  * rounds like any other, and metrics are those of these sets. But only the last of them can be the
  * best round: what was there is never cut. RW_ERR_UNSUPPORTED: the engine walks by codes, and a cut
  * of a tree is none of its own, or a missing value would go the wrong way. */
 int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, struct rw_watch *watch);
-/* Says which of the parameters that shape trees were others when the model was trained. */
-void rw_go_on_tell(const struct rw_go_on *go_on, struct rw_params *params);
+/* Says which of the parameters that shape trees were others when the model was trained, and how
+ * many of its features the training set lacks. */
+void rw_go_on_warn(const struct rw_go_on *go_on, struct rw_params *params);
 /* What the finished model has of the one it goes on from: its features beside the training set's,
- * and its names unless there are others. */
+ * its names unless there are others, and its trainings. The model's own parameters are known. */
 int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model);
 
 #ifdef __cplusplus

@@ -321,7 +321,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         int idle;
         const char *why;
     } rules[] = {
-        {RW_AT_PARAM_min_weight, params->split != RW_SPLIT_NEWTON, "without split newton"},
+        {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
         {RW_AT_PARAM_truncation, regression && truncates, "with objective regression"},

@@ -259,7 +259,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
     uint64_t seen = 0;
     FILE *file = fopen(path, "rb");
     if (!file)
-        return rw_fail(ctx, RW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+        return rw_fail_io(ctx, errno, "cannot open '%s'", path);
     for (int number = 1; (length = getline(&line, &room, file)) >= 0; number++) {
         if (memchr(line, 0, (size_t)length))
             status = rw_fail(ctx, RW_ERR_PARSE, "expected text, found a zero byte");
@@ -273,7 +273,7 @@ int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *pat
         }
     }
     if (ferror(file))
-        status = rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+        status = rw_fail_io(ctx, errno, "cannot read '%s'", path);
 out:
     free(line);
     fclose(file);

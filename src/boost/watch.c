@@ -140,6 +140,23 @@ static int tell_engine(struct rw_watch *watch, struct rw_engine *engine)
     return RW_OK;
 }
 
+static int fail_uncounted(const struct rw_watch *watch)
+{
+    const char *name = watch->value[watch->stop_value].name;
+    if (watch->params->early_stop == 0)
+        return RW_OK;
+    if (has_custom(watch))
+        return rw_fail(watch->ctx, RW_ERR_DATA,
+                       "the metric '%s' of the first validation set is no number, so training "
+                       "cannot stop early",
+                       name);
+    return rw_fail(watch->ctx, RW_ERR_DATA,
+                   "no query of the first validation set counts for %s, so training cannot stop "
+                   "early\nhint: its queries need a relevant document (labels, or 'label-gain' and "
+                   "'relevant'); 'empty' counts those without; 'early-stop 0' does not look",
+                   name);
+}
+
 int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round)
 {
     int v = 0;
@@ -158,13 +175,8 @@ int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round)
     if (watch->stop_value < 0)
         return RW_OK;
     const double value = watch->value[watch->stop_value].value;
-    if (value != value) { /* no query counts: nothing to stop by */
-        if (round == 1)
-            rw_log(watch->ctx, RW_LOG_WARNING,
-                   "no query of the first validation set counts for %s: training cannot stop early",
-                   watch->name[watch->stop_value]);
-        return RW_OK;
-    }
+    if (value != value) /* no query counts: nothing to stop by */
+        return round == 1 ? fail_uncounted(watch) : RW_OK;
     if (watch->best_round == 0 ||
         (watch->lower_is_better ? value < watch->best_value : value > watch->best_value)) {
         watch->best_round = round;

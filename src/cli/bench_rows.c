@@ -192,14 +192,14 @@ static int run_json(struct rw_ctx *ctx, const struct rw_bench_subject *bench,
         json_object_set_new(document.head, "suite", rw_load_json_text(suite)) < 0 ||
         json_object_set_new(document.head, "version", json_string(RW_VERSION)) < 0 ||
         json_object_set_new(document.head, "quick", json_boolean(options->quick)) < 0) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         goto out;
     }
     const int status = bench->run(ctx, options, keep_row, &document);
     if (status < 0)
         code = rw_talk_failed(ctx, status, bench->command);
     else if (print_document(&document) < 0)
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
     else
         code = RW_EXIT_OK;
 out:

@@ -203,7 +203,7 @@ static int bench_train(int argc, char **argv)
                  "replace those of the suite; rows that are the same then are one.",
         .most = 0,
         .options = options,
-        .params = " objective rounds rate leaves depth grow split l2 split-l2 min-docs min-weight "
+        .params = " objective rounds rate leaves depth grow split l2 split-l2 min-docs min-hessian "
                   "min-gain bins bits rounding truncation sigma norm label-gain absent "
                   "sample-queries sample-features seed threads device hist batch ",
     };

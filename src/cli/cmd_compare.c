@@ -143,7 +143,7 @@ static int score(struct rw_said *said, const struct rw_dataset *dataset, const c
     if (!is_model(path))
         return rw_load_scores(said->ctx, dataset, path, scores);
     struct rw_model *model = NULL;
-    int status = rw_model_read(said->ctx, path, &model);
+    int status = rw_load_model(said->ctx, path, &model);
     if (status >= 0)
         status = rw_predict_on(said->ctx, model, dataset, 0, rw_params_get(said->params, "device"),
                                scores);
@@ -214,7 +214,7 @@ static int compare(struct rw_said *said, const struct request *request)
     for (int i = 0; i < 2 && status >= 0; i++) {
         scores[i] = calloc((size_t)rw_dataset_n_docs(dataset) + 1, sizeof(*scores[i]));
         if (!scores[i]) {
-            rw_talk_error("out of memory");
+            rw_talk_out_of_memory();
             goto out;
         }
         status = score(said, dataset, request->side[i], scores[i]);
@@ -222,7 +222,7 @@ static int compare(struct rw_said *said, const struct request *request)
     comparison = calloc((size_t)request->n_metrics, sizeof(struct rw_comparison *));
     metrics = strdup(rw_params_get(said->params, "metric"));
     if (!comparison || !metrics) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         goto out;
     }
     if (status >= 0)

@@ -169,7 +169,7 @@ static int write_results(const struct request *request, const struct rw_cv *cv,
     fputc('\n', output.file);
     if (result == 0)
         return rw_output_commit(&output);
-    rw_talk_error("out of memory");
+    rw_talk_out_of_memory();
     rw_output_abandon(&output);
     return -1;
 }
@@ -182,9 +182,17 @@ static int write_all(struct rw_said *said, const struct request *request, const 
         snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
         if (path_in(request, name, path) < 0)
             return RW_EXIT_FAILURE;
-        const int status = rw_model_write(said->ctx, cv->folds[f].model, path);
-        if (status < 0)
+        struct rw_output output;
+        if (rw_output_open(&output, path) < 0)
+            return RW_EXIT_FAILURE;
+        const int status =
+            rw_model_write_file(said->ctx, cv->folds[f].model, output.file, output.path);
+        if (status < 0) {
+            rw_output_abandon(&output);
             return rw_talk_failed(said->ctx, status, "cv");
+        }
+        if (rw_output_commit(&output) < 0)
+            return RW_EXIT_FAILURE;
     }
     return write_scores(request, cv, rw_dataset_n_docs(dataset)) < 0 ||
                    write_folds(request, cv, dataset) < 0 ||
@@ -236,7 +244,7 @@ static int make_folder(struct request *request)
     const int why = errno;
     if (why == EEXIST && stat(request->folder, &about) == 0 && S_ISDIR(about.st_mode))
         return 0;
-    rw_talk_error("cannot make the folder '%s': %s", request->folder, strerror(why));
+    rw_talk_refused(why, "cannot make the folder '%s'", request->folder);
     return -1;
 }
 

@@ -144,7 +144,7 @@ static int open_model(const struct rw_usage *usage, struct rw_said *said,
                       const struct request *request, struct rw_model **model,
                       struct rw_predictor **predictor)
 {
-    int n_trees, status = rw_model_read(said->ctx, request->model, model);
+    int n_trees, status = rw_load_model(said->ctx, request->model, model);
     if (status >= 0) {
         const int code = rw_load_n_trees(usage, *model, request->trees, &n_trees);
         if (code != 0)
@@ -174,7 +174,7 @@ static int score(const struct rw_usage *usage, struct rw_said *said, const struc
         const double start = rw_progress_clock();
         *scores = calloc((size_t)n_docs + 1, sizeof(**scores));
         if (!*scores) {
-            rw_talk_error("out of memory");
+            rw_talk_out_of_memory();
             code = RW_EXIT_FAILURE;
             goto out;
         }

@@ -31,7 +31,7 @@ struct job {
 
 static int no_memory(void)
 {
-    rw_talk_error("out of memory");
+    rw_talk_out_of_memory();
     return RW_EXIT_FAILURE;
 }
 
@@ -79,7 +79,7 @@ static int prepare(const struct rw_usage *usage, struct job *job)
     struct rw_ctx *ctx = job->said.ctx;
     unsigned long long n_trees = 0;
     uint32_t n_missing, n_unknown;
-    int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
+    int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
     if (status < 0)
         return rw_talk_failed(ctx, status, "explain");
     job->n_trees = rw_model_n_trees(job->model);

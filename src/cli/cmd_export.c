@@ -91,7 +91,7 @@ static int run(struct job *job)
     struct rw_ctx *ctx = job->said.ctx;
     struct rw_verify verify;
     int code = RW_EXIT_OK;
-    int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
+    int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
     if (status >= 0 && job->verify)
         status = rw_load_dataset(ctx, &job->files, &job->dataset);
     if (status >= 0)

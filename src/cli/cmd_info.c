@@ -36,6 +36,23 @@ static void print_uses(const char *title, const struct rw_feature_use *uses, int
         printf("  ... and %d more: --all shows them\n", n - shown);
 }
 
+/* The parameters of each training. */
+static void print_runs(const struct rw_model *model)
+{
+    const int n_runs = rw_model_n_runs(model);
+    for (int run = 0; run < n_runs; run++) {
+        struct rw_run_param param;
+        if (n_runs == 1)
+            printf("\nparameters\n");
+        else
+            printf("\nparameters of training %d of %d, which added %d trees\n", run + 1, n_runs,
+                   rw_model_run_trees(model, run));
+        for (int i = 0; rw_model_run_param(model, run, i, &param); i++)
+            printf("  %-16s %s%s\n", param.name, param.value,
+                   param.is_auto ? "  (auto: chosen by size)" : "");
+    }
+}
+
 static void print_text(const struct rw_model *model, struct rw_feature_use *uses, int n, int all)
 {
     struct sums sums = {0, 0};
@@ -51,24 +68,32 @@ static void print_text(const struct rw_model *model, struct rw_feature_use *uses
            leaves, (unsigned long long)sums.splits, n);
     if (rw_model_best_round(model) > 0)
         printf("best round  %d\n", rw_model_best_round(model));
-    printf("\nparameters\n");
-    for (int i = 0; i < rw_model_n_params(model); i++) {
-        const char *value, *name = rw_model_param_at(model, i, &value);
-        printf("  %-16s %s\n", name, value);
-    }
+    printf("finished    %s\n", rw_model_is_finished(model) ? "yes" : "no");
+    print_runs(model);
     print_uses("features by gain", uses, n, &sums, all);
     if (n > 0)
         qsort(uses, (size_t)n, sizeof(*uses), more_used);
     print_uses("features by use", uses, n, &sums, all);
 }
 
+static json_t *run_json(const struct rw_model *model, int run)
+{
+    json_t *params = json_object(), *chosen = json_array();
+    struct rw_run_param param;
+    for (int i = 0; rw_model_run_param(model, run, i, &param); i++) {
+        json_object_set_new(params, param.name, rw_load_json_text(param.value));
+        if (param.is_auto)
+            json_array_append_new(chosen, json_string(param.name));
+    }
+    return json_pack("{s:i,s:o,s:o}", "trees", rw_model_run_trees(model, run), "params", params,
+                     "auto", chosen);
+}
+
 static int print_json(const struct rw_model *model, const struct rw_feature_use *uses, int n)
 {
-    json_t *params = json_object(), *features = json_array(), *leaves = json_array();
-    for (int i = 0; i < rw_model_n_params(model); i++) {
-        const char *value, *name = rw_model_param_at(model, i, &value);
-        json_object_set_new(params, name, rw_load_json_text(value));
-    }
+    json_t *features = json_array(), *leaves = json_array(), *runs = json_array();
+    for (int run = 0; run < rw_model_n_runs(model); run++)
+        json_array_append_new(runs, run_json(model, run));
     for (int t = 0; t < rw_model_n_trees(model); t++)
         json_array_append_new(leaves, json_integer(rw_model_n_leaves(model, t)));
     for (int i = 0; i < n; i++)
@@ -76,9 +101,12 @@ static int print_json(const struct rw_model *model, const struct rw_feature_use 
                               json_pack("{s:I,s:o,s:I,s:f}", "feature", (json_int_t)uses[i].feature,
                                         "name", rw_load_json_text(uses[i].name), "splits",
                                         (json_int_t)uses[i].n_splits, "gain", uses[i].gain));
-    json_t *all = json_pack("{s:i,s:i,s:o,s:o,s:o}", "trees", rw_model_n_trees(model), "best_round",
-                            rw_model_best_round(model), "leaves", leaves, "params", params,
-                            "features", features);
+    const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
+    json_t *all =
+        json_pack("{s:i,s:i,s:b,s:o,s:O,s:O,s:o,s:o}", "trees", rw_model_n_trees(model),
+                  "best_round", rw_model_best_round(model), "finished", rw_model_is_finished(model),
+                  "leaves", leaves, "params", json_object_get(last, "params"), "auto",
+                  json_object_get(last, "auto"), "trainings", runs, "features", features);
     const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
     json_decref(all);
     putchar('\n');
@@ -120,7 +148,7 @@ int rw_cmd_info(int argc, char **argv)
     n = rw_model_features(model, NULL, 0);
     uses = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*uses));
     if (!uses) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         goto out;
     }
     rw_model_features(model, uses, n);

@@ -91,7 +91,7 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
             no_memory = rw_trec_add(&job->trec, piece, q, d, job->scores[d]) < 0;
     }
     if (no_memory)
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
     return no_memory;
 }
 
@@ -115,7 +115,7 @@ static int run(const struct rw_usage *usage, struct job *job)
     struct rw_ctx *ctx = job->said.ctx;
     struct rw_reader *reader = NULL;
     struct rw_dataset *piece = NULL;
-    int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
+    int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
     if (status < 0)
         return rw_talk_failed(ctx, status, "predict");
     int code = rw_load_n_trees(usage, job->model, job->trees, &job->n_trees);

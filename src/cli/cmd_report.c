@@ -106,7 +106,7 @@ static int read_inputs(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
     uint32_t n_missing, n_unknown;
-    int status = rw_model_read(ctx, job->said.operands.text[0], &job->model);
+    int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
     if (status >= 0)
         status = rw_load_dataset(ctx, &job->files, &job->dataset);
     const char *weights = rw_params_get(job->said.params, "weights");

@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ Ctrl-C */
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_asked; /* the signal's number */
 
 /* The first signal ends training after the round; the second ends the program. */
 static void ask_to_stop(int number)
@@ -24,9 +24,9 @@ static void ask_to_stop(int number)
     const int saved = errno;
     if (stop_asked)
         rw_output_end_by(number);
-    stop_asked = 1;
+    stop_asked = number;
     if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-        stop_asked = 1; /* nobody listens: stop all the same */
+        stop_asked = number; /* nobody listens: stop all the same */
     errno = saved;
 }
 
@@ -42,28 +42,42 @@ static void catch_signals(void)
     }
 }
 
-static int should_stop(void *user)
-{
-    (void)user;
-    return stop_asked;
-}
-
 /* ------------------------------------------------------------------ the job */
 
 struct job {
     struct rw_said said;
     const char *output, *log_path, *init_path;
+    struct rw_output file;      /* where the model is written to, from before the data is read */
     struct rw_list valid_files; /* "a.txt,b.txt" each */
-    struct rw_dataset *train;   /* owned */
-    struct rw_dataset **valid;  /* [valid_files.n] owned */
-    struct rw_list *files;      /* [valid_files.n] cut at the commas; owned */
-    char **copy;                /* [valid_files.n] the cut texts; owned */
-    struct rw_model *init;      /* to go on from; NULL: from nothing; owned */
-    struct rw_model *model;     /* owned */
+    struct rw_list valid_weights;
+    struct rw_dataset *train;  /* owned */
+    struct rw_dataset **valid; /* [valid_files.n] owned */
+    struct rw_list *files;     /* [valid_files.n] cut at the commas; owned */
+    char **copy;               /* [valid_files.n] the cut texts; owned */
+    struct rw_model *init;     /* to go on from; NULL: from nothing; owned */
+    struct rw_model *model;    /* owned */
     struct rw_train_log log;
     int rounds_run;
+    int is_kept; /* the model, or what there is of it, is written: the log tells how */
     int plan_only;
+    int disk_full; /* no space for one more tree: an errno */
 };
+
+/* Space for the model with one more tree is taken in time, more than that if there is enough. */
+static void reserve(struct job *job, const struct rw_round *round)
+{
+    const uint64_t needed = round->next_model_bytes;
+    if (needed <= job->file.n_reserved || job->disk_full)
+        return;
+    if (rw_output_reserve(&job->file, needed + needed / 2) != 0)
+        job->disk_full = rw_output_reserve(&job->file, needed);
+}
+
+static int should_stop(void *user)
+{
+    const struct job *job = user;
+    return stop_asked || job->disk_full;
+}
 
 /* Sets' names for people: "valid" when there is only one. */
 static const char *set_name(const struct job *job, int set, char buffer[32])
@@ -89,6 +103,7 @@ static int on_round(void *user, const struct rw_round *round)
                      round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                      round->ms_partition, round->ms_scores, round->ms_metrics);
     rw_train_log_round(&job->log, round);
+    reserve(job, round);
     if (!rw_talk_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
@@ -133,19 +148,27 @@ static int check_files(const struct rw_usage *usage, struct job *job)
 {
     struct rw_params *params = job->said.params;
     const char *side[3], *sides[] = {"weights", "names", "label-gain"};
+    struct rw_list weights = {calloc((size_t)job->valid_weights.n + 1, sizeof(char *)), 0};
     const char *outputs[] = {job->output, job->log_path};
     for (int i = 0; i < 3; i++)
         side[i] = rw_params_get(params, sides[i]);
-    const int n_lists = job->valid_files.n + 2;
+    const int n_lists = job->valid_files.n + 3;
     struct rw_list *lists = calloc((size_t)n_lists, sizeof(*lists));
-    if (!lists) {
-        rw_talk_error("out of memory");
+    if (!lists || !weights.text) {
+        rw_talk_out_of_memory();
+        free(lists);
+        free(weights.text);
         return RW_EXIT_FAILURE;
+    }
+    for (int i = 0; i < job->valid_weights.n; i++) {
+        if (strcmp(job->valid_weights.text[i], "none") != 0)
+            weights.text[weights.n++] = job->valid_weights.text[i];
     }
     lists[0] = job->said.operands;
     lists[1] = (struct rw_list){side, 3};
+    lists[2] = weights;
     for (int i = 0; i < job->valid_files.n; i++)
-        lists[i + 2] = job->files[i];
+        lists[i + 3] = job->files[i];
     int code = rw_options_one_stdin(usage, lists, n_lists);
     for (int i = 0; i < n_lists && code == 0; i++) {
         for (int k = 0; k < lists[i].n * 2 && code == 0; k++) {
@@ -155,9 +178,22 @@ static int check_files(const struct rw_usage *usage, struct job *job)
         }
     }
     free(lists);
+    free(weights.text);
     if (code == 0 && job->log_path && rw_output_clash(job->log_path, job->output))
         code = rw_options_wrong(usage, "'-o' and '--log' name the same file");
     return code == 0 ? -1 : code;
+}
+
+/* The model's file, with a first block of the disk: a full one is found before the work. */
+static int open_model(struct job *job)
+{
+    enum { BLOCK = 4096 };
+    if (rw_output_open(&job->file, job->output) < 0)
+        return -1;
+    const int why = rw_output_reserve(&job->file, BLOCK);
+    if (why != 0)
+        rw_talk_refused(why, "cannot write '%s'", job->output);
+    return why == 0 ? 0 : -1;
 }
 
 static int check(const struct rw_usage *usage, struct job *job)
@@ -169,6 +205,9 @@ static int check(const struct rw_usage *usage, struct job *job)
         return rw_options_wrong(usage, "'--log' has no effect with '--plan'");
     if (job->init_path && job->plan_only)
         return rw_options_wrong(usage, "'--init' has no effect with '--plan'");
+    if (job->valid_weights.n > job->valid_files.n)
+        return rw_options_wrong(usage, "%d files of '--valid-weights' for %d of '--valid'",
+                                job->valid_weights.n, job->valid_files.n);
     const int status = rw_params_check(job->said.ctx, job->said.params);
     if (status < 0)
         return rw_talk_failed(job->said.ctx, status, "train");
@@ -179,7 +218,7 @@ static int check(const struct rw_usage *usage, struct job *job)
     job->files = calloc(n + 1, sizeof(*job->files));
     job->copy = calloc(n + 1, sizeof(*job->copy));
     if (!job->valid || !job->files || !job->copy) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         return RW_EXIT_FAILURE;
     }
     for (size_t i = 0; i < n; i++) {
@@ -190,8 +229,9 @@ static int check(const struct rw_usage *usage, struct job *job)
     code = check_files(usage, job);
     if (code >= 0)
         return code;
-    if ((job->output && rw_output_check(job->output) < 0) ||
-        (job->log_path && rw_output_check(job->log_path) < 0))
+    if ((job->log_path && rw_output_check(job->log_path) < 0) ||
+        (!job->plan_only && open_model(job) < 0) ||
+        (job->plan_only && job->output && rw_output_check(job->output) < 0))
         return RW_EXIT_FAILURE;
     return -1;
 }
@@ -207,8 +247,12 @@ static int read_data(struct job *job)
     const char *weights = rw_params_get(job->said.params, "weights");
     if (status >= 0 && *weights)
         status = rw_dataset_read_weights(ctx, job->train, weights);
-    for (int i = 0; i < job->valid_files.n && status >= 0; i++)
+    for (int i = 0; i < job->valid_files.n && status >= 0; i++) {
+        const char *file = i < job->valid_weights.n ? job->valid_weights.text[i] : "none";
         status = rw_load_dataset(ctx, &job->files[i], &job->valid[i]);
+        if (status >= 0 && strcmp(file, "none") != 0)
+            status = rw_dataset_read_weights(ctx, job->valid[i], file);
+    }
     if (status >= 0) {
         rw_talk_line("train: %u documents in %u queries, %u features",
                      rw_dataset_n_docs(job->train), rw_dataset_n_queries(job->train),
@@ -249,6 +293,44 @@ static int report(struct job *job)
     return status;
 }
 
+/* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
+ * for a finished model must not find changed. Returns the exit code. */
+static int keep_interrupted(struct job *job)
+{
+    const int code = stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
+    if (job->disk_full)
+        rw_talk_refused(job->disk_full, "training ends: no space for more trees in '%s'",
+                        job->output);
+    if (!job->file.temporary) {
+        rw_talk_warn("interrupted: '%s' is no file, so the trees until now are not kept",
+                     job->output);
+        return code;
+    }
+    if (rw_output_rename(&job->file, ".interrupted") < 0)
+        return code;
+    char *path = strdup(job->file.path);
+    const int status =
+        rw_model_write_file(job->said.ctx, job->model, job->file.file, job->file.path);
+    if (status < 0)
+        rw_talk_failed(job->said.ctx, status, "train");
+    else if (rw_output_commit(&job->file) == 0)
+        rw_talk_warn("interrupted: the best model until now is '%s'; '%s' is as it was",
+                     path ? path : "MODEL.interrupted", job->output);
+    free(path);
+    job->is_kept = 1;
+    return code;
+}
+
+/* Returns the exit code, or a status below 0. */
+static int write_finished(struct job *job)
+{
+    const int status = rw_model_write_file(job->said.ctx, job->model, job->file.file, job->output);
+    if (status < 0)
+        return status;
+    job->is_kept = rw_output_commit(&job->file) == 0;
+    return job->is_kept ? RW_EXIT_OK : RW_EXIT_FAILURE;
+}
+
 static int train(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
@@ -263,7 +345,7 @@ static int train(struct job *job)
     if (measured)
         rw_talk_line("metric %s: %s", rw_params_get(job->said.params, "metric"), conventions);
     if (job->log_path && rw_train_log_open(&job->log, job->log_path) < 0)
-        return 1;
+        return RW_EXIT_FAILURE;
     rw_train_log_params(&job->log, job->said.params, job->train, &job->said.operands,
                         &job->valid_files);
 
@@ -276,6 +358,10 @@ static int train(struct job *job)
                            (const struct rw_dataset *const *)job->valid, job->valid_files.n, &hooks,
                            &job->model);
     rw_progress_end();
+    if (status < 0 && stop_asked) {
+        rw_talk_failed(ctx, status, "train");
+        return 128 + stop_asked;
+    }
     if (status < 0)
         return status;
     const int n_trees = rw_model_n_trees(job->model);
@@ -283,10 +369,14 @@ static int train(struct job *job)
     if (rw_model_best_round(job->model) > 0)
         snprintf(kept, sizeof(kept), ": the best of %d round%s", job->rounds_run,
                  job->rounds_run == 1 ? "" : "s");
-    rw_talk_line("%s%d %s in %.1f s%s", stop_asked ? "interrupted: " : "", n_trees,
-                 n_trees == 1 ? "tree" : "trees", rw_progress_clock() - start, kept);
-    status = rw_model_write(ctx, job->model, job->output);
-    return status < 0 ? status : report(job);
+    rw_talk_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
+                 rw_progress_clock() - start, kept);
+    const int is_finished = rw_model_is_finished(job->model);
+    const int code = is_finished ? write_finished(job) : keep_interrupted(job);
+    if (is_finished && code != RW_EXIT_OK)
+        return code;
+    status = report(job);
+    return status < 0 ? status : code;
 }
 
 static void print_plan(const struct rw_plan *plan)
@@ -330,6 +420,7 @@ static void release(struct job *job)
     free(job->valid);
     free(job->files);
     free(job->copy);
+    rw_output_abandon(&job->file);
     rw_dataset_free(job->train);
     rw_model_free(job->init);
     rw_model_free(job->model);
@@ -346,6 +437,9 @@ int rw_cmd_train(int argc, char **argv)
          RW_OPTION_TEXT, &job.log_path},
         {"init", 0, "MODEL", "go on from this model: --rounds more trees behind its own",
          RW_OPTION_TEXT, &job.init_path},
+        {"valid-weights", 0, "FILE",
+         "weights of the validation set in the same place, or 'none' (repeatable)", RW_OPTION_LIST,
+         &job.valid_weights},
         {"plan", 0, NULL,
          "print the bytes that each part takes and the time that a tree should, and do nothing",
          RW_OPTION_FLAG, &job.plan_only},
@@ -355,8 +449,9 @@ int rw_cmd_train(int argc, char **argv)
         .command = "train",
         .operands = "DATA... [--valid DATA]... -o MODEL",
         .about = "Trains a model. The first metric on the first validation set stops training "
-                 "(--early-stop), and the model ends at its best round. Ctrl-C ends after the "
-                 "round and writes the best model so far.",
+                 "(--early-stop), and the model ends at its best round. Ctrl-C and SIGTERM end "
+                 "after the round: the best model so far goes to MODEL.interrupted, MODEL stays "
+                 "as it was, and the exit code is 130 or 143.",
         .least = 1,
         .most = -1,
         .options = options,
@@ -370,8 +465,8 @@ int rw_cmd_train(int argc, char **argv)
         if (status < 0)
             code = rw_talk_failed(job.said.ctx, status, "train");
         else
-            code = status == 0 ? RW_EXIT_OK : RW_EXIT_FAILURE;
-        if (rw_train_log_close(&job.log, code != RW_EXIT_OK) < 0)
+            code = status;
+        if (rw_train_log_close(&job.log, !job.is_kept) < 0)
             code = RW_EXIT_FAILURE;
     }
     release(&job);

@@ -49,6 +49,14 @@ int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
     return load(ctx, params, files, out);
 }
 
+int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out)
+{
+    const int status = rw_model_read(ctx, path, out);
+    if (status >= 0 && !rw_model_is_finished(*out))
+        rw_talk_warn("%s: its training was interrupted; it is the best model until then", path);
+    return status;
+}
+
 int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                    double *scores)
 {

@@ -8,6 +8,8 @@
 
 /* Reads files as one dataset. With --verbose, says the time and memory. A status, whose text is in
  * the context. */
+/* Reads a model that is put to use: warns if its training was interrupted. */
+int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out);
 int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out);
 
 /* The same for training with `params`: a large set is turned into codes as it is read, and is good

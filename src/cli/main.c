@@ -46,7 +46,8 @@ static void help(FILE *out)
           "  rankwood COMMAND --help lists what a command takes; rankwood --version tells which\n"
           "  one this is. Data are files of LETOR text ('label qid:N i:v ...'), plain or gzip, or\n"
           "  caches made by 'bin'; '-' is standard input. Results go to standard output, all\n"
-          "  talk to standard error; the exit code is 0, 1 for a failure, 2 for wrong usage.\n"
+          "  talk to standard error. The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if\n"
+          "  memory, a disk or a GPU failed and trying again may help; 130 or 143 after a signal.\n"
           "\n"
           "  For example:\n"
           "    rankwood train train.txt --valid vali.txt -o model.txt\n"
@@ -109,7 +110,9 @@ int main(int argc, char **argv)
 {
     /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
-    const int code = run(argc, argv);
-    /* A failure has been told already, and may be this one. */
-    return code == RW_EXIT_OK && rw_output_flush() < 0 ? RW_EXIT_FAILURE : code;
+    int code = run(argc, argv);
+    /* A failure has been said already, and may be this one. */
+    if (code == RW_EXIT_OK && rw_output_flush() < 0)
+        code = RW_EXIT_FAILURE;
+    return rw_talk_exit(code);
 }

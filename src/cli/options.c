@@ -33,7 +33,7 @@ struct parsing {
 
 static int out_of_memory(void)
 {
-    rw_talk_error("out of memory");
+    rw_talk_out_of_memory();
     return RW_EXIT_FAILURE;
 }
 

@@ -14,15 +14,14 @@
 
 /* ------------------------------------------------------------------ signals */
 
-enum { MOST_GUARDED = 8, PATH_ROOM = 4352, N_NAMES = 100 };
+enum { MOST_GUARDED = 8, PATH_ROOM = 4352, N_NAMES = 100, PROBE = 1 << 16 };
 /* What a signal that ends the program removes: any of the names that a temporary file can get, here
- * or in the library, but those that others had made before. Written before the handler is set. */
+ * or in the library, but those that others had made before. Changed while signals are blocked. */
 static struct guarded {
     char name[PATH_ROOM]; /* PATH.tmp-PID, and in the handler its suffix */
-    size_t length;        /* without the suffix */
+    size_t length;        /* without the suffix; 0: not in use */
     unsigned char others[N_NAMES];
 } guarded[MOST_GUARDED];
-static volatile sig_atomic_t n_guarded;
 
 /* PATH.tmp-PID for i = 0, then PATH.tmp-PID-i, as the library names them (io/format.h). Writes at
  * most 4 bytes, and calls nothing: for the handler. */
@@ -39,8 +38,8 @@ static void put_suffix(char *end, int i)
 
 void rw_output_end_by(int number)
 {
-    for (int g = 0; g < n_guarded; g++) {
-        for (int i = 0; i < N_NAMES; i++) {
+    for (int g = 0; g < MOST_GUARDED; g++) {
+        for (int i = 0; guarded[g].length > 0 && i < N_NAMES; i++) {
             put_suffix(guarded[g].name + guarded[g].length, i);
             if (!guarded[g].others[i])
                 unlink(guarded[g].name);
@@ -50,39 +49,77 @@ void rw_output_end_by(int number)
     raise(number);
 }
 
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+enum { N_SIGNALS = sizeof(ending_signals) / sizeof(ending_signals[0]) };
+
+/* The slot of a name, or a free one (length 0); NULL: there is none. */
+static struct guarded *slot_of(const char *base, size_t length)
+{
+    struct guarded *unused = NULL;
+    for (int g = 0; g < MOST_GUARDED; g++) {
+        struct guarded *slot = &guarded[g];
+        if (slot->length == length && memcmp(slot->name, base, length) == 0)
+            return slot;
+        unused = slot->length == 0 && !unused ? slot : unused;
+    }
+    return unused;
+}
+
+static void block_signals(sigset_t *was)
+{
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (int i = 0; i < N_SIGNALS; i++)
+        sigaddset(&blocked, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &blocked, was);
+}
+
 /* Before the first of the files is made; `base` is PATH.tmp-PID. */
 static void guard(const char *base)
 {
     struct stat about;
+    sigset_t was;
     const size_t length = strlen(base);
-    for (int g = 0; g < n_guarded; g++) {
-        if (guarded[g].length == length && memcmp(guarded[g].name, base, length) == 0)
-            return;
-    }
-    if (n_guarded == MOST_GUARDED || length + 4 > PATH_ROOM)
+    struct guarded *slot = slot_of(base, length);
+    if (!slot || slot->length > 0 || length + 4 > PATH_ROOM)
         return;
-    struct guarded *new = &guarded[n_guarded];
-    memcpy(new->name, base, length);
-    new->length = length;
+    block_signals(&was);
+    memcpy(slot->name, base, length);
     for (int i = 0; i < N_NAMES; i++) {
-        put_suffix(new->name + length, i);
-        new->others[i] = lstat(new->name, &about) == 0;
+        put_suffix(slot->name + length, i);
+        slot->others[i] = lstat(slot->name, &about) == 0;
     }
-    n_guarded++;
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+    slot->length = length;
+    for (int i = 0; i < N_SIGNALS; i++) {
         struct sigaction old, now = {.sa_handler = rw_output_end_by};
         sigemptyset(&now.sa_mask);
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(signals[i], &now, NULL);
+        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(ending_signals[i], &now, NULL);
     }
+    sigprocmask(SIG_SETMASK, &was, NULL);
+}
+
+/* A file that has its place, or is gone, needs no guard: `name` is PATH.tmp-PID with its suffix. */
+static void unguard(const char *name)
+{
+    sigset_t was;
+    const char *end = strstr(name, ".tmp-");
+    for (const char *next = end; next; next = strstr(next + 1, ".tmp-"))
+        end = next;
+    const size_t length = end ? (size_t)(end - name) + 5 + strspn(end + 5, "0123456789") : 0;
+    struct guarded *slot = length ? slot_of(name, length) : NULL;
+    if (!slot)
+        return;
+    block_signals(&was);
+    slot->length = 0;
+    sigprocmask(SIG_SETMASK, &was, NULL);
 }
 
 /* ------------------------------------------------------------------ files */
 
 static int failed(const char *what, const char *path)
 {
-    rw_talk_error("cannot %s '%s': %s", what, path, strerror(errno));
+    rw_talk_refused(errno, "cannot %s '%s'", what, path);
     return -1;
 }
 
@@ -125,7 +162,7 @@ static int make_temporary(const char *path, const char *said, char **name)
     int file = -1;
     *name = malloc(room);
     if (!*name) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         return -1;
     }
     const int length = snprintf(*name, room, "%s.tmp-%ld", path, (long)getpid());
@@ -155,7 +192,7 @@ int rw_output_open(struct rw_output *output, const char *path)
         return -1;
     output->path = resolve(path);
     if (!output->path) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         return -1;
     }
     if (straight) {
@@ -182,6 +219,36 @@ int rw_output_open(struct rw_output *output, const char *path)
     return 0;
 }
 
+int rw_output_reserve(struct rw_output *output, unsigned long long n_bytes)
+{
+    if (!output->temporary || n_bytes <= output->n_reserved)
+        return 0;
+    const int why = posix_fallocate(fileno(output->file), 0, (off_t)n_bytes);
+    if (why == EOPNOTSUPP || why == ENOSYS || why == EINVAL) /* not to be had here */
+        return 0;
+    if (why == 0)
+        output->n_reserved = n_bytes;
+    return why;
+}
+
+/* Everything is on the disk, and nothing of what was reserved beyond. */
+static int flush_all(struct rw_output *output)
+{
+    const int earlier = ferror(output->file), file = fileno(output->file);
+    errno = 0;
+    if (fflush(output->file) != 0 || earlier) {
+        if (errno == 0 && output->temporary) /* most likely it would fail again */
+            errno = posix_fallocate(file, lseek(file, 0, SEEK_END), PROBE);
+        errno = errno ? errno : EIO;
+        return -1;
+    }
+    if (!output->temporary)
+        return 0;
+    return (output->n_reserved && ftruncate(file, ftello(output->file)) != 0) || fsync(file) != 0
+               ? -1
+               : 0;
+}
+
 int rw_output_commit(struct rw_output *output)
 {
     int result = 0;
@@ -189,18 +256,14 @@ int rw_output_commit(struct rw_output *output)
         output->file = NULL;
         return rw_output_flush();
     }
-    errno = 0;
-    const int earlier = ferror(output->file);
-    if (fflush(output->file) != 0 || earlier ||
-        (output->temporary && fsync(fileno(output->file)) != 0)) {
-        errno = errno ? errno : EIO;
+    if (flush_all(output) < 0)
         result = failed("write", output->path);
-    }
     if (fclose(output->file) != 0 && result == 0)
         result = failed("write", output->path);
     output->file = NULL;
     if (result == 0 && output->temporary) {
         if (rename(output->temporary, output->path) == 0) {
+            unguard(output->temporary);
             free(output->temporary);
             output->temporary = NULL;
         } else {
@@ -211,12 +274,26 @@ int rw_output_commit(struct rw_output *output)
     return result;
 }
 
+int rw_output_rename(struct rw_output *output, const char *suffix)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", output->path, suffix) < 0) {
+        rw_talk_out_of_memory();
+        return -1;
+    }
+    free(output->path);
+    output->path = path;
+    return 0;
+}
+
 void rw_output_abandon(struct rw_output *output)
 {
     if (output->file && output->file != stdout)
         fclose(output->file);
-    if (output->temporary)
+    if (output->temporary) {
         unlink(output->temporary);
+        unguard(output->temporary);
+    }
     free(output->temporary);
     free(output->path);
     memset(output, 0, sizeof(*output));
@@ -233,7 +310,7 @@ int rw_output_check(const char *path)
         return 0;
     char *real = resolve(path), *temporary = NULL;
     if (!real) {
-        rw_talk_error("out of memory");
+        rw_talk_out_of_memory();
         return -1;
     }
     const int file = make_temporary(real, path, &temporary);
@@ -269,6 +346,6 @@ int rw_output_flush(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     errno = errno ? errno : EIO;
-    rw_talk_error("cannot write standard output: %s", strerror(errno));
+    rw_talk_refused(errno, "cannot write standard output");
     return -1;
 }

@@ -1,5 +1,6 @@
 #include "cli/talk.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 
 static struct {
     int quiet, verbose;
+    int machine_failed;
 } talk;
 
 void rw_talk_set(int quiet, int verbose)
@@ -74,6 +76,29 @@ void rw_talk_line(const char *format, ...)
         SAY("");
 }
 
+void rw_talk_out_of_memory(void)
+{
+    talk.machine_failed = 1;
+    rw_talk_error("out of memory");
+}
+
+void rw_talk_refused(int why, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    talk.machine_failed |= why == ENOSPC || why == EDQUOT || why == EIO || why == ENOMEM ||
+                           why == EMFILE || why == ENFILE;
+    rw_talk_error("%s: %s", text, strerror(why));
+}
+
+int rw_talk_exit(int code)
+{
+    return code == RW_EXIT_FAILURE && talk.machine_failed ? RW_EXIT_MACHINE : code;
+}
+
 int rw_talk_usage(const char *command)
 {
     if (command)
@@ -99,6 +124,8 @@ int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
             rw_talk_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
         hinted = line != text;
     }
+    if (status == RW_ERR_MEMORY || status == RW_ERR_MACHINE)
+        return RW_EXIT_MACHINE;
     if (status != RW_ERR_ARGUMENT)
         return RW_EXIT_FAILURE;
     return hinted ? RW_EXIT_USAGE : rw_talk_usage(command);

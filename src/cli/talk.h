@@ -4,7 +4,9 @@
 
 #include "rankwood.h"
 
-enum rw_exit { RW_EXIT_OK = 0, RW_EXIT_FAILURE = 1, RW_EXIT_USAGE = 2 };
+/* MACHINE: the machine or a device failed, and trying again may help: memory, a full disk, a GPU.
+ */
+enum rw_exit { RW_EXIT_OK = 0, RW_EXIT_FAILURE = 1, RW_EXIT_USAGE = 2, RW_EXIT_MACHINE = 3 };
 
 /* quiet: no notes; verbose: the library's debug lines too. */
 void rw_talk_set(int quiet, int verbose);
@@ -18,6 +20,14 @@ void rw_talk_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void rw_talk_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line without a prefix, dropped when quiet. */
 void rw_talk_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says that memory has run out. */
+void rw_talk_out_of_memory(void);
+/* Says what the operating system refused, with the reason for `why`, an errno. */
+void rw_talk_refused(int why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The exit code for `code`, knowing what has been said: RW_EXIT_MACHINE if a failure was the
+ * machine's. */
+int rw_talk_exit(int code);
 
 /* Says a failed call's text and gives the exit code for its status. `command` names the help that
  * wrong usage is pointed to. */

@@ -15,7 +15,7 @@ int rw_train_log_open(struct rw_train_log *log, const char *path)
     log->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
     if (log->file)
         return 0;
-    rw_talk_error("cannot write '%s': %s", path, strerror(errno));
+    rw_talk_refused(errno, "cannot write '%s'", path);
     return -1;
 }
 
@@ -111,6 +111,6 @@ int rw_train_log_close(struct rw_train_log *log, int run_failed)
         unlink(log->path);
     if (!log->error || run_failed)
         return 0;
-    rw_talk_error("cannot write '%s': %s", log->path, strerror(log->error));
+    rw_talk_refused(log->error, "cannot write '%s'", log->path);
     return -1;
 }

@@ -36,8 +36,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *
     errno = 0;
     /* said here: once a write has failed, commit cannot tell why */
     if (put->n > 0 && fwrite(put->text, 1, put->n, file.file) != put->n) {
-        const int status = rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", file.path,
-                                   strerror(errno ? errno : EIO));
+        const int status = rw_fail_io(ctx, errno ? errno : EIO, "cannot write '%s'", file.path);
         rw_out_file_abandon(&file);
         return status;
     }

@@ -90,6 +90,9 @@ void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buff
 /* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
 
+/* Have they the same queries, by id and in this order, and the same labels? */
+int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
+
 /* The column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
 

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* The error's text, with what was being done; returns RW_ERR_MEMORY if memory ran out, else
- * RW_ERR_UNSUPPORTED. */
+/* The error's text, with what was being done; returns RW_ERR_MEMORY if memory ran out,
+ * RW_ERR_UNSUPPORTED if this GPU or driver never will, else RW_ERR_MACHINE. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line);
 
 #define RW_CU(ctx, call)                                                      \

@@ -12,11 +12,23 @@
 /* The kernels use native integer atomics, 32-bit warp reductions and large shared memory. */
 enum { LEAST_MAJOR = 8 };
 
+/* This GPU or driver never will. */
+static int is_unsupported(cudaError_t error)
+{
+    return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
+           error == cudaErrorInvalidDevice || error == cudaErrorNoKernelImageForDevice ||
+           error == cudaErrorUnsupportedPtxVersion || error == cudaErrorInvalidDeviceFunction ||
+           error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
+}
+
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line)
 {
     (void)cudaGetLastError(); /* clears it */
-    return rw_fail(ctx, error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY : RW_ERR_UNSUPPORTED,
-                   "CUDA: %s (%s, %s:%d)", cudaGetErrorString(error), what, file, line);
+    const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
+                       : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
+                                                          : RW_ERR_MACHINE;
+    return rw_fail(ctx, status, "CUDA: %s (%s, %s:%d)", cudaGetErrorString(error), what, file,
+                   line);
 }
 
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)

@@ -9,9 +9,11 @@
 #include "base/mem.h"
 #include "io/format.h"
 
+enum { PROBE = 1 << 16 };
+
 static int cannot(struct rw_ctx *ctx, const char *what, const char *path)
 {
-    return rw_fail(ctx, RW_ERR_IO, "cannot %s '%s': %s", what, path, strerror(errno));
+    return rw_fail_io(ctx, errno, "cannot %s '%s'", what, path);
 }
 
 /* A link stays a link: what it points to is replaced. */
@@ -94,8 +96,10 @@ int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out)
     int status = RW_OK;
     errno = 0;
     if (fflush(out->file) != 0 || ferror(out->file)) {
-        if (errno == 0)
-            errno = EIO; /* an earlier write failed */
+        if (errno == 0) /* an earlier write failed; most likely it would fail again */
+            errno =
+                posix_fallocate(fileno(out->file), lseek(fileno(out->file), 0, SEEK_END), PROBE);
+        errno = errno ? errno : EIO;
         status = cannot(ctx, "write", out->path);
     }
     if (out->temporary && status == RW_OK && fsync(fileno(out->file)) != 0)

@@ -164,18 +164,18 @@ static void pass_over(struct cache_out *out, uint64_t n_bytes)
     size_t got = 1;
     if (!out->written) { /* what is written cannot be read through the same descriptor */
         out->written = fopen(out->file.temporary, "rbe");
-        out->status = out->written ? RW_OK : RW_ERR_IO;
+        out->status = out->written ? RW_OK : RW_ERR_MACHINE;
     }
     if (out->status < 0 || fseeko(file, (off_t)n_bytes, SEEK_CUR) != 0 ||
         fseeko(out->written, (off_t)out->at, SEEK_SET) != 0 ||
         RW_NEW_RAW(NULL, text, CRC_PIECE) < 0)
-        out->status = RW_ERR_IO;
+        out->status = RW_ERR_MACHINE;
     out->at += n_bytes;
     while (out->status == RW_OK && n_bytes) {
         got = fread(text, 1, n_bytes < CRC_PIECE ? (size_t)n_bytes : CRC_PIECE, out->written);
         out->crc = rw_checksum(out->crc, text, got);
         n_bytes -= got;
-        out->status = got ? RW_OK : RW_ERR_IO;
+        out->status = got ? RW_OK : RW_ERR_MACHINE;
     }
     rw_mem_free(text);
 }

@@ -85,6 +85,8 @@ struct rw_cache_values;
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out);
 /* Gives up what was not finished. */
 void rw_cache_values_close(struct rw_cache_values *values);
+/* Says why rw_cache_values_take failed. */
+int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values);
 /* feature: [n_columns] ascending, those that are expected. */
 int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
                           const uint16_t *feature, uint32_t n_columns, uint32_t n_docs);

@@ -12,6 +12,7 @@ struct rw_cache_values {
     uint64_t at;         /* of the values in the file */
     uint32_t *column_of; /* [RW_MAX_FEATURE + 1] UINT32_MAX: not expected; owned */
     uint64_t n_taken;    /* values, by all threads */
+    int write_errno;     /* of a write that failed */
 };
 
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out)
@@ -28,6 +29,11 @@ int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_v
 out:
     rw_cache_values_close(values);
     return status;
+}
+
+int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values)
+{
+    return rw_fail_io(ctx, values->write_errno, "cannot write '%s'", values->file.path);
 }
 
 void rw_cache_values_close(struct rw_cache_values *values)
@@ -69,8 +75,10 @@ int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float
         const ssize_t done = pwrite(fileno(values->file.file), from, left, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done <= 0)
+        if (done <= 0) {
+            __atomic_store_n(&values->write_errno, done < 0 ? errno : EIO, __ATOMIC_RELAXED);
             return RW_ERR_IO;
+        }
         from += done;
         at += (uint64_t)done;
         left -= (size_t)done;

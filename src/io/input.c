@@ -43,6 +43,11 @@ static int fail_later(struct rw_input *input, int status, const char *what, cons
     return status;
 }
 
+static int fail_errno(struct rw_input *input, int why)
+{
+    return fail_later(input, rw_fail_io(NULL, why, "%s", ""), "cannot read ", strerror(why));
+}
+
 /* Fetches raw bytes behind those not yet used; at the end sets raw_end. */
 static int fetch(struct rw_input *input)
 {
@@ -67,7 +72,7 @@ static int fetch(struct rw_input *input)
         n = read(input->fd, input->raw + input->raw_n, room);
     } while (n < 0 && errno == EINTR);
     if (n < 0)
-        return fail_later(input, RW_ERR_IO, "cannot read ", strerror(errno));
+        return fail_errno(input, errno);
     input->raw_n += (size_t)n;
     input->n_raw_read += (size_t)n;
     input->raw_end = n == 0;
@@ -98,7 +103,7 @@ int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
     input->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     input->close_fd = !is_stdin;
     if (input->fd < 0) {
-        status = rw_fail(ctx, RW_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+        status = rw_fail_io(ctx, errno, "cannot open '%s'", path);
         goto out;
     }
     RW_TRY_OUT(open_content(ctx, input));
@@ -281,7 +286,7 @@ void rw_input_go_to_member(struct rw_input *input, uint64_t at)
         input->memory = begin + at;
         input->memory_left = input->memory_bytes - (size_t)at;
     } else if (lseek(input->fd, (off_t)at, SEEK_SET) < 0) {
-        fail_later(input, RW_ERR_IO, "cannot read ", strerror(errno));
+        fail_errno(input, errno);
     }
 }
 
@@ -365,9 +370,10 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, size_t bytes, v
     if (status < 0) {
         munmap(job.to, bytes);
         rw_mem_free(job.sums);
-        return rw_fail(ctx, status, "cannot read '%s': %s", input->name,
-                       job.read_errno ? strerror(job.read_errno)
-                                      : "it became shorter while it was read");
+        if (job.read_errno)
+            return rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name);
+        return rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
+                       input->name);
     }
     *data = job.to;
     *sums = job.sums;

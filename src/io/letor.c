@@ -352,7 +352,7 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
                 letor->n_lines + chunk->query_place[q].line + 1, chunk->query_place[q].column));
     }
     if (chunk->status == RW_ERR_IO)
-        return rw_fail(ctx, RW_ERR_IO, "cannot read '%s': %s", name, strerror(chunk->read_errno));
+        return rw_fail_io(ctx, chunk->read_errno, "cannot read '%s'", name);
     if (chunk->status < 0 && !chunk->error[0])
         return rw_fail(ctx, chunk->status, "out of memory: a piece of '%s' does not fit", name);
     if (chunk->status < 0)

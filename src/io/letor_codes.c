@@ -166,6 +166,8 @@ static int read_pieces(struct reading *r, int sampled)
     if (worst == RW_ERR_MEMORY)
         return rw_fail(r->ctx, worst, "out of memory while reading '%s'%s",
                        rw_input_name(r->source[0].input), r->n_sources > 1 ? " ..." : "");
+    if (worst == RW_ERR_IO && r->values)
+        return rw_cache_values_fail(r->ctx, r->values);
     return worst;
 }
 

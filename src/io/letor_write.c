@@ -20,8 +20,7 @@ struct rw_letor_writer {
 
 static int cannot_write(struct rw_ctx *ctx, const struct rw_letor_writer *writer)
 {
-    return rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", writer->file.path,
-                   strerror(errno ? errno : EIO));
+    return rw_fail_io(ctx, errno ? errno : EIO, "cannot write '%s'", writer->file.path);
 }
 
 static int flush(struct rw_ctx *ctx, struct rw_letor_writer *writer, int end)

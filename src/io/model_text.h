@@ -2,11 +2,16 @@
  *
  * The grammar, one line each; sections are parted by an empty line:
  *
- *   rankwood model 1
+ *   rankwood model 2
  *   absent zero|missing
  *   best-round N
+ *   finished yes|no                   no: ended from outside
+ *   empty-rounds N                    after the last tree; no tree could be split in them
  *
- *   params N                          then N lines:   name = value
+ *   params N                          then N lines:   name = value, or name = auto value where it
+ *                                     was chosen by the size of the training set
+ *   earlier N                         trainings before the last, each: run 1 trees 30 params N,
+ *                                     and its parameters
  *   features N                        then ranges:    1-136        of ids, N in all
  *   names N                           then N lines:   id name
  *   metrics N rounds R                then N lines:   metric name  and R lines:  round value ...
@@ -20,7 +25,10 @@
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
  * end of the line; in them a backslash is \\ and a control character \xHH. There is one way to
- * write a model, so equal models are equal files. */
+ * write a model, so equal models are equal files.
+ *
+ * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
+ * `earlier`, and it calls min-hessian min-weight. */
 #ifndef RW_IO_MODEL_TEXT_H
 #define RW_IO_MODEL_TEXT_H
 
@@ -32,12 +40,7 @@ extern "C" {
 
 #define RW_MODEL_HEADER "rankwood model "
 
-enum {
-    RW_MODEL_VERSION = 1,
-    RW_MODEL_MAX_PARAMS = 1000, /* they are compared with one another */
-    RW_CHECKSUM_DIGITS = 8,
-    RW_CHECKSUM_LINE_BYTES = 18
-};
+enum { RW_MODEL_VERSION = 2, RW_CHECKSUM_DIGITS = 8, RW_CHECKSUM_LINE_BYTES = 18 };
 
 /* Reads a model from memory. text: [n], not changed; `path` is for messages. Anything that
  * rw_model_write would not have written is RW_ERR_FORMAT. */
@@ -46,6 +49,10 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
 
 /* The model's text, not followed by 0; *out is owned by the caller (rw_mem_free). */
 int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n);
+
+/* At most so many bytes are a node's line and a leaf's without the feature's name, and a metric's
+ * value: for space that is reserved before there is a model. */
+enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 40, RW_MODEL_VALUE_BYTES = 40 };
 
 /* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);

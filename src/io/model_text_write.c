@@ -164,25 +164,41 @@ void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LI
     snprintf(line, RW_CHECKSUM_LINE_BYTES + 1, "checksum %08x\n", (unsigned)sum);
 }
 
+static void put_params(struct writer *w, const char *before, const struct rw_model_params *params)
+{
+    put_count(w, before, (uint64_t)params->n);
+    for (int32_t i = 0; i < params->n; i++) {
+        const struct rw_param_value *param = &params->param[i];
+        put(w, "\n");
+        put(w, param->name);
+        put(w, param->is_auto ? " = auto " : *param->value ? " = " : " =");
+        put_text(w, param->value);
+    }
+}
+
+static void put_earlier(struct writer *w, const struct rw_model *model)
+{
+    put_count(w, "\n\nearlier ", (uint64_t)model->n_earlier);
+    for (int32_t k = 0; k < model->n_earlier; k++) {
+        put_count(w, "\nrun ", (uint64_t)k + 1);
+        put_count(w, " trees ", (uint64_t)model->earlier[k].n_trees);
+        put_params(w, " params ", &model->earlier[k].params);
+    }
+}
+
 int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
     RW_TRY(rw_model_check(ctx, model));
-    if (model->n_params > RW_MODEL_MAX_PARAMS)
-        return rw_fail(ctx, RW_ERR_FORMAT, "%d parameters in a model; expected at most %d",
-                       model->n_params, RW_MODEL_MAX_PARAMS);
     struct writer w = {.ctx = ctx};
     put_count(&w, RW_MODEL_HEADER, RW_MODEL_VERSION);
     put(&w, model->absent_missing ? "\nabsent missing" : "\nabsent zero");
     put_count(&w, "\nbest-round ", (uint64_t)model->best_round);
-    put_count(&w, "\n\nparams ", (uint64_t)model->n_params);
-    for (int32_t i = 0; i < model->n_params; i++) {
-        put(&w, "\n");
-        put(&w, model->param[i].name);
-        put(&w, *model->param[i].value ? " = " : " =");
-        put_text(&w, model->param[i].value);
-    }
+    put(&w, model->is_interrupted ? "\nfinished no" : "\nfinished yes");
+    put_count(&w, "\nempty-rounds ", (uint64_t)model->empty_rounds);
+    put_params(&w, "\n\nparams ", &model->params);
+    put_earlier(&w, model);
     put_features(&w, model);
     put_metrics(&w, model);
     put_count(&w, "\n\ntrees ", (uint64_t)model->n_trees);
@@ -203,6 +219,19 @@ int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out,
     return RW_OK;
 }
 
+int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
+                        const char *name)
+{
+    RW_DEFAULT_FPENV;
+    char *text;
+    size_t n;
+    RW_TRY(rw_model_print(ctx, model, &text, &n));
+    const int failed = fwrite(text, 1, n, out) != n || fflush(out) != 0;
+    const int why = errno;
+    rw_mem_free(text);
+    return failed ? rw_fail_io(ctx, why, "cannot write '%s'", name) : RW_OK;
+}
+
 int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path)
 {
     RW_DEFAULT_FPENV;
@@ -213,7 +242,7 @@ int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char 
     RW_TRY(rw_model_print(ctx, model, &text, &n));
     RW_TRY_OUT(rw_out_file_open(ctx, &file, path));
     if (fwrite(text, 1, n, file.file) != n) {
-        status = rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+        status = rw_fail_io(ctx, errno, "cannot write '%s'", path);
         goto out;
     }
     RW_TRY_OUT(rw_out_file_commit(ctx, &file));

@@ -166,7 +166,7 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
         for (int k = 0; k < n; k++) {
             const size_t bytes = gzip ? parts[k].packed_bytes : parts[k].text_bytes;
             if (fwrite(gzip ? parts[k].packed : parts[k].text, 1, bytes, file.file) != bytes) {
-                status = rw_fail(ctx, RW_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+                status = rw_fail_io(ctx, errno, "cannot write '%s'", path);
                 goto out;
             }
         }

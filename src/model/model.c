@@ -11,22 +11,63 @@ int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
     return RW_NEW(ctx, *out, 1);
 }
 
+void rw_model_params_release(struct rw_model_params *params)
+{
+    for (int32_t i = 0; params->param && i < params->n; i++) {
+        rw_mem_free(params->param[i].name);
+        rw_mem_free(params->param[i].value);
+    }
+    rw_mem_free(params->param);
+    *params = (struct rw_model_params){0};
+}
+
+int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
+                         struct rw_model_params *to)
+{
+    *to = (struct rw_model_params){0};
+    RW_TRY(RW_NEW(ctx, to->param, (size_t)from->n));
+    for (int32_t i = 0; i < from->n; i++) {
+        to->n = i + 1;
+        to->param[i].is_auto = from->param[i].is_auto;
+        RW_TRY(rw_mem_copy_text(ctx, &to->param[i].name, from->param[i].name));
+        RW_TRY(rw_mem_copy_text(ctx, &to->param[i].value, from->param[i].value));
+    }
+    return RW_OK;
+}
+
+const struct rw_param_value *rw_model_params_find(const struct rw_model_params *params,
+                                                  const char *name)
+{
+    for (int32_t i = 0; i < params->n; i++) {
+        if (strcmp(params->param[i].name, name) == 0)
+            return &params->param[i];
+    }
+    return NULL;
+}
+
+int32_t rw_model_last_trees(const struct rw_model *model)
+{
+    int32_t n = model->n_trees;
+    for (int32_t k = 0; k < model->n_earlier; k++)
+        n -= model->earlier[k].n_trees;
+    return n;
+}
+
 void rw_model_free(struct rw_model *model)
 {
     if (!model)
         return;
     for (int32_t i = 0; model->tree && i < model->n_trees; i++)
         rw_tree_release(&model->tree[i]);
-    for (int32_t i = 0; model->param && i < model->n_params; i++) {
-        rw_mem_free(model->param[i].name);
-        rw_mem_free(model->param[i].value);
-    }
+    rw_model_params_release(&model->params);
+    for (int32_t k = 0; model->earlier && k < model->n_earlier; k++)
+        rw_model_params_release(&model->earlier[k].params);
+    rw_mem_free(model->earlier);
     for (int32_t i = 0; model->name && i < model->n_names; i++)
         rw_mem_free(model->name[i].name);
     for (int32_t i = 0; model->metric_name && i < model->n_metrics; i++)
         rw_mem_free(model->metric_name[i]);
     rw_mem_free(model->tree);
-    rw_mem_free(model->param);
     rw_mem_free(model->feature);
     rw_mem_free(model->name);
     rw_mem_free(model->metric_name);
@@ -41,20 +82,45 @@ static int is_param_name(const char *name)
     return name && *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")];
 }
 
-static int check_params(struct rw_ctx *ctx, const struct rw_model *model)
+static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params)
 {
-    for (int32_t i = 0; i < model->n_params; i++) {
-        const struct rw_param_value *param = &model->param[i];
+    if (params->n < 0 || params->n > RW_MODEL_MAX_PARAMS)
+        return rw_fail(ctx, RW_ERR_FORMAT, "%d parameters in a model; expected at most %d",
+                       params->n, RW_MODEL_MAX_PARAMS);
+    for (int32_t i = 0; i < params->n; i++) {
+        const struct rw_param_value *param = &params->param[i];
         if (!is_param_name(param->name))
             return rw_fail(ctx, RW_ERR_FORMAT, "parameter %d: not a name: '%s'", i,
                            param->name ? param->name : "");
-        if (!param->value)
+        if (!param->value || (param->is_auto && !*param->value))
             return rw_fail(ctx, RW_ERR_FORMAT, "parameter '%s' has no value", param->name);
+        if (!param->is_auto && strncmp(param->value, "auto ", 5) == 0)
+            return rw_fail(
+                ctx, RW_ERR_FORMAT,
+                "parameter '%s': a value that was given, but reads as one that was chosen",
+                param->name);
         for (int32_t j = 0; j < i; j++)
-            if (strcmp(model->param[j].name, param->name) == 0)
+            if (strcmp(params->param[j].name, param->name) == 0)
                 return rw_fail(ctx, RW_ERR_FORMAT, "parameter '%s' stands twice", param->name);
     }
     return RW_OK;
+}
+
+static int check_runs(struct rw_ctx *ctx, const struct rw_model *model)
+{
+    int64_t left = model->n_trees;
+    if (model->n_earlier < 0 || model->n_earlier > RW_MODEL_MAX_RUNS)
+        return rw_fail(ctx, RW_ERR_FORMAT, "%d trainings before the last; expected 0 to %d",
+                       model->n_earlier, RW_MODEL_MAX_RUNS);
+    for (int32_t k = 0; k < model->n_earlier; k++) {
+        if (model->earlier[k].n_trees < 0 || model->earlier[k].n_trees > left)
+            return rw_fail(ctx, RW_ERR_FORMAT,
+                           "training %d: %d trees; expected 0 to %lld, the trees that are left",
+                           k + 1, model->earlier[k].n_trees, (long long)left);
+        left -= model->earlier[k].n_trees;
+        RW_TRY(check_params(ctx, &model->earlier[k].params));
+    }
+    return check_params(ctx, &model->params);
 }
 
 static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
@@ -78,13 +144,13 @@ static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
 
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
 {
-    if (model->n_trees < 0 || model->n_params < 0 || model->n_names < 0 || model->n_metrics < 0 ||
-        model->n_rounds_run < 0)
+    if (model->n_trees < 0 || model->n_names < 0 || model->n_metrics < 0 ||
+        model->n_rounds_run < 0 || model->empty_rounds < 0)
         return rw_fail(ctx, RW_ERR_FORMAT, "a count below 0 in a model");
     if (model->best_round < 0 || model->best_round > model->n_trees)
         return rw_fail(ctx, RW_ERR_FORMAT, "best round %d; expected 0 to the number of trees, %d",
                        model->best_round, model->n_trees);
-    RW_TRY(check_params(ctx, model));
+    RW_TRY(check_runs(ctx, model));
     RW_TRY(check_features(ctx, model));
     for (int32_t i = 0; i < model->n_metrics; i++)
         if (!model->metric_name[i] || !*model->metric_name[i])
@@ -114,25 +180,55 @@ int rw_model_best_round(const struct rw_model *model)
     return model->best_round;
 }
 
+int rw_model_is_finished(const struct rw_model *model)
+{
+    return !model->is_interrupted;
+}
+
 const char *rw_model_param(const struct rw_model *model, const char *name)
 {
-    for (int32_t i = 0; i < model->n_params; i++)
-        if (strcmp(model->param[i].name, name) == 0)
-            return model->param[i].value;
-    return NULL;
+    const struct rw_param_value *param = rw_model_params_find(&model->params, name);
+    return param ? param->value : NULL;
 }
 
 int rw_model_n_params(const struct rw_model *model)
 {
-    return model->n_params;
+    return model->params.n;
 }
 
 const char *rw_model_param_at(const struct rw_model *model, int i, const char **value)
 {
-    const int inside = i >= 0 && i < model->n_params;
+    struct rw_run_param param;
+    const int inside = rw_model_run_param(model, model->n_earlier, i, &param);
     if (value)
-        *value = inside ? model->param[i].value : NULL;
-    return inside ? model->param[i].name : NULL;
+        *value = inside ? param.value : NULL;
+    return inside ? param.name : NULL;
+}
+
+int rw_model_n_runs(const struct rw_model *model)
+{
+    return model->n_earlier + 1;
+}
+
+int rw_model_run_trees(const struct rw_model *model, int run)
+{
+    if (run < 0 || run > model->n_earlier)
+        return 0;
+    return run < model->n_earlier ? model->earlier[run].n_trees : rw_model_last_trees(model);
+}
+
+int rw_model_run_param(const struct rw_model *model, int run, int i, struct rw_run_param *out)
+{
+    *out = (struct rw_run_param){0};
+    if (run < 0 || run > model->n_earlier)
+        return 0;
+    const struct rw_model_params *params =
+        run < model->n_earlier ? &model->earlier[run].params : &model->params;
+    if (i < 0 || i >= params->n)
+        return 0;
+    const struct rw_param_value *param = &params->param[i];
+    *out = (struct rw_run_param){param->name, param->value, param->is_auto};
+    return 1;
 }
 
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature)

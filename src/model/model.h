@@ -8,8 +8,24 @@
 extern "C" {
 #endif
 
+enum {
+    RW_MODEL_MAX_PARAMS = 1000, /* of a training: they are compared with one another */
+    RW_MODEL_MAX_RUNS = 1000    /* before the last */
+};
+
 struct rw_param_value {
     char *name, *value; /* owned */
+    int is_auto;        /* the value was chosen by the size of the training set */
+};
+/* The parameters of one training. */
+struct rw_model_params {
+    int32_t n;
+    struct rw_param_value *param; /* [n] those that shape trees, in params.def's order; owned */
+};
+/* A training that a later one went on from. */
+struct rw_model_run {
+    int32_t n_trees; /* the trees that it added */
+    struct rw_model_params params;
 };
 struct rw_feature_name {
     uint32_t feature;
@@ -20,9 +36,12 @@ struct rw_model {
     int32_t n_trees;
     struct rw_tree *tree;        /* [n_trees]; owned */
     int32_t best_round;          /* 0: no validation set; else n_trees */
+    int32_t empty_rounds;        /* rounds after the last tree that could split nothing */
+    int is_interrupted;          /* training was ended from outside */
     int absent_missing;          /* what an absent feature is: 0 or missing */
-    int32_t n_params;
-    struct rw_param_value *param; /* [n_params] those that shape trees, in params.def's order; owned */
+    struct rw_model_params params; /* of the last training */
+    int32_t n_earlier;
+    struct rw_model_run *earlier; /* [n_earlier] trainings before it, the first one first; owned */
     uint32_t n_features;
     uint32_t *feature;           /* [n_features] ids that the training set had, ascending; owned */
     int32_t n_names;
@@ -35,6 +54,15 @@ struct rw_model {
 
 /* A zeroed model; filled by the booster or a reader. */
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
+
+/* Trees of the last training. */
+int32_t rw_model_last_trees(const struct rw_model *model);
+/* NULL: there is no such parameter. */
+const struct rw_param_value *rw_model_params_find(const struct rw_model_params *params,
+                                                  const char *name);
+int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
+                         struct rw_model_params *to);
+void rw_model_params_release(struct rw_model_params *params);
 
 /* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT with
  * what is wrong. Writers check before, readers make only such models. */

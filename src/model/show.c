@@ -145,6 +145,5 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         freelocale(plain);
     }
     rw_mem_free(stack);
-    return failed ? rw_fail(ctx, RW_ERR_IO, "cannot write tree %d: %s", tree + 1, strerror(reason))
-                  : RW_OK;
+    return failed ? rw_fail_io(ctx, reason, "cannot write tree %d", tree + 1) : RW_OK;
 }

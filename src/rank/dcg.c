@@ -52,7 +52,7 @@ static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file,
         rule->table[rule->n_table++] = gain + 0.0; /* -0 is 0 */
     }
     if (ferror(file))
-        return rw_fail(ctx, RW_ERR_IO, "%s: %s", path, strerror(errno));
+        return rw_fail_io(ctx, errno, "%s", path);
     if (rule->n_table == 0)
         return rw_fail(ctx, RW_ERR_PARSE, "%s:1:1: expected the gain of label 0, found nothing",
                        path);
@@ -78,10 +78,11 @@ int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char 
     locale_t locale = (locale_t)0;
     FILE *file = fopen(spec, "rb");
     if (!file) {
-        status = rw_fail(ctx, RW_ERR_IO,
+        const int why = errno;
+        status = rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
                          "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gain of "
                          "label 0, 1, 2, ... one a line",
-                         spec, strerror(errno));
+                         spec, strerror(why));
         goto out;
     }
     locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -317,7 +317,7 @@ int rw_report(struct rw_ctx *ctx, const struct rw_params *params, const struct r
     errno = 0;
     rw_report_page(&report, out);
     if (fflush(out) != 0 || ferror(out))
-        status = rw_fail(ctx, RW_ERR_IO, "cannot write the page: %s", strerror(errno));
+        status = rw_fail_io(ctx, errno, "cannot write the page");
 out:
     if (plain) {
         uselocale(before);

@@ -550,10 +550,14 @@ static void model(const struct rw_report *report, FILE *out)
             "<tr><th scope=\"row\">checksum</th><td class=\"value\"><code>%s</code></td></tr>\n"
             "</tbody></table>\n",
             report->checksum);
-    if (model->n_params > 0) {
+    if (model->params.n > 0) {
         fputs("<table class=\"params\">\n<caption>Training parameters</caption>\n<tbody>\n", out);
-        for (int32_t i = 0; i < model->n_params; i++)
-            value_row(out, model->param[i].name, model->param[i].value);
+        for (int32_t i = 0; i < model->params.n; i++) {
+            const struct rw_param_value *param = &model->params.param[i];
+            char chosen[64];
+            snprintf(chosen, sizeof(chosen), "%.40s (auto)", param->value);
+            value_row(out, param->name, param->is_auto ? chosen : param->value);
+        }
         fputs("</tbody></table>\n", out);
     } else {
         fputs("<p>The model file has no training parameters.</p>\n", out);

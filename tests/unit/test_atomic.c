@@ -87,7 +87,7 @@ Test(atomic, full_disk)
     cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "/dev/full"), RW_OK);
     for (int i = 0; i < 100000; i++)
         fputs("more than one buffer", out.file);
-    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_ERR_IO);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_ERR_MACHINE);
     cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "cannot write '/dev/full': "));
     struct stat info;
     cr_assert_eq(stat("/dev/full", &info), 0);

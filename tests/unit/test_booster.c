@@ -279,10 +279,22 @@ BOOSTER_TEST(hooks_stop)
     cr_assert_eq(last, 3);
     cr_assert_eq(model->n_trees, 3);
     cr_assert_eq(model->best_round, 0); /* nothing was chosen */
+    cr_assert(rw_model_is_finished(model), "the caller's own rule ended it");
     rw_model_free(model);
     hooks = (struct rw_train_hooks){.should_stop = stop_now};
     model = trained(&hooks, 0);
     cr_assert_eq(model->n_trees, 1); /* the round is finished first */
+    cr_assert(!rw_model_is_finished(model));
+    rw_model_free(model);
+}
+
+/* A signal that comes in the last round changes nothing. */
+BOOSTER_TEST(the_last_round_is_not_interrupted)
+{
+    struct rw_train_hooks hooks = {.should_stop = stop_now};
+    set("rounds", "1");
+    struct rw_model *model = trained(&hooks, 0);
+    cr_assert(rw_model_is_finished(model));
     rw_model_free(model);
 }
 
@@ -302,11 +314,12 @@ BOOSTER_TEST(early_stop_keeps_the_best)
 
 static void expect_no_split(const char *cause)
 {
-    struct rw_model *model = trained(NULL, 0);
-    cr_assert_eq(model->n_trees, 0);
-    cr_assert_eq(n_warnings, 1);
-    cr_assert(strstr(warning, cause), "%s", warning);
-    rw_model_free(model);
+    struct rw_model *model;
+    cr_assert_eq(run(NULL, 0, &model), RW_ERR_DATA);
+    cr_assert_null(model);
+    cr_assert(strstr(rw_last_error(ctx), "training made no trees: "), "%s", rw_last_error(ctx));
+    cr_assert(strstr(rw_last_error(ctx), cause), "%s", rw_last_error(ctx));
+    cr_assert_eq(n_warnings, 0);
 }
 
 BOOSTER_TEST(no_split_min_docs)
@@ -363,14 +376,70 @@ BOOSTER_TEST(no_split_min_gain)
     expect_no_split("--min-gain 1e+09");
 }
 
-BOOSTER_TEST(one_document_trains)
+BOOSTER_TEST(no_split_of_one_document)
 {
     rw_dataset_free(train);
     train = fixture_data(ctx, 3, 1, 1, 2);
-    struct rw_model *model = trained(NULL, 1);
-    cr_assert_eq(model->n_trees, 0);
+    expect_no_split("");
+}
+
+/* Trees that could split nothing are dropped at the end, where they only take rounds. */
+BOOSTER_TEST(empty_trees_at_the_end_are_dropped)
+{
+    struct rw_model *model = NULL;
+    set("sample-queries", "0.05"); /* one or two queries, often too few documents for a split */
+    set("min-docs", "8");
+    set("rounds", "40");
+    for (int seed = 1; !model || model->empty_rounds == 0; seed++) {
+        char text[16];
+        snprintf(text, sizeof(text), "%d", seed);
+        set("seed", text);
+        rw_model_free(model);
+        model = trained(NULL, 0);
+        cr_assert_lt(seed, 100);
+    }
+    cr_assert_eq(model->n_trees + model->empty_rounds, 40);
+    cr_assert_gt(model->tree[model->n_trees - 1].n_leaves, 1);
+    int n_empty = 0;
+    for (int t = 0; t < model->n_trees; t++)
+        n_empty += model->tree[t].n_leaves == 1;
+    cr_assert_gt(n_empty, 0, "those between others stay: a tree's number is its round's");
+    rw_model_free(model);
+}
+
+/* ---- what is said ---- */
+
+BOOSTER_TEST(a_validation_set_that_is_the_training_set)
+{
+    struct rw_dataset *copy = fixture_data(ctx, 1, 30, 12, 5);
+    const struct rw_dataset *sets[] = {valid, copy};
+    struct rw_model *model;
+    cr_assert_eq(rw_train(ctx, params, train, sets, 2, NULL, &model), RW_OK);
+    cr_assert_eq(n_warnings, 1);
+    cr_assert(strstr(warning, "validation set 2 has the queries and labels of the training set"),
+              "%s", warning);
+    rw_model_free(model);
+    copy->label[5] += 1;
+    cr_assert_eq(rw_train(ctx, params, train, sets, 2, NULL, &model), RW_OK);
     cr_assert_eq(n_warnings, 1);
     rw_model_free(model);
+    rw_dataset_free(copy);
+}
+
+BOOSTER_TEST(names_of_features_that_are_not_there)
+{
+    char path[] = "/tmp/rw-names-XXXXXX";
+    const int file = mkstemp(path);
+    static const char text[] = "1 first\n5 fifth\n7 seventh\n900 far\n";
+    cr_assert_eq(write(file, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
+    close(file);
+    set("names", path);
+    struct rw_model *model = trained(NULL, 0);
+    cr_assert_eq(n_warnings, 1);
+    cr_assert_str_eq(warning, "names: 2 of 4 features are not in the training set, the first of "
+                              "them 7, 'seventh'");
+    rw_model_free(model);
+    unlink(path);
 }
 
 /* ---- custom objectives and metrics ---- */

@@ -345,7 +345,7 @@ Test(cache, failures_of_writing)
     struct rw_dataset *a = read_one("a");
     cr_assert_eq(rw_cache_write(scratch_ctx, a, NULL, "no/where"), RW_ERR_IO);
     if (access("/dev/full", W_OK) == 0)
-        cr_assert_eq(rw_cache_write(scratch_ctx, a, NULL, "/dev/full"), RW_ERR_IO);
+        cr_assert_eq(rw_cache_write(scratch_ctx, a, NULL, "/dev/full"), RW_ERR_MACHINE);
     rw_dataset_free(a);
 }
 

@@ -64,6 +64,6 @@ Test(letor_write, failures_leave_nothing)
     struct rw_dataset *a = read_one("a");
     cr_assert_eq(rw_letor_write(scratch_ctx, a, "no/where"), RW_ERR_IO);
     if (access("/dev/full", W_OK) == 0)
-        cr_assert_eq(rw_letor_write(scratch_ctx, a, "/dev/full"), RW_ERR_IO);
+        cr_assert_eq(rw_letor_write(scratch_ctx, a, "/dev/full"), RW_ERR_MACHINE);
     rw_dataset_free(a);
 }

@@ -97,11 +97,11 @@ Test(model, checks)
     model->name[1].name[0] = 0;
     refused("the name of feature 2 is empty");
     model->name[1].name[0] = 'x';
-    strcpy(model->param[1].name, "leaves");
+    strcpy(model->params.param[1].name, "leaves");
     refused("parameter 'leaves' stands twice");
-    strcpy(model->param[1].name, "a b");
+    strcpy(model->params.param[1].name, "a b");
     refused("parameter 1: not a name: 'a b'");
-    strcpy(model->param[1].name, "b");
+    strcpy(model->params.param[1].name, "b");
     model->metric_name[0][0] = 0;
     refused("metric 0 has no name");
 }

@@ -61,21 +61,35 @@ Test(model_golden, model_scores_golden_data)
     }
 }
 
+static void written_as(const char *path, const char *expected_path)
+{
+    struct rw_model *model;
+    char *text, *expected = read_text(expected_path);
+    size_t n;
+    cr_assert_eq(rw_model_read(ctx, path, &model), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
+    cr_assert(n == strlen(expected) && memcmp(text, expected, n) == 0, "%s", path);
+    free(expected);
+    rw_mem_free(text);
+    rw_model_free(model);
+}
+
 Test(model_golden, models_are_written_as_they_were)
 {
     cr_assert_eq(chdir(RW_TESTS_DIR "/golden/model"), 0);
-    static const char *const models[] = {"zero.model", "missing.model", "none.model"};
-    for (int m = 0; m < 3; m++) {
-        struct rw_model *model;
-        char *text, *expected = read_text(models[m]);
-        size_t n;
-        cr_assert_eq(rw_model_read(ctx, models[m], &model), RW_OK, "%s", rw_last_error(ctx));
-        cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
-        cr_assert(n == strlen(expected) && memcmp(text, expected, n) == 0, "%s", models[m]);
-        free(expected);
-        rw_mem_free(text);
-        rw_model_free(model);
-    }
+    written_as("zero.model", "zero.model");
+    written_as("missing.model", "missing.model");
+    written_as("none.model", "none.model");
+    written_as("went_on.model", "went_on.model");
+}
+
+/* The same models as version 1 wrote them. */
+Test(model_golden, version_1_is_read_for_ever)
+{
+    cr_assert_eq(chdir(RW_TESTS_DIR "/golden/model"), 0);
+    written_as("version1/zero.model", "zero.model");
+    written_as("version1/missing.model", "missing.model");
+    written_as("version1/none.model", "none.model");
 }
 
 /* Each NAME.model is refused with the text in NAME.message. */

@@ -6,22 +6,7 @@
 #include <unistd.h>
 
 #include "base/exact.h"
-#include "model_fixture.h"
-
-#define HEAD     "rankwood model 1\nabsent zero\nbest-round 1\n\n"
-#define PARAMS   "params 1\nleaves = 3\n\n"
-#define FEATURES "features 3\n0-1\n9\n\n"
-#define NAMES    "names 1\n1 first\n\n"
-#define METRICS  "metrics 1 rounds 2\nmetric valid1 ndcg@10\n1 0.5\n2 0.25\n\n"
-#define TREES    "trees 1\n\n"
-#define NODE0    "node 0 feature 1 <= 2 left node 1 right leaf 2 missing left gain 7 # first\n"
-#define NODE1    "node 1 feature 9 <= 0.1 left leaf 0 right leaf 1 missing right gain 0.5\n"
-#define LEAVES   "leaf 0 1\nleaf 1 -1\nleaf 2 0.001\n\n"
-#define TREE     "tree 1 leaves 3\n" NODE0 NODE1 LEAVES
-
-static const char body[] = HEAD PARAMS FEATURES NAMES METRICS TREES TREE;
-
-static struct rw_ctx *ctx;
+#include "model_bodies.h"
 
 static void setup(void)
 {
@@ -34,63 +19,6 @@ static void teardown(void)
 }
 
 TestSuite(model_text, .init = setup, .fini = teardown);
-
-static int parse(const char *text, size_t n, struct rw_model **out)
-{
-    char *copy = malloc(n ? n : 1); /* so that a sanitizer sees a byte read past the end */
-    memcpy(copy, text, n);
-    const int status = rw_model_parse(ctx, "m", copy, n, out);
-    free(copy);
-    return status;
-}
-
-static void refused_as_it_is(const char *text, size_t n, const char *expected)
-{
-    struct rw_model *model;
-    cr_assert_eq(parse(text, n, &model), RW_ERR_FORMAT, "accepted; expected: %s", expected);
-    cr_assert_null(model);
-    cr_assert_str_eq(rw_last_error(ctx), expected);
-}
-
-/* The body is given a valid checksum: the grammar alone must refuse it. */
-static void refused(const char *hostile, const char *expected)
-{
-    size_t n;
-    char *text = fixture_sum(hostile, strlen(hostile), &n);
-    refused_as_it_is(text, n, expected);
-    free(text);
-}
-
-/* --- round trips --- */
-
-static void round_trip(const struct rw_model *model)
-{
-    char *first, *second;
-    size_t n_first, n_second;
-    struct rw_model *read;
-    cr_assert_eq(rw_model_print(ctx, model, &first, &n_first), RW_OK, "%s", rw_last_error(ctx));
-    cr_assert_eq(parse(first, n_first, &read), RW_OK, "%s", rw_last_error(ctx));
-    cr_assert_eq(rw_model_check(ctx, read), RW_OK);
-    cr_assert_eq(rw_model_print(ctx, read, &second, &n_second), RW_OK);
-    cr_assert_eq(n_first, n_second);
-    cr_assert_eq(memcmp(first, second, n_first), 0);
-    cr_assert_eq(read->n_trees, model->n_trees);
-    for (int32_t i = 0; i < model->n_trees; i++) {
-        const struct rw_tree *a = &model->tree[i], *b = &read->tree[i];
-        const size_t n = (size_t)a->n_leaves;
-        cr_assert_eq(a->n_leaves, b->n_leaves);
-        cr_assert(memcmp(a->left, b->left, (n - 1) * sizeof(*a->left)) == 0 &&
-                  memcmp(a->right, b->right, (n - 1) * sizeof(*a->right)) == 0 &&
-                  memcmp(a->feature, b->feature, (n - 1) * sizeof(*a->feature)) == 0 &&
-                  memcmp(a->cut, b->cut, (n - 1) * sizeof(*a->cut)) == 0 &&
-                  memcmp(a->missing_left, b->missing_left, n - 1) == 0 &&
-                  memcmp(a->gain, b->gain, (n - 1) * sizeof(*a->gain)) == 0 &&
-                  memcmp(a->leaf, b->leaf, n * sizeof(*a->leaf)) == 0);
-    }
-    rw_model_free(read);
-    rw_mem_free(first);
-    rw_mem_free(second);
-}
 
 /* A finite float of any bits but -0. */
 static float any_float(uint64_t item)
@@ -135,19 +63,19 @@ Test(model_text, everything_beside_the_trees_reads_back)
         "31",    "",   " blanks around ", "back\\slash \\x41", "a\tb\nc\x7f\x01", "\xc3\xbc\xff",
         "= # =", "nan"};
     struct rw_model *model = fixture_random_model(ctx, 2, 3, 3, 1), *read;
-    cr_assert_eq(RW_NEW(ctx, model->param, 8), RW_OK);
+    cr_assert_eq(RW_NEW(ctx, model->params.param, 8), RW_OK);
     cr_assert_eq(RW_NEW(ctx, model->name, 8), RW_OK);
     cr_assert_eq(RW_NEW(ctx, model->metric_name, 8), RW_OK);
     cr_assert_eq(RW_NEW(ctx, model->metric_value, 8 * 3), RW_OK);
     model->absent_missing = 1;
     model->best_round = 2;
     model->n_rounds_run = 3;
-    model->n_params = model->n_names = model->n_metrics = 8;
+    model->params.n = model->n_names = model->n_metrics = 8;
     for (int i = 0; i < 8; i++) {
         const char name[] = {'p', '-', (char)('0' + i), 0};
         const char *text = i == 1 ? "x" : texts[i]; /* only a parameter's value may be empty */
-        cr_assert_eq(rw_mem_copy_text(ctx, &model->param[i].name, name), RW_OK);
-        cr_assert_eq(rw_mem_copy_text(ctx, &model->param[i].value, texts[i]), RW_OK);
+        cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[i].name, name), RW_OK);
+        cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[i].value, texts[i]), RW_OK);
         cr_assert_eq(rw_mem_copy_text(ctx, &model->name[i].name, text), RW_OK);
         cr_assert_eq(rw_mem_copy_text(ctx, &model->metric_name[i], text), RW_OK);
         model->name[i].feature = (uint32_t)i * 9362;
@@ -162,8 +90,8 @@ Test(model_text, everything_beside_the_trees_reads_back)
     cr_assert(read->absent_missing == 1 && read->best_round == 2 && read->n_rounds_run == 3);
     cr_assert_eq(memcmp(read->feature, model->feature, 3 * sizeof(*model->feature)), 0);
     for (int i = 0; i < 8; i++) {
-        cr_assert_str_eq(read->param[i].name, model->param[i].name);
-        cr_assert_str_eq(read->param[i].value, model->param[i].value);
+        cr_assert_str_eq(read->params.param[i].name, model->params.param[i].name);
+        cr_assert_str_eq(read->params.param[i].value, model->params.param[i].value);
         cr_assert_str_eq(read->name[i].name, model->name[i].name);
         cr_assert_eq(read->name[i].feature, model->name[i].feature);
         cr_assert_str_eq(read->metric_name[i], model->metric_name[i]);
@@ -200,7 +128,7 @@ Test(model_text, bytes)
     cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
     cr_assert_eq(n, strlen(body) + RW_CHECKSUM_LINE_BYTES);
     cr_assert_eq(memcmp(text, body, strlen(body)), 0);
-    cr_assert_eq(memcmp(text + strlen(body), "checksum e1555224\n", RW_CHECKSUM_LINE_BYTES), 0,
+    cr_assert_eq(memcmp(text + strlen(body), "checksum e13046d9\n", RW_CHECKSUM_LINE_BYTES), 0,
                  "%.18s", text + strlen(body));
     rw_mem_free(text);
     rw_model_free(model);
@@ -230,40 +158,44 @@ Test(model_text, every_flipped_bit_is_refused)
 {
     size_t n;
     struct rw_model *model;
-    char *text = fixture_sum(body, strlen(body), &n);
-    for (size_t bit = 0; bit < 8 * n; bit++) {
-        text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
-        cr_assert_eq(parse(text, n, &model), RW_ERR_FORMAT, "bit %zu", bit);
-        one_line();
-        text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
+    for (int version = 0; version < 2; version++) {
+        char *text = fixture_sum(bodies[version], strlen(bodies[version]), &n);
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
+            cr_assert_eq(parse(text, n, &model), RW_ERR_FORMAT, "bit %zu", bit);
+            one_line();
+            text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
+        }
+        cr_assert_eq(parse(text, n, &model), RW_OK);
+        rw_model_free(model);
+        free(text);
     }
-    cr_assert_eq(parse(text, n, &model), RW_OK);
-    rw_model_free(model);
-    free(text);
 }
 
 /* The same behind a valid checksum: what is accepted is a model all the same. */
 Test(model_text, every_flipped_bit_behind_a_valid_checksum)
 {
-    char *damaged = strdup(body);
-    for (size_t bit = 0; bit < 8 * strlen(body); bit++) {
-        size_t n;
-        struct rw_model *model;
-        damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
-        char *text = fixture_sum(damaged, strlen(body), &n);
-        const int status = parse(text, n, &model);
-        if (status == RW_OK) {
-            cr_assert_eq(rw_model_check(ctx, model), RW_OK, "bit %zu", bit);
-            round_trip(model);
-        } else {
-            cr_assert_eq(status, RW_ERR_FORMAT);
-            one_line();
+    for (int version = 0; version < 2; version++) {
+        char *damaged = strdup(bodies[version]);
+        for (size_t bit = 0; bit < 8 * strlen(bodies[version]); bit++) {
+            size_t n;
+            struct rw_model *model;
+            damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
+            char *text = fixture_sum(damaged, strlen(bodies[version]), &n);
+            const int status = parse(text, n, &model);
+            if (status == RW_OK) {
+                cr_assert_eq(rw_model_check(ctx, model), RW_OK, "bit %zu", bit);
+                round_trip(model);
+            } else {
+                cr_assert_eq(status, RW_ERR_FORMAT);
+                one_line();
+            }
+            rw_model_free(model);
+            free(text);
+            damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
         }
-        rw_model_free(model);
-        free(text);
-        damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
+        free(damaged);
     }
-    free(damaged);
 }
 
 Test(model_text, every_cut_is_refused)
@@ -291,22 +223,24 @@ Test(model_text, something_after_the_end)
     text = realloc(text, n + 2);
     text[n] = '\n';
     refused_as_it_is(text, n + 1,
-                     "m:31: expected 'checksum' and 8 hex digits as the last line; "
+                     "m:39: expected 'checksum' and 8 hex digits as the last line; "
                      "the file is cut or damaged");
     free(text);
 }
 
 Test(model_text, other_files)
 {
-    refused_as_it_is("", 0, "m:1:1: expected 'rankwood model 1', found the end of the file");
-    refused_as_it_is("2 qid:1 1:0.5\n", 14, "m:1:1: expected 'rankwood model 1', found '2'");
-    refused_as_it_is("rankwood model 2\n", 17, "m:1: a model of version 2; expected version 1");
-    refused_as_it_is("rankwood model 10\n", 18, "m:1: a model of version 10; expected version 1");
+    refused_as_it_is("", 0, "m:1:1: expected 'rankwood model 2', found the end of the file");
+    refused_as_it_is("2 qid:1 1:0.5\n", 14, "m:1:1: expected 'rankwood model 2', found '2'");
+    refused_as_it_is("rankwood model 3\n", 17,
+                     "m:1: a model of version 3; expected version 1 to 2");
+    refused_as_it_is("rankwood model 10\n", 18,
+                     "m:1: a model of version 10; expected version 1 to 2");
     refused_as_it_is("rankwood model x\n", 17, "m:1:16: expected a version, found 'x'");
     refused_as_it_is("rankwood model 1\r\n", 18,
                      "m:1:17: expected the end of the line, found '\\x0d'");
     refused_as_it_is("\x1f\x8b\x08\x00 ab", 7,
-                     "m:1:1: expected 'rankwood model 1', found '\\x1f\\x8b\\x08\\x00'");
+                     "m:1:1: expected 'rankwood model 2', found '\\x1f\\x8b\\x08\\x00'");
 }
 
 /* --- hostile files behind a valid checksum --- */
@@ -460,6 +394,26 @@ Test(model_text, hostile_features_and_names)
                     NODE1, LEAVES),
             "m:23:70: expected the feature's name, found 'last'");
     refused("rankwood model 1\nabsent never\n", "m:2:8: expected 'zero', found 'never'");
+    static const char begin[] = "rankwood model 2\nabsent zero\nbest-round 0\n";
+    char text2[512];
+    snprintf(text2, sizeof(text2), "%sfinished maybe\n", begin);
+    refused(text2, "m:4:10: expected 'yes', found 'maybe'");
+    snprintf(text2, sizeof(text2), "%sfinished yes\nempty-rounds x\n", begin);
+    refused(text2, "m:5:14: expected a number of rounds, 0 to 2147483647, found 'x'");
+    snprintf(text2, sizeof(text2), "%s\nparams 0\n\n", begin);
+    refused(text2, "m:4:1: expected 'finished', found the end of the line");
+    refused(HEAD2 "params 1\nrate = auto \n\n",
+            "m:8:13: expected a value, found the end of the line");
+    refused(HEAD2 PARAMS2 "features 0\n", "m:11:1: expected 'earlier', found 'features'");
+    refused(HEAD2 PARAMS2 "earlier 9\nrun 1 trees 0 params 0\n\n",
+            "m:11:9: expected the number of trainings before the last, 0 to 1, found '9'");
+    refused(HEAD2 PARAMS2 "earlier 1\nrun 2 trees 0 params 0\n\n", "m:12:5: expected 1, found '2'");
+    refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 2 params 0\n\n" FEATURES NAMES METRICS TREES TREE,
+            "m:11:1: expected trainings of no more trees than there are, found 'earlier'");
+    refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 1 params 2\na = 1\na = 2\n\n",
+            "m:14:1: expected a parameter that did not stand before, found 'a'");
+    refused("rankwood model 3\nabsent zero\n",
+            "m:1: a model of version 3; expected version 1 to 2");
     refused("rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 0\n\nnames 0\n\n"
             "metrics 0 rounds 1\n2\n\ntrees 0\n\n",
             "m:12:1: expected 1, found '2'");

@@ -204,8 +204,8 @@ static void check(const char *settings, const char *idle)
 Test(params, what_can_have_no_effect)
 {
     cr_expect_eq(rw_params_check(ctx, params), RW_OK);
-    check("min-weight=1", "min-weight");
-    check("min-weight=1 split=newton", NULL);
+    check("min-hessian=1", "min-hessian");
+    check("min-hessian=1 split=newton", NULL);
     check("leaves=8 grow=levels", "leaves");
     check("depth=4 grow=levels", NULL);
     check("depth=0 grow=levels", "depth");
@@ -235,7 +235,7 @@ Test(params, what_can_have_no_effect)
 Test(params, what_changes_nothing_is_no_error)
 {
     /* the default */
-    check("min-weight=0", NULL);
+    check("min-hessian=0", NULL);
     check("leaves=auto grow=levels", NULL);
     check("truncation=30 objective=regression", NULL);
     check("sigma=1.0 objective=regression", NULL);

@@ -155,7 +155,7 @@ Test(params_set, unknown_names_say_the_nearest)
         {"num_boost_round", "rounds"},
         {"iterations", "rounds"},
         {"min_data_in_leaf", "min-docs"},
-        {"min_child_weight", "min-weight"},
+        {"min_child_weight", "min-hessian"},
         {"lambda_l2", "l2"},
         {"reg_lambda", "l2"},
         {"l2_leaf_reg", "l2"},

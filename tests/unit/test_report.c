@@ -423,7 +423,7 @@ Test(report, a_full_disk_is_an_error)
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         cr_skip_test("there is no /dev/full");
-    cr_assert_eq(rw_report(ctx, params, model, data, &plain, full), RW_ERR_IO);
+    cr_assert_eq(rw_report(ctx, params, model, data, &plain, full), RW_ERR_MACHINE);
     fclose(full);
 }
 
@@ -486,8 +486,8 @@ Test(report, nothing_of_files_is_read_as_html)
     model->n_names = 5;
     rw_mem_free(model->metric_name[0]);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->metric_name[0], hostile), RW_OK);
-    rw_mem_free(model->param[0].value);
-    cr_assert_eq(rw_mem_copy_text(ctx, &model->param[0].value, hostile), RW_OK);
+    rw_mem_free(model->params.param[0].value);
+    cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[0].value, hostile), RW_OK);
     uint32_t offsets[] = {0, 600};
     uint64_t ids[] = {0, sizeof(hostile)};
     struct rw_dataset named = *data;

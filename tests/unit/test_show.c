@@ -179,7 +179,7 @@ Test(show, errors)
     cr_assert_eq(rw_model_show(ctx, model, -1, 1, stderr), RW_ERR_ARGUMENT);
     FILE *full = fopen("/dev/full", "w");
     if (full) {
-        cr_assert_eq(rw_model_show(ctx, model, 0, 0, full), RW_ERR_IO);
+        cr_assert_eq(rw_model_show(ctx, model, 0, 0, full), RW_ERR_MACHINE);
         cr_assert_str_eq(rw_last_error(ctx), "cannot write tree 1: No space left on device");
         fclose(full);
     }

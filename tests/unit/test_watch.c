@@ -157,10 +157,22 @@ WATCH_TEST(no_query_that_counts)
     set("early-stop", "1");
     set("empty", "skip");
     init(NULL, 2);
+    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_ERR_DATA);
+    cr_assert(strstr(rw_last_error(ctx), "no query of the first validation set counts for ndcg@10"),
+              "%s", rw_last_error(ctx));
+}
+
+/* Who does not stop early may have a set that cannot be measured. */
+WATCH_TEST(no_query_that_counts_and_no_early_stopping)
+{
+    for (uint32_t i = 0; i < sets[1]->n_docs; i++)
+        sets[1]->label[i] = 0.0f;
+    set("early-stop", "0");
+    set("empty", "skip");
+    init(NULL, 2);
     for (int round = 1; round <= 3; round++)
         cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
     cr_assert(isnan(watch.value[0].value));
-    cr_assert_eq(n_warnings, 1);
     cr_assert_eq(watch.best_round, 0);
     cr_assert(!rw_watch_is_over(&watch, 3));
 }

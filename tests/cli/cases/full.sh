@@ -32,3 +32,14 @@ limited train train.txt --rounds 200 --leaves 2 --quiet -o limited.txt --log log
 (ulimit -f 1 && "$RANKWOOD" predict model.txt train.txt 2>&1 >printed; echo "[$?]") | cat
 rm printed
 ls
+# The limit is met by a model that grows: the trees for which there was space are kept, as whole as
+# those of any training, and what was there before stays.
+echo yesterday >grown.txt
+(ulimit -f 256 && "$RANKWOOD" train train.txt --rounds 100000 --leaves 31 --quiet -o grown.txt 2>&1; echo "[$?]") | cat
+cat grown.txt
+"$RANKWOOD" info grown.txt.interrupted | grep '^finished'
+n=$("$RANKWOOD" info grown.txt.interrupted | sed -n 's/^trees *//p')
+say 'some trees' test "$n" -ge 5
+"$RANKWOOD" train train.txt --rounds "$n" --leaves 31 --quiet -o whole.txt
+sed '1,/^trees/d; /^checksum/d' grown.txt.interrupted >a
+sed '1,/^trees/d; /^checksum/d' whole.txt | cmp - a

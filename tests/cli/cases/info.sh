@@ -11,5 +11,9 @@ try show model.txt --tree 6
 try info train.txt
 try info nothing
 try info .
+# Of a model that went on: the parameters of each training, and which ones its size chose.
+went_on=$CLI_TESTS/../golden/model/went_on.model
+"$RANKWOOD" info "$went_on" 2>/dev/null | grep -e '^parameters' -e '^  rate' -e '^  leaves' -e '^  split '
+"$RANKWOOD" info "$went_on" --json 2>/dev/null | sed -n '/"finished"/p; /"auto"/,/\]/p; /"trainings"/,/"objective"/p'
 head -c 500 model.txt >cut.txt
 "$RANKWOOD" info cut.txt

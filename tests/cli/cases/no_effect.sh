@@ -3,7 +3,7 @@ echo '1 qid:1 1:1' >a.txt
 t() {
     try train a.txt -o m "$@"
 }
-t --min-weight 1
+t --min-hessian 1
 t --grow levels --leaves 8
 t --grow levels --depth 0
 t --objective regression --truncation 5
@@ -29,14 +29,15 @@ try eval a.txt --model m --metric rmse --ties mean
 ls
 # A value that changes nothing is no error: what it says is so anyway.
 printf '1 qid:1 1:1\n0 qid:1 1:2\n' >a.txt
+printf '0 qid:1 1:1\n1 qid:1 1:2\n' >v.txt
 ok() {
     say "$*" "$RANKWOOD" train a.txt -o m --rounds 1 --min-docs 1 --quiet "$@"
 }
 ok --early-stop 0
 ok --early-stop 100 --metric ndcg@10 --ties file --empty skip --relevant 1
-ok --min-weight 0
+ok --min-hessian 0
 ok --objective regression --norm off --truncation none --label-gain exp
 ok --objective yetirank --norm off
 ok --grow levels --depth 3 --leaves 8
 ok --hist auto --device cpu
-ok --valid a.txt --metric rmse --ties file
+ok --valid v.txt --metric rmse --ties file

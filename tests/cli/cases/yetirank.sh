@@ -17,4 +17,4 @@ for option in --seed=1 --seed=2 --permutations=9 --decay=0.8 --sigma=2 --truncat
     "$RANKWOOD" predict other a.txt -o other.scores
     say "$option: the same scores" cmp -s first.scores other.scores
 done
-"$RANKWOOD" info first --json | grep -o '"objective": *"[a-z]*"'
+"$RANKWOOD" info first --json | grep '^  "objective"' | grep -o '"objective": *"[a-z]*"'

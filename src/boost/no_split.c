@@ -1,0 +1,55 @@
+#include "boost/no_split.h"
+
+#include <stdio.h>
+
+static int any_label_pair(const struct rw_dataset *train, const double *gain)
+{
+    for (uint32_t q = 0; q < train->n_queries; q++) {
+        for (uint32_t i = train->query_offset[q] + 1; i < train->query_offset[q + 1]; i++) {
+            if (gain[i] != gain[i - 1])
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static int any_weight(const struct rw_dataset *train)
+{
+    for (uint32_t i = 0; train->weight && i < train->n_docs; i++) {
+        if (train->weight[i] > 0.0)
+            return 1;
+    }
+    return train->weight == NULL;
+}
+
+void rw_explain_no_split(const struct rw_params *params, const struct rw_dataset *train,
+                         const double *gain, const struct rw_engine_info *info, char *text,
+                         size_t size)
+{
+    if (!any_weight(train))
+        snprintf(text, size, "all weights are 0 (change --weights)");
+    else if (gain && !any_label_pair(train, gain)) {
+        if (!rw_dataset_has_own_queries(train, text, size))
+            snprintf(
+                text, size,
+                "no query has two documents of different gain (check the labels, or --label-gain)");
+    } else if (2 * (uint64_t)params->min_docs > train->n_docs)
+        snprintf(text, size, "--min-docs %d is above half of the %u documents (lower --min-docs)",
+                 params->min_docs, train->n_docs);
+    else if (info->n_features == 0 && info->n_ignored && !info->n_few)
+        snprintf(text, size, "every feature is ignored or constant (change --ignore)");
+    else if (info->n_features == 0 && info->n_few)
+        snprintf(text, size,
+                 "no feature can leave --min-docs %d documents on both sides (lower --min-docs)",
+                 params->min_docs);
+    else if (info->n_features == 0)
+        snprintf(text, size, "every feature is constant (check the data)");
+    else if (params->min_gain > 0.0 || params->min_hessian > 0.0)
+        snprintf(text, size,
+                 "no split gains more than --min-gain %g within --min-hessian %g (lower them)",
+                 params->min_gain, params->min_hessian);
+    else
+        snprintf(text, size,
+                 "no split of %d documents or more on each side has a gain (lower --min-docs)",
+                 params->min_docs);
+}

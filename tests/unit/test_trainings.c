@@ -1,0 +1,238 @@
+/* Models that come from several trainings, and trees that chance or the caller decides. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/model_text.h"
+#include "train_fixture.h"
+
+static struct rw_ctx *ctx;
+static struct rw_params *params;
+static struct rw_dataset *train;
+static char warnings[4096];
+
+static void on_log(void *user, enum rw_log_level level, const char *line)
+{
+    (void)user;
+    const size_t n = strlen(warnings);
+    if (level == RW_LOG_WARNING)
+        snprintf(warnings + n, sizeof(warnings) - n, "%s\n", line);
+}
+
+static void set(const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(ctx, params, name, value), RW_OK, "%s", rw_last_error(ctx));
+}
+
+static void set_number(const char *name, int value)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%d", value);
+    set(name, text);
+}
+
+static void setup(void)
+{
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    rw_ctx_set_log(ctx, on_log, NULL);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    train = fixture_data(ctx, 1, 30, 12, 5);
+    set("leaves", "6");
+    set("min-docs", "5");
+    set("early-stop", "0");
+    warnings[0] = 0;
+}
+
+static void teardown(void)
+{
+    rw_dataset_free(train);
+    rw_params_free(params);
+    rw_ctx_free(ctx);
+}
+
+#define TRAININGS_TEST(name) Test(trainings, name, .init = setup, .fini = teardown)
+
+static struct rw_model *more(const struct rw_model *init, int rounds,
+                             const struct rw_train_hooks *hooks)
+{
+    struct rw_model *model;
+    set_number("rounds", rounds);
+    cr_assert_eq(rw_train_from(ctx, params, init, train, NULL, 0, hooks, &model), RW_OK, "%s",
+                 rw_last_error(ctx));
+    return model;
+}
+
+static void same_text(const struct rw_model *a, const struct rw_model *b)
+{
+    char *text_a, *text_b;
+    size_t n_a, n_b;
+    cr_assert_eq(rw_model_print(ctx, a, &text_a, &n_a), RW_OK);
+    cr_assert_eq(rw_model_print(ctx, b, &text_b, &n_b), RW_OK);
+    cr_assert(n_a == n_b && memcmp(text_a, text_b, n_a) == 0, "%s\n---\n%s", text_a, text_b);
+    rw_mem_free(text_a);
+    rw_mem_free(text_b);
+}
+
+/* With the same parameters it is one training, also in what the model says of it. */
+TRAININGS_TEST(two_halves_are_one)
+{
+    struct rw_model *half = more(NULL, 7, NULL), *both = more(half, 5, NULL);
+    struct rw_model *third = more(both, 3, NULL), *whole = more(NULL, 15, NULL);
+    cr_assert_eq(rw_model_n_runs(third), 1);
+    same_text(third, whole);
+    rw_model_free(half);
+    rw_model_free(both);
+    rw_model_free(third);
+    rw_model_free(whole);
+}
+
+/* Rounds at the end that split nothing are no trees, but they count when training goes on. */
+TRAININGS_TEST(two_halves_are_one_over_empty_rounds)
+{
+    int n_empty = 0;
+    set("sample-queries", "0.05");
+    set("min-docs", "8");
+    for (int seed = 1; seed <= 20; seed++) {
+        set_number("seed", seed);
+        struct rw_model *half = more(NULL, 20, NULL), *both = more(half, 20, NULL);
+        struct rw_model *whole = more(NULL, 40, NULL);
+        n_empty += half->empty_rounds > 0;
+        same_text(both, whole);
+        rw_model_free(half);
+        rw_model_free(both);
+        rw_model_free(whole);
+    }
+    cr_assert_gt(n_empty, 0);
+}
+
+TRAININGS_TEST(other_parameters_are_another_training)
+{
+    struct rw_run_param param;
+    struct rw_model *first = more(NULL, 4, NULL);
+    set("leaves", "3");
+    struct rw_model *second = more(first, 2, NULL);
+    struct rw_model *third = more(second, 5, NULL);
+    cr_assert_eq(rw_model_n_runs(third), 2, "the last two are one");
+    cr_assert(rw_model_run_trees(third, 0) == 4 && rw_model_run_trees(third, 1) == 7);
+    const char *const expected[2][2] = {{"4", "6"}, {"7", "3"}};
+    for (int run = 0; run < 2; run++) {
+        for (int i = 0; rw_model_run_param(third, run, i, &param); i++) {
+            if (strcmp(param.name, "rounds") == 0)
+                cr_expect_str_eq(param.value, expected[run][0]);
+            if (strcmp(param.name, "leaves") == 0)
+                cr_expect_str_eq(param.value, expected[run][1]);
+        }
+    }
+    rw_model_free(first);
+    rw_model_free(second);
+    rw_model_free(third);
+}
+
+static int stop_after_2(void *user)
+{
+    return ++*(int *)user == 2;
+}
+
+/* What was interrupted had more rounds to come: going on from it is a training of its own. */
+TRAININGS_TEST(an_interrupted_training_is_not_continued_as_one)
+{
+    int n = 0;
+    const struct rw_train_hooks hooks = {.user = &n, .should_stop = stop_after_2};
+    struct rw_model *cut = more(NULL, 9, &hooks), *rest = more(cut, 7, NULL);
+    cr_assert_eq(cut->n_trees, 2);
+    cr_assert(!rw_model_is_finished(cut) && rw_model_is_finished(rest));
+    cr_assert_eq(rw_model_n_runs(rest), 2);
+    cr_assert_str_eq(rw_model_param(rest, "rounds"), "7");
+    rw_model_free(cut);
+    rw_model_free(rest);
+}
+
+TRAININGS_TEST(chosen_parameters_are_marked)
+{
+    struct rw_run_param param;
+    char chosen[256] = "";
+    set("split", "auto");
+    struct rw_model *model = more(NULL, 2, NULL);
+    for (int i = 0; rw_model_run_param(model, 0, i, &param); i++) {
+        if (param.is_auto)
+            strcat(strcat(strcat(strcat(chosen, param.name), " "), param.value), "; ");
+    }
+    cr_assert_str_eq(chosen, "rate 0.1; split mart; sample-features 1; ");
+    rw_model_free(model);
+}
+
+TRAININGS_TEST(features_that_the_data_lack)
+{
+    struct rw_model *wide = more(NULL, 6, NULL);
+    rw_dataset_free(train);
+    train = fixture_data(ctx, 1, 30, 12, 2);
+    cr_assert_eq(warnings[0], 0);
+    struct rw_model *model = more(wide, 2, NULL);
+    cr_assert(strstr(warnings, "the model to go on from asks for 2 features that the training set "
+                               "lacks: absent in every document"),
+              "%s", warnings);
+    rw_model_free(wide);
+    rw_model_free(model);
+}
+
+/* ---- one unlucky draw does not end training ---- */
+
+struct script {
+    int calls, n_empty;
+};
+
+/* The first n_empty trees find all gradients equal. */
+static int late_gradients(void *user, const struct rw_dataset *data, const double *scores,
+                          double *gradients, double *hessians)
+{
+    struct script *script = user;
+    for (uint32_t i = 0; i < rw_dataset_n_docs(data); i++) {
+        gradients[i] =
+            script->calls < script->n_empty ? 0.0 : (double)rw_dataset_labels(data)[i] - scores[i];
+        hessians[i] = 1.0;
+    }
+    script->calls++;
+    return 0;
+}
+
+TRAININGS_TEST(custom_gradients_may_change)
+{
+    struct script script = {0, 3};
+    const struct rw_train_hooks hooks = {.user = &script, .gradients = late_gradients};
+    struct rw_model *model = more(NULL, 10, &hooks);
+    cr_assert_eq(model->n_trees, 10);
+    for (int t = 0; t < 10; t++)
+        cr_assert_eq(model->tree[t].n_leaves == 1, t < 3);
+    rw_model_free(model);
+    script = (struct script){0, 50};
+    struct rw_model *none;
+    set("rounds", "100");
+    cr_assert_eq(rw_train(ctx, params, train, NULL, 0, &hooks, &none), RW_ERR_DATA);
+    cr_assert_eq(script.calls, 50);
+}
+
+/* Draws differ in what the best split gains: between the first one's gain and a later one's there
+ * is a threshold that only the later one passes. */
+TRAININGS_TEST(yetirank_draws_again)
+{
+    set("objective", "yetirank");
+    set("permutations", "1");
+    set("leaves", "2");
+    int n_found = 0;
+    for (int seed = 1; seed <= 40 && n_found == 0; seed++) {
+        struct rw_model *model;
+        char least[32];
+        set_number("seed", seed);
+        set("min-gain", "0");
+        model = more(NULL, 1, NULL);
+        snprintf(least, sizeof(least), "%.17g", model->tree[0].gain[0]);
+        rw_model_free(model);
+        set("min-gain", least); /* a split must gain more */
+        set("rounds", "20");
+        if (rw_train(ctx, params, train, NULL, 0, NULL, &model) == RW_OK) {
+            cr_assert_eq(model->tree[0].n_leaves, 1);
+            n_found += model->tree[model->n_trees - 1].n_leaves > 1;
+            rw_model_free(model);
+        }
+    }
+    cr_assert_gt(n_found, 0);
+}
