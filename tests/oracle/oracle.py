@@ -453,8 +453,8 @@ def walk(data, out, d):
 DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absent': 'zero',
             'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
             'seed': 1, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
-            'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0, 'l2': 0.0, 'rate': 0.1,
-            'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
+            'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
+            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
 
 CASES = [
     ('mart', {}),
