@@ -295,6 +295,17 @@ BOOSTER_TEST(no_split_min_docs)
 {
     set("min-docs", "181");
     expect_no_split("--min-docs 181 is above half of the 360 documents");
+    n_warnings = 0;
+    set("min-docs", "180"); /* just half: it is another one's fault */
+    set("min-gain", "1e9");
+    expect_no_split("--min-gain 1e+09");
+}
+
+BOOSTER_TEST(no_split_weights)
+{
+    const double zero[360] = {0};
+    cr_assert_eq(rw_dataset_set_weights(ctx, train, zero, train->n_docs), RW_OK);
+    expect_no_split("all weights are 0");
 }
 
 BOOSTER_TEST(no_split_equal_labels)
@@ -335,117 +346,6 @@ BOOSTER_TEST(one_document_trains)
     struct rw_model *model = trained(NULL, 1);
     cr_assert_eq(model->n_trees, 0);
     cr_assert_eq(n_warnings, 1);
-    rw_model_free(model);
-}
-
-/* ---- trees that cannot be split, by an unlucky draw ---- */
-
-/* The query (or feature) that is sampled where none is under the threshold. */
-static uint32_t lowest_of(uint64_t seed, uint32_t first, uint32_t n, uint32_t round,
-                          uint32_t stream)
-{
-    uint32_t lowest = first;
-    for (uint32_t i = first; i < first + n; i++) {
-        if (rw_random(seed, i, round, stream) < rw_random(seed, lowest, round, stream))
-            lowest = i;
-    }
-    return lowest;
-}
-
-enum { UNLUCKY = 50, LUCKY_QUERIES = 400 };
-
-/* The first seed by which trees are drawn of: a, 49 others, b, 50 others, c; a, b and c are no
- * others. */
-static uint64_t seed_of_draws(uint32_t *lucky)
-{
-    for (uint64_t seed = 1; seed < 1000; seed++) {
-        uint32_t drawn[2 * UNLUCKY + 2], n = 0;
-        for (uint32_t t = 0; t < 2 * UNLUCKY + 2; t++)
-            drawn[t] = lowest_of(seed, 0, LUCKY_QUERIES, t, RW_STREAM_SAMPLE_QUERY);
-        lucky[0] = drawn[0];
-        lucky[1] = drawn[UNLUCKY];
-        lucky[2] = drawn[2 * UNLUCKY + 1];
-        for (uint32_t t = 0; t < 2 * UNLUCKY + 2; t++)
-            n += drawn[t] == lucky[0] || drawn[t] == lucky[1] || drawn[t] == lucky[2];
-        if (n == 3)
-            return seed;
-    }
-    cr_assert_fail("no such seed");
-    return 0;
-}
-
-/* Trees of one query each, of which only three can be split: after 49 empty trees there is one more
- * tree; after 50 training is over, whatever would have come. */
-BOOSTER_TEST(empty_trees_by_sampled_queries)
-{
-    uint32_t lucky[3];
-    char seed[24];
-    snprintf(seed, sizeof(seed), "%llu", (unsigned long long)seed_of_draws(lucky));
-    rw_dataset_free(train);
-    train = fixture_data(ctx, 1, LUCKY_QUERIES, 12, 5);
-    for (uint32_t i = 0; i < train->n_docs; i++) {
-        const uint32_t q = i / 12;
-        if (q != lucky[0] && q != lucky[1] && q != lucky[2])
-            train->label[i] = 1; /* equal within the query: no document has a lambda */
-    }
-    set("seed", seed);
-    set("sample-queries", "1e-6");
-    set("min-docs", "2");
-    set("rounds", "51");
-    struct rw_model *model = trained(NULL, 0);
-    cr_assert_eq(n_warnings, 0, "%s", warning);
-    cr_assert_eq(model->n_trees, UNLUCKY + 1);
-    for (int32_t t = 0; t <= UNLUCKY; t++)
-        cr_assert_eq(model->tree[t].n_leaves > 1, t % UNLUCKY == 0, "tree %d", t);
-    set("rounds", "1000");
-    struct rw_model *longer = trained(NULL, 0);
-    cr_assert_eq(n_warnings, 1);
-    cr_assert(longer->n_trees > UNLUCKY && longer->n_trees <= 2 * UNLUCKY + 1);
-    /* the same in two runs, the first of which ends in the middle of the 50 */
-    struct rw_model *first, *on;
-    set("rounds", "76");
-    first = trained(NULL, 0);
-    set("rounds", "1000");
-    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, NULL, &on), RW_OK);
-    cr_assert(same_trees(on, longer));
-    rw_model_free(first);
-    rw_model_free(on);
-    for (int32_t t = UNLUCKY + 1; t < longer->n_trees; t++)
-        cr_assert_eq(longer->tree[t].n_leaves, 1, "tree %d", t);
-    for (int32_t t = longer->n_trees - 1; t > UNLUCKY; t--)
-        rw_tree_release(&longer->tree[t]);
-    longer->n_trees = UNLUCKY + 1;
-    cr_assert(same_trees(model, longer));
-    rw_model_free(model);
-    rw_model_free(longer);
-}
-
-/* Trees of one feature each, of which only feature 1 has a gain that is large enough. */
-BOOSTER_TEST(empty_trees_by_sampled_features)
-{
-    enum { FEATURES = 5, ROUNDS = 200 };
-    uint32_t drawn[ROUNDS], n_empty = 0;
-    int32_t last = 0;
-    for (uint32_t t = 0; t < ROUNDS; t++) {
-        drawn[t] = lowest_of(1, 1, FEATURES, t, RW_STREAM_SAMPLE_FEATURE);
-        last = drawn[t] == 1 ? (int32_t)t : last;
-    }
-    for (uint32_t i = 0; i < train->column[0].n; i++)
-        train->column[0].value[i] = train->label[i];
-    set("objective", "regression");
-    set("rate", "0.001");   /* so that gains hardly fall */
-    set("min-gain", "200"); /* of 277 and more with feature 1, of 148 and less with the others */
-    set("sample-features", "1e-9");
-    snprintf(warning, sizeof(warning), "%d", last + 1);
-    set("rounds", warning);
-    struct rw_model *model = trained(NULL, 0);
-    cr_assert_eq(n_warnings, 0, "%s", warning);
-    cr_assert_eq(model->n_trees, last + 1);
-    for (int32_t t = 0; t <= last; t++) {
-        cr_assert_eq(model->tree[t].n_leaves > 1, drawn[t] == 1, "tree %d", t);
-        n_empty += model->tree[t].n_leaves == 1;
-    }
-    cr_assert_gt(n_empty, 100);
     rw_model_free(model);
 }
 
@@ -540,6 +440,20 @@ BOOSTER_TEST(too_many_validation_sets)
 {
     struct rw_model *model = NULL;
     cr_assert_eq(run(NULL, 64, &model), RW_ERR_ARGUMENT);
+    cr_assert_null(model);
+}
+
+BOOSTER_TEST(deepest_levels)
+{
+    rw_params_free(params); /* leaves has no effect on levels */
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    set("grow", "levels");
+    set("rounds", "1");
+    set("depth", "16");
+    rw_model_free(trained(NULL, 0));
+    struct rw_model *model = NULL;
+    set("depth", "17");
+    cr_assert_eq(run(NULL, 0, &model), RW_ERR_ARGUMENT);
     cr_assert_null(model);
 }
 
