@@ -214,6 +214,42 @@ CUTS_TEST(can_split)
     cr_assert(!rw_cuts_can_split(counts, 1, 2, 3));
 }
 
+/* Feature f is stated, in a sparse column, by f documents of 40: min_docs of them are enough. */
+CUTS_TEST(features_of_few_documents)
+{
+    struct rw_builder builder = {0};
+    struct rw_dataset *dataset;
+    struct rw_cuts *cuts;
+    for (int absent_missing = 0; absent_missing < 2; absent_missing++) {
+        cr_assert_eq(rw_builder_query(ctx, &builder, "q", 1), RW_OK);
+        for (uint32_t doc = 0; doc < 40; doc++) {
+            uint16_t feature[9];
+            float value[9];
+            size_t n = 0;
+            for (uint16_t f = 1; f <= 9; f++) {
+                if (doc >= 3 && doc < 3u + f) {
+                    feature[n] = f;
+                    value[n++] = 5;
+                }
+            }
+            cr_assert_eq(rw_builder_doc(ctx, &builder, 0, feature, value, n, NULL, 0), RW_OK);
+        }
+        cr_assert_eq(rw_builder_finish(ctx, &builder, 1, &dataset), RW_OK);
+        cr_assert(dataset->n_columns == 9 && dataset->column[8].row && dataset->column[8].n == 9);
+        const struct rw_cut_rule rule = {
+            .bins = 16, .absent_missing = absent_missing, .min_docs = 7};
+        cr_assert_eq(rw_cuts_make(ctx, dataset, &rule, &cuts), RW_OK);
+        cr_assert_eq(cuts->n_features, 3);
+        for (uint32_t f = 0; f < 3; f++)
+            cr_assert_eq(cuts->feature[f], 7 + f);
+        cr_assert_eq(cuts->n_few, 6);
+        rw_cuts_free(cuts);
+        rw_dataset_free(dataset);
+        rw_builder_release(&builder);
+        memset(&builder, 0, sizeof(builder));
+    }
+}
+
 /* CRC-32 of a query's id, bit by bit. */
 static uint32_t checksum_of(const char *id)
 {
