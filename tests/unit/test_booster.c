@@ -455,6 +455,7 @@ BOOSTER_TEST(deepest_levels)
     set("depth", "17");
     cr_assert_eq(run(NULL, 0, &model), RW_ERR_ARGUMENT);
     cr_assert_null(model);
+    cr_assert_str_eq(rw_last_error(ctx), "depth is 17; expected 1 to 16 when growing by levels");
 }
 
 static int set_more_threads(void *user, const struct rw_round *round)

@@ -188,8 +188,10 @@ Test(check_data_set, order_of_labels_in_ten_queries)
         FILE *file = fopen("d", "w");
         for (int q = 0; q < n_queries; q++) {
             const int value = kind % 3 == 2 && q == 4 ? 1 : 2; /* 1: a tie */
-            fprintf(file, "0 qid:%d 1:%d\n1 qid:%d 1:%d\n1 qid:%d 1:%d\n", q, sign, q, sign * value,
-                    q, sign * 3);
+            if (sign > 0) /* the tie's documents are in the order of the others, too */
+                fprintf(file, "1 qid:%d 1:3\n1 qid:%d 1:%d\n0 qid:%d 1:1\n", q, q, value, q);
+            else
+                fprintf(file, "0 qid:%d 1:-1\n1 qid:%d 1:-%d\n1 qid:%d 1:-3\n", q, q, value, q);
         }
         fclose(file);
         struct rw_check *out = check(NULL);
