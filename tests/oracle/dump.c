@@ -29,8 +29,9 @@ static int option(struct job *job, const char *text)
     const double real = strtod(value, NULL);
 #define NAMED(name) (strlen(name) == n && strncmp(text, name, n) == 0)
     if (NAMED("objective"))
-        job->rules.gradient =
-            strcmp(value, "regression") == 0 ? RW_GRADIENT_RESIDUAL : RW_GRADIENT_LAMBDA;
+        job->rules.gradient = strcmp(value, "regression") == 0 ? RW_GRADIENT_RESIDUAL
+                              : strcmp(value, "custom") == 0   ? RW_GRADIENT_CUSTOM
+                                                               : RW_GRADIENT_LAMBDA;
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -65,6 +66,8 @@ static int option(struct job *job, const char *text)
         job->rules.split_l2 = real;
     else if (NAMED("sample-queries"))
         job->rules.query_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("sample-features"))
+        job->rules.feature_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("l2"))
         job->grow.l2 = real;
     else if (NAMED("rate"))
@@ -106,18 +109,31 @@ struct arrays { /* [n_docs] */
     int64_t *lambda, *weight;
     int32_t *lambda_q, *weight_q;
     uint8_t *sampled;
-    double *scores;
+    double *scores, *gradients, *hessians;
     int32_t *leaf_slot; /* [max_slots] */
 };
 
+/* The oracle's own objective, made here as a caller of the library would. */
+static int set_gradients(struct rw_engine *engine, const struct rw_dataset *data,
+                         const struct arrays *a)
+{
+    for (uint32_t i = 0; i < data->n_docs; i++) {
+        a->gradients[i] = 3.0 * ((double)data->label[i] - a->scores[i]);
+        a->hessians[i] = 1.0 + (double)data->label[i] * (double)data->label[i];
+    }
+    return rw_engine_set_gradients(engine, a->gradients, a->hessians);
+}
+
 /* One tree: grown, told, added. The integers stay the tree's until the next one begins. */
 static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_grower *grower,
-                    uint32_t t, const struct arrays *a)
+                    const struct rw_dataset *data, uint32_t t, const struct arrays *a)
 {
     const uint32_t n = engine->n_docs[0];
     struct rw_tree tree;
     struct rw_grow_times times;
     RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
+    if (job->rules.gradient == RW_GRADIENT_CUSTOM)
+        RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
     int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->weight_q,
                                             a->sampled);
@@ -158,6 +174,8 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.weight_q, n));
     RW_TRY_OUT(RW_NEW(ctx, a.sampled, n));
     RW_TRY_OUT(RW_NEW(ctx, a.scores, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.gradients, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.hessians, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
     if (job->rules.gradient == RW_GRADIENT_LAMBDA)
         RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
@@ -166,13 +184,13 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
         rw_engine_load(engine, 0, data, job->rules.gradient == RW_GRADIENT_LAMBDA ? gains : NULL));
     RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
     for (uint32_t t = 0; t < job->n_trees; t++)
-        RW_TRY_OUT(one_tree(job, engine, grower, t, &a));
+        RW_TRY_OUT(one_tree(job, engine, grower, data, t, &a));
 out:
     rw_engine_close(engine);
     rw_grower_free(grower);
     rw_gain_rule_release(&gain);
-    void *const owned[] = {gains,      a.lambda,  a.weight, a.lambda_q,
-                           a.weight_q, a.sampled, a.scores, a.leaf_slot};
+    void *const owned[] = {gains,     a.lambda, a.weight,    a.lambda_q, a.weight_q,
+                           a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     return status;

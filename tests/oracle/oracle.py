@@ -33,8 +33,9 @@ def to_float(x):
 # ---- data ----
 
 
-def make_data(rng, path, n_queries, longest, absent_is_missing):
-    """LETOR text; labels 0 to 4; at most 255 distinct values a feature."""
+def make_data(rng, path, n_queries, longest, outliers):
+    """LETOR text; labels 0 to 4, of every seventh query 1,000 times that if there are outliers; at
+    most 255 distinct values a feature."""
     few = [rng.randrange(-50, 50) / 8 for _ in range(7)]
     many = sorted({round(rng.uniform(-3, 3), 2) for _ in range(230)})
     with open(path, 'w') as out:
@@ -43,7 +44,7 @@ def make_data(rng, path, n_queries, longest, absent_is_missing):
             same = rng.random() < 0.05
             for _ in range(n):
                 label = 1 if same else rng.choice([0, 0, 0, 1, 1, 2, 3, 4])
-                parts = [str(label), 'qid:q%d' % q]
+                parts = [str(label * 1000 if outliers and q % 7 == 3 else label), 'qid:q%d' % q]
 
                 def put(feature, value):
                     if value is not None:
@@ -205,19 +206,31 @@ def check_gradients(opt, data, weights, out, fail):
     return strict
 
 
+def exponent_of(values):
+    """That brings the largest magnitude into [2^60, 2^61)."""
+    largest = max(abs(v) for v in values)
+    return 60 - (math.frexp(largest)[1] - 1) if largest else 40
+
+
 def check_residuals(opt, data, weights, out, fail):
-    """Residuals at a power-of-two scale; returns the exponents."""
-    exponents = []
-    for what, real in (('lambda', [(data.label[d] - out['scores'][d]) * weights[d]
-                                   for d in range(data.n)]), ('weight', weights)):
-        largest = max([abs(real[d]) for d in range(data.n) if out['sampled'][d]])
-        exponent = 60 - (math.frexp(largest)[1] - 1) if largest else 40
+    """Real gradients at a power-of-two scale, of the sampled documents; returns the exponents, and
+    whether they would be others if the documents that are not sampled counted, too."""
+    exponents, others = [], []
+    gradient = [data.label[d] - out['scores'][d] for d in range(data.n)]
+    hessian = [1.0] * data.n
+    if opt['objective'] == 'custom':                                  # as in dump.c
+        gradient = [3.0 * g for g in gradient]
+        hessian = [1.0 + label * label for label in data.label]
+    for what, real in (('lambda', gradient), ('weight', hessian)):
+        real = [v * w for v, w in zip(real, weights)]
+        exponent = exponent_of([real[d] for d in range(data.n) if out['sampled'][d]])
         exponents.append(exponent)
+        others.append(exponent_of(real))
         for d in range(data.n):
             if out['sampled'][d] and abs(out[what][d] - real[d] * 2.0 ** exponent) > 0.5:
                 fail('%s of document %d: %d, expected %.1f' %
                      (what, d, out[what][d], real[d] * 2.0 ** exponent))
-    return exponents
+    return exponents, [a != b for a, b in zip(exponents, others)]
 
 
 def check_quantised(opt, out, fail, what, stream):
@@ -244,12 +257,18 @@ def check_quantised(opt, out, fail, what, stream):
     return shift
 
 
-def check_sample(opt, data, out, fail):
-    threshold = int(math.floor(opt['sample-queries'] * 2 ** 32 + 0.5))
-    numbers = [draw(opt['seed'], q, out['tree'], 2) for q in range(len(data.query))]
+def sample(opt, share, items, tree, stream):
+    """Which of the items are kept: those under the threshold, or the lowest one."""
+    threshold = int(math.floor(share * 2 ** 32 + 0.5))
+    numbers = [draw(opt['seed'], item, tree, stream) for item in items]
     kept = [r < threshold for r in numbers]
     if not any(kept):
         kept[numbers.index(min(numbers))] = True
+    return kept
+
+
+def check_sample(opt, data, out, fail):
+    kept = sample(opt, opt['sample-queries'], range(len(data.query)), out['tree'], 2)
     for q, docs in enumerate(data.query):
         for d in docs:
             if bool(out['sampled'][d]) != kept[q]:
@@ -277,6 +296,25 @@ class Search:
         self.k = opt['split-l2']
         if self.newton:
             self.k *= sum(out['weight_q'][d] for d in docs) / len(docs)
+        columns = [f for f in data.features if self.can_split(f)]
+        kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
+        self.features = [f for f, keep in zip(columns, kept) if keep]
+
+    def can_split(self, f):
+        """Whether a threshold leaves enough of all documents on both sides; else the engine has no
+        column of the feature."""
+        column, enough = self.data.value[f], self.opt['min-docs']
+        values = [v for v in column if v is not None]
+        n_missing = len(column) - len(values)
+        if min(n_missing, len(values)) >= enough:
+            return True
+        for _, cut in self.data.cut[f]:
+            left = sum(v <= cut for v in values)
+            right = len(values) - left
+            if left and right and max(min(left + n_missing, right),
+                                      min(left, right + n_missing)) >= enough:
+                return True
+        return False
 
     def sums(self, docs):
         q, w = self.out['lambda_q'], self.out.get('weight_q')
@@ -296,7 +334,7 @@ class Search:
         """(gain, feature, cut, missing_left, left documents), or None."""
         best = None
         whole = self.sums(docs)
-        for f in self.data.features:
+        for f in self.features:
             column = self.data.value[f]
             by_value = {}
             for d in docs:
@@ -415,8 +453,8 @@ def walk(data, out, d):
 DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absent': 'zero',
             'rounding': 'stochastic', 'norm': 'on', 'gain': 'exp', 'bins': 255, 'bits': 8,
             'seed': 1, 'sigma': 1.0, 'truncation': 30, 'min-docs': 5, 'min-weight': 0.0,
-            'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'l2': 0.0, 'rate': 0.1,
-            'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
+            'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
+            'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2}
 
 CASES = [
     ('mart', {}),
@@ -442,6 +480,12 @@ CASES = [
     ('regression', {'objective': 'regression', 'rate': 0.5}),
     ('regression-newton', {'objective': 'regression', 'split': 'newton', 'weights': 'doc',
                            'l2': 5.0, 'sample-queries': 0.7}),
+    ('regression-outliers', {'objective': 'regression', 'outliers': True, 'weights': 'query',
+                             'sample-queries': 0.2, 'trees': 6, 'seed': 12}),
+    ('custom-outliers', {'objective': 'custom', 'outliers': True, 'split': 'newton', 'l2': 1.0,
+                         'sample-queries': 0.2, 'trees': 6, 'seed': 12}),
+    ('sample-features', {'sample-features': 0.4, 'sample-queries': 0.6, 'trees': 4, 'seed': 9}),
+    ('sample-one-feature', {'sample-features': 0.0, 'trees': 6, 'leaves': 5}),
 ]
 
 
@@ -451,7 +495,8 @@ def run_case(dump, engine, name, changes, seed):
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'data.txt')
-        make_data(rng, path, 25, 28, opt['absent'] == 'missing')
+        outliers = opt.pop('outliers', False)
+        make_data(rng, path, 25, 28, outliers)
         data = Data(path, opt['absent'] == 'missing')
         weights = [1.0] * data.n
         kind = opt.pop('weights', None)
@@ -467,7 +512,7 @@ def run_case(dump, engine, name, changes, seed):
             args.append('weights=' + weight_path)
         text = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout.decode()
     score = [0.0] * data.n
-    n = [0] * 5
+    n, n_different = [0] * 5, [0, 0]
     for line in text.splitlines():
         out = json.loads(line)
 
@@ -481,13 +526,16 @@ def run_case(dump, engine, name, changes, seed):
             n[0] += check_gradients(opt, data, weights, out, fail)
             n[1] += 2 * sum(out['sampled'])
         else:
-            exponents = check_residuals(opt, data, weights, out, fail)
+            exponents, different = check_residuals(opt, data, weights, out, fail)
+            n_different = [n + d for n, d in zip(n_different, different)]
         shifts = [check_quantised(opt, out, fail, 'lambda', 0), 0]
         if opt['split'] == 'newton':
             shifts[1] = check_quantised(opt, out, fail, 'weight', 1)
         for k, v in enumerate(check_tree(opt, data, out, shifts, exponents, fail)):
             n[2 + k] += v
         score = [s + walk(data, out, d) for d, s in enumerate(score)]
+    if outliers and not all(n_different[:1 + (opt['objective'] == 'custom')]):
+        failures.append('the outliers are in every sample')
     if n[4] < 0.95 * n[3]:
         failures.append('only %d of %d leaves are equal as floats' % (n[4], n[3]))
     return n, failures

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "model/model.h"
+#include "same_trees.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;
@@ -61,25 +62,6 @@ static struct rw_model *trained(const struct rw_train_hooks *hooks, int n_valid)
     struct rw_model *model;
     cr_assert_eq(run(hooks, n_valid, &model), RW_OK, "%s", rw_last_error(ctx));
     return model;
-}
-
-static int same_trees(const struct rw_model *a, const struct rw_model *b)
-{
-    if (a->n_trees != b->n_trees)
-        return 0;
-    for (int32_t t = 0; t < a->n_trees; t++) {
-        const struct rw_tree *x = &a->tree[t], *y = &b->tree[t];
-        const size_t n = (size_t)x->n_leaves - 1;
-        if (x->n_leaves != y->n_leaves || memcmp(x->left, y->left, n * sizeof(*x->left)) ||
-            memcmp(x->right, y->right, n * sizeof(*x->right)) ||
-            memcmp(x->feature, y->feature, n * sizeof(*x->feature)) ||
-            memcmp(x->cut, y->cut, n * sizeof(*x->cut)) ||
-            memcmp(x->missing_left, y->missing_left, n) ||
-            memcmp(x->gain, y->gain, n * sizeof(*x->gain)) ||
-            memcmp(x->leaf, y->leaf, (n + 1) * sizeof(*x->leaf)))
-            return 0;
-    }
-    return 1;
 }
 
 BOOSTER_TEST(learns)
@@ -326,6 +308,17 @@ BOOSTER_TEST(no_split_min_docs)
 {
     set("min-docs", "181");
     expect_no_split("--min-docs 181 is above half of the 360 documents");
+    n_warnings = 0;
+    set("min-docs", "180"); /* just half: it is another one's fault */
+    set("min-gain", "1e9");
+    expect_no_split("--min-gain 1e+09");
+}
+
+BOOSTER_TEST(no_split_weights)
+{
+    const double zero[360] = {0};
+    cr_assert_eq(rw_dataset_set_weights(ctx, train, zero, train->n_docs), RW_OK);
+    expect_no_split("all weights are 0");
 }
 
 BOOSTER_TEST(no_split_equal_labels)
@@ -361,6 +354,9 @@ BOOSTER_TEST(no_split_constant_features)
         for (uint32_t i = 0; i < train->column[c].n; i++)
             train->column[c].value[i] = 3.0f;
     }
+    expect_no_split("every feature is constant");
+    n_warnings = 0;
+    set("sample-queries", "0.5"); /* no draw can change that */
     expect_no_split("every feature is constant");
 }
 
@@ -534,6 +530,21 @@ BOOSTER_TEST(too_many_validation_sets)
     struct rw_model *model = NULL;
     cr_assert_eq(run(NULL, 64, &model), RW_ERR_ARGUMENT);
     cr_assert_null(model);
+}
+
+BOOSTER_TEST(deepest_levels)
+{
+    rw_params_free(params); /* leaves has no effect on levels */
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    set("grow", "levels");
+    set("rounds", "1");
+    set("depth", "16");
+    rw_model_free(trained(NULL, 0));
+    struct rw_model *model = NULL;
+    set("depth", "17");
+    cr_assert_eq(run(NULL, 0, &model), RW_ERR_ARGUMENT);
+    cr_assert_null(model);
+    cr_assert_str_eq(rw_last_error(ctx), "depth is 17; expected 1 to 16 when growing by levels");
 }
 
 static int set_more_threads(void *user, const struct rw_round *round)

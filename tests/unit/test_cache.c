@@ -1,4 +1,5 @@
 #include <float.h>
+#include <stddef.h>
 
 #include "base/mem.h"
 #include "io/cache.h"
@@ -106,6 +107,108 @@ Test(cache, everything_comes_back)
     rw_bins_free(bins);
     rw_dataset_free(a);
     rw_dataset_free(c);
+}
+
+/* What the next tests damage. Documents 0, 20, 40 ... 380 have feature 9: its values and its codes
+ * are listed with them. Feature 1 has a code of two bytes for each document. */
+#define LISTED_DOCS 20
+
+static char *make_listed_cache(size_t *n)
+{
+    const struct rw_cut_rule rule = {.bins = 1000, .min_docs = 1};
+    struct rw_cuts *cuts;
+    struct rw_bins *bins;
+    FILE *file = fopen("a", "w");
+    for (int i = 0; i < 400; i++)
+        fprintf(file, i % 20 ? "%d qid:%d 1:%d\n" : "%d qid:%d 1:%d 9:%d\n", i % 3, i / 10, i,
+                i + 1);
+    fclose(file);
+    struct rw_dataset *dataset = read_one("a");
+    cr_assert_eq(rw_cuts_make(scratch_ctx, dataset, &rule, &cuts), RW_OK);
+    cr_assert_eq(rw_bins_make(scratch_ctx, dataset, cuts, &rule, 1, &bins), RW_OK);
+    cr_assert_eq(cuts->n_features, 2);
+    cr_assert(!bins->codes[0].row && rw_cuts_n_codes(cuts, 0) == 400);
+    cr_assert(bins->codes[1].row && bins->codes[1].n == LISTED_DOCS);
+    cr_assert(dataset->column[1].row && dataset->column[1].n == LISTED_DOCS);
+    cr_assert_eq(rw_cache_write(scratch_ctx, dataset, bins, "c.rwb"), RW_OK);
+    rw_bins_free(bins);
+    rw_dataset_free(dataset);
+    return scratch_read("c.rwb", n);
+}
+
+/* Listed documents ascend: none is there twice or before another, none is beyond the last. */
+Test(cache, listed_documents_ascend)
+{
+    size_t n;
+    char *data = make_listed_cache(&n), *bad = malloc(n);
+    const struct rw_cache_layout layout = layout_of(data, n);
+    const struct {
+        size_t at;
+        const char *error;
+    } list[] = {
+        {layout.offset[RW_CACHE_ROW], "'bad.rwb' is damaged: a feature's values or rows are wrong"},
+        /* behind the codes of feature 1 and the head of feature 9 */
+        {layout.offset[RW_CACHE_CODE] + 64 + 832 + 64,
+         "'bad.rwb' is damaged: a code or its document is out of range"}};
+    for (int i = 0; i < 2; i++) {
+        uint32_t row[LISTED_DOCS];
+        memcpy(row, data + list[i].at, sizeof(row));
+        for (uint32_t k = 0; k < LISTED_DOCS; k++)
+            cr_assert_eq(row[k], 20 * k);
+        for (uint32_t k = 1; k < LISTED_DOCS; k++) {
+            const uint32_t wrong[] = {row[k - 1], row[k - 1] - 1,
+                                      k + 1 < LISTED_DOCS ? row[k] : 400};
+            for (int w = 0; w < 3; w++) {
+                if (wrong[w] == row[k]) /* only the last document has a third wrong one */
+                    continue;
+                memcpy(bad, data, n);
+                memcpy(bad + list[i].at + k * sizeof(*row), &wrong[w], sizeof(*row));
+                seal(bad, n);
+                assert_refused(bad, n, list[i].error);
+            }
+        }
+    }
+    /* nor is one listed that does not have the feature */
+    const uint32_t absent = RW_ABSENT_BITS;
+    memcpy(bad, data, n);
+    memcpy(bad + layout.offset[RW_CACHE_VALUE] + (400 + 7) * 4, &absent, 4);
+    seal(bad, n);
+    assert_refused(bad, n, list[0].error);
+    free(bad);
+    free(data);
+}
+
+/* The first code that stands for nothing, of one byte and of two, wherever it stands. */
+Test(cache, codes_in_range)
+{
+    static const char error[] = "'bad.rwb' is damaged: a code or its document is out of range";
+    size_t n;
+    char *data = make_listed_cache(&n), *bad = malloc(n);
+    const struct rw_cache_layout layout = layout_of(data, n);
+    const size_t two_bytes = layout.offset[RW_CACHE_CODE] + 64, head = two_bytes + 832;
+    const size_t one_byte = head + 64 + 128;
+    struct rw_dataset *dataset = read_one("c.rwb"); /* undamaged, it is read */
+    const uint16_t n_codes = (uint16_t)rw_cuts_n_codes(dataset->bins->cuts, 1), all = 400;
+    rw_dataset_free(dataset);
+    cr_assert_leq(n_codes, 256);
+    for (uint32_t i = 0; i < 400; i++) {
+        memcpy(bad, data, n);
+        memcpy(bad + two_bytes + i * 2, &all, 2);
+        seal(bad, n);
+        assert_refused(bad, n, error);
+    }
+    for (uint32_t i = 0; i < LISTED_DOCS; i++) {
+        memcpy(bad, data, n);
+        bad[one_byte + i] = (char)n_codes;
+        seal(bad, n);
+        assert_refused(bad, n, error);
+    }
+    memcpy(bad, data, n);
+    memcpy(bad + head + 4, &n_codes, 2); /* of the documents that are not listed */
+    seal(bad, n);
+    assert_refused(bad, n, error);
+    free(bad);
+    free(data);
 }
 
 /* A feature of few documents: its codes are listed, with their documents. */
@@ -243,6 +346,7 @@ Test(cache, hostile_contents)
     } cases[] = {
         {RW_CACHE_COLUMN_FEATURE, 0, 4, 65536, "feature ids do not ascend"},
         {RW_CACHE_COLUMN_FEATURE, 4, 4, 1, "feature ids do not ascend"},
+        {RW_CACHE_COLUMN_FEATURE, 8, 4, 65536, "feature ids do not ascend"},
         {RW_CACHE_COLUMN_N, 0, 4, 4, "a column's length is wrong"},
         {RW_CACHE_COLUMN_N, 4, 4, 0, "the columns' lengths do not add up"},
         {RW_CACHE_COLUMN_SPARSE, 0, 1, 2, "a column's length is wrong"},
@@ -260,15 +364,24 @@ Test(cache, hostile_contents)
         {RW_CACHE_QUERY_ID_OFFSET, 8, 8, 0, "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, 0, "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, ' ', "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\t', "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\r', "a query's id is wrong"},
+        {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\n', "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 1, 1, 'x', "a query's id is wrong"},
+        {RW_CACHE_COMMENT_OFFSET, 0, 8, 1, "a comment is wrong"},
         {RW_CACHE_COMMENT_OFFSET, 8, 8, UINT64_MAX, "a comment is wrong"},
         {RW_CACHE_COMMENT_TEXT, 0, 1, '\n', "a comment is wrong"},
+        {RW_CACHE_COMMENT_TEXT, sizeof(" docid = 1") - 1, 1, '\n', "a comment is wrong"},
         {RW_CACHE_CUT_FEATURE, 0, 4, 2, "a feature with cuts is unknown or out of order"},
+        {RW_CACHE_CUT_FEATURE, 0, 4, 7, "a feature with cuts is unknown or out of order"},
+        {RW_CACHE_CUT_FEATURE, 4, 4, 1, "a feature with cuts is unknown or out of order"},
         {RW_CACHE_CUT_OFFSET, 0, 8, 1, "the cuts' counts do not add up"},
         {RW_CACHE_CUT_OFFSET, 8, 8, 0, "a feature's number of cuts is wrong"},
         {RW_CACHE_CUT_OFFSET, 8, 8, 1ull << 50, "a feature's number of cuts is wrong"},
         {RW_CACHE_CUT, 0, 4, 0x7fc00000, "cuts do not ascend"},
         {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "cuts do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0x80000000, "cuts do not ascend"},
+        {RW_CACHE_CUT, 0, 4, 0xff800000, "cuts do not ascend"},
         {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of cuts is wrong"},
         {RW_CACHE_CODE, 0, 4, 1u << 20, "codes are missing"},
         {RW_CACHE_CODE, 0, 4, 4, "codes are missing"},
@@ -295,6 +408,94 @@ Test(cache, hostile_contents)
                    "bad.rwb: query 'a' comes back after another query\n"
                    "hint: it began at bad.rwb; a query's lines must stand together");
     free(bad);
+    free(data);
+}
+
+struct change {
+    size_t at, size; /* in the file; size 0: none */
+    uint64_t value;
+};
+
+static void assert_changes_refused(const char *data, size_t n, const struct change *change,
+                                   const char *error)
+{
+    char *bad = malloc(n), expected[128];
+    memcpy(bad, data, n);
+    for (int i = 0; i < 5 && change[i].size; i++)
+        memcpy(bad + change[i].at, &change[i].value, change[i].size);
+    seal(bad, n);
+    snprintf(expected, sizeof(expected), "'bad.rwb' is damaged: %s", error);
+    assert_refused(bad, n, expected);
+    free(bad);
+}
+
+/* Damage of several changes, each of which passes for itself or hides another. */
+Test(cache, hostile_contents_by_several_changes)
+{
+    size_t n;
+    char *data = make_cache(1, &n);
+    const struct rw_cache_layout layout = layout_of(data, n);
+    struct rw_cache_header header;
+    memcpy(&header, data, sizeof(header));
+    const size_t ids = layout.offset[RW_CACHE_QUERY_ID_TEXT];
+    const size_t id_offsets = layout.offset[RW_CACHE_QUERY_ID_OFFSET];
+    const size_t values = layout.offset[RW_CACHE_VALUE];
+    const struct change empty_id[5] = {{ids, 2, 'x' << 8}, {id_offsets + 8, 8, 1}};
+    assert_changes_refused(data, n, empty_id, "a query's id is wrong");
+    struct change twice[5] = {{ids, 8, 0}, {id_offsets + 16, 8, 4}};
+    memcpy(&twice[0].value, "a\0a\0xyz", 8); /* a, a, xyz */
+    assert_changes_refused(data, n, twice, "a query stands twice");
+    struct change none[5]; /* feature 1 is dense, and no document has it */
+    for (size_t i = 0; i < 5; i++)
+        none[i] = (struct change){values + i * 4, 4, RW_ABSENT_BITS};
+    assert_changes_refused(data, n, none, "a feature's values or rows are wrong");
+    /* text behind the last one */
+    const struct change ids_longer[5] = {
+        {offsetof(struct rw_cache_header, query_id_bytes), 8, header.query_id_bytes + 1}};
+    assert_changes_refused(data, n, ids_longer, "a query's id is wrong");
+    const struct change comments_longer[5] = {
+        {offsetof(struct rw_cache_header, comment_bytes), 8, header.comment_bytes + 1}};
+    assert_changes_refused(data, n, comments_longer, "a comment is wrong");
+    /* cuts of the first feature: the second one again, the last one not the largest float */
+    uint64_t end;
+    memcpy(&end, data + layout.offset[RW_CACHE_CUT_OFFSET] + 8, 8);
+    cr_assert_gt(end, 2);
+    struct change cuts[5] = {{layout.offset[RW_CACHE_CUT] + 4, 4, 0}};
+    memcpy(&cuts[0].value, data + layout.offset[RW_CACHE_CUT], 4);
+    assert_changes_refused(data, n, cuts, "cuts do not ascend");
+    cuts[0] = (struct change){layout.offset[RW_CACHE_CUT] + (end - 1) * 4, 4, 0x7f7ffffe};
+    assert_changes_refused(data, n, cuts, "a feature's last cut is missing");
+    free(data);
+}
+
+/* Sections that a cache without comments or bins does not have. */
+Test(cache, hostile_sections)
+{
+    static const struct {
+        size_t count, size, sections; /* each begins at a multiple of 64 bytes */
+        const char *error;
+    } cases[] = {
+        {offsetof(struct rw_cache_header, comment_bytes), 8, 1,
+         "there is text that belongs to no comment"},
+        {offsetof(struct rw_cache_header, n_cut_features), 4, 2, "there are cuts without a rule"},
+        {offsetof(struct rw_cache_header, n_cuts), 8, 1, "there are cuts without a rule"},
+        {offsetof(struct rw_cache_header, code_bytes), 8, 1, "there are cuts without a rule"},
+    };
+    scratch_text("a", "1 qid:a 1:0.5\n0 qid:a 1:2\n");
+    struct rw_dataset *dataset = read_one("a");
+    cr_assert_eq(rw_cache_write(scratch_ctx, dataset, NULL, "c.rwb"), RW_OK);
+    rw_dataset_free(dataset);
+    size_t n;
+    char *data = scratch_read("c.rwb", &n);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const uint64_t one = 1, longer = n + cases[i].sections * RW_CACHE_ALIGN;
+        const struct change change[5] = {{cases[i].count, cases[i].size, one},
+                                         {offsetof(struct rw_cache_header, file_bytes), 8, longer}};
+        char *more = calloc(longer, 1);
+        memcpy(more, data, n - 4);
+        assert_changes_refused(more, longer, change, cases[i].error);
+        free(more);
+    }
     free(data);
 }
 

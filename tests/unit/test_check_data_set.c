@@ -179,6 +179,53 @@ Test(check_data_set, few_queries_in_order_say_nothing)
     rw_check_free(out);
 }
 
+/* Ten queries of two labels, in the order of feature 1, say something; nine do not; nor do ten of
+ * which one has a tie of two labels. */
+Test(check_data_set, order_of_labels_in_ten_queries)
+{
+    for (int kind = 0; kind < 6; kind++) {
+        const int n_queries = kind % 3 == 1 ? 9 : 10, sign = kind < 3 ? 1 : -1;
+        FILE *file = fopen("d", "w");
+        for (int q = 0; q < n_queries; q++) {
+            const int value = kind % 3 == 2 && q == 4 ? 1 : 2; /* 1: a tie */
+            if (sign > 0) /* the tie's documents are in the order of the others, too */
+                fprintf(file, "1 qid:%d 1:3\n1 qid:%d 1:%d\n0 qid:%d 1:1\n", q, q, value, q);
+            else
+                fprintf(file, "0 qid:%d 1:-1\n1 qid:%d 1:-%d\n1 qid:%d 1:-3\n", q, q, value, q);
+        }
+        fclose(file);
+        struct rw_check *out = check(NULL);
+        cr_expect_eq(out->features[0].orders_labels, kind % 3 == 0, "%d", kind);
+        rw_check_free(out);
+    }
+}
+
+/* An id is counted once, however often it comes back. */
+Test(check_data_set, split_twice)
+{
+    scratch_text("d", "1 qid:a 1:1\n0 qid:b 1:2\n0 qid:a 1:3\n1 qid:b 1:4\n0 qid:a 1:5\n"
+                      "1 qid:c 1:6\n1 qid:a 1:7\n");
+    struct rw_check *out = check(NULL);
+    cr_expect_eq(out->n_split, 2u);
+    cr_expect_str_eq(found(out, "split-queries"),
+                     "2 queries come back after other queries, and cannot be trained on so: a, b");
+    rw_check_free(out);
+}
+
+/* The same values, but the other set misses three of eight, and this one one of eight. */
+Test(check_data_set, drift_of_missing_values)
+{
+    for (int set = 0; set < 2; set++) {
+        FILE *file = fopen(set ? "other" : "d", "w");
+        for (int i = 0; i < 80; i++)
+            fprintf(file, i % 8 <= 2 * set ? "%d qid:%d 1:NaN\n" : "%d qid:%d 1:4\n", i % 2, i / 8);
+        fclose(file);
+    }
+    struct rw_check *out = check("other");
+    cr_expect_float_eq(out->features[0].drift, 0.25, 1e-12);
+    rw_check_free(out);
+}
+
 Test(check_data_set, distance)
 {
     const float a[] = {1, 2, 2, 3}, b[] = {2, 4};

@@ -214,6 +214,86 @@ CUTS_TEST(can_split)
     cr_assert(!rw_cuts_can_split(counts, 1, 2, 3));
 }
 
+/* Feature f is stated, in a sparse column, by f documents of 40: min_docs of them are enough. */
+CUTS_TEST(features_of_few_documents)
+{
+    struct rw_builder builder = {0};
+    struct rw_dataset *dataset;
+    struct rw_cuts *cuts;
+    for (int absent_missing = 0; absent_missing < 2; absent_missing++) {
+        cr_assert_eq(rw_builder_query(ctx, &builder, "q", 1), RW_OK);
+        for (uint32_t doc = 0; doc < 40; doc++) {
+            uint16_t feature[9];
+            float value[9];
+            size_t n = 0;
+            for (uint16_t f = 1; f <= 9; f++) {
+                if (doc >= 3 && doc < 3u + f) {
+                    feature[n] = f;
+                    value[n++] = 5;
+                }
+            }
+            cr_assert_eq(rw_builder_doc(ctx, &builder, 0, feature, value, n, NULL, 0), RW_OK);
+        }
+        cr_assert_eq(rw_builder_finish(ctx, &builder, 1, &dataset), RW_OK);
+        cr_assert(dataset->n_columns == 9 && dataset->column[8].row && dataset->column[8].n == 9);
+        const struct rw_cut_rule rule = {
+            .bins = 16, .absent_missing = absent_missing, .min_docs = 7};
+        cr_assert_eq(rw_cuts_make(ctx, dataset, &rule, &cuts), RW_OK);
+        cr_assert_eq(cuts->n_features, 3);
+        for (uint32_t f = 0; f < 3; f++)
+            cr_assert_eq(cuts->feature[f], 7 + f);
+        cr_assert_eq(cuts->n_few, 6);
+        rw_cuts_free(cuts);
+        rw_dataset_free(dataset);
+        rw_builder_release(&builder);
+        memset(&builder, 0, sizeof(builder));
+    }
+}
+
+/* CRC-32 of a query's id, bit by bit. */
+static uint32_t checksum_of(const char *id)
+{
+    uint32_t crc = UINT32_MAX;
+    for (; *id; id++) {
+        crc ^= (uint8_t)*id;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+    }
+    return ~crc;
+}
+
+/* A document is in the sample by its query's id and its position there, wherever the query is. */
+CUTS_TEST(documents_of_the_sample)
+{
+    enum { QUERIES = 60, LENGTH = 12, N = QUERIES * LENGTH, LIMIT = 200 };
+    struct rw_dataset *dataset = fixture_data(ctx, 1, QUERIES, LENGTH, 1);
+    struct rw_cut_sample sample;
+    rw_cut_sample_set_docs(LIMIT);
+    cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
+    const uint32_t threshold = (uint32_t)(((uint64_t)LIMIT << 32) / N);
+    uint32_t n = 0;
+    for (uint32_t doc = 0; doc < N; doc++) {
+        const char *id = dataset->query_id_text + dataset->query_id_offset[doc / LENGTH];
+        const uint32_t number = rw_random(checksum_of(id), doc % LENGTH, 0, RW_STREAM_CUT_SAMPLE);
+        cr_assert_eq(sample.in[doc], number < threshold, "document %u", doc);
+        if (sample.in[doc])
+            cr_assert_eq(sample.row[n++], doc);
+    }
+    cr_assert_eq(sample.n, n);
+    cr_assert(n > LIMIT * 8 / 10 && n < LIMIT * 12 / 10, "%u", n);
+    rw_cut_sample_release(&sample);
+    rw_cut_sample_set_docs(N); /* no more than these: all */
+    cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
+    cr_assert(sample.n == N && !sample.row && !sample.in);
+    rw_cut_sample_release(&sample);
+    rw_cut_sample_set_docs(N - 1);
+    cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
+    cr_assert(sample.row && sample.in);
+    rw_cut_sample_release(&sample);
+    rw_cut_sample_set_docs(0);
+    rw_dataset_free(dataset);
+}
+
 CUTS_TEST(a_sample_decides_ranks_but_cuts_are_true)
 {
     enum { N = 300000 };

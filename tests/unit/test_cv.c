@@ -67,6 +67,21 @@ Test(cv, folds_are_even_and_drawn_by_the_seed)
     cr_expect_eq(rw_folds(scratch_ctx, 3, 4, 1, folds), RW_ERR_ARGUMENT);
 }
 
+/* Queries in the order of their numbers are dealt to the folds in turn. */
+Test(cv, folds_by_hand)
+{
+    enum { QUERIES = 50, FOLDS = 7 };
+    uint32_t folds[QUERIES];
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, FOLDS, 9, folds), RW_OK);
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        const uint32_t number = rw_random(9, q, 0, RW_STREAM_FOLD);
+        uint32_t n_lower = 0;
+        for (uint32_t other = 0; other < QUERIES; other++)
+            n_lower += rw_random(9, other, 0, RW_STREAM_FOLD) < number;
+        cr_expect_eq(folds[q], n_lower % FOLDS, "query %u", q);
+    }
+}
+
 /* The models are those that rw_train makes of the parts. */
 Test(cv, the_same_as_by_hand)
 {

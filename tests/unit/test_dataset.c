@@ -10,7 +10,7 @@ TestSuite(dataset, .init = scratch_begin, .fini = scratch_end);
 static struct rw_dataset *from_memory(void)
 {
     const float values[] = {1, NAN, -0.0f, 4, 5, 6, 7, 8, 9, 10, NAN, 12};
-    const float labels[] = {0, 1, 2.5f, 0};
+    const float labels[] = {0, 1, 2.5f, -0.0f};
     const uint32_t offsets[] = {0, 1, 4};
     struct rw_dataset *dataset;
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 3, 2, 7, &dataset),
@@ -26,6 +26,7 @@ Test(dataset, from_memory)
     cr_assert_eq(rw_dataset_n_queries(dataset), 2);
     cr_assert_eq(rw_dataset_n_features(dataset), 3);
     cr_assert_eq(rw_dataset_labels(dataset)[2], 2.5f);
+    cr_assert_eq(rw_bits_of_float(rw_dataset_labels(dataset)[3]), 0, "-0 becomes +0");
     cr_assert_eq(rw_dataset_query_offsets(dataset)[1], 1);
     cr_assert_str_eq(rw_dataset_query_id(dataset, 1), "2");
     cr_assert_str_eq(rw_dataset_query_id(dataset, 2), "");
@@ -249,6 +250,8 @@ Test(dataset, doc_ids_of_comments)
     } cases[] = {{"docid = GX270-64-1238496 inc = 1 prob = 0.19", "GX270-64-1238496"},
                  {"docid:7", "7"},
                  {"x docid=7", "7"},
+                 {"inc,docid=7", "7"},
+                 {"inc;docid=7", "7"},
                  {"xdocid = 7", ""},
                  {"docid 7", ""},
                  {"docid docid: b", "b"},

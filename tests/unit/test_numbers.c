@@ -88,9 +88,36 @@ Test(numbers, sums_are_exact)
     cr_assert_eq(half[0].lambda_lo, sum.lambda_lo);
     cr_assert_float_eq(rw_sum_real(sum.lambda_hi, sum.lambda_lo, 40), ldexp((double)lambda, -40),
                        1e-15 * fabs(ldexp((double)lambda, -40)));
-    /* however the total is split into words */
-    cr_assert_eq(rw_sum_real(sum.lambda_hi - 12345, sum.lambda_lo + 12345 * 4294967296, 40),
-                 rw_sum_real(sum.lambda_hi, sum.lambda_lo, 40));
+}
+
+/* The nearest double to the total, however it is split into words. */
+Test(numbers, sums_are_rounded_once)
+{
+    for (uint32_t i = 0; i < 20000; i++) {
+        const struct rw_philox r = rw_random4(12, i, 0, FIXTURE_STREAM);
+        const int64_t hi = random_int64(i) >> 12, lo = r.word[0], moved = r.word[1] >> 2;
+        const wide total = (wide)hi * 4294967296 + lo;
+        const double expected = ldexp((double)total, -40);
+        cr_assert_eq(rw_sum_real(hi, lo, 40), expected);
+        cr_assert_eq(rw_sum_real(hi - moved, lo + moved * 4294967296, 40), expected);
+        cr_assert_eq(rw_sum_real(hi + moved, lo - moved * 4294967296, 40), expected);
+    }
+}
+
+/* Largest magnitudes come into [2^60, 2^61), but for those that a scale of 2^400 leaves under it.
+ */
+Test(numbers, exponents_of_a_tree)
+{
+    static const struct {
+        double largest;
+        int exponent;
+    } cases[] = {{1, 60},         {1.9999999999999998, 60}, {2, 59},          {0x1p60, 0},
+                 {0x1p-340, 400}, {0x1.8p-340, 400},        {0x1p-339, 399},  {0x1p-341, 400},
+                 {5e-324, 400},   {0x1p1023, -963},         {0x1p-1022, 400}, {0, 40},
+                 {0x1.fp-20, 80}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        cr_expect_eq(rw_fixed_exponent(cases[i].largest, 40), cases[i].exponent, "%a",
+                     cases[i].largest);
 }
 
 Test(numbers, gains_of_splits)

@@ -37,6 +37,49 @@ Test(rng, counter_layout)
     cr_assert_eq(rw_random(seed, item, 0x13198a2e, 0x03707344), 0xd16cfe09u);
 }
 
+/* The compiler refuses a number that two streams share, and warns of a stream that is not here. */
+static int number_of(enum rw_stream stream)
+{
+    switch (stream) {
+    case RW_STREAM_ROUND_LAMBDA:
+        return 0;
+    case RW_STREAM_ROUND_WEIGHT:
+        return 1;
+    case RW_STREAM_SAMPLE_QUERY:
+        return 2;
+    case RW_STREAM_SAMPLE_FEATURE:
+        return 3;
+    case RW_STREAM_CUT_SAMPLE:
+        return 4;
+    case RW_STREAM_YETIRANK:
+        return 5;
+    case RW_STREAM_BOOTSTRAP:
+        return 8;
+    case RW_STREAM_SIGNS:
+        return 9;
+    case RW_STREAM_FOLD:
+        return 10;
+    case RW_STREAM_PERMUTE:
+        return 11;
+    case RW_STREAM_SYNTH: /* and all above it */
+        return 16;
+    }
+    return -1;
+}
+
+/* Every use has a stream of its own, and the same one for good: its number is part of every model
+ * and of every figure that was ever printed. */
+Test(rng, streams)
+{
+    int n = 0;
+    for (int number = 0; number < 64; number++) {
+        const int of_name = number_of((enum rw_stream)number);
+        cr_assert(of_name == -1 || of_name == number, "%d is %d", number, of_name);
+        n += of_name == number;
+    }
+    cr_assert_eq(n, 11);
+}
+
 Test(rng, evenly_spread)
 {
     enum { N = 1 << 20, BINS = 256 };

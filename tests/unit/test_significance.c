@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -51,6 +52,81 @@ Test(significance, few_queries_are_tried_whole, .init = setup, .fini = teardown)
     cr_expect(measure(c, c, 4, 1).low == 0 && measure(c, c, 4, 1).high == 0);
     cr_expect(isnan(measure(c, d, 1, 1).low) && measure(c, d, 1, 1).p == 1.0);
     cr_expect(isnan(measure(c, d, 0, 1).difference) && measure(c, d, 0, 1).p == 1.0);
+}
+
+/* Patterns of signs, of all that are drawn, whose sum is as far from 0 as the sum itself. */
+static uint32_t count_hits(const double *difference, uint32_t n, uint64_t seed)
+{
+    double found = 0;
+    uint32_t hits = 0;
+    for (uint32_t i = 0; i < n; i++)
+        found += difference[i];
+    for (uint32_t pattern = 0; pattern < RW_RANDOM_SIGNS; pattern++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct rw_philox r = rw_random4(seed, i / 128, pattern, RW_STREAM_SIGNS);
+            sum += r.word[i % 128 / 32] >> i % 32 & 1 ? -difference[i] : difference[i];
+        }
+        hits += fabs(sum) >= fabs(found);
+    }
+    return hits;
+}
+
+/* What was found is one of the patterns, so p is (1 + hits) / (1 + patterns), and never 0. */
+Test(significance, p_of_drawn_signs, .init = setup, .fini = teardown)
+{
+    enum { N = 200 };
+    double zero[N] = {0}, b[N];
+    for (uint32_t i = 0; i < N; i++)
+        b[i] = 1;
+    cr_assert_eq(measure(zero, b, RW_EXACT_SIGNS, 3).p, 2.0 / (1 << RW_EXACT_SIGNS)); /* all */
+    cr_assert_eq(count_hits(b, 40, 3), 0u);
+    cr_expect_eq(measure(zero, b, 40, 3).p, 1.0 / (1.0 + RW_RANDOM_SIGNS));
+    for (uint32_t n = RW_EXACT_SIGNS + 1; n <= N; n += 61) { /* 139, 200: two blocks of numbers */
+        for (uint32_t i = 0; i < n; i++)
+            b[i] = i < n * 3 / 5 ? 1 : -1;
+        const uint32_t hits = count_hits(b, n, n);
+        cr_assert(hits > 0 && hits < RW_RANDOM_SIGNS);
+        cr_expect_eq(measure(zero, b, n, n).p, (1.0 + hits) / (1.0 + RW_RANDOM_SIGNS), "%u", n);
+    }
+    /* queries without a difference draw no sign */
+    const double few[] = {0, 1, 0, -1, 0, 0, 1};
+    double some[7 * 20], others[3 * 20], none[7 * 20] = {0};
+    for (uint32_t i = 0, k = 0; i < 140; i++) {
+        some[i] = few[i % 7];
+        if (some[i] != 0)
+            others[k++] = some[i];
+    }
+    cr_expect_eq(measure(none, some, 140, 4).p,
+                 (1.0 + count_hits(others, 60, 4)) / (1.0 + RW_RANDOM_SIGNS));
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* 2.5 % of the resamples' differences are at `low` or under it, and as many at `high` or over. */
+Test(significance, interval_of_drawn_queries, .init = setup, .fini = teardown)
+{
+    enum { N = 30, TAIL = RW_BOOTSTRAP_SAMPLES / 40 };
+    static double found[RW_BOOTSTRAP_SAMPLES];
+    double a[N] = {0}, b[N];
+    for (uint32_t i = 0; i < N; i++)
+        b[i] = (double)i * i; /* sums of whole numbers are exact */
+    for (uint32_t s = 0; s < RW_BOOTSTRAP_SAMPLES; s++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < N; i++) {
+            const struct rw_philox r = rw_random4(6, i / 4, s, RW_STREAM_BOOTSTRAP);
+            sum += b[(uint64_t)r.word[i % 4] * N >> 32];
+        }
+        found[s] = sum / N;
+    }
+    qsort(found, RW_BOOTSTRAP_SAMPLES, sizeof(*found), ascending);
+    const struct rw_significance out = measure(a, b, N, 6);
+    cr_expect_eq(out.low, found[TAIL - 1]);
+    cr_expect_eq(out.high, found[RW_BOOTSTRAP_SAMPLES - TAIL]);
 }
 
 /* The normal approximations that hold for many queries: difference +- 1.96 deviations, and p. */

@@ -478,6 +478,18 @@ Test(synth, normal_shares)
     near(rw_synth_normal_quantile(0.01), -2.3263478740408408, 1e-11, "0.01");
 }
 
+/* Each shape draws from a stream of its own, and describes its features from another, 16 above. */
+Test(synth, streams_of_shapes)
+{
+    cr_assert_lt(N_SHAPES, 16);
+    for (int k = 0; k < N_SHAPES; k++) {
+        struct rw_synth_shape *shape = NULL;
+        cr_assert_eq(rw_synth_shape_new(ctx, shapes[k], &shape), RW_OK);
+        cr_expect_eq(shape->stream, (uint32_t)(RW_STREAM_SYNTH + k), "%s", shapes[k]);
+        rw_mem_free(shape);
+    }
+}
+
 /* What a feature sees sums to a variance of 1, or its knots would not stand where they should. */
 Test(synth, weights_of_a_feature)
 {

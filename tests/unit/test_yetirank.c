@@ -46,8 +46,8 @@ static void compute(struct query *q, enum rw_isa isa, const struct rw_yetirank_r
 }
 
 /* The paper's procedure, one ranking and one position at a time. */
-static void plain(const struct query *q, const struct rw_yetirank_rule *rule, uint32_t tree,
-                  int64_t *lambda, int64_t *weight)
+static void plain(const struct query *q, const struct rw_yetirank_rule *rule, uint32_t first,
+                  uint32_t tree, int64_t *lambda, int64_t *weight)
 {
     const float scale = (float)(0x1p40 / rule->permutations);
     double power[MOST];
@@ -58,7 +58,7 @@ static void plain(const struct query *q, const struct rw_yetirank_rule *rule, ui
         double noisy[MOST];
         uint8_t taken[MOST] = {0};
         for (uint32_t i = 0; i < q->n; i++)
-            noisy[i] = power[i] * rw_yetirank_odds(rule->seed, tree, 1000 + i, p);
+            noisy[i] = power[i] * rw_yetirank_odds(rule->seed, tree, first + i, p);
         for (uint32_t r = 0, above = 0; r < q->n; r++) {
             uint32_t here = q->n;
             for (uint32_t i = 0; i < q->n; i++) {
@@ -96,7 +96,7 @@ Test(yetirank, as_the_plain_procedure_on_every_path)
                                               .permutations = 1 + (uint32_t)(seed % 11),
                                               .seed = seed};
         make(&q, seed, 1 + (uint32_t)(seed * 37 % MOST));
-        plain(&q, &rule, 3, lambda, weight);
+        plain(&q, &rule, 1000, 3, lambda, weight);
         for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
             compute(&q, (enum rw_isa)isa, &rule, 3);
             cr_assert_arr_eq(q.lambda, lambda, q.n * sizeof(*lambda), "seed %d, isa %d", (int)seed,
@@ -105,6 +105,71 @@ Test(yetirank, as_the_plain_procedure_on_every_path)
                              isa);
         }
     }
+}
+
+/* The best DCG of the first `top` documents, one after the other. */
+static double ideal_of(const double *gain, uint32_t n, uint32_t top)
+{
+    uint8_t taken[MOST] = {0};
+    double dcg = 0;
+    for (uint32_t r = 0; r < n && r < top; r++) {
+        uint32_t best = n;
+        for (uint32_t i = 0; i < n; i++) {
+            if (!taken[i] && (best == n || gain[i] > gain[best]))
+                best = i;
+        }
+        taken[best] = 1;
+        dcg += gain[best] * rw_discount(r);
+    }
+    return dcg;
+}
+
+/* A training set's gradients are the plain procedure's of each query: with the ideal DCG of the
+ * truncation, the positions' weights, the documents' numbers and the tree's. */
+Test(yetirank, of_a_training_set)
+{
+    static const uint32_t truncations[] = {1, 3, 13, 0};
+    static struct query q;
+    static int64_t lambda[MOST], weight[MOST];
+    enum { QUERIES = 90, LENGTH = 13 };
+    struct rw_ctx *ctx;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    struct rw_dataset *data = fixture_data(ctx, 3, QUERIES, LENGTH, 1);
+    double gains[QUERIES * LENGTH], scores[QUERIES * LENGTH];
+    double gradients[QUERIES * LENGTH], hessians[QUERIES * LENGTH];
+    for (uint32_t i = 0; i < data->n_docs; i++) {
+        gains[i] = exp2((double)data->label[i]) - 1;
+        scores[i] = floor(fixture_unit(9, i) * 8) * 0.5;
+    }
+    for (uint32_t t = 0; t < sizeof(truncations) / sizeof(truncations[0]); t++) {
+        struct rw_yetirank *y;
+        const struct rw_yetirank_rule rule = {.sigma = 1.5f,
+                                              .truncation = truncations[t],
+                                              .permutations = 6,
+                                              .decay = 0.5,
+                                              .seed = 21 + t};
+        cr_assert_eq(rw_yetirank_new(ctx, &rule, data, gains, &y), RW_OK);
+        rw_yetirank_run(y, 7, scores, gradients, hessians);
+        rw_yetirank_free(y);
+        for (uint32_t query = 0; query < QUERIES; query++) {
+            const uint32_t first = query * LENGTH;
+            q.n = LENGTH;
+            for (uint32_t i = 0; i < LENGTH; i++) {
+                q.gain[i] = gains[first + i];
+                q.score[i] = scores[first + i];
+                q.position[i] = ldexp(1, -(int)i);
+            }
+            q.ideal = ideal_of(q.gain, LENGTH, rule.truncation ? rule.truncation : LENGTH);
+            plain(&q, &rule, first, 7, lambda, weight);
+            for (uint32_t i = 0; i < LENGTH; i++) {
+                cr_assert_eq(gradients[first + i], (double)lambda[i] * 0x1p-40,
+                             "truncation %u, document %u", rule.truncation, first + i);
+                cr_assert_eq(hessians[first + i], (double)weight[i] * 0x1p-40);
+            }
+        }
+    }
+    rw_dataset_free(data);
+    rw_ctx_free(ctx);
 }
 
 Test(yetirank, two_documents_by_hand)
@@ -118,6 +183,19 @@ Test(yetirank, two_documents_by_hand)
     cr_assert_eq(q.lambda[1], -q.lambda[0]);
     cr_assert_float_eq((double)q.weight[0] * 0x1p-40, rho * (1 - rho) * w, 2e-7);
     cr_assert_eq(q.weight[1], q.weight[0]);
+}
+
+/* Which number is whose is part of every model: four rankings to a block of the stream's own. */
+Test(yetirank, draws_of_its_stream)
+{
+    const uint64_t seed = 0x123456789abcdefull;
+    for (uint32_t p = 0; p < 9; p++) {
+        const uint32_t document = 4000000000u + p, tree = 3 + p;
+        const struct rw_philox r =
+            rw_random4(seed, (uint64_t)(p / 4) << 32 | document, tree, RW_STREAM_YETIRANK);
+        const double u = ((double)r.word[p % 4] + 0.5) * 0x1p-32;
+        cr_assert_eq(rw_yetirank_odds(seed, tree, document, p), u / (1 - u));
+    }
 }
 
 Test(yetirank, noise_is_logistic_and_fresh)

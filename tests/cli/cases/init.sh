@@ -36,3 +36,6 @@ say 'one model' cmp -s ref.txt cpu.txt
 try train train.txt --init theirs.txt --absent missing --quiet -o x
 try train train.txt --init nothing -o x
 try train train.txt --init first.txt --plan
+# What most documents do not state is missing: sparse columns.
+"$RANKWOOD" synth --shape yahoo --queries 30 --seed 3 -o train.txt
+go_on 'sparse, absent is missing' --absent missing --min-docs 3
