@@ -1,4 +1,5 @@
-/* The cache file: a data set's arrays as they stand in memory, so that reading is mapping.
+/* The cache file: a data set's arrays as they stand in memory, so that they are used where they were
+ * read to.
  *
  * A header, then sections in the order of enum rw_cache_section, each beginning at a multiple of 64
  * bytes; their sizes follow from the header's counts. The last 4 bytes are the CRC-32 of all bytes
@@ -64,7 +65,7 @@ int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
 /* CRC-32 of a piece of memory, by all of the context's threads (NULL: by the caller's). */
 int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc);
 
-/* Reads and checks a whole cache. The data set keeps the mapping. */
+/* Reads and checks a whole cache. The data set keeps its bytes, not the file, which may change. */
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);
 
 /* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
