@@ -18,22 +18,26 @@ tree_files() {
     done
 }
 
-# Dependencies point one way: base <- data <- {model, rank} <- tree <- boost <- trust <- report <- cli; gpu and bench
-# stand beside.
+# Dependencies point one way: base <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
+# check} <- report <- cli; gpu and bench stand beside.
 allowed() { # folder of src -> folders it may include from
     case $1 in
     base) echo base ;;
-    data) echo base data ;;
-    model) echo base data model ;;
-    rank) echo base data rank ;;
-    io) echo base data model io ;;
-    convert) echo base data model io convert ;;
-    tree) echo base data model rank tree ;;
-    boost) echo base data model rank io tree boost ;;
-    trust) echo base data model rank io tree boost trust ;;
-    report) echo base data model rank io tree boost trust report ;;
-    gpu) echo base data model rank tree gpu ;;
-    bench) echo base data model rank io tree boost gpu bench ;;
+    dataset) echo base dataset binning ;;
+    binning) echo base dataset binning ;;
+    synth) echo base dataset binning io synth ;;
+    model) echo base dataset model ;;
+    metric) echo base dataset metric ;;
+    objective) echo base dataset metric objective ;;
+    io) echo base dataset binning model io ;;
+    convert) echo base dataset model io convert ;;
+    tree) echo base dataset binning model metric objective tree ;;
+    boost) echo base dataset binning model metric objective io tree boost ;;
+    evaluate) echo base dataset model metric io boost evaluate ;;
+    check) echo base dataset metric io evaluate check ;;
+    report) echo base dataset model metric io tree boost evaluate check report ;;
+    gpu) echo base dataset binning model metric objective tree gpu ;;
+    bench) echo base dataset binning synth model metric objective io tree boost gpu bench ;;
     cli) echo cli ;;
     *) echo ;;
     esac

@@ -33,19 +33,19 @@ broken() { # file, line
     printf '%s\n' "$2" >>"$copy/tree/$1"
 }
 
-broken src/base/ctx.c '#include "data/dataset.h"'
+broken src/base/ctx.c '#include "dataset/dataset.h"'
 must_fail 'base includes data' "'base' may not include"
-broken src/data/bins.c '#include "rank/metric.h"'
-must_fail 'data includes rank' "'data' may not include"
-broken src/rank/dcg.c '#  include "model/tree.h"'
-must_fail 'rank includes model' "'rank' may not include"
-broken src/io/letor.c '#include "rank/dcg.h"'
-must_fail 'io includes rank' "'io' may not include"
+broken src/binning/bins.c '#include "metric/metric.h"'
+must_fail 'binning includes metric' "'binning' may not include"
+broken src/metric/dcg.c '#  include "model/tree.h"'
+must_fail 'metric includes model' "'metric' may not include"
+broken src/io/letor.c '#include "metric/dcg.h"'
+must_fail 'io includes metric' "'io' may not include"
 broken src/tree/grower.c '#include "boost/params.h"'
 must_fail 'tree includes boost' "'tree' may not include"
-broken src/boost/booster.c '#include "gpu/device.h"'
+broken src/boost/booster.c '#include "gpu/device/device.h"'
 must_fail 'somebody includes gpu' "'boost' may not include"
-broken src/base/ctx.c '#include "../data/dataset.h"'
+broken src/base/ctx.c '#include "../dataset/dataset.h"'
 must_fail 'a way around by ..' "'base' may not include"
 broken src/cli/main.c '#include "base/ctx.h"'
 must_fail 'cli looks inside' "'cli' may not include"
@@ -53,7 +53,7 @@ broken examples/quickstart.c '#include "base/ctx.h"'
 must_fail 'an example looks inside' "'examples' may not include"
 broken src/rankwood.h '#include "base/ctx.h"'
 must_fail 'the public header looks inside' 'public header'
-cp "$copy/tree/src/base/mem.c" "$copy/tree/src/rank/mem.c"
+cp "$copy/tree/src/base/mem.c" "$copy/tree/src/metric/mem.c"
 must_fail 'a file name twice' "not unique: 'mem.c'"
 awk 'BEGIN { for (i = 0; i < 601; i++) print "/* */" }' >"$copy/tree/src/base/long.c"
 must_fail 'a long file' 'more than 600'

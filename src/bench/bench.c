@@ -10,7 +10,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "bench/time_training.h"
-#include "data/synth.h"
+#include "synth/synth.h"
 
 enum { MOST_SUITES = 16 };
 

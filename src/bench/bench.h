@@ -11,7 +11,7 @@
 #ifndef RW_BENCH_BENCH_H
 #define RW_BENCH_BENCH_H
 
-#include "gpu/device.h"
+#include "gpu/device/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,8 +34,8 @@ struct rw_bench {
 struct rw_bench_suite {
     const char *name, *about; /* "lanes"; one line of help */
     int (*run)(struct rw_bench *bench);
-    /* The words that the option `method` may have, NULL at the end; NULL: the names of gpu/hist.h's
-     * table. */
+    /* The words that the option `method` may have, NULL at the end; NULL: the names of
+     * gpu/hist/hist.h's table. */
     const char *const *methods;
     int n_runs;         /* of each timing; 0: RW_BENCH_RUNS */
     unsigned unused;    /* options that change nothing here: giving one is an error */

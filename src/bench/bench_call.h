@@ -4,8 +4,8 @@
 
 #include "bench/bench.h"
 #include "bench/made_codes.h"
-#include "gpu/hist.h"
-#include "gpu/hist_matrix.h"
+#include "gpu/hist/hist.h"
+#include "gpu/hist/hist_matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 #include "base/fpenv.h"
 #include "bench/bench.h"
 #include "gpu/bandwidth.h"
-#include "gpu/hist.h"
+#include "gpu/hist/hist.h"
 
 enum { MOST_WORDS = 64 };
 

@@ -4,7 +4,7 @@
 #define RW_BENCH_GENERAL_CASE_H
 
 #include "bench/bench.h"
-#include "gpu/transfer.h"
+#include "gpu/device/transfer.h"
 #include "gpu/values.h"
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "gpu/multi_plan.h"
+#include "gpu/hist/multi_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

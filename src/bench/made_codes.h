@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "gpu/hist.h"
+#include "gpu/hist/hist.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "bench/made_codes.h"
-#include "data/bins.h"
+#include "binning/bins.h"
 
 /* A made set, binned. All owned. */
 struct binned {

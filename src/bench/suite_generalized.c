@@ -12,7 +12,7 @@
 #include "bench/generalized_cub.h"
 #include "bench/generalized_tables.h"
 #include "gpu/generalized.h"
-#include "gpu/transfer.h"
+#include "gpu/device/transfer.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/ctx.h"
 #include "bench/time_training.h"
-#include "data/cuts.h"
+#include "binning/cuts.h"
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 

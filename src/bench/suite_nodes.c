@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "bench/bench_call.h"
 #include "bench/nodes_record.h"
-#include "gpu/cu_check.h"
-#include "gpu/tuning.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/device/tuning.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

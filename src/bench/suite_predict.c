@@ -9,7 +9,7 @@
 #include "base/isa.h"
 #include "base/mem.h"
 #include "bench/time_training.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/packed.h"
 #include "model/predict.h"
 

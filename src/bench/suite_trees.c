@@ -5,7 +5,7 @@
 
 #include "base/ctx.h"
 #include "bench/time_training.h"
-#include "data/cuts.h"
+#include "binning/cuts.h"
 
 enum { MOST_ROWS = 6, N_SETTINGS = 4, QUICK_DOCS = 1500 };
 

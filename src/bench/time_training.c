@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "data/synth.h"
+#include "synth/synth.h"
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 

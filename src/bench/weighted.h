@@ -3,7 +3,7 @@
 #define RW_BENCH_WEIGHTED_H
 
 #include "bench/bench_call.h"
-#include "gpu/hist_hybrid.h"
+#include "gpu/hist/hist_hybrid.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 
 #include "bench/weighted.h"
 #include "bench/weighted_tuning.h"
-#include "gpu/hist_collision_free.h"
+#include "gpu/hist/hist_collision_free.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -1,9 +1,9 @@
 /* `collision-reduced` by warps a block and documents of a thread's buffer, N_warp and N_buffer.
  *
  * Why: Table 6 of weighted histogramming gives the best of both by bins; here is what each takes.
- * Shapes, decomposition: those of gpu/hist_collision_reduced.cu, whose kernel this is. */
+ * Shapes, decomposition: those of gpu/hist/hist_collision_reduced.cu, whose kernel this is. */
 #include "bench/weighted_tuning.h"
-#include "gpu/hist_reduced.cuh"
+#include "gpu/hist/hist_reduced.cuh"
 
 const int rw_tuning_reduced_warps[RW_TUNING_REDUCED_WARPS] = {1, 2, 3, 4, 5, 6};
 const int rw_tuning_buffers[RW_TUNING_BUFFERS] = {4, 5, 8, 10, 16, 20};

@@ -3,10 +3,10 @@
  *
  * Why: Figure 8 asks what each does; the method itself has both as constants (tuning.h), chosen by
  * this table.
- * Shapes, decomposition, draining: those of gpu/hist_collision.cu, whose kernel this is. */
+ * Shapes, decomposition, draining: those of gpu/hist/hist_collision.cu, whose kernel this is. */
 #include "bench/weighted_tuning.h"
-#include "gpu/hist_block.cuh"
-#include "gpu/tuning.h"
+#include "gpu/hist/hist_block.cuh"
+#include "gpu/device/tuning.h"
 
 enum { MOST_THREADS = 1024 };
 

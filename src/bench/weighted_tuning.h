@@ -3,7 +3,7 @@
 #ifndef RW_BENCH_WEIGHTED_TUNING_H
 #define RW_BENCH_WEIGHTED_TUNING_H
 
-#include "gpu/hist.h"
+#include "gpu/hist/hist.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,7 @@
 #include "boost/no_split.h"
 #include "boost/params_table.h"
 #include "boost/watch.h"
-#include "rank/yetirank.h"
+#include "objective/yetirank.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 

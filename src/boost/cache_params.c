@@ -1,7 +1,7 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
 #include "boost/params.h"
-#include "data/bins.h"
+#include "binning/bins.h"
 #include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 /* A feature id at the start of `text`; -1 if there is none in range. */
 static long parse_id(const char *text, const char **end)

@@ -2,7 +2,7 @@
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 
 #ifdef __cplusplus

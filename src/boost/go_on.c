@@ -84,7 +84,7 @@ static int has_missing(const struct rw_dataset *train, uint32_t feature, int abs
 }
 
 /* Codes know a missing value only of features that miss some in training; of others it is taken for
- * 0 (data/bins.h). A model that was trained on other data may send it the other way. */
+ * 0 (binning/bins.h). A model that was trained on other data may send it the other way. */
 static int check_missing(const struct rw_go_on *go_on, const struct rw_engine *engine)
 {
     int status = RW_OK;

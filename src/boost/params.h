@@ -2,7 +2,7 @@
 #ifndef RW_BOOST_PARAMS_H
 #define RW_BOOST_PARAMS_H
 
-#include "rank/metric.h"
+#include "metric/metric.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #define RW_BOOST_WATCH_H
 
 #include "boost/params.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 #include "tree/engine.h"
 

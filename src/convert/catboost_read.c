@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "convert/catboost_model.h"
 #include "convert/nested_json.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 enum { DEEPEST = 24 }; /* of oblivious trees, which have 2^depth leaves; CatBoost grows 16 levels */
 

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "convert/convert.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {

@@ -5,7 +5,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "convert/convert.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "io/format.h"
 #include "io/input.h"
 

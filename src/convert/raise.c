@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "convert/convert.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 struct raising {
     struct rw_ctx *ctx;

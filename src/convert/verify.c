@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "convert/convert.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 enum { BLOCK = 256 }; /* documents whose values are looked up together */
 

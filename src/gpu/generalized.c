@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "gpu/cu_check.h"
-#include "gpu/device.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/device/device.h"
 
 struct op_row {
     const char *name;

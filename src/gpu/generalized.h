@@ -16,7 +16,7 @@
 
 #include "base/hd.h"
 #include "base/status.h"
-#include "gpu/multi_plan.h"
+#include "gpu/hist/multi_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #define RW_GPU_GENERALIZED_BLOCK_CUH
 
 #include "gpu/generalized_ops.cuh"
-#include "gpu/tuning.h"
+#include "gpu/device/tuning.h"
 
 /* Passed by value; a vector's bin is `width` bins here. */
 struct gen_args {

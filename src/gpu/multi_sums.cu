@@ -12,7 +12,7 @@
 
 #include "gpu/generalized_ops.cuh"
 #include "gpu/multi_sums.h"
-#include "gpu/tuning.h"
+#include "gpu/device/tuning.h"
 
 enum {
     SUMS_THREADS = RW_TUNE_MULTI_SUMS_THREADS,

@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
-#include "gpu/cu_check.h"
+#include "gpu/device/cu_check.h"
 
 static const struct rw_values_method *const methods[] = {&rw_values_privatized,
                                                          &rw_values_sort_search};

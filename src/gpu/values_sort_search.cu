@@ -12,7 +12,7 @@
  * largest keys are then no values. */
 #include <cuda/std/limits>
 
-#include "gpu/sort_search.cuh"
+#include "gpu/hist/sort_search.cuh"
 #include "gpu/values_block.cuh"
 
 /* An order in which comparisons of keys are comparisons of values: -0 is +0; NaNs, which no edge

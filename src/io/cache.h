@@ -1,5 +1,5 @@
-/* The cache file: a data set's arrays as they stand in memory, so that they are used where they were
- * read to.
+/* The cache file: a data set's arrays as they stand in memory, so that they are used where they
+ * were read to.
  *
  * A header, then sections in the order of enum rw_cache_section, each beginning at a multiple of 64
  * bytes; their sizes follow from the header's counts. The last 4 bytes are the CRC-32 of all bytes
@@ -8,7 +8,7 @@
 #ifndef RW_IO_CACHE_H
 #define RW_IO_CACHE_H
 
-#include "data/bins.h"
+#include "binning/bins.h"
 #include "io/input.h"
 
 #ifdef __cplusplus
@@ -50,7 +50,7 @@ enum rw_cache_section {
     RW_CACHE_CUT_OFFSET,  /* uint64 [n_cut_features + 1] */
     RW_CACHE_CUT,         /* float [n_cuts] */
     RW_CACHE_HAS_MISSING, /* uint8 [n_cut_features] */
-    RW_CACHE_CODE,        /* [code_bytes]: a block a feature (cache.c), its parts at multiples of 64 */
+    RW_CACHE_CODE, /* [code_bytes]: a block a feature (cache.c), its parts at multiples of 64 */
     RW_CACHE_N_SECTIONS
 };
 
@@ -79,7 +79,8 @@ struct rw_out_file;
 int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const struct rw_bins *bins, struct rw_out_file *file);
 
-/* --- values first (cache_values.c): a cache of dense columns whose values are nowhere but there --- */
+/* --- values first (cache_values.c): a cache of dense columns whose values are nowhere but there
+ * --- */
 
 struct rw_cache_values;
 /* *out is NULL if there is no ordinary file to be made. */

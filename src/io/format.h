@@ -3,7 +3,7 @@
 #ifndef RW_IO_FORMAT_H
 #define RW_IO_FORMAT_H
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 #ifndef RW_IO_LETOR_H
 #define RW_IO_LETOR_H
 
-#include "data/cuts.h"
+#include "binning/cuts.h"
 #include "io/input.h"
 #include "io/recognise.h"
 

@@ -1,10 +1,10 @@
-/* Large files of LETOR text as codes (data/pieces.h). Three passes: labels, queries and comments of
- * all lines; entries of the sampled documents; entries of the others. So every entry is parsed
+/* Large files of LETOR text as codes (binning/pieces.h). Three passes: labels, queries and comments
+ * of all lines; entries of the sampled documents; entries of the others. So every entry is parsed
  * once, and never are all values in memory. A file is kept open between passes. */
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "data/pieces.h"
+#include "binning/pieces.h"
 #include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"

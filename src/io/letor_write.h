@@ -2,7 +2,7 @@
 #ifndef RW_IO_LETOR_WRITE_H
 #define RW_IO_LETOR_WRITE_H
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 #ifdef __cplusplus
 extern "C" {

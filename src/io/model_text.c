@@ -7,7 +7,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "io/format.h"
 #include "io/model_words.h"
 

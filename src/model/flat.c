@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 /* Levels of a tree, of log2 of its leaves. */
 #define DEEPER 1.4

@@ -1,5 +1,5 @@
 /* Which features data and model have in common, one at a time. */
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 
 int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/packed.h"
 #include "model/predict.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/packed.h"
 #include "model/single.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/predict.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
 {

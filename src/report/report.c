@@ -10,8 +10,8 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/params.h"
-#include "data/dataset.h"
-#include "trust/select.h"
+#include "dataset/dataset.h"
+#include "evaluate/select.h"
 
 static const double ties_matter = 0.001; /* as 'eval' has it */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};

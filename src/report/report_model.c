@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "io/model_text.h"
-#include "trust/permutation.h"
+#include "evaluate/permutation.h"
 #include "report/report.h"
 
 static int keep_checksum(struct rw_ctx *ctx, struct rw_report *report)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "report/report_charts.h"
 #include "report/report_html.h"
 

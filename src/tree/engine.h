@@ -13,10 +13,10 @@
 #ifndef RW_TREE_ENGINE_H
 #define RW_TREE_ENGINE_H
 
-#include "data/bins.h"
+#include "binning/bins.h"
 #include "model/tree.h"
-#include "rank/lambda.h"
-#include "rank/metric.h"
+#include "objective/lambda.h"
+#include "metric/metric.h"
 #include "tree/numbers.h"
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "tree/engine.h"
 #include "tree/plan.h"
 

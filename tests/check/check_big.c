@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "data/synth.h"
+#include "synth/synth.h"
 #include "rankwood.h"
 
 enum { SKIPPED = 77, MOST_SET = 16, MOST_VALUES = 64 };

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "base/sort.h"
 #include "check.h"
-#include "data/bins.h"
+#include "binning/bins.h"
 
 uint32_t check_bits(struct check_random *random)
 {

@@ -2,10 +2,10 @@
 #ifndef CHECK_LAMBDA_H
 #define CHECK_LAMBDA_H
 
-#include "data/dataset.h"
-#include "gpu/device.h"
-#include "rank/lambda.h"
-#include "rank/metric.h"
+#include "dataset/dataset.h"
+#include "gpu/device/device.h"
+#include "objective/lambda.h"
+#include "metric/metric.h"
 
 enum lambda_labels {
     LABELS_SKEWED, /* 0 to 4, as a public set has them */

@@ -4,11 +4,11 @@
 
 #include "base/mem.h"
 #include "check_lambda.h"
-#include "data/synth.h"
-#include "gpu/lambda_cuda.h"
-#include "gpu/metric_cuda.h"
-#include "gpu/rank_cuda.h"
-#include "gpu/transfer.h"
+#include "synth/synth.h"
+#include "gpu/objective/lambda_cuda.h"
+#include "gpu/metric/metric_cuda.h"
+#include "gpu/metric/rank_cuda.h"
+#include "gpu/device/transfer.h"
 
 enum { RUNS = 30 };
 

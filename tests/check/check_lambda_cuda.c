@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "check_lambda.h"
-#include "gpu/lambda_cuda.h"
-#include "gpu/transfer.h"
-#include "rank/metric.h"
+#include "gpu/objective/lambda_cuda.h"
+#include "gpu/device/transfer.h"
+#include "metric/metric.h"
 
 enum { FENCE = 256, POISON = 0xA5, MOST_LISTED = 20, SKIPPED = 77 };
 

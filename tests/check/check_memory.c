@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/device.h"
-#include "gpu/hist.h"
+#include "gpu/device/device.h"
+#include "gpu/hist/hist.h"
 #include "rankwood.h"
 
 enum { SKIPPED = 77, MOST_LIVE = 4096, MOST_LISTED = 20 };

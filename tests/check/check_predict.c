@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gpu/predict_block.h"
+#include "gpu/predict/predict_block.h"
 #include "model/predict.h"
 #include "predict_made.h"
 
@@ -104,8 +104,8 @@ static void run_block(const struct rw_predict_args *args, uint32_t block, int ba
         args->d_score[h.b.begin + doc] = h.score[doc];
 }
 
-/* Chunk by chunk, block by block, as gpu/predict_cuda.c sends them. Returns 1 if something was
- * written past shared memory, or it is larger than it may be. */
+/* Chunk by chunk, block by block, as gpu/predict/predict_cuda.c sends them. Returns 1 if something
+ * was written past shared memory, or it is larger than it may be. */
 static int score_by_kernel(struct rw_ctx *ctx, const struct rw_flat *flat,
                            const struct rw_dataset *data, size_t shared_bytes, uint32_t chunk_docs,
                            int backward, double *scores)

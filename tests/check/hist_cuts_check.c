@@ -8,10 +8,10 @@
 
 #include "base/rng.h"
 #include "base/sort.h"
-#include "data/bins.h"
-#include "gpu/device_cuts.h"
-#include "gpu/hist_matrix.h"
-#include "gpu/transfer.h"
+#include "binning/bins.h"
+#include "gpu/binning/device_cuts.h"
+#include "gpu/hist/hist_matrix.h"
+#include "gpu/device/transfer.h"
 #include "hist_tools.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpu/cu_check.h"
-#include "gpu/cu_philox.h"
-#include "gpu/transfer.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/device/cu_philox.h"
+#include "gpu/device/transfer.h"
 
 enum { KNOWN = 3, DRAWS = 20000 };
 

@@ -1,4 +1,4 @@
-/* Stage of check_hist about random numbers (gpu/cu_philox.h). */
+/* Stage of check_hist about random numbers (gpu/device/cu_philox.h). */
 #ifndef HIST_PHILOX_CHECK_H
 #define HIST_PHILOX_CHECK_H
 

@@ -1,6 +1,6 @@
-// gpu/lambda_tame.h on the device against the plain operations there, on every float that it takes:
+// gpu/objective/lambda_tame.h on the device against the plain operations there, on every float that it takes:
 // the host has not the device's approximation of 1 / x to start from.
-#include "gpu/lambda_tame.h"
+#include "gpu/objective/lambda_tame.h"
 
 struct lambda_tame_wrong {
     unsigned long long reciprocal, quotient, round, exp;

@@ -2,7 +2,7 @@
 #ifndef RW_PREDICT_MADE_H
 #define RW_PREDICT_MADE_H
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "model/model.h"
 
 enum { FENCE = 16 };

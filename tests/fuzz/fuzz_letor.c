@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "fuzz_input.h"
 #include "io/input.h"
 #include "io/letor.h"

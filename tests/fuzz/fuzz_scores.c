@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "fuzz_input.h"
-#include "trust/query_groups.h"
+#include "evaluate/query_groups.h"
 
 enum { DOCS = 5, QUERIES = 3 };
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
-#include "rank/dcg.h"
+#include "dataset/dataset.h"
+#include "metric/dcg.h"
 #include "tree/grower.h"
 
 struct job {

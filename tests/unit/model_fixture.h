@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "io/model_text.h"
 
 static inline struct rw_ctx *fixture_ctx(void)

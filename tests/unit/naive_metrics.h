@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
-#include "rank/metric.h"
+#include "dataset/dataset.h"
+#include "metric/metric.h"
 
 enum { NAIVE_MOST = 64 };
 

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 static void assert_same_dataset(const struct rw_dataset *a, const struct rw_dataset *b)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "boost/params_table.h"
-#include "rank/metric.h"
+#include "metric/metric.h"
 
 /* The next word of a row from *at on; 0 at the end. */
 static int next_word(const char **at, char word[64])

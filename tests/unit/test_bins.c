@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "data/bins.h"
+#include "binning/bins.h"
 #include "train_fixture.h"
 
 enum { N_FEATURES = 6 };

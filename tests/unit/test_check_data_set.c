@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "scratch_file.h"
-#include "trust/data_check.h"
+#include "check/data_check.h"
 
 TestSuite(check_data_set, .init = scratch_begin, .fini = scratch_end);
 

@@ -1,9 +1,9 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "scratch_file.h"
-#include "trust/significance.h"
+#include "evaluate/significance.h"
 
 static struct rw_params *params;
 static struct rw_dataset *dataset;

@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "data/bins.h"
-#include "data/code_search.h"
-#include "data/cut_find.h"
+#include "binning/bins.h"
+#include "binning/code_search.h"
+#include "binning/cut_find.h"
 #include "train_fixture.h"
 
 static const char *const paths[] = {"plain", "avx2", "avx512"};

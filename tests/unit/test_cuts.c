@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/sort.h"
-#include "data/cuts.h"
+#include "binning/cuts.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;

@@ -1,7 +1,7 @@
 #include <float.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 

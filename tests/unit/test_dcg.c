@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
-#include "rank/dcg.h"
+#include "dataset/dataset.h"
+#include "metric/dcg.h"
 
 static struct rw_ctx *ctx;
 static char path[64];

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
-#include "rank/dialect.h"
+#include "dataset/dataset.h"
+#include "metric/dialect.h"
 
 static struct rw_ctx *ctx;
 

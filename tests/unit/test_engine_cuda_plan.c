@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gpu/engine_cuda.h"
+#include "gpu/engine/engine_cuda.h"
 #include "train_fixture.h"
 #include "tree/plan.h"
 

@@ -3,8 +3,8 @@
 
 #include "same_trees.h"
 #include "train_fixture.h"
-#include "tree/engine_host.h"
-#include "trust/select.h"
+#include "tree/host/engine_host.h"
+#include "evaluate/select.h"
 
 enum { QUERIES = 30, LENGTH = 12, FEATURES = 5, MOST = 100, FENCE = 0xA5 };
 #define ALL ((uint64_t)1 << 32)

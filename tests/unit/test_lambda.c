@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "rank/dcg.h"
-#include "rank/lambda.h"
-#include "rank/metric.h"
+#include "metric/dcg.h"
+#include "objective/lambda.h"
+#include "metric/metric.h"
 #include "train_fixture.h"
 
 enum { MOST = 64 };

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "gpu/lambda_tame.h"
+#include "gpu/objective/lambda_tame.h"
 
 static double unit(uint64_t seed, uint64_t item)
 {

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "boost/params.h"
-#include "data/bins.h"
+#include "binning/bins.h"
 #include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"

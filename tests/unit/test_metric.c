@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank/metric.h"
+#include "metric/metric.h"
 
 static struct rw_ctx *ctx;
 

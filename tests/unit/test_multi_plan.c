@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 
 #include "gpu/generalized_serial.h"
-#include "gpu/multi_plan.h"
-#include "gpu/tuning.h"
+#include "gpu/hist/multi_plan.h"
+#include "gpu/device/tuning.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 enum { KI = 1024 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "io/format.h"
 
 static float parse(const char *text, int *clamped)

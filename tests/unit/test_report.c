@@ -8,7 +8,7 @@
 #include "train_fixture.h"
 #include "report/report.h"
 #include "report/report_html.h"
-#include "trust/select.h"
+#include "evaluate/select.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;

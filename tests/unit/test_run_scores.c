@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "scratch_file.h"
 
 TestSuite(run_scores, .init = scratch_begin, .fini = scratch_end);

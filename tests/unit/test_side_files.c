@@ -1,4 +1,4 @@
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 #include "scratch_file.h"
 
 TestSuite(side_files, .init = scratch_begin, .fini = scratch_end);

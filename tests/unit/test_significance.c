@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "trust/significance.h"
+#include "evaluate/significance.h"
 
 static struct rw_ctx *ctx;
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/synth.h"
+#include "synth/synth.h"
 
 static struct rw_ctx *ctx;
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 static struct rw_ctx *ctx;
 static char folder[64];

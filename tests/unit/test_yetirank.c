@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "rank/dcg.h"
-#include "rank/yetirank.h"
+#include "metric/dcg.h"
+#include "objective/yetirank.h"
 #include "train_fixture.h"
 
 enum { MOST = 300 };

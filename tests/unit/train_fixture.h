@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "data/dataset.h"
+#include "dataset/dataset.h"
 
 #define FIXTURE_STREAM 0x7E57u
 

@@ -1,0 +1,399 @@
+#include "binning/bins.h"
+
+#include <sys/mman.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "binning/code_search.h"
+#include "binning/cut_find.h"
+
+enum { MOST_CODES = 1026 };
+
+/* What a feature's values become. */
+struct coder {
+    struct rw_code_search search;
+    uint32_t n_codes, absent; /* absent: the code of a document without an entry */
+    size_t bytes;
+};
+
+static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
+                     struct coder *coder)
+{
+    const float *cut = cuts->cut + cuts->offset[f];
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, f), zero = rw_bin_of(cut, n_bins, 0.0f);
+    const uint32_t missing = cuts->has_missing[f] ? n_bins : zero;
+    coder->bytes = rw_cuts_code_bytes(cuts, f);
+    coder->n_codes = rw_cuts_n_codes(cuts, f);
+    coder->absent = absent_missing ? missing : zero;
+    rw_code_search_of_cuts(&coder->search, cut, n_bins, absent_missing, missing);
+}
+
+static void put_code(void *codes, size_t bytes, uint32_t i, uint32_t code)
+{
+    if (bytes == 1)
+        ((uint8_t *)codes)[i] = (uint8_t)code;
+    else
+        ((uint16_t *)codes)[i] = (uint16_t)code;
+}
+
+static uint32_t get_code(const void *codes, size_t bytes, uint32_t i)
+{
+    return bytes == 1 ? ((const uint8_t *)codes)[i] : ((const uint16_t *)codes)[i];
+}
+
+static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t bytes)
+{
+    codes->n = n;
+    codes->rest = rest;
+    RW_TRY(RW_NEW_RAW(NULL, codes->row, n));
+    return rw_mem_new_raw(NULL, &codes->code, n, bytes);
+}
+
+static uint32_t most_frequent(const uint32_t *counts, uint32_t n_codes)
+{
+    uint32_t frequent = 0;
+    for (uint32_t c = 1; c < n_codes; c++)
+        frequent = counts[c] > counts[frequent] ? c : frequent;
+    return frequent;
+}
+
+/* Lists the n entries of a dense or (row) sparse list whose code is not `rest`. */
+static int list_others(const uint32_t *row, const void *code, size_t bytes, uint32_t n,
+                       uint32_t rest, struct rw_codes *out)
+{
+    RW_TRY(new_sparse(out, n, rest, bytes));
+    for (uint32_t i = 0, at = 0; at < n; i++) {
+        const uint32_t one = get_code(code, bytes, i);
+        out->row[at] = row ? row[i] : i;
+        put_code(out->code, bytes, at, one);
+        at += one != rest;
+    }
+    return RW_OK;
+}
+
+/* A list of entries becomes an array of all documents' codes; the list is freed. */
+static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes, uint32_t absent,
+                   void **code)
+{
+    void *all;
+    const int status = rw_mem_new_raw(NULL, &all, n_docs, bytes);
+    for (uint32_t doc = 0; status >= 0 && doc < n_docs; doc++)
+        put_code(all, bytes, doc, absent);
+    for (uint32_t i = 0; status >= 0 && column && i < column->n; i++)
+        put_code(all, bytes, column->row[i], get_code(*code, bytes, i));
+    rw_mem_free(*code);
+    *code = all;
+    return status;
+}
+
+/* Makes *out of the codes of a column's entries (code: [column->n], taken). counts: [n_codes] of
+ * each code over all documents. column may be NULL (absent everywhere). */
+static int keep_codes(const struct rw_column *column, uint32_t n_docs, void *code, size_t bytes,
+                      const uint32_t *counts, uint32_t n_codes, uint32_t absent,
+                      struct rw_codes *out)
+{
+    const uint32_t few = n_docs / RW_SPARSE_SHARE, *row = column ? column->row : NULL;
+    uint32_t rest = absent;
+    int status = RW_OK;
+    if (column && !row) {
+        rest = most_frequent(counts, n_codes);
+    } else if (n_docs - counts[absent] > few) {
+        status = fill_up(column, n_docs, bytes, absent, &code);
+        rest = most_frequent(counts, n_codes);
+        row = NULL;
+    }
+    if (status >= 0 && n_docs - counts[rest] <= few) {
+        status = list_others(row, code, bytes, n_docs - counts[rest], rest, out);
+    } else if (status >= 0) {
+        *out = (struct rw_codes){.n = n_docs, .code = code};
+        return RW_OK;
+    }
+    rw_mem_free(code);
+    return status;
+}
+
+/* Codes of a column's entries, and how often each occurs among all documents. codes: [column->n];
+ * NULL: only counted. */
+static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                         const struct coder *coder, void *codes, uint32_t *counts)
+{
+    enum { BLOCK = 4096 }; /* values: the codes are counted while they are in the first cache */
+    uint16_t scratch[BLOCK];
+    const uint32_t n = column ? column->n : 0;
+    memset(counts, 0, coder->n_codes * sizeof(*counts));
+    for (uint32_t first = 0; first < n; first += BLOCK) {
+        const uint32_t now = n - first < BLOCK ? n - first : BLOCK;
+        void *to = codes ? (uint8_t *)codes + first * coder->bytes : (void *)scratch;
+        rw_code_search_run(isa, &coder->search, column->value + first, now, coder->bytes, to);
+        rw_code_count(to, now, coder->bytes, coder->n_codes, counts);
+    }
+    counts[coder->absent] += n_docs - n;
+}
+
+static int code_column(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                       const struct coder *coder, struct rw_codes *out)
+{
+    uint32_t counts[MOST_CODES];
+    void *code;
+    RW_TRY(rw_mem_new_raw(NULL, &code, column ? column->n : 0, coder->bytes));
+    code_entries(isa, column, n_docs, coder, code, counts);
+    return keep_codes(column, n_docs, code, coder->bytes, counts, coder->n_codes, coder->absent,
+                      out);
+}
+
+static int new_bins(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
+                    const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    (*out)->rule = *rule;
+    (*out)->rule.ignore = NULL;
+    (*out)->n_docs = dataset->n_docs;
+    (*out)->cuts = cuts;
+    return RW_NEW(ctx, (*out)->codes, cuts->n_features);
+}
+
+static int out_of_memory(struct rw_ctx *ctx, int status, const struct rw_dataset *dataset)
+{
+    return rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
+}
+
+struct code_job {
+    const struct rw_dataset *dataset;
+    const struct rw_cuts *cuts;
+    const struct rw_cut_rule *rule;
+    enum rw_isa isa;
+    struct rw_codes *codes; /* [n_features] to make */
+    uint32_t *n;            /* [n_features] or to count */
+};
+
+static int code_some(void *user, struct rw_share *share)
+{
+    const struct code_job *job = user;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        struct coder coder;
+        coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
+        RW_TRY(code_column(job->isa, rw_dataset_column(job->dataset, job->cuts->feature[f]),
+                           job->dataset->n_docs, &coder, &job->codes[f]));
+    }
+    return RW_OK;
+}
+
+int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
+                 const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out)
+{
+    int status = RW_OK;
+    struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
+    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
+    status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
+    if (status < 0) {
+        out_of_memory(ctx, status, dataset);
+        goto out;
+    }
+    bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
+    *out = bins;
+    return RW_OK;
+out:
+    rw_bins_free(bins);
+    return status;
+}
+
+/* ---- cuts and codes together ---- */
+
+/* Intervals become codes: they are the bins unless two of them could not be told apart. */
+static int codes_of_intervals(const struct rw_cut_intervals *intervals,
+                              const struct rw_feature_cuts *found, uint32_t n, size_t room,
+                              size_t bytes, void **code)
+{
+    uint32_t map[RW_MOST_BOUNDS + 2];
+    int is_same = room == bytes;
+    for (uint32_t k = 0; k <= intervals->n_bounds; k++)
+        map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
+    map[intervals->n_bounds + 1] = found->n_bins;
+    for (uint32_t k = 0; k <= intervals->n_bounds + (intervals->n_missing > 0); k++)
+        is_same &= map[k] == k;
+    if (is_same)
+        return RW_OK;
+    void *mapped;
+    const int status = rw_mem_new_raw(NULL, &mapped, n, bytes);
+    for (uint32_t i = 0; status >= 0 && i < n; i++)
+        put_code(mapped, bytes, i, map[get_code(*code, room, i)]);
+    rw_mem_free(*code);
+    *code = mapped;
+    return status;
+}
+
+int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
+                       const struct rw_column *column, uint32_t n_docs, size_t room, void *places,
+                       struct rw_feature_cuts *found, struct rw_codes *out)
+{
+    int status;
+    RW_TRY_OUT(rw_cuts_of_intervals(NULL, intervals, rule, found));
+    if (found->reason != RW_CUT_IN_USE)
+        goto out;
+    const uint32_t n_codes = found->n_bins + found->has_missing;
+    const size_t bytes = n_codes > 256 ? 2 : 1;
+    RW_TRY_OUT(codes_of_intervals(intervals, found, column->n, room, bytes, &places));
+    intervals->count[found->n_bins] = intervals->n_missing; /* the others are the bins' now */
+    const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
+    const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
+    return keep_codes(column, n_docs, places, bytes, intervals->count, n_codes, absent, out);
+out:
+    rw_mem_free(places);
+    return status;
+}
+
+/* The cuts of a column, and its codes if it is to have any. */
+static int find_column(struct rw_cut_finder *finder, int thread, uint32_t c, struct rw_codes *out)
+{
+    const struct rw_column *column = &finder->dataset->column[c];
+    const struct rw_cut_rule *rule = finder->rule;
+    const uint32_t n_docs = finder->dataset->n_docs;
+    struct rw_feature_cuts *found = &finder->found[c];
+    struct rw_cut_intervals intervals;
+    void *places;
+    if (rw_cuts_decided(column, rule, found))
+        return RW_OK;
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
+    const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
+    RW_TRY(rw_mem_new_raw(NULL, &places, column->n, room));
+    rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, places);
+    return rw_codes_of_places(&intervals, rule, column, n_docs, room, places, found, out);
+}
+
+int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
+                   struct rw_codes *codes, struct rw_bins **out)
+{
+    int status;
+    struct rw_cuts *cuts = NULL;
+    struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, &cuts));
+    RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
+    bins->owns_cuts = 1;
+    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
+        if (found[c].reason != RW_CUT_IN_USE)
+            continue;
+        bins->codes[f++] = codes[c];
+        codes[c] = (struct rw_codes){0};
+    }
+    *out = bins;
+    return RW_OK;
+out:
+    rw_bins_free(bins);
+    rw_cuts_free(cuts);
+    return status;
+}
+
+void rw_codes_free(struct rw_codes *codes, uint32_t n)
+{
+    for (uint32_t c = 0; codes && c < n; c++) {
+        rw_mem_free(codes[c].row);
+        rw_mem_free(codes[c].code);
+    }
+    rw_mem_free(codes);
+}
+
+struct find_job {
+    struct rw_cut_finder finder;
+    struct rw_codes *codes; /* [n_columns] */
+};
+
+static int find_some(void *user, struct rw_share *share)
+{
+    struct find_job *job = user;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(find_column(&job->finder, share->thread, (uint32_t)c, &job->codes[c]));
+    return RW_OK;
+}
+
+int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                          const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    int status = RW_OK;
+    struct find_job job = {.codes = NULL};
+    *out = NULL;
+    RW_TRY(rw_dataset_need_values(ctx, dataset));
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &job.finder, dataset, rule));
+    RW_TRY_OUT(RW_NEW(ctx, job.codes, dataset->n_columns));
+    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &job);
+    if (status < 0) {
+        out_of_memory(ctx, status, dataset);
+        goto out;
+    }
+    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, job.finder.found, job.codes, out));
+out:
+    rw_codes_free(job.codes, dataset->n_columns);
+    rw_cut_finder_release(&job.finder);
+    return status;
+}
+
+/* ---- counting ---- */
+
+static int count_some(void *user, struct rw_share *share)
+{
+    const struct code_job *job = user;
+    const uint32_t n_docs = job->dataset->n_docs, few = n_docs / RW_SPARSE_SHARE;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const struct rw_column *column = rw_dataset_column(job->dataset, job->cuts->feature[f]);
+        struct coder coder;
+        uint32_t counts[MOST_CODES];
+        coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
+        code_entries(job->isa, column, n_docs, &coder, NULL, counts);
+        /* as keep_codes decides */
+        const uint32_t others = n_docs - counts[coder.absent];
+        const uint32_t fewest = n_docs - counts[most_frequent(counts, coder.n_codes)];
+        const int is_sparse = !column || column->row;
+        job->n[f] = is_sparse && others <= few ? others : fewest <= few ? fewest : n_docs;
+    }
+    return RW_OK;
+}
+
+void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n)
+{
+    struct code_job job = {dataset, cuts, rule, rw_isa(), NULL, n};
+    rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_some, &job);
+}
+
+void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
+{
+    const struct rw_codes *codes = &bins->codes[f];
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    memset(counts, 0, rw_cuts_n_codes(bins->cuts, f) * sizeof(*counts));
+    rw_code_count(codes->code, codes->n, bytes, rw_cuts_n_codes(bins->cuts, f), counts);
+    if (codes->row)
+        counts[codes->rest] += bins->n_docs - codes->n;
+}
+
+void rw_file_bytes_free(struct rw_file_bytes *bytes)
+{
+    if (!bytes || __atomic_fetch_sub(&bytes->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    munmap(bytes->data, bytes->n_bytes);
+    rw_mem_free(bytes);
+}
+
+void rw_bins_share(struct rw_bins *bins)
+{
+    __atomic_fetch_add(&bins->n_more_owners, 1, __ATOMIC_RELAXED);
+}
+
+void rw_bins_free(struct rw_bins *bins)
+{
+    if (!bins || __atomic_fetch_sub(&bins->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (uint32_t f = 0; bins->codes && !bins->codes_are_views && f < bins->cuts->n_features; f++) {
+        rw_mem_free(bins->codes[f].row);
+        rw_mem_free(bins->codes[f].code);
+    }
+    rw_mem_free(bins->codes);
+    if (bins->owns_cuts)
+        rw_cuts_free(bins->cuts);
+    rw_file_bytes_free(bins->bytes);
+    rw_bins_free(bins->viewed);
+    rw_mem_free(bins);
+}

@@ -1,0 +1,116 @@
+/* The binned matrix: one small code per (document, feature) in place of the value.
+ * A code is the value's bin (value <= cut[bin]), or the number of value bins if it is missing and
+ * the training set has missing values of this feature; else a missing value is coded as 0 is. */
+#ifndef RW_DATA_BINS_H
+#define RW_DATA_BINS_H
+
+#include "binning/cuts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One feature's codes. Where one code is so frequent that listing the others takes less memory,
+ * only those are listed. */
+struct rw_codes {
+    uint32_t n;    /* entries: n_docs when dense */
+    uint32_t rest; /* sparse: the code of every document that has no entry */
+    uint32_t *row; /* [n] ascending documents; NULL: dense */
+    void *code;    /* [n] uint8_t if rw_cuts_n_codes <= 256, else uint16_t */
+};
+
+/* The bytes of a cache file, of which a data set's arrays and its bins' are views. The last of the
+ * owners frees them. */
+struct rw_file_bytes {
+    void *data; /* a mapping of its own */
+    size_t n_bytes;
+    int n_more_owners; /* beside one */
+};
+void rw_file_bytes_free(struct rw_file_bytes *bytes);
+
+struct rw_bins {
+    struct rw_cut_rule rule; /* its `ignore` is NULL here */
+    uint32_t n_docs;
+    struct rw_cuts *cuts; /* owned, or borrowed from the training set's bins (owns_cuts 0) */
+    int owns_cuts;
+    struct rw_codes *codes;      /* [n_features] owned; so are its arrays, unless codes_are_views */
+    int codes_are_views;         /* of `bytes`, or of `viewed` */
+    struct rw_file_bytes *bytes; /* one of their owners is this; or NULL */
+    struct rw_bins *viewed;      /* one of its owners is this; or NULL */
+    int n_more_owners;           /* beside one */
+};
+
+/* A sparse feature has at most one entry for so many documents. */
+enum { RW_SPARSE_SHARE = 8 };
+
+/* Codes of `dataset` under `cuts` (borrowed, must outlive the bins; or taken if owns_cuts). */
+int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
+                 const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
+/* The same with the dataset's own cuts (rw_cuts_make), which the bins own: in one go. */
+int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                          const struct rw_cut_rule *rule, struct rw_bins **out);
+/* The last of the owners frees them. */
+void rw_bins_free(struct rw_bins *bins);
+/* One owner more, of bins that do not change any more; any thread may become one. */
+void rw_bins_share(struct rw_bins *bins);
+/* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
+ * dense. */
+void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_cut_rule *rule, uint32_t *n);
+
+/* Codes a feature can have: value bins, and one for missing if the training set has any. */
+static inline uint32_t rw_cuts_n_codes(const struct rw_cuts *cuts, uint32_t f)
+{
+    return rw_cuts_n_bins(cuts, f) + cuts->has_missing[f];
+}
+
+static inline size_t rw_cuts_code_bytes(const struct rw_cuts *cuts, uint32_t f)
+{
+    return rw_cuts_n_codes(cuts, f) > 256 ? 2 : 1;
+}
+
+/* Bytes of a feature's codes with n entries. */
+static inline uint64_t rw_codes_bytes(const struct rw_cuts *cuts, uint32_t f, uint32_t n,
+                                      uint32_t n_docs)
+{
+    return (uint64_t)n * (rw_cuts_code_bytes(cuts, f) + (n < n_docs ? sizeof(uint32_t) : 0));
+}
+
+/* The i-th entry of a feature's codes. */
+static inline uint32_t rw_codes_entry(const struct rw_codes *codes, size_t bytes, uint32_t i)
+{
+    return bytes == 1 ? ((const uint8_t *)codes->code)[i] : ((const uint16_t *)codes->code)[i];
+}
+
+/* The code of a document. */
+static inline uint32_t rw_bins_code(const struct rw_bins *bins, uint32_t f, uint32_t doc)
+{
+    const struct rw_codes *codes = &bins->codes[f];
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    if (!codes->row)
+        return rw_codes_entry(codes, bytes, doc);
+    uint32_t low = 0, high = codes->n; /* the first entry at or after the document */
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (codes->row[middle] < doc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < codes->n && codes->row[low] == doc ? rw_codes_entry(codes, bytes, low)
+                                                    : codes->rest;
+}
+
+/* How many documents have each code; counts: [n_codes], written. */
+void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts);
+
+/* Bits that hold a feature's codes: 4, 8 or 16. */
+static inline int rw_code_bits(uint32_t n_codes)
+{
+    return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,318 @@
+#include "binning/cut_find.h"
+
+#include <float.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "binning/code_search.h"
+
+static uint32_t sample_docs = RW_CUT_SAMPLE_DOCS;
+
+void rw_cut_sample_set_docs(uint32_t n_docs)
+{
+    sample_docs = n_docs ? n_docs : RW_CUT_SAMPLE_DOCS;
+}
+
+uint32_t rw_cut_sample_docs(void)
+{
+    return sample_docs;
+}
+
+struct sample_job {
+    const struct rw_dataset *dataset;
+    uint32_t threshold;
+    uint8_t *in; /* [n_docs] */
+};
+
+static int sample_queries(void *user, struct rw_share *share)
+{
+    const struct sample_job *job = user;
+    const struct rw_dataset *dataset = job->dataset;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const char *id = dataset->query_id_text + dataset->query_id_offset[q];
+            const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
+            const uint32_t first = dataset->query_offset[q];
+            for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
+                job->in[doc] =
+                    rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < job->threshold;
+        }
+    }
+    return RW_OK;
+}
+
+int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+                       const struct rw_dataset *dataset)
+{
+    memset(sample, 0, sizeof(*sample));
+    sample->n = dataset->n_docs;
+    if (dataset->n_docs <= sample_docs)
+        return RW_OK;
+    const uint32_t threshold = (uint32_t)(((uint64_t)sample_docs << 32) / dataset->n_docs);
+    RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
+    struct sample_job job = {dataset, threshold, sample->in};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, sample_queries, &job));
+    sample->n = 0;
+    for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+        sample->n += sample->in[doc];
+    RW_TRY(RW_NEW_RAW(ctx, sample->row, sample->n));
+    for (uint32_t doc = 0, k = 0; doc < dataset->n_docs; doc++) {
+        if (sample->in[doc])
+            sample->row[k++] = doc;
+    }
+    return RW_OK;
+}
+
+void rw_cut_sample_release(struct rw_cut_sample *sample)
+{
+    rw_mem_free(sample->row);
+    rw_mem_free(sample->in);
+}
+
+/* Documents that a list of rows leaves out. */
+static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
+                       uint32_t zero_at, struct rw_cut_intervals *s)
+{
+    const uint32_t n_absent = n_docs - column->n;
+    const uint32_t zero = rw_key_of_float(0.0f);
+    if (absent_missing) {
+        s->n_missing += n_absent;
+        return;
+    }
+    s->count[zero_at] += n_absent;
+    if (zero > s->below[zero_at])
+        s->below[zero_at] = zero;
+}
+
+void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
+                        int absent_missing, struct rw_cut_intervals *s, size_t bytes, void *places)
+{
+    enum { BLOCK = 4096 }; /* values: the places are counted while they are in the first cache */
+    uint16_t scratch[BLOCK];
+    int32_t most[RW_SEARCH_ROOM];
+    struct rw_code_search search;
+    const uint32_t missing = s->n_bounds + 1;
+    rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
+    if (!s->is_counted)
+        memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
+    for (uint32_t k = 0; k <= s->n_bounds; k++)
+        most[k] = INT32_MIN;
+    const uint32_t n_looked_at = s->is_counted && !places ? 0 : column->n;
+    for (uint32_t first = 0; first < n_looked_at; first += BLOCK) {
+        const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
+        void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
+        if (s->is_counted) { /* only the places are not known */
+            rw_code_search_run(isa, &search, column->value + first, n, bytes, to);
+            continue;
+        }
+        rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
+        rw_code_count(to, n, bytes, missing + 1, s->count);
+    }
+    for (uint32_t k = 0; k <= s->n_bounds && !s->is_counted; k++)
+        s->below[k] = rw_key_of_ordered(most[k]);
+    s->n_missing = s->count[missing];
+    if (column->row && column->n < n_docs)
+        add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
+}
+
+void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *s)
+{
+    uint32_t n_under = 0;
+    s->n_bounds = rw_cut_bounds(isa, column, sample, rule, scratch, s->bound);
+    s->is_counted = !sample->in && !column->row;
+    if (!s->is_counted)
+        return;
+    for (uint32_t k = 0; k < s->n_bounds; k++) { /* all values have their rank */
+        s->below[k] = scratch->below[k];
+        s->count[k] = scratch->under[k] - n_under;
+        n_under = scratch->under[k];
+    }
+    s->below[s->n_bounds] = scratch->most;
+    s->count[s->n_bounds] = scratch->n_values - n_under;
+    s->count[s->n_bounds + 1] = column->n - scratch->n_values;
+}
+
+float rw_cut_between(float a, float b)
+{
+    const float middle = (float)(((double)a + (double)b) * 0.5);
+    if (middle > a && middle < b)
+        return middle == 0.0f ? 0.0f : middle;
+    /* the middle rounded to an end: the only candidate left is the neighbour of that end */
+    const float other = middle <= a ? rw_float_of_key(rw_key_of_float(a) + 1)
+                                    : rw_float_of_key(rw_key_of_float(b) - 1);
+    return other > a && other < b ? other : NAN;
+}
+
+int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
+                      uint32_t min_docs)
+{
+    uint64_t total = 0, left = 0;
+    for (uint32_t b = 0; b < n_bins; b++)
+        total += counts[b];
+    if (n_missing >= min_docs && total >= min_docs)
+        return 1;
+    for (uint32_t b = 0; b + 1 < n_bins; b++) {
+        left += counts[b];
+        const uint64_t right = total - left;
+        if (left > 0 && right > 0 &&
+            ((left + n_missing >= min_docs && right >= min_docs) ||
+             (left >= min_docs && right + n_missing >= min_docs)))
+            return 1;
+    }
+    return 0;
+}
+
+int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
+                         const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
+{
+    float cuts[RW_MOST_BOUNDS + 1];
+    uint32_t n_bins = 0;
+    for (uint32_t k = 0; k < s->n_bounds; k++) {
+        /* an interval is never empty: its lower bound is a value of the data; the first one holds
+         * the smallest sampled value */
+        const float cut =
+            rw_cut_between(rw_float_of_key(s->below[k]), rw_float_of_key(s->bound[k]));
+        if (cut != cut) {
+            s->count[k + 1] += s->count[k];
+            continue;
+        }
+        s->count[n_bins] = s->count[k];
+        cuts[n_bins++] = cut;
+    }
+    s->count[n_bins] = s->count[s->n_bounds];
+    cuts[n_bins++] = FLT_MAX;
+    out->has_missing = s->n_missing > 0;
+    if (n_bins == 1 && (s->n_missing == 0 || s->count[0] == 0))
+        out->reason = RW_CUT_CONSTANT;
+    else if (!rw_cuts_can_split(s->count, n_bins, s->n_missing, rule->min_docs))
+        out->reason = RW_CUT_FEW;
+    if (out->reason != RW_CUT_IN_USE)
+        return RW_OK;
+    out->n_bins = n_bins;
+    RW_TRY(RW_NEW_RAW(ctx, out->cut, n_bins));
+    memcpy(out->cut, cuts, n_bins * sizeof(*out->cut));
+    return RW_OK;
+}
+
+int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *rule,
+                    struct rw_feature_cuts *out)
+{
+    if (rule->ignore && rule->ignore[column->feature])
+        out->reason = RW_CUT_IGNORED;
+    else if (column->row && column->n < rule->min_docs)
+        out->reason = RW_CUT_FEW; /* a side is within the documents that have it */
+    return out->reason != RW_CUT_IN_USE;
+}
+
+int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_feature_cuts *found, struct rw_cuts **out)
+{
+    int status = RW_OK;
+    struct rw_cuts *cuts;
+    RW_TRY(RW_NEW(ctx, cuts, 1));
+    uint64_t n_cuts = 0;
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        cuts->n_features += found[c].reason == RW_CUT_IN_USE;
+        cuts->n_constant += found[c].reason == RW_CUT_CONSTANT;
+        cuts->n_few += found[c].reason == RW_CUT_FEW;
+        cuts->n_ignored += found[c].reason == RW_CUT_IGNORED;
+        n_cuts += found[c].n_bins;
+    }
+    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, cuts->n_features + 1));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, n_cuts));
+    for (uint32_t c = 0, f = 0; c < dataset->n_columns; c++) {
+        if (found[c].reason != RW_CUT_IN_USE)
+            continue;
+        cuts->feature[f] = dataset->column[c].feature;
+        cuts->has_missing[f] = found[c].has_missing;
+        memcpy(cuts->cut + cuts->offset[f], found[c].cut, found[c].n_bins * sizeof(float));
+        cuts->offset[f + 1] = cuts->offset[f] + found[c].n_bins;
+        f++;
+    }
+out:
+    if (status < 0) {
+        rw_cuts_free(cuts);
+        cuts = NULL;
+    }
+    *out = cuts;
+    return status;
+}
+
+int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
+                       const struct rw_dataset *dataset, const struct rw_cut_rule *rule)
+{
+    *finder = (struct rw_cut_finder){
+        .isa = rw_isa(), .dataset = dataset, .rule = rule, .n_threads = ctx->n_threads};
+    RW_TRY(rw_cut_sample_init(ctx, &finder->sample, dataset));
+    RW_TRY(RW_NEW(ctx, finder->found, dataset->n_columns));
+    RW_TRY(RW_NEW(ctx, finder->scratch, (size_t)ctx->n_threads));
+    for (int t = 0; t < ctx->n_threads; t++)
+        RW_TRY(rw_rank_scratch_init(ctx, &finder->scratch[t], &finder->sample));
+    return RW_OK;
+}
+
+void rw_cut_finder_release(struct rw_cut_finder *finder)
+{
+    for (uint32_t c = 0; finder->found && c < finder->dataset->n_columns; c++)
+        rw_mem_free(finder->found[c].cut);
+    rw_mem_free(finder->found);
+    for (int t = 0; finder->scratch && t < finder->n_threads; t++)
+        rw_rank_scratch_release(&finder->scratch[t]);
+    rw_mem_free(finder->scratch);
+    rw_cut_sample_release(&finder->sample);
+}
+
+static int find_cuts(struct rw_cut_finder *finder, int thread, uint32_t c)
+{
+    struct rw_cut_intervals intervals;
+    const struct rw_column *column = &finder->dataset->column[c];
+    const struct rw_cut_rule *rule = finder->rule;
+    if (rw_cuts_decided(column, rule, &finder->found[c]))
+        return RW_OK;
+    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
+    rw_cuts_exact_pass(finder->isa, column, finder->dataset->n_docs, rule->absent_missing,
+                       &intervals, intervals.n_bounds + 2 > 256 ? 2 : 1, NULL);
+    return rw_cuts_of_intervals(NULL, &intervals, rule, &finder->found[c]);
+}
+
+static int find_some(void *user, struct rw_share *share)
+{
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(find_cuts(user, share->thread, (uint32_t)c));
+    return RW_OK;
+}
+
+int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                 const struct rw_cut_rule *rule, struct rw_cuts **out)
+{
+    int status = RW_OK;
+    struct rw_cut_finder finder;
+    *out = NULL;
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &finder);
+    if (status < 0) {
+        rw_fail(ctx, status, "out of memory while finding cuts");
+        goto out;
+    }
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));
+out:
+    rw_cut_finder_release(&finder);
+    return status;
+}
+
+void rw_cuts_free(struct rw_cuts *cuts)
+{
+    if (!cuts)
+        return;
+    rw_mem_free(cuts->feature);
+    rw_mem_free(cuts->offset);
+    rw_mem_free(cuts->cut);
+    rw_mem_free(cuts->has_missing);
+    rw_mem_free(cuts);
+}

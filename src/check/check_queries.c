@@ -1,0 +1,245 @@
+/* Queries, labels and documents of a data set, and what two sets share. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "check/data_check.h"
+
+/* ------------------------------------------------------------------ ids */
+
+struct named {
+    const char *id;
+    uint32_t query;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    const int order = strcmp(x->id, y->id);
+    return order ? order : x->query < y->query ? -1 : x->query > y->query;
+}
+
+static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct named **out)
+{
+    RW_TRY(RW_NEW(ctx, *out, dataset->n_queries));
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        (*out)[q] = (struct named){rw_dataset_query_id(dataset, q), q};
+    if (dataset->n_queries > 1)
+        qsort(*out, dataset->n_queries, sizeof(**out), by_id);
+    return RW_OK;
+}
+
+int rw_check_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t *n_split,
+                   char *names, size_t size)
+{
+    enum { SHOWN = 5 };
+    struct named *named = NULL;
+    size_t at = 0;
+    *n_split = 0;
+    names[0] = 0;
+    RW_TRY(sort_ids(ctx, dataset, &named));
+    for (uint32_t i = 1; i < dataset->n_queries; i++) {
+        const int again = strcmp(named[i].id, named[i - 1].id) == 0;
+        const int told = i > 1 && strcmp(named[i - 1].id, named[i - 2].id) == 0;
+        if (!again || told)
+            continue;
+        if (*n_split < SHOWN && at < size)
+            at += (size_t)snprintf(names + at, size - at, "%s%.40s", *n_split ? ", " : "",
+                                   named[i].id);
+        ++*n_split;
+    }
+    if (*n_split > SHOWN && at < size)
+        snprintf(names + at, size - at, " and %u more", *n_split - SHOWN);
+    rw_mem_free(named);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ documents */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return x ^ x >> 32;
+}
+
+/* A sum, so that columns may come in any order; a value of 0 is as good as none. */
+void rw_check_hash(const struct rw_dataset *dataset, uint64_t *hashes)
+{
+    memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        const struct rw_column *column = &dataset->column[c];
+        for (uint32_t i = 0; i < column->n; i++) {
+            const float value = column->value[i];
+            if (!rw_is_absent(value) && value != 0)
+                hashes[column->row ? column->row[i] : i] +=
+                    mix((uint64_t)column->feature << 32 | rw_bits_of_float(value));
+        }
+    }
+}
+
+struct hashed {
+    uint64_t hash;
+    float label;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct hashed *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->label < y->label ? -1 : x->label > y->label;
+}
+
+int rw_check_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
+                   uint32_t *n_twins, uint32_t *n_contradictions)
+{
+    struct hashed *docs = NULL;
+    *n_twins = *n_contradictions = 0;
+    RW_TRY(RW_NEW_RAW(ctx, docs, dataset->n_docs));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
+        for (uint32_t i = 0; i < n; i++)
+            docs[i] = (struct hashed){hashes[begin + i], dataset->label[begin + i]};
+        if (n > 1)
+            qsort(docs, n, sizeof(*docs), by_hash);
+        for (uint32_t i = 1; i < n; i++) {
+            const int same = docs[i].hash == docs[i - 1].hash && docs[i].hash != 0;
+            *n_twins += (uint32_t)same;
+            *n_contradictions += same && docs[i].label != docs[i - 1].label;
+        }
+    }
+    rw_mem_free(docs);
+    return RW_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int rw_check_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
+                    const struct rw_dataset *other, const uint64_t *other_hashes,
+                    uint32_t *n_queries, uint32_t *n_docs)
+{
+    struct named *ours = NULL, *theirs = NULL;
+    uint64_t *sorted = NULL;
+    int status = RW_OK;
+    *n_queries = *n_docs = 0;
+    RW_TRY_OUT(sort_ids(ctx, dataset, &ours));
+    RW_TRY_OUT(sort_ids(ctx, other, &theirs));
+    for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < other->n_queries;) {
+        const int order = strcmp(ours[i].id, theirs[j].id);
+        *n_queries += order == 0;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    RW_TRY_OUT(RW_NEW_RAW(ctx, sorted, other->n_docs));
+    memcpy(sorted, other_hashes, other->n_docs * sizeof(*sorted));
+    qsort(sorted, other->n_docs, sizeof(*sorted), by_number);
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        *n_docs += hashes[i] != 0 &&
+                   bsearch(&hashes[i], sorted, other->n_docs, sizeof(*sorted), by_number) != NULL;
+out:
+    rw_mem_free(ours);
+    rw_mem_free(theirs);
+    rw_mem_free(sorted);
+    return status;
+}
+
+/* ------------------------------------------------------------------ queries and labels */
+
+static int by_size(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int by_label(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The chance that a random order of these labels falls: the product of their factorials over n!. */
+static double chance_to_fall(const float *sorted, uint32_t n)
+{
+    double logarithm = -lgamma((double)n + 1.0);
+    for (uint32_t i = 0, same = 1; i < n; i++, same++) {
+        if (i + 1 == n || sorted[i + 1] != sorted[i]) {
+            logarithm += lgamma((double)same + 1.0);
+            same = 0;
+        }
+    }
+    return exp(logarithm);
+}
+
+static void check_query(const float *label, uint32_t n, float *sorted, struct rw_check *out)
+{
+    int falls = 0, rises = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        falls |= label[i] < label[i - 1];
+        rises |= label[i] > label[i - 1];
+    }
+    memcpy(sorted, label, n * sizeof(*sorted));
+    if (n > 1)
+        qsort(sorted, n, sizeof(*sorted), by_label);
+    out->n_empty += !(sorted[n - 1] > 0);
+    out->n_single += n == 1;
+    out->n_alike += n > 1 && sorted[0] == sorted[n - 1] && sorted[0] > 0;
+    if (sorted[0] == sorted[n - 1])
+        return;
+    out->n_mixed++;
+    out->n_falling += falls && !rises;
+    out->n_rising += rises && !falls;
+    out->falling_by_chance += chance_to_fall(sorted, n);
+}
+
+/* The labels that are there, and how often; the first RW_CHECK_LABELS of them. */
+static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
+{
+    out->least_label = sorted[0];
+    out->most_label = sorted[n - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || sorted[i] != sorted[i - 1]) {
+            if (out->n_labels < RW_CHECK_LABELS)
+                out->label[out->n_labels] = sorted[i];
+            out->n_labels++;
+        }
+        if (out->n_labels <= RW_CHECK_LABELS)
+            out->label_docs[out->n_labels - 1]++;
+    }
+}
+
+int rw_check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_check *out)
+{
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    float *labels = NULL;
+    uint32_t *sizes = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, labels, n_docs));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, sizes, n_queries));
+    for (uint32_t q = 0; q < n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
+        sizes[q] = n;
+        if (n > out->longest) {
+            out->longest = n;
+            out->longest_query = q;
+        }
+        check_query(dataset->label + begin, n, labels, out);
+    }
+    qsort(sizes, n_queries, sizeof(*sizes), by_size);
+    out->shortest = sizes[0];
+    out->median = sizes[n_queries / 2];
+    memcpy(labels, dataset->label, n_docs * sizeof(*labels));
+    qsort(labels, n_docs, sizeof(*labels), by_label);
+    count_labels(labels, n_docs, out);
+out:
+    rw_mem_free(labels);
+    rw_mem_free(sizes);
+    return status;
+}

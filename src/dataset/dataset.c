@@ -1,0 +1,329 @@
+#include "dataset/dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "binning/bins.h"
+
+int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
+{
+    return RW_NEW(ctx, *out, 1);
+}
+
+void rw_dataset_free(struct rw_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    rw_bins_free(dataset->bins);
+    if (dataset->bytes) {
+        rw_file_bytes_free(dataset->bytes);
+    } else {
+        for (uint32_t i = 0; dataset->column && !dataset->column_block && i < dataset->n_columns;
+             i++) {
+            rw_mem_free(dataset->column[i].row);
+            rw_mem_free(dataset->column[i].value);
+        }
+        rw_mem_free_large(dataset->column_block, dataset->column_block_bytes);
+        rw_mem_free_large(dataset->early_block, dataset->early_block_bytes);
+        rw_mem_free(dataset->label);
+        rw_mem_free(dataset->query_offset);
+        rw_mem_free(dataset->query_id_offset);
+        rw_mem_free(dataset->query_id_text);
+        rw_mem_free(dataset->comment_offset);
+        rw_mem_free(dataset->comment_text);
+    }
+    for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
+        rw_mem_free(dataset->file[i]);
+    rw_mem_free(dataset->file);
+    rw_mem_free(dataset->place);
+    rw_mem_free(dataset->column);
+    rw_mem_free(dataset->weight);
+    rw_mem_free(dataset);
+}
+
+void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
+{
+    uint32_t low = 0, high = dataset->n_places; /* the number of places at or before the document */
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (dataset->place[middle].doc <= doc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) {
+        snprintf(buffer, size, "document %u", doc + 1);
+        return;
+    }
+    const struct rw_place *place = &dataset->place[low - 1];
+    snprintf(buffer, size, "%s:%llu:1", dataset->file[place->file],
+             (unsigned long long)(place->line + (doc - place->doc)));
+}
+
+uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset)
+{
+    return dataset->n_docs;
+}
+
+uint32_t rw_dataset_n_queries(const struct rw_dataset *dataset)
+{
+    return dataset->n_queries;
+}
+
+uint32_t rw_dataset_n_features(const struct rw_dataset *dataset)
+{
+    return dataset->n_columns;
+}
+
+const float *rw_dataset_labels(const struct rw_dataset *dataset)
+{
+    return dataset->label;
+}
+
+const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset)
+{
+    return dataset->query_offset;
+}
+
+int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size)
+{
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    char count[32] = "";
+    if (n_docs < 2 || (uint64_t)n_queries * 10 < (uint64_t)n_docs * 9)
+        return 0;
+    if (n_queries < n_docs)
+        snprintf(count, sizeof(count), " (%u queries)", n_queries);
+    snprintf(text, size,
+             "%seach of the %u documents has a query id (qid) of its own%s; documents that are "
+             "ranked together must share theirs",
+             n_queries < n_docs ? "nearly " : "", n_docs, count);
+    return 1;
+}
+
+int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b)
+{
+    const uint32_t n = a->n_queries;
+    return a == b || (n == b->n_queries && a->n_docs == b->n_docs &&
+                      a->query_id_offset[n] == b->query_id_offset[n] &&
+                      memcmp(a->query_offset, b->query_offset, n * sizeof(*a->query_offset)) == 0 &&
+                      memcmp(a->query_id_text, b->query_id_text, a->query_id_offset[n]) == 0 &&
+                      memcmp(a->label, b->label, a->n_docs * sizeof(*a->label)) == 0);
+}
+
+const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query)
+{
+    if (query >= dataset->n_queries)
+        return "";
+    return dataset->query_id_text + dataset->query_id_offset[query];
+}
+
+const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc)
+{
+    if (!dataset->comment_offset || doc >= dataset->n_docs)
+        return "";
+    return dataset->comment_text + dataset->comment_offset[doc];
+}
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Where "docid" is a word of its own, followed by '=' or ':'; NULL if nowhere. */
+static const char *doc_id_in(const char *comment)
+{
+    for (const char *p = comment; (p = strstr(p, "docid")) != NULL; p++) {
+        if (p > comment && !is_blank(p[-1]) && p[-1] != ',' && p[-1] != ';')
+            continue;
+        const char *q = p + 5;
+        while (is_blank(*q))
+            q++;
+        if (*q != '=' && *q != ':')
+            continue;
+        q++;
+        while (is_blank(*q))
+            q++;
+        return q;
+    }
+    return NULL;
+}
+
+void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
+{
+    if (size == 0)
+        return;
+    const char *id = doc_id_in(rw_dataset_comment(dataset, doc));
+    size_t n = 0;
+    while (id && n + 1 < size && id[n] && !is_blank(id[n])) {
+        buffer[n] = id[n];
+        n++;
+    }
+    buffer[n] = 0;
+}
+
+const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature)
+{
+    uint32_t low = 0, high = dataset->n_columns;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (dataset->column[middle].feature < feature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < dataset->n_columns && dataset->column[low].feature == feature)
+        return &dataset->column[low];
+    return NULL;
+}
+
+int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset)
+{
+    if (rw_dataset_has_values(dataset))
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "the data set holds codes for training, and no values\n"
+                   "hint: rw_dataset_read keeps the values");
+}
+
+void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
+                      float *values)
+{
+    if (!column->row) {
+        for (uint32_t i = begin; i < end; i++) {
+            const float value = column->value[i];
+            values[i - begin] = rw_is_absent(value) ? absent : value;
+        }
+        return;
+    }
+    for (uint32_t i = begin; i < end; i++)
+        values[i - begin] = absent;
+    uint32_t low = 0, high = column->n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (column->row[middle] < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < column->n && column->row[low] < end; low++)
+        values[column->row[low] - begin] = column->value[low];
+}
+
+void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
+                        float *values)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_column *column = rw_dataset_column(dataset, feature);
+    if (column && column->value) {
+        rw_column_values(column, 0, dataset->n_docs, absent, values);
+        return;
+    }
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        values[i] = absent;
+}
+
+int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *weights,
+                           size_t n)
+{
+    RW_DEFAULT_FPENV;
+    if (n != dataset->n_queries && n != dataset->n_docs)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "%zu weights for %u queries of %u documents; expected one a query or one a "
+                       "document",
+                       n, dataset->n_queries, dataset->n_docs);
+    for (size_t i = 0; i < n; i++) {
+        if (!(weights[i] >= 0 && weights[i] <= 65536))
+            return rw_fail(ctx, RW_ERR_DATA, "weight %zu is %g; expected 0 to 65536", i + 1,
+                           weights[i]);
+    }
+    double *of_doc;
+    RW_TRY(RW_NEW_RAW(ctx, of_doc, dataset->n_docs));
+    const int by_query = n == dataset->n_queries;
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        for (uint32_t i = dataset->query_offset[q]; i < dataset->query_offset[q + 1]; i++) {
+            const double weight = weights[by_query ? q : i];
+            of_doc[i] = weight == 0 ? 0.0 : weight; /* no -0 */
+        }
+    }
+    rw_mem_free(dataset->weight);
+    dataset->weight = of_doc;
+    dataset->weight_by_query = by_query;
+    return RW_OK;
+}
+
+static int check_memory(struct rw_ctx *ctx, const float *values, const float *labels,
+                        const uint32_t *query_offsets, uint32_t n_docs, uint32_t n_features,
+                        uint32_t n_queries, uint32_t first_feature)
+{
+    if (n_docs == 0 || n_queries == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
+                       RW_MAX_DOCS);
+    if (first_feature > RW_MAX_FEATURE || n_features > RW_MAX_FEATURE + 1 - first_feature)
+        return rw_fail(ctx, RW_ERR_DATA, "%u features from %u on; expected ids 0 to %d", n_features,
+                       first_feature, RW_MAX_FEATURE);
+    if (query_offsets[0] != 0 || query_offsets[n_queries] != n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "query offsets go from %u to %u; expected 0 to %u",
+                       query_offsets[0], query_offsets[n_queries], n_docs);
+    for (uint32_t q = 0; q < n_queries; q++) {
+        if (query_offsets[q] >= query_offsets[q + 1])
+            return rw_fail(ctx, RW_ERR_DATA, "query %u (from 0) has no documents", q);
+    }
+    for (uint32_t i = 0; i < n_docs; i++) {
+        if (!(labels[i] >= 0) || isinf(labels[i]))
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "label of document %u (from 0) is %g; expected 0 or more", i,
+                           (double)labels[i]);
+    }
+    const size_t n_values = (size_t)n_docs * n_features;
+    for (size_t i = 0; i < n_values; i++) {
+        if (isinf(values[i]))
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "value of document %zu (from 0), feature %zu is infinite; expected a "
+                           "number, or NaN for missing",
+                           i / n_features, first_feature + i % n_features);
+    }
+    return RW_OK;
+}
+
+int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
+                           const uint32_t *query_offsets, uint32_t n_docs, uint32_t n_features,
+                           uint32_t n_queries, uint32_t first_feature, struct rw_dataset **out)
+{
+    RW_DEFAULT_FPENV;
+    *out = NULL;
+    RW_TRY(check_memory(ctx, values, labels, query_offsets, n_docs, n_features, n_queries,
+                        first_feature));
+    struct rw_builder builder = {0};
+    uint16_t *feature = NULL;
+    float *line = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, feature, n_features));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, line, n_features));
+    for (uint32_t f = 0; f < n_features; f++)
+        feature[f] = (uint16_t)(first_feature + f);
+    for (uint32_t q = 0; q < n_queries; q++) {
+        char id[16];
+        const int n = snprintf(id, sizeof(id), "%u", q + 1);
+        RW_TRY_OUT(rw_builder_query(ctx, &builder, id, (size_t)n));
+        for (uint32_t i = query_offsets[q]; i < query_offsets[q + 1]; i++) {
+            for (uint32_t f = 0; f < n_features; f++) {
+                const float value = values[(size_t)i * n_features + f];
+                line[f] = isnan(value) ? rw_float_of_bits(RW_MISSING_BITS)
+                          : value == 0 ? 0.0f
+                                       : value;
+            }
+            const float label = labels[i] == 0 ? 0.0f : labels[i];
+            RW_TRY_OUT(rw_builder_doc(ctx, &builder, label, feature, line, n_features, NULL, 0));
+        }
+    }
+    status = rw_builder_finish(ctx, &builder, 1, out);
+out:
+    rw_mem_free(feature);
+    rw_mem_free(line);
+    rw_builder_release(&builder);
+    return status;
+}

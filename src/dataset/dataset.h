@@ -1,0 +1,198 @@
+/* Documents as they were read: one column per feature that appears, labels, queries, ids. */
+#ifndef RW_DATA_DATASET_H
+#define RW_DATA_DATASET_H
+
+#include <math.h>
+#include <string.h>
+
+#include "base/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_MAX_FEATURE = 65535 };
+#define RW_MAX_DOCS 2147483647u
+
+/* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
+ * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
+ * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
+#define RW_ABSENT_BITS  0x7fc0ab5eu
+#define RW_MISSING_BITS 0x7fc00000u
+
+static inline float rw_float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline uint32_t rw_bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline int rw_is_absent(float value)
+{
+    return rw_bits_of_float(value) == RW_ABSENT_BITS;
+}
+
+struct rw_column {
+    uint32_t feature; /* id in the data */
+    uint32_t n;       /* entries: n_docs when dense */
+    uint32_t *row;    /* [n] ascending; NULL: dense; owned by the dataset (or a view of its map) */
+    float *value;     /* [n]; the same; NULL: the values were not kept */
+};
+
+struct rw_bins;
+
+/* Documents from `doc` on, up to the next place, stand on the lines from `line` on of one file. */
+struct rw_place {
+    uint32_t doc;
+    uint32_t file;
+    uint64_t line; /* from 1 */
+};
+
+struct rw_dataset {
+    uint32_t n_docs, n_queries, n_columns;
+    struct rw_column *column; /* [n_columns] by ascending feature id; owned */
+    void *column_block;       /* NULL, or what all columns' arrays are parts of; owned */
+    size_t column_block_bytes;
+    void *early_block; /* NULL, or the same of columns that were filled early; owned */
+    size_t early_block_bytes;
+    float *label;              /* [n_docs]; owned */
+    uint32_t *query_offset;    /* [n_queries + 1]; owned */
+    uint64_t *query_id_offset; /* [n_queries + 1] into query_id_text; each id ends with 0; owned */
+    char *query_id_text;       /* owned */
+    uint64_t *comment_offset;  /* [n_docs + 1] into comment_text; NULL: no comments at all; owned */
+    char *comment_text;        /* each comment ends with 0; owned */
+    double *weight;            /* [n_docs]; NULL: all 1; owned */
+    int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
+    struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
+    /* Of a cache: all arrays above but `weight`, `column` are views of these. One of their owners
+     * is this; NULL: not from a cache. */
+    struct rw_file_bytes *bytes;
+    struct rw_place *place; /* [n_places] by document; NULL: not read from text; owned */
+    uint32_t n_places;
+    char **file; /* [n_files] names as they were given; each owned */
+    uint32_t n_files;
+    uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
+};
+
+/* A zeroed dataset; everything in it is filled by its maker and freed by rw_dataset_free. */
+int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out);
+
+/* Where a document stands: "a.txt:12:1", or "document 12" if it was not read from text. */
+void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size);
+
+/* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
+int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
+
+/* Have they the same queries, by id and in this order, and the same labels? */
+int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
+
+/* The column of a feature id, or NULL. */
+const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
+
+/* 0: the values were not kept when the data was read, only `bins`: columns have neither rows nor
+ * values. Then whatever looks at values refuses the data set (rw_dataset_need_values). */
+static inline int rw_dataset_has_values(const struct rw_dataset *dataset)
+{
+    return dataset->n_columns == 0 || dataset->column[0].value != NULL;
+}
+int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset);
+
+/* values: [end - begin], written, of documents [begin, end); `absent` is 0 or NaN. */
+void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
+                      float *values);
+
+/* Documents from `doc` on, up to the next run's, have the same `n` features: entry_feature from
+ * `feature` on. Their values stand line by line, entry_value from `value` on. */
+struct rw_run {
+    uint32_t doc, n;
+    uint64_t feature, value;
+};
+
+/* Collects documents line by line, then makes the dataset of them; readers, generators and
+ * rw_dataset_from_memory all build through it. Zero-initialise, release in any state. */
+struct rw_builder {
+    uint32_t n_docs, n_queries, n_runs;
+    float *label;
+    size_t label_room;
+    struct rw_run *run; /* [n_runs] */
+    size_t run_room;
+    uint16_t *entry_feature; /* [n_features] ascending within a run */
+    size_t entry_feature_room;
+    uint64_t n_features;
+    float
+        *entry_value; /* [n_entries] of rw_mem_new_large: freed, they are not kept by the process */
+    size_t entry_value_room;
+    uint64_t n_entries;
+    int is_placed; /* the values are not here, but in early columns, from document `placed` on */
+    uint32_t placed;
+    uint32_t *query_offset;
+    size_t query_offset_room; /* [n_queries + 1] */
+    uint64_t *query_id_offset;
+    size_t query_id_room;
+    char *query_id_text;
+    size_t query_id_text_room;
+    uint64_t query_id_bytes;
+    uint64_t *comment_offset;
+    size_t comment_room;
+    char *comment_text;
+    size_t comment_text_room;
+    uint64_t comment_bytes;
+    struct rw_place *place; /* [n_places]; their `file` means nothing here */
+    size_t place_room;
+    uint32_t n_places;
+    char *file; /* that all places are of; owned */
+    int any_comment;
+    uint64_t n_clamped;
+};
+void rw_builder_release(struct rw_builder *builder);
+/* Begins a query (its id is copied, `id_bytes` long). */
+int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,
+                     size_t id_bytes);
+/* The line, of builder->file, on which the next document stands. */
+int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t line);
+/* Adds a document to the query begun last. feature ids ascend strictly; values are cleaned
+ * already (no -0, no infinity, NaN only as RW_MISSING_BITS). comment may be NULL. */
+int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
+                   const uint16_t *features, const float *values, size_t n, const char *comment,
+                   size_t comment_bytes);
+/* Adds documents [begin, end) of a data set, with their queries and comments. */
+int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
+                    const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
+/* Without documents again; its room is kept. */
+void rw_builder_empty(struct rw_builder *builder);
+/* What `from` holds, in arrays of just its size; `from` is empty then and keeps its room. After a
+ * failure `to` is to be released. */
+int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
+/* One dataset of several builders in order. A query that ends one builder and begins the next under
+ * the same id is one query. The builders are emptied, one after the other, while the columns fill.
+ * Columns are made in parallel; a column is dense when that takes no more memory. */
+int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
+                      struct rw_dataset **out);
+
+/* Columns that fill while text is still read, so that values need not be kept twice, and are
+ * turned while they are in the cache. The text's builders are numbered in order; where a thread has
+ * made one and all before it are made, too, it is known where its documents go. Their values are
+ * placed if all have the features of the first one's; what cannot be placed is packed. */
+struct rw_early;
+/* room: documents for which there is room; pages that are never written cost nothing. */
+int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct rw_early **out);
+void rw_early_free(struct rw_early *early);
+/* As rw_builder_pack, of the i-th builder; threads may do so side by side. `to` stays where it is
+ * until all threads are done: its values may be placed later, when those before it are made. */
+int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
+                  struct rw_builder *to);
+/* rw_builder_finish of builders packed so; early may be NULL. */
+int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
+                    int n_builders, struct rw_dataset **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

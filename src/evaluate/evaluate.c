@@ -1,0 +1,170 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "boost/params.h"
+#include "dataset/dataset.h"
+#include "metric/dialect.h"
+
+/* What stands behind a struct rw_eval: one block, and the queries' values. */
+struct evaluation {
+    struct rw_eval eval; /* first: rw_eval_free gets its address */
+    struct rw_eval_metric metric[RW_MAX_METRICS];
+    struct rw_metric parsed[RW_MAX_METRICS]; /* owns the names */
+    double *values;                          /* [n_metrics][n_queries]; owned */
+    char conventions[RW_MAX_METRICS * 256];
+};
+
+static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!isfinite(scores[i]))
+            return rw_fail(ctx, RW_ERR_DATA, "score %g of document %u: expected a finite number",
+                           scores[i], i + 1);
+    return RW_OK;
+}
+
+static int evaluate_metric(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_judged *judged, const double *scores,
+                           const struct rw_metric *metric, double *per_query,
+                           struct rw_eval_metric *out, uint32_t *n_empty)
+{
+    const enum rw_empty empty = (enum rw_empty)params->empty;
+    const enum rw_ties ties = (enum rw_ties)params->ties;
+    struct rw_metric_result result, other;
+    RW_TRY(rw_metric_eval(ctx, metric, judged, scores, empty, ties, 0, per_query, &result));
+    out->name = metric->name;
+    out->mean = result.mean;
+    out->n_counted = result.n_counted;
+    out->per_query = per_query;
+    *n_empty = result.n_empty;
+    if (ties == RW_TIES_MEAN || metric->kind->by_document)
+        return RW_OK; /* no order of ties moves it */
+    RW_TRY(rw_metric_eval(ctx, metric, judged, scores, empty, ties, 1, NULL, &other));
+    if (result.mean == result.mean)
+        out->ties_moved = other.mean - result.mean;
+    return RW_OK;
+}
+
+/* Ours, by the parameters. */
+static int evaluate_ours(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_dataset *dataset, const double *scores,
+                         struct evaluation *made, int n_metrics)
+{
+    int status = RW_OK, any_uses_gain = 0, ranked = 0;
+    struct rw_judged judged = {0};
+    struct rw_gain_rule gains = {0};
+    for (int i = 0; i < n_metrics; i++)
+        any_uses_gain |= made->parsed[i].kind->uses_gain;
+    if (any_uses_gain)
+        RW_TRY_OUT(rw_gain_rule_init(ctx, &gains, params->label_gain));
+    RW_TRY_OUT(rw_judged_init(ctx, &judged, dataset, &gains, any_uses_gain));
+    for (int i = 0; i < n_metrics; i++) {
+        uint32_t n_empty;
+        RW_TRY_OUT(evaluate_metric(ctx, params, &judged, scores, &made->parsed[i],
+                                   made->values + (size_t)i * dataset->n_queries, &made->metric[i],
+                                   &n_empty));
+        /* The first metric that knows empty queries says how many there are. */
+        if (!ranked && !made->parsed[i].kind->by_document) {
+            made->eval.n_empty = n_empty;
+            ranked = 1;
+        }
+    }
+    /* training prints the same line */
+    RW_TRY_OUT(rw_params_conventions(ctx, params, made->conventions, sizeof(made->conventions)));
+out:
+    rw_judged_release(&judged);
+    rw_gain_rule_release(&gains);
+    return status;
+}
+
+/* As another program does, with a line of conventions for each metric. */
+static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_dataset *dataset, const double *scores,
+                           const struct rw_dialect *dialect, struct evaluation *made, int n_metrics)
+{
+    const char *label_gain = rw_params_is_set(params, "label-gain") ? params->label_gain : NULL;
+    size_t at = 0;
+    for (int i = 0; i < n_metrics; i++) {
+        const struct rw_metric *metric = &made->parsed[i];
+        const struct rw_dialect_metric *row;
+        struct rw_dialect_value value;
+        double *per_query = made->values + (size_t)i * dataset->n_queries;
+        RW_TRY(
+            rw_dialect_eval(ctx, dialect, metric, label_gain, dataset, scores, per_query, &value));
+        made->metric[i] = (struct rw_eval_metric){.name = metric->name,
+                                                  .mean = value.result.mean,
+                                                  .ties_moved = value.ties_moved,
+                                                  .n_counted = value.result.n_counted,
+                                                  .per_query = per_query};
+        if (i == 0)
+            made->eval.n_empty = value.result.n_empty;
+        RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
+        char line[224];
+        rw_dialect_conventions(dialect, row, row->gain ? label_gain : NULL, metric->at,
+                               dataset->weight != NULL, line, sizeof(line));
+        const size_t room = sizeof(made->conventions) - at;
+        const int n = snprintf(made->conventions + at, room, "%s%s %s", i ? "\n" : "",
+                               dialect->program, line);
+        at += n > 0 && (size_t)n < room ? (size_t)n : 0;
+    }
+    return RW_OK;
+}
+
+static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_dataset *dataset, const double *scores,
+                    const struct rw_dialect *dialect, struct rw_eval **out)
+{
+    *out = NULL;
+    int status = RW_OK, n_metrics = 0;
+    struct evaluation *made = NULL;
+    RW_TRY_OUT(check_scores(ctx, scores, dataset->n_docs));
+    RW_TRY_OUT(RW_NEW(ctx, made, 1));
+    RW_TRY_OUT(rw_params_metrics(ctx, params, made->parsed, &n_metrics));
+    RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
+    RW_TRY_OUT(dialect ? evaluate_theirs(ctx, params, dataset, scores, dialect, made, n_metrics)
+                       : evaluate_ours(ctx, params, dataset, scores, made, n_metrics));
+    struct rw_eval *eval = &made->eval;
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        eval->n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
+    eval->n_queries = dataset->n_queries;
+    eval->n_docs = dataset->n_docs;
+    eval->n_metrics = n_metrics;
+    eval->metrics = made->metric;
+    eval->conventions = made->conventions;
+    *out = eval;
+    made = NULL;
+out:
+    if (made)
+        rw_eval_free(&made->eval);
+    return status;
+}
+
+int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+                const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
+{
+    RW_DEFAULT_FPENV;
+    return evaluate(ctx, params, dataset, scores, NULL, out);
+}
+
+int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_dataset *dataset, const double *scores, const char *program,
+                     struct rw_eval **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_dialect *dialect;
+    *out = NULL;
+    RW_TRY(rw_dialect_find(ctx, program, &dialect));
+    return evaluate(ctx, params, dataset, scores, dialect, out);
+}
+
+void rw_eval_free(struct rw_eval *eval)
+{
+    struct evaluation *made = (struct evaluation *)eval;
+    if (!made)
+        return;
+    rw_mem_free(made->values);
+    rw_mem_free(made);
+}

@@ -1,0 +1,277 @@
+/* Scores of a file: numbers, or a TREC run, whose lines are matched by query and document id. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "io/format.h"
+#include "io/input.h"
+#include "metric/dialect.h"
+
+enum { ID_ROOM = 512, WORDS = 6 };
+/* Where documents go that a run leaves out: behind all that it can rank. */
+static const double lowest = -1.7976931348623157e308;
+
+struct word {
+    const char *text; /* NULL: none */
+    size_t n;
+};
+
+struct known_doc {
+    char *id; /* owned */
+    uint32_t doc;
+};
+
+struct run {
+    struct rw_ctx *ctx;
+    const char *name; /* of the file */
+    const struct rw_dataset *dataset;
+    double *scores;
+    uint32_t *slot; /* [n_slots] queries by the hash of their ids, UINT32_MAX: free; owned */
+    size_t n_slots; /* a power of two */
+    uint8_t *done;  /* [n_docs] 1: has its score; owned */
+    uint8_t *seen;  /* [n_queries] owned */
+    /* The documents of the query that is being read, by id; a run has its queries together. */
+    uint32_t query;        /* UINT32_MAX: none */
+    struct known_doc *doc; /* [n_here] owned */
+    uint32_t n_here;
+    size_t doc_room;
+    uint64_t line; /* from 1 */
+    struct rw_run_match match;
+};
+
+/* ------------------------------------------------------------------ what the data has */
+
+static uint64_t hash_of(const char *text, size_t n)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, and a last mix */
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+}
+
+/* The slot of a query's id, or the free one where it belongs. */
+static uint32_t *slot_of(const struct run *run, const char *id, size_t n)
+{
+    size_t i = (size_t)hash_of(id, n) & (run->n_slots - 1);
+    for (;; i = (i + 1) & (run->n_slots - 1)) {
+        if (run->slot[i] == UINT32_MAX)
+            return &run->slot[i];
+        const char *known = rw_dataset_query_id(run->dataset, run->slot[i]);
+        if (strlen(known) == n && memcmp(known, id, n) == 0) /* a word may hold a 0 */
+            return &run->slot[i];
+    }
+}
+
+static int list_queries(struct run *run)
+{
+    const uint32_t n = run->dataset->n_queries;
+    run->n_slots = 16;
+    while (run->n_slots < (size_t)n * 2)
+        run->n_slots *= 2;
+    RW_TRY(RW_NEW_RAW(run->ctx, run->slot, run->n_slots));
+    RW_TRY(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
+    RW_TRY(RW_NEW(run->ctx, run->seen, n));
+    memset(run->slot, 0xff, run->n_slots * sizeof(*run->slot));
+    for (uint32_t q = 0; q < n; q++) {
+        const char *id = rw_dataset_query_id(run->dataset, q);
+        *slot_of(run, id, strlen(id)) = q;
+    }
+    return RW_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct known_doc *)a)->id, ((const struct known_doc *)b)->id);
+}
+
+static void forget_docs(struct run *run)
+{
+    for (uint32_t i = 0; i < run->n_here; i++)
+        rw_mem_free(run->doc[i].id);
+    run->n_here = 0;
+    run->query = UINT32_MAX;
+}
+
+static int list_docs(struct run *run, uint32_t query)
+{
+    const struct rw_dataset *dataset = run->dataset;
+    const uint32_t begin = dataset->query_offset[query];
+    const uint32_t n = dataset->query_offset[query + 1] - begin;
+    forget_docs(run);
+    RW_TRY(RW_GROW(run->ctx, run->doc, run->doc_room, (size_t)n + 1));
+    for (uint32_t i = 0; i < n; i++) {
+        char id[ID_ROOM];
+        rw_dialect_doc_id(dataset, query, i, id, sizeof(id));
+        RW_TRY(rw_mem_copy_text(run->ctx, &run->doc[i].id, id));
+        run->doc[i].doc = begin + i;
+        run->n_here = i + 1;
+    }
+    qsort(run->doc, n, sizeof(*run->doc), by_id);
+    for (uint32_t i = 1; i < n; i++) {
+        if (strcmp(run->doc[i].id, run->doc[i - 1].id) == 0)
+            return rw_fail(run->ctx, RW_ERR_DATA,
+                           "query '%s' of the data has two documents '%s': a run cannot tell them "
+                           "apart",
+                           rw_dataset_query_id(dataset, query), run->doc[i].id);
+    }
+    run->query = query;
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ lines */
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The words of a line, at most WORDS; returns how many there are. */
+static int split(const char *at, const char *end, struct word words[WORDS])
+{
+    int n = 0;
+    for (;; n++) {
+        while (at < end && is_blank(*at))
+            at++;
+        if (at == end)
+            return n;
+        const char *begin = at;
+        while (at < end && !is_blank(*at))
+            at++;
+        if (n < WORDS)
+            words[n] = (struct word){begin, (size_t)(at - begin)};
+    }
+}
+
+static int wrong(const struct run *run, const char *line, const char *at, const char *expected,
+                 const struct word *found)
+{
+    return rw_fail(run->ctx, RW_ERR_PARSE, "%s:%llu:%zu: expected %s, found '%.*s'", run->name,
+                   (unsigned long long)run->line, (size_t)(at - line) + 1, expected,
+                   (int)(found->n < 40 ? found->n : 40), found->text);
+}
+
+static int take_line(struct run *run, const char *line, const char *end)
+{
+    struct word word[WORDS];
+    const int n = split(line, end, word);
+    if (n == 0)
+        return RW_OK;
+    if (n < WORDS)
+        return rw_fail(run->ctx, RW_ERR_PARSE,
+                       "%s:%llu:1: expected 'query Q0 document rank score tag', found %d word%s",
+                       run->name, (unsigned long long)run->line, n, n == 1 ? "" : "s");
+    double score;
+    int clamped;
+    const char *number = word[4].text, *number_end = number + word[4].n;
+    if (rw_number_parse_double(number, number_end, &score, &clamped) != number_end || clamped)
+        return wrong(run, line, number, "a score (a finite number)", &word[4]);
+    const uint32_t query = *slot_of(run, word[0].text, word[0].n);
+    if (query == UINT32_MAX) {
+        run->match.n_unknown++;
+        return RW_OK;
+    }
+    if (query != run->query)
+        RW_TRY(list_docs(run, query));
+    run->seen[query] = 1;
+    char id[ID_ROOM];
+    snprintf(id, sizeof(id), "%.*s", (int)(word[2].n < ID_ROOM ? word[2].n : ID_ROOM - 1),
+             word[2].text);
+    const struct known_doc key = {.id = id};
+    const struct known_doc *known = bsearch(&key, run->doc, run->n_here, sizeof(*run->doc), by_id);
+    if (!known)
+        return rw_fail(run->ctx, RW_ERR_DATA,
+                       "%s:%llu:%zu: query '%s' of the data has no document '%s'\n"
+                       "hint: documents are matched by 'docid = ID' in the data's comments, else "
+                       "by QUERY-PLACE",
+                       run->name, (unsigned long long)run->line, (size_t)(word[2].text - line) + 1,
+                       rw_dataset_query_id(run->dataset, query), id);
+    if (run->done[known->doc])
+        return rw_fail(run->ctx, RW_ERR_DATA, "%s:%llu:%zu: document '%s' of query '%s' again",
+                       run->name, (unsigned long long)run->line, (size_t)(word[2].text - line) + 1,
+                       id, rw_dataset_query_id(run->dataset, query));
+    run->done[known->doc] = 1;
+    run->scores[known->doc] = score;
+    return RW_OK;
+}
+
+static int finish(struct run *run)
+{
+    const struct rw_dataset *dataset = run->dataset;
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        if (!run->seen[q])
+            return rw_fail(run->ctx, RW_ERR_DATA, "%s: query '%s' of the data is not in the run",
+                           run->name, rw_dataset_query_id(dataset, q));
+    }
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        if (run->done[i])
+            continue;
+        run->scores[i] = lowest;
+        run->match.n_unranked++;
+    }
+    return RW_OK;
+}
+
+static int read_run(struct run *run, const char *text, const char *end)
+{
+    int status = RW_OK;
+    RW_TRY_OUT(list_queries(run));
+    for (const char *line = text; line < end;) {
+        const char *next = memchr(line, '\n', (size_t)(end - line));
+        run->line++;
+        RW_TRY_OUT(take_line(run, line, next ? next : end));
+        line = next ? next + 1 : end;
+    }
+    RW_TRY_OUT(finish(run));
+out:
+    forget_docs(run);
+    rw_mem_free(run->doc);
+    rw_mem_free(run->slot);
+    rw_mem_free(run->done);
+    rw_mem_free(run->seen);
+    return status;
+}
+
+/* A number stands alone on its line; a run's line has several words. */
+static int is_run(const char *text, const char *end)
+{
+    while (text < end && (is_blank(*text) || *text == '\n'))
+        text++;
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    struct word words[WORDS];
+    return split(text, stop ? stop : end, words) > 1;
+}
+
+int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
+                           double *scores, struct rw_run_match *match)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_input *input = NULL, *numbers;
+    char *text = NULL;
+    size_t n_bytes;
+    int status = RW_OK;
+    if (match)
+        *match = (struct rw_run_match){0};
+    RW_TRY_OUT(rw_input_open(ctx, path, &input));
+    RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
+    if (is_run(text, text + n_bytes)) {
+        struct run run = {.ctx = ctx,
+                          .name = rw_input_name(input),
+                          .dataset = dataset,
+                          .scores = scores,
+                          .query = UINT32_MAX,
+                          .match = {.is_run = 1}};
+        RW_TRY_OUT(read_run(&run, text, text + n_bytes));
+        if (match)
+            *match = run.match;
+    } else {
+        RW_TRY_OUT(rw_input_open_memory(ctx, rw_input_name(input), text, n_bytes, &numbers));
+        RW_TRY_OUT(rw_scores_read_input(ctx, numbers, dataset->n_docs, scores));
+    }
+out:
+    rw_input_close(input);
+    rw_mem_free(text);
+    return status;
+}

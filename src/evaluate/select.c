@@ -1,0 +1,51 @@
+#include "evaluate/select.h"
+
+#include "base/mem.h"
+#include "dataset/dataset.h"
+
+static int copy_weights(struct rw_ctx *ctx, const struct rw_dataset *from, const uint8_t *keep,
+                        struct rw_dataset *to)
+{
+    uint32_t n = 0;
+    RW_TRY(RW_NEW_RAW(ctx, to->weight, to->n_docs));
+    to->weight_by_query = from->weight_by_query;
+    for (uint32_t q = 0; q < from->n_queries; q++) {
+        for (uint32_t i = from->query_offset[q]; keep[q] && i < from->query_offset[q + 1]; i++)
+            to->weight[n++] = from->weight[i];
+    }
+    return RW_OK;
+}
+
+int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
+                      struct rw_dataset **out)
+{
+    struct rw_builder builder = {0};
+    int status = RW_OK;
+    uint32_t n = 0;
+    *out = NULL;
+    /* Queries that stand together are copied together. */
+    for (uint32_t q = 0, end; q < dataset->n_queries; q = end) {
+        end = q + 1;
+        if (!keep[q])
+            continue;
+        while (end < dataset->n_queries && keep[end])
+            end++;
+        n += end - q;
+        RW_TRY_OUT(rw_builder_copy(ctx, &builder, dataset, dataset->query_offset[q],
+                                   dataset->query_offset[end]));
+    }
+    if (n == 0) {
+        status = rw_fail(ctx, RW_ERR_DATA, "no query is left");
+        goto out;
+    }
+    RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
+    if (dataset->weight)
+        RW_TRY_OUT(copy_weights(ctx, dataset, keep, *out));
+out:
+    rw_builder_release(&builder);
+    if (status < 0) {
+        rw_dataset_free(*out);
+        *out = NULL;
+    }
+    return status;
+}

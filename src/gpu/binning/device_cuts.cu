@@ -1,0 +1,371 @@
+/* Cuts and codes from raw values.
+ *
+ * Why: see device_cuts.h; the rules are binning/cuts.h's (ranks over sampled values, true neighbours
+ * over all values) and binning/bins.h's.
+ *
+ * Shapes: a column's keys [n_docs], dense whatever the column was; sorted keys [n_docs], sorted
+ * keys of the sample [n_sample], its distinct ones; intervals as in cuts.h. Codes [n_docs] of 16
+ * bits, then in the elements of a tile or the words of a column.
+ *
+ * Decomposition: a thread a value or a document; CUB sorts and selects; one block of a thread a
+ * rank finds the boundaries. Ranks fall into runs of equal values: the first rank of a run gives
+ * the run's value, further ones the value after it; what comes twice is taken once. */
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+
+#include "gpu/binning/device_cuts.h"
+
+enum { THREADS = 256, RANKS = RW_MOST_BOUNDS + 1, BLOCKS_MOST = 4096, MOST_CUTS = 1024 };
+
+static unsigned blocks_of(uint64_t n)
+{
+    const uint64_t blocks = (n + THREADS - 1) / THREADS;
+    return (unsigned)(blocks < 1 ? 1 : blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* ---- keys ---- */
+
+__device__ __forceinline__ uint32_t key_of_bits(uint32_t bits)
+{
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+enum { KEY_OF_ZERO = 0x80000000 };
+
+__global__ void __launch_bounds__(THREADS)
+    cut_fill_kernel(uint32_t key, uint32_t n_docs, uint32_t *d_key)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step)
+        d_key[i] = key;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    cut_keys_kernel(const struct rw_cuda_raw raw, int absent_missing, uint32_t *d_key)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < raw.n; i += step) {
+        const float value = raw.d_value[i];
+        const uint32_t bits = __float_as_uint(value);
+        uint32_t key = key_of_bits(bits);
+        if (value != value)
+            key = absent_missing || bits != RW_ABSENT_BITS ? RW_CUT_NO_KEY : (uint32_t)KEY_OF_ZERO;
+        d_key[raw.d_row ? raw.d_row[i] : i] = key;
+    }
+}
+
+extern "C" int rw_cuda_cut_keys(const struct rw_cuda_raw *raw, int absent_missing, uint32_t *d_key,
+                                void *stream)
+{
+    if (raw->d_row || raw->n == 0) {
+        cut_fill_kernel<<<blocks_of(raw->n_docs), THREADS, 0, (cudaStream_t)stream>>>(
+            absent_missing ? RW_CUT_NO_KEY : (uint32_t)KEY_OF_ZERO, raw->n_docs, d_key);
+        const cudaError_t error = cudaGetLastError();
+        if (error != cudaSuccess || raw->n == 0)
+            return error;
+    }
+    cut_keys_kernel<<<blocks_of(raw->n), THREADS, 0, (cudaStream_t)stream>>>(*raw, absent_missing,
+                                                                             d_key);
+    return cudaGetLastError();
+}
+
+/* ---- cuts ---- */
+
+__global__ void __launch_bounds__(THREADS)
+    cut_sample_kernel(const uint32_t *d_key, const uint32_t *d_row, uint32_t n, uint32_t *d_sample)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
+        d_sample[i] = d_key[d_row[i]];
+}
+
+/* The number of sorted keys under `key`; with `through`, under or equal to it. */
+__device__ __forceinline__ uint32_t keys_under(const uint32_t *d_key, uint32_t n, uint32_t key,
+                                               bool through)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const uint32_t here = d_key[middle];
+        if (here < key || (through && here == key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct cut_sorted {
+    const uint32_t *d_all, *d_sample, *d_unique; /* ascending; what is missing last */
+    const uint32_t *d_n_unique;
+    uint32_t n_docs, n_sample, bins;
+};
+
+/* The boundary that rank k gives, 1 <= k < bins; 0 for none. n: sampled values. */
+__device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, uint32_t n,
+                                                  uint32_t k)
+{
+    const uint32_t here = s.d_sample[(uint64_t)k * n / s.bins];
+    const bool first = k == 1 || s.d_sample[(uint64_t)(k - 1) * n / s.bins] != here;
+    if (first)
+        return here != s.d_sample[0] ? here : 0;
+    const uint32_t after = keys_under(s.d_sample, n, here, true);
+    return after < n ? s.d_sample[after] : 0;
+}
+
+__global__ void __launch_bounds__(RANKS)
+    cut_bounds_kernel(const struct cut_sorted s, struct rw_cut_intervals *d_out)
+{
+    using scan = cub::BlockScan<uint32_t, RANKS>;
+    __shared__ typename scan::TempStorage shared;
+    __shared__ uint32_t n_runs, n_sampled, n_valid;
+    __shared__ uint32_t place[RANKS]; /* values under each boundary */
+    const uint32_t k = threadIdx.x;
+    if (k == 0) {
+        const uint32_t n = *s.d_n_unique;
+        n_runs = n > 0 && s.d_unique[n - 1] == RW_CUT_NO_KEY ? n - 1 : n;
+    } else if (k == 32) {
+        n_sampled = keys_under(s.d_sample, s.n_sample, RW_CUT_NO_KEY, false);
+    } else if (k == 64) {
+        n_valid = keys_under(s.d_all, s.n_docs, RW_CUT_NO_KEY, false);
+    }
+    __syncthreads();
+    uint32_t bound = 0;
+    if (n_runs <= s.bins) {
+        if (k >= 1 && k < n_runs)
+            bound = s.d_unique[k];
+    } else if (k >= 1 && k < s.bins) {
+        bound = bound_of_rank(s, n_sampled, k);
+    }
+    /* bounds do not descend, but for the nones between them */
+    uint32_t before, at, n_bounds;
+    scan(shared).ExclusiveScan(bound, before, 0u,
+                               [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+    __syncthreads();
+    const uint32_t is_new = bound > before ? 1 : 0;
+    scan(shared).ExclusiveSum(is_new, at, n_bounds);
+    if (is_new) {
+        const uint32_t under = keys_under(s.d_all, n_valid, bound, false);
+        place[at] = under;
+        d_out->bound[at] = bound;
+        d_out->below[at] = under > 0 ? s.d_all[under - 1] : 0;
+    }
+    __syncthreads();
+    if (k <= n_bounds) {
+        const uint32_t end = k < n_bounds ? place[k] : n_valid;
+        d_out->count[k] = end - (k > 0 ? place[k - 1] : 0);
+    }
+    if (k == 0) {
+        d_out->n_bounds = n_bounds;
+        d_out->n_missing = s.n_docs - n_valid;
+    }
+}
+
+struct cut_parts {
+    uint32_t *d_all, *d_sample, *d_sample_sorted, *d_unique, *d_n_unique;
+    void *d_temp;
+    size_t temp_bytes, bytes;
+};
+
+static uint32_t *part(char *base, size_t *bytes, size_t n)
+{
+    char *const p = base ? base + *bytes : NULL;
+    *bytes += round_up(n * sizeof(uint32_t));
+    return (uint32_t *)p;
+}
+
+static struct cut_parts parts_of(const struct rw_cuda_cut_job *job)
+{
+    struct cut_parts p = {};
+    char *const base = (char *)job->d_scratch;
+    size_t sort_bytes = 0, select_bytes = 0;
+    p.d_all = part(base, &p.bytes, job->n_docs);
+    p.d_sample_sorted = p.d_all;
+    if (job->d_sample_row) {
+        p.d_sample = part(base, &p.bytes, job->n_sample);
+        p.d_sample_sorted = part(base, &p.bytes, job->n_sample);
+    }
+    p.d_unique = part(base, &p.bytes, job->n_sample);
+    p.d_n_unique = part(base, &p.bytes, 1);
+    const uint32_t *const none = NULL;
+    const uint64_t most = job->n_docs > job->n_sample ? job->n_docs : job->n_sample;
+    (void)cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, none, (uint32_t *)NULL, most);
+    (void)cub::DeviceSelect::Unique(NULL, select_bytes, none, (uint32_t *)NULL, (uint32_t *)NULL,
+                                    (int64_t)job->n_sample);
+    p.temp_bytes = sort_bytes > select_bytes ? sort_bytes : select_bytes;
+    p.d_temp = base ? base + p.bytes : NULL;
+    p.bytes += round_up(p.temp_bytes);
+    return p;
+}
+
+extern "C" size_t rw_cuda_cut_bytes(const struct rw_cuda_cut_job *job)
+{
+    struct rw_cuda_cut_job sizes = *job;
+    sizes.d_scratch = NULL;
+    return parts_of(&sizes).bytes;
+}
+
+extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, void *stream)
+{
+    cudaStream_t const on = (cudaStream_t)stream;
+    struct cut_parts p = parts_of(job);
+    cudaError_t error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, job->d_key, p.d_all,
+                                                       (uint64_t)job->n_docs, 0, 32, on);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on);
+    if (error == cudaSuccess && job->d_sample_row && job->n_sample > 0) {
+        cut_sample_kernel<<<blocks_of(job->n_sample), THREADS, 0, on>>>(
+            job->d_key, job->d_sample_row, job->n_sample, p.d_sample);
+        error = cudaGetLastError();
+        if (error == cudaSuccess)
+            error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes,
+                                                   (const uint32_t *)p.d_sample, p.d_sample_sorted,
+                                                   (uint64_t)job->n_sample, 0, 32, on);
+    }
+    if (error == cudaSuccess && job->n_sample > 0)
+        error =
+            cub::DeviceSelect::Unique(p.d_temp, p.temp_bytes, (const uint32_t *)p.d_sample_sorted,
+                                      p.d_unique, p.d_n_unique, (int64_t)job->n_sample, on);
+    if (error != cudaSuccess)
+        return error;
+    const struct cut_sorted sorted = {p.d_all,     p.d_sample_sorted, p.d_unique, p.d_n_unique,
+                                      job->n_docs, job->n_sample,     job->bins};
+    /* The kernel writes as many boundaries as there are, but the host reads the whole record. */
+    error = cudaMemsetAsync(job->d_out, 0, sizeof *job->d_out, on);
+    if (error != cudaSuccess)
+        return error;
+    cut_bounds_kernel<<<1, RANKS, 0, on>>>(sorted, job->d_out);
+    return cudaGetLastError();
+}
+
+/* ---- codes ---- */
+
+__global__ void __launch_bounds__(THREADS) code_fill_kernel(const struct rw_cuda_code_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.raw.n_docs; i += step)
+        job.d_code[i] = (uint16_t)job.absent;
+}
+
+/* rw_bin_of: the first bin whose upper edge is not under the value; the last one if all are. */
+__global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code_job job)
+{
+    __shared__ float cut[MOST_CUTS];
+    for (uint32_t b = threadIdx.x; b < job.n_cuts; b += THREADS)
+        cut[b] = job.d_cut[b];
+    __syncthreads();
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.raw.n; i += step) {
+        const float value = job.raw.d_value[i];
+        uint32_t low = 0, high = job.n_cuts - 1;
+        if (value != value)
+            low = __float_as_uint(value) == RW_ABSENT_BITS ? job.absent : job.missing;
+        else
+            while (low < high) {
+                const uint32_t middle = (low + high) / 2;
+                if (value <= cut[middle])
+                    high = middle;
+                else
+                    low = middle + 1;
+            }
+        job.d_code[job.raw.d_row ? job.raw.d_row[i] : i] = (uint16_t)low;
+    }
+}
+
+extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
+{
+    if (job->n_cuts < 1 || job->n_cuts > MOST_CUTS)
+        return cudaErrorInvalidValue;
+    if (job->raw.d_row || job->raw.n == 0) {
+        code_fill_kernel<<<blocks_of(job->raw.n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);
+        const cudaError_t error = cudaGetLastError();
+        if (error != cudaSuccess || job->raw.n == 0)
+            return error;
+    }
+    code_kernel<<<blocks_of(job->raw.n), THREADS, 0, (cudaStream_t)stream>>>(*job);
+    return cudaGetLastError();
+}
+
+__global__ void __launch_bounds__(THREADS) code_rest_kernel(const struct rw_cuda_widen_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n_docs; i += step)
+        job.d_code[i] = (uint16_t)job.rest;
+}
+
+__global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_widen_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n; i += step)
+        job.d_code[job.d_row ? job.d_row[i] : i] = job.code_bytes == 1
+                                                       ? ((const uint8_t *)job.d_from)[i]
+                                                       : ((const uint16_t *)job.d_from)[i];
+}
+
+extern "C" int rw_cuda_code_widen(const struct rw_cuda_widen_job *job, void *stream)
+{
+    if (job->d_row || job->n == 0) {
+        code_rest_kernel<<<blocks_of(job->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);
+        const cudaError_t error = cudaGetLastError();
+        if (error != cudaSuccess || job->n == 0)
+            return error;
+    }
+    code_widen_kernel<<<blocks_of(job->n), THREADS, 0, (cudaStream_t)stream>>>(*job);
+    return cudaGetLastError();
+}
+
+/* Two codes of 4 bits share a byte, and their features may be written at the same time. */
+__global__ void __launch_bounds__(THREADS)
+    code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,
+                     uint32_t lane, uint32_t shift, void *d_word)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step) {
+        const uint64_t element = i * lanes + lane;
+        const uint32_t code = d_code[i];
+        if (bits == 16)
+            ((uint16_t *)d_word)[element] = (uint16_t)code;
+        else if (bits == 8)
+            ((uint8_t *)d_word)[element * 4 + shift / 8] = (uint8_t)code;
+        else
+            atomicOr((uint32_t *)d_word + element, code << shift);
+    }
+}
+
+extern "C" int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, int bits,
+                                 const struct rw_hist_tile *tile, uint32_t place, void *stream)
+{
+    const uint32_t shift = place / tile->lanes * (uint32_t)bits;
+    code_tile_kernel<<<blocks_of(n_docs), THREADS, 0, (cudaStream_t)stream>>>(
+        d_code, n_docs, bits, tile->lanes, place % tile->lanes, shift, (void *)tile->d_word);
+    return cudaGetLastError();
+}
+
+__global__ void __launch_bounds__(THREADS)
+    code_column_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t bits, uint32_t *d_column)
+{
+    const uint32_t n_codes = 32 / bits;
+    const uint64_t n_words = ((uint64_t)n_docs + n_codes - 1) / n_codes;
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t w = (uint64_t)blockIdx.x * THREADS + threadIdx.x; w < n_words; w += step) {
+        uint32_t word = 0;
+        for (uint32_t j = 0; j < n_codes && w * n_codes + j < n_docs; j++)
+            word |= (uint32_t)d_code[w * n_codes + j] << (j * bits);
+        d_column[w] = word;
+    }
+}
+
+extern "C" int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits,
+                                   uint32_t *d_column, void *stream)
+{
+    const uint64_t n_words = ((uint64_t)n_docs * (unsigned)bits + 31) / 32;
+    code_column_kernel<<<blocks_of(n_words), THREADS, 0, (cudaStream_t)stream>>>(
+        d_code, n_docs, (uint32_t)bits, d_column);
+    return cudaGetLastError();
+}

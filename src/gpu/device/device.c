@@ -1,0 +1,174 @@
+#include "gpu/device/device.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/device/transfer.h"
+
+/* The kernels use native integer atomics, 32-bit warp reductions and large shared memory. */
+enum { LEAST_MAJOR = 8 };
+
+/* This GPU or driver never will. */
+static int is_unsupported(cudaError_t error)
+{
+    return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
+           error == cudaErrorInvalidDevice || error == cudaErrorNoKernelImageForDevice ||
+           error == cudaErrorUnsupportedPtxVersion || error == cudaErrorInvalidDeviceFunction ||
+           error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
+}
+
+int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line)
+{
+    (void)cudaGetLastError(); /* clears it */
+    const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
+                       : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
+                                                          : RW_ERR_MACHINE;
+    return rw_fail(ctx, status, "CUDA: %s (%s, %s:%d)", cudaGetErrorString(error), what, file,
+                   line);
+}
+
+int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
+{
+    int n_devices = 0, value = 0, status = RW_OK;
+    struct cudaDeviceProp properties;
+    *out = NULL;
+    const cudaError_t error = cudaGetDeviceCount(&n_devices);
+    if (error != cudaSuccess || n_devices == 0) {
+        (void)cudaGetLastError();
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "no GPU can be used: %s",
+                       error != cudaSuccess ? cudaGetErrorString(error) : "there is none");
+    }
+    if (number >= n_devices)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "device cuda:%d is not there; expected 0 to %d",
+                       number, n_devices - 1);
+    RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
+    if (properties.major < LEAST_MAJOR)
+        return rw_fail(
+            ctx, RW_ERR_UNSUPPORTED,
+            "GPU '%s' is too old: its compute capability is %d.%d; expected %d.0 or newer",
+            properties.name, properties.major, properties.minor, LEAST_MAJOR);
+    RW_CU(ctx, cudaSetDevice(number));
+    struct rw_device *device;
+    RW_TRY(RW_NEW(ctx, device, 1));
+    status = RW_NEW(ctx, device->counts, 1);
+    if (status < 0) {
+        rw_device_close(device);
+        return status;
+    }
+    device->number = number;
+    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
+             properties.name);
+    device->n_multiprocessors = properties.multiProcessorCount;
+    device->memory_bytes = properties.totalGlobalMem;
+    device->l2_bytes = properties.l2CacheSize;
+    device->n_threads = properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor;
+    device->block_threads = properties.maxThreadsPerBlock;
+    cudaStream_t stream = NULL;
+    cudaError_t failed =
+        cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, number);
+    device->shared_bytes = (size_t)value;
+    size_t line_bytes = 0;
+    if (failed == cudaSuccess)
+        failed = cudaDeviceGetLimit(&line_bytes, cudaLimitMaxL2FetchGranularity);
+    device->l2_line_bytes = line_bytes > 0 ? (int)line_bytes : 64; /* 0: not told */
+    if (failed == cudaSuccess)
+        failed = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    device->stream = stream;
+    if (failed != cudaSuccess) {
+        status = rw_cu_fail(ctx, failed, "opening the device", __FILE__, __LINE__);
+        rw_device_close(device);
+        return status;
+    }
+    *out = device;
+    return RW_OK;
+}
+
+void rw_device_close(struct rw_device *device)
+{
+    if (!device)
+        return;
+    if (device->stream)
+        (void)cudaStreamDestroy((cudaStream_t)device->stream);
+    rw_mem_free(device->counts);
+    rw_mem_free(device);
+}
+
+static atomic_ullong n_allocations;
+
+uint64_t rw_device_n_allocations(void)
+{
+    return atomic_load(&n_allocations);
+}
+
+int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
+{
+    *out = NULL;
+    atomic_fetch_add(&n_allocations, 1);
+    if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
+        return RW_OK;
+    (void)cudaGetLastError();
+    *out = NULL;
+    size_t free_bytes = 0, all = 0;
+    if (cudaMemGetInfo(&free_bytes, &all) != cudaSuccess)
+        (void)cudaGetLastError();
+    return rw_fail(ctx, RW_ERR_MEMORY,
+                   "out of device memory: %zu bytes are needed, %zu of %zu are free", bytes,
+                   free_bytes, all);
+}
+
+void rw_device_free(void *p)
+{
+    if (p && cudaFree(p) != cudaSuccess)
+        (void)cudaGetLastError();
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
+                   int (*run)(void *user), void *user, double *median_ms, double *least_ms,
+                   double *most_ms)
+{
+    enum { MOST_RUNS = 1000 };
+    float ms[MOST_RUNS];
+    if (n_runs < 1 || n_runs > MOST_RUNS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
+    cudaStream_t stream = (cudaStream_t)device->stream;
+    cudaEvent_t begin, end;
+    RW_CU(ctx, cudaEventCreate(&begin));
+    if (cudaEventCreate(&end) != cudaSuccess) {
+        (void)cudaEventDestroy(begin);
+        return rw_cu_fail(ctx, cudaErrorUnknown, "cudaEventCreate", __FILE__, __LINE__);
+    }
+    int status = RW_OK;
+    for (int i = -1; i < n_runs && status >= 0; i++) { /* -1: the warm-up */
+        cudaError_t error = cudaEventRecord(begin, stream);
+        status = run(user);
+        if (status < 0)
+            break;
+        if (error == cudaSuccess)
+            error = cudaEventRecord(end, stream);
+        if (error == cudaSuccess)
+            error = cudaEventSynchronize(end);
+        if (error == cudaSuccess && i >= 0)
+            error = cudaEventElapsedTime(&ms[i], begin, end);
+        if (error != cudaSuccess)
+            status = rw_cu_fail(ctx, error, "timing", __FILE__, __LINE__);
+    }
+    (void)cudaEventDestroy(begin);
+    (void)cudaEventDestroy(end);
+    if (status < 0)
+        return status;
+    qsort(ms, (size_t)n_runs, sizeof(ms[0]), by_size);
+    *median_ms = (double)ms[n_runs / 2];
+    *least_ms = (double)ms[0];
+    *most_ms = (double)ms[n_runs - 1];
+    return RW_OK;
+}

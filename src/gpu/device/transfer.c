@@ -1,0 +1,322 @@
+#include "gpu/device/transfer.h"
+
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+
+/* Bytes that one thread copies to a pinned buffer at a time. */
+enum { PIECE = 1 << 20 };
+
+/* ---- Counted copies ---- */
+
+void rw_transfer_counts(const struct rw_device *device, struct rw_transfer_counts *out)
+{
+    *out = *device->counts;
+}
+
+void rw_transfer_launched(const struct rw_device *device, uint64_t n)
+{
+    device->counts->launches += n;
+}
+
+static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *from,
+                   size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    RW_CU(ctx, cudaMemcpyAsync(to, from, bytes, kind, stream));
+    device->counts->copies++;
+    if (kind == cudaMemcpyHostToDevice)
+        device->counts->bytes_to_device += bytes;
+    else
+        device->counts->bytes_to_host += bytes;
+    return RW_OK;
+}
+
+int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
+                             const void *from, size_t bytes)
+{
+    if (bytes == 0)
+        return RW_OK;
+    return enqueue(ctx, device, d_to, from, bytes, cudaMemcpyHostToDevice,
+                   (cudaStream_t)device->stream);
+}
+
+int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *to,
+                            const void *d_from, size_t bytes)
+{
+    if (bytes == 0)
+        return RW_OK;
+    return enqueue(ctx, device, to, d_from, bytes, cudaMemcpyDeviceToHost,
+                   (cudaStream_t)device->stream);
+}
+
+int rw_transfer_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
+                      const void *from, size_t bytes)
+{
+    if (bytes == 0)
+        return RW_OK;
+    RW_TRY(rw_transfer_write_pinned(ctx, device, d_to, from, bytes));
+    return rw_transfer_wait(ctx, device);
+}
+
+int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *to,
+                     const void *d_from, size_t bytes)
+{
+    if (bytes == 0)
+        return RW_OK;
+    RW_TRY(rw_transfer_read_pinned(ctx, device, to, d_from, bytes));
+    return rw_transfer_wait(ctx, device);
+}
+
+int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
+{
+    device->counts->waits++;
+    RW_CU(ctx, cudaStreamSynchronize((cudaStream_t)device->stream));
+    return RW_OK;
+}
+
+/* How many of the words are there, from `first` on. */
+static size_t words_there(const struct rw_transfer_reply *reply, size_t first)
+{
+    for (; first < reply->n; first++) {
+        const uint32_t *word =
+            (const uint32_t *)(const void *)((const char *)reply->word + first * reply->stride);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != reply->value)
+            break;
+    }
+    return first;
+}
+
+int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
+                      const struct rw_transfer_reply *reply)
+{
+    enum { LOOKS = 4096 }; /* between questions to the driver, which says when a kernel failed */
+    size_t there = 0;
+    device->counts->waits++;
+    device->counts->bytes_to_host += reply->bytes;
+    for (;;) {
+        for (int look = 0; look < LOOKS; look++) {
+            there = words_there(reply, there);
+            if (there == reply->n)
+                return RW_OK;
+        }
+        const cudaError_t error = cudaStreamQuery((cudaStream_t)device->stream);
+        if (error == cudaErrorNotReady)
+            continue;
+        RW_CU(ctx, error);
+        if (words_there(reply, there) < reply->n)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "a kernel did not reply");
+        return RW_OK;
+    }
+}
+
+int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
+                    const void *from, size_t bytes)
+{
+    return rw_transfer_write(ctx, device, d_to, from, bytes);
+}
+
+int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
+                   size_t bytes)
+{
+    return rw_transfer_read(ctx, device, to, d_from, bytes);
+}
+
+int rw_device_wait(struct rw_ctx *ctx, const struct rw_device *device)
+{
+    return rw_transfer_wait(ctx, device);
+}
+
+int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
+{
+    *out = NULL;
+    if (cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault) == cudaSuccess)
+        return RW_OK;
+    (void)cudaGetLastError();
+    *out = NULL;
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu bytes of page-locked memory", bytes);
+}
+
+void rw_transfer_pinned_free(void *p)
+{
+    if (p && cudaFreeHost(p) != cudaSuccess)
+        (void)cudaGetLastError();
+}
+
+/* ---- Pipes ---- */
+
+struct place {
+    cudaStream_t stream;
+    cudaEvent_t copied; /* the last copy out of `pinned` is done */
+    void *pinned;       /* [chunk_bytes]; made when it is asked for */
+    void *d_chunk;      /* [chunk_bytes] */
+};
+
+struct rw_transfer_pipe {
+    struct rw_ctx *ctx;
+    const struct rw_device *device;
+    size_t chunk_bytes;
+    uint64_t offset;
+    uint32_t n_places, next;
+    cudaEvent_t order; /* between the device's stream and the pipe's */
+    struct place place[RW_TRANSFER_MOST_STREAMS];
+};
+
+static int place_init(struct rw_transfer_pipe *pipe, struct place *place)
+{
+    struct rw_ctx *const ctx = pipe->ctx;
+    RW_CU(ctx, cudaStreamCreateWithFlags(&place->stream, cudaStreamNonBlocking));
+    RW_CU(ctx, cudaEventCreateWithFlags(&place->copied, cudaEventDisableTiming));
+    return rw_device_alloc(ctx, &place->d_chunk, pipe->chunk_bytes);
+}
+
+int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
+                         uint32_t n_streams, struct rw_transfer_pipe **out)
+{
+    int status = RW_OK;
+    struct rw_transfer_pipe *pipe = NULL;
+    *out = NULL;
+    if (chunk_bytes < 1 || n_streams < 1 || n_streams > RW_TRANSFER_MOST_STREAMS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "a pipe of %u streams and chunks of %zu bytes; expected 1 to %d streams",
+                       n_streams, chunk_bytes, RW_TRANSFER_MOST_STREAMS);
+    RW_TRY(RW_NEW(ctx, pipe, 1));
+    pipe->ctx = ctx;
+    pipe->device = device;
+    pipe->chunk_bytes = chunk_bytes;
+    for (; pipe->n_places < n_streams && status >= 0; pipe->n_places++)
+        status = place_init(pipe, &pipe->place[pipe->n_places]);
+    RW_TRY_OUT(status);
+    const cudaError_t error = cudaEventCreateWithFlags(&pipe->order, cudaEventDisableTiming);
+    if (error != cudaSuccess)
+        RW_TRY_OUT(rw_cu_fail(ctx, error, "cudaEventCreateWithFlags", __FILE__, __LINE__));
+    *out = pipe;
+    return RW_OK;
+out:
+    rw_transfer_pipe_free(pipe);
+    return status;
+}
+
+void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
+{
+    if (!pipe)
+        return;
+    for (uint32_t i = 0; i < pipe->n_places; i++) {
+        struct place *place = &pipe->place[i];
+        if (place->stream) {
+            (void)cudaStreamSynchronize(place->stream);
+            (void)cudaStreamDestroy(place->stream);
+        }
+        if (place->copied)
+            (void)cudaEventDestroy(place->copied);
+        rw_transfer_pinned_free(place->pinned);
+        rw_device_free(place->d_chunk);
+    }
+    if (pipe->order)
+        (void)cudaEventDestroy(pipe->order);
+    (void)cudaGetLastError();
+    rw_mem_free(pipe);
+}
+
+int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
+{
+    pipe->offset = 0;
+    RW_CU(pipe->ctx, cudaEventRecord(pipe->order, (cudaStream_t)pipe->device->stream));
+    for (uint32_t i = 0; i < pipe->n_places; i++)
+        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->place[i].stream, pipe->order, 0));
+    return RW_OK;
+}
+
+int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
+{
+    /* Waiting for an event means its last record at the time of the call, so that one event serves
+     * all streams in turn. */
+    for (uint32_t i = 0; i < pipe->n_places; i++) {
+        RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->place[i].stream));
+        RW_CU(pipe->ctx, cudaStreamWaitEvent((cudaStream_t)pipe->device->stream, pipe->order, 0));
+    }
+    return RW_OK;
+}
+
+int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
+{
+    struct place *place = &pipe->place[pipe->next];
+    *chunk = NULL;
+    if (!place->pinned)
+        RW_TRY(rw_transfer_pinned_alloc(pipe->ctx, &place->pinned, pipe->chunk_bytes));
+    pipe->device->counts->waits++;
+    RW_CU(pipe->ctx, cudaEventSynchronize(place->copied)); /* at once if it was never recorded */
+    *chunk = place->pinned;
+    return RW_OK;
+}
+
+/* One chunk from page-locked memory. */
+static int send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
+                rw_transfer_use_fn use, void *user, const void *note)
+{
+    struct place *place = &pipe->place[pipe->next];
+    const struct rw_transfer_chunk chunk = {.d_data = place->d_chunk,
+                                            .bytes = bytes,
+                                            .offset = pipe->offset,
+                                            .place = pipe->next,
+                                            .stream = place->stream,
+                                            .note = note};
+    if (bytes > 0)
+        RW_TRY(enqueue(pipe->ctx, pipe->device, place->d_chunk, from, bytes, cudaMemcpyHostToDevice,
+                       place->stream));
+    RW_CU(pipe->ctx, cudaEventRecord(place->copied, place->stream));
+    pipe->offset += bytes;
+    pipe->next = (pipe->next + 1) % pipe->n_places;
+    return use(user, &chunk);
+}
+
+int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transfer_use_fn use,
+                          void *user, const void *note)
+{
+    const void *const pinned = pipe->place[pipe->next].pinned;
+    if (!pinned || bytes > pipe->chunk_bytes)
+        return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
+                       bytes, pinned ? pipe->chunk_bytes : 0);
+    return send(pipe, pinned, bytes, use, user, note);
+}
+
+struct copy_job {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static int copy_pieces(void *user, struct rw_share *share)
+{
+    const struct copy_job *job = user;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const size_t at = i * PIECE, last = end * PIECE;
+        memcpy(job->to + at, job->from + at, (last < job->bytes ? last : job->bytes) - at);
+    }
+    return RW_OK;
+}
+
+void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes)
+{
+    struct copy_job job = {to, from, bytes};
+    rw_parallel(ctx, ctx->n_threads, (bytes + PIECE - 1) / PIECE, 0, copy_pieces, &job);
+}
+
+int rw_transfer_pipe_push(struct rw_transfer_pipe *pipe, const void *from, uint64_t bytes,
+                          int pinned, rw_transfer_use_fn use, void *user)
+{
+    for (uint64_t at = 0; at < bytes; at += pipe->chunk_bytes) {
+        const char *const part = (const char *)from + at;
+        const size_t n = bytes - at < pipe->chunk_bytes ? (size_t)(bytes - at) : pipe->chunk_bytes;
+        if (pinned) {
+            RW_TRY(send(pipe, part, n, use, user, NULL));
+            continue;
+        }
+        void *room;
+        RW_TRY(rw_transfer_pipe_room(pipe, &room));
+        rw_transfer_copy_host(pipe->ctx, room, part, n);
+        RW_TRY(rw_transfer_pipe_send(pipe, n, use, user, NULL));
+    }
+    return RW_OK;
+}

@@ -1,0 +1,240 @@
+/* What the kernels of engine `cuda` are given, and their launchers. A kernel family a file:
+ * cu_quantise.cu (samples, quantised lambdas, root sums), cu_split.cu (best splits),
+ * cu_partition.cu (documents of nodes, sums of leaves), cu_scores.cu (a tree's leaves added to
+ * scores), cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
+ *
+ * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
+ * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
+ * nodes are ranges of places. */
+#ifndef RW_GPU_CU_ENGINE_H
+#define RW_GPU_CU_ENGINE_H
+
+#include <stddef.h>
+
+#include "base/hd.h"
+#include "gpu/objective/lambda_cuda.h"
+#include "tree/host/engine_host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- codes of a set ---- */
+
+/* Where one feature's codes stand: in a set's tiles, or in a column of its own (gpu/hist/hist.h).
+ */
+struct rw_cuda_column {
+    const void *d_word;   /* elements of its tile, or its column */
+    uint32_t bytes;       /* of an element: 1, 2 or 4 */
+    uint32_t lanes, lane; /* elements of a document, and the feature's; a column: 1 and 0 */
+    uint32_t bits, shift; /* of a code, and how far up its element it stands */
+    uint32_t log_docs; /* 2^log_docs documents share an element: 1 for columns of 4 bits, else 0 */
+};
+
+RW_HD uint64_t rw_cuda_element_of(const struct rw_cuda_column *column, uint32_t doc)
+{
+    return (uint64_t)(doc >> column->log_docs) * column->lanes + column->lane;
+}
+
+RW_HD uint32_t rw_cuda_code_in(const struct rw_cuda_column *column, uint32_t element, uint32_t doc)
+{
+    const uint32_t among = doc & ((1u << column->log_docs) - 1);
+    return element >> (column->shift + among * column->bits) & ((1u << column->bits) - 1);
+}
+
+RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc)
+{
+    const uint64_t at = rw_cuda_element_of(column, doc);
+    const uint32_t element = column->bytes == 1   ? ((const uint8_t *)column->d_word)[at]
+                             : column->bytes == 2 ? ((const uint16_t *)column->d_word)[at]
+                                                  : ((const uint32_t *)column->d_word)[at];
+    return rw_cuda_code_in(column, element, doc);
+}
+
+/* d_to: [n_docs] codes, of 2 bytes if those of `from`, of tiles, have 16 bits, else of one:
+ * cu_columns.cu. */
+int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
+                        void *stream);
+
+/* n words go to page-locked memory of the host, then `value` to `word` there: cu_answer.cu. */
+int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
+                        uint32_t value, void *stream);
+
+/* ---- the start of a tree: cu_quantise.cu ---- */
+
+/* What the host must know of a tree's start. */
+struct rw_cuda_begin {
+    struct rw_sum sum; /* of the sampled documents */
+    int64_t weight_q_sum;
+    struct rw_cuda_lambda_info info;
+};
+
+struct rw_cuda_sample {
+    uint64_t seed, threshold; /* a query is kept iff its random number is under it */
+    uint32_t tree, n_queries, n_docs;
+    const uint32_t *d_query_offset; /* [n_queries + 1] */
+    uint8_t *d_kept;                /* [n_queries] scratch */
+    unsigned long long *d_lowest;   /* [2] scratch: lowest (random, query), and how many are kept */
+    uint8_t *d_sampled;             /* [n_docs] written: 1 in the sample */
+};
+int rw_cuda_sample_queries(const struct rw_cuda_sample *sample, void *stream);
+
+/* d_list: the documents with d_sampled not 0, ascending; all n_docs if d_sampled is NULL. */
+size_t rw_cuda_list_bytes(uint32_t n_docs); /* of scratch */
+int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_list,
+                         uint32_t *d_n_selected, void *d_scratch, size_t scratch_bytes,
+                         void *stream);
+
+struct rw_cuda_quantise {
+    uint64_t seed;
+    uint32_t tree, n_docs;
+    int bits, nearest;
+    const uint8_t *d_sampled;            /* [n_docs] NULL: all */
+    const struct rw_lambda_pair *d_pair; /* [n_docs] */
+    int32_t *d_lambda_q, *d_weight_q;    /* [n_docs] of sampled documents; weights: or NULL */
+    struct rw_cuda_begin *d_begin;       /* its info is there; the rest is written */
+};
+int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
+
+/* ---- histograms and splits: cu_split.cu ---- */
+
+/* Histograms of a group, a buffer a node; weights: newton only, else NULL. */
+struct rw_cuda_cells {
+    uint32_t *d_count; /* [n_buffers][n_cells] and so on */
+    int64_t *d_lambda;
+    int64_t *d_weight;
+    uint32_t n_features, n_bins, n_cells;
+    const uint32_t *d_row; /* [n_features + 1] as gpu/hist/hist.h has it; NULL: rows of n_bins */
+    const struct rw_cuda_feature *d_feature; /* [n_features] columns ascend */
+    const uint8_t *d_sampled;                /* [n_features] 0: not of this tree */
+};
+
+struct rw_cuda_feature {
+    uint32_t column;              /* the engine's feature */
+    uint32_t n_bins, has_missing; /* the missing values' code is n_bins */
+    uint32_t zero_bin;            /* the first bin with a cut of at least 0 */
+};
+
+struct rw_cuda_found {
+    double gain;
+    int32_t column; /* -1: no split */
+    uint32_t bin;
+    int32_t missing_left;
+    uint32_t n_left; /* documents that go left */
+};
+
+/* What the host looks at while it waits: memory of the host that the device writes. */
+struct rw_cuda_reply {
+    struct rw_cuda_found found;
+    uint32_t launch; /* written last */
+};
+
+enum { RW_CUDA_MOST_SEARCHED = 128 };
+
+struct rw_cuda_search {
+    struct rw_split_rule rule;
+    struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
+    uint32_t *d_done;             /* [n] scratch: 0 before the first group, and again at the end */
+    struct rw_cuda_reply *reply;  /* [n] written with the last group; of the host, page-locked */
+    uint32_t launch;              /* another than the one before */
+    int narrow;                   /* all sums of a node have less than 2^31 */
+    uint32_t n;
+    uint32_t n_blocks; /* rw_cuda_search_blocks() of all groups together, for n nodes */
+    uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] of each node searched */
+};
+/* Searches the features of one group, whose blocks come after first_block others of a node. */
+uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells,
+                               uint32_t n_nodes); /* n_features at most */
+int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                         uint32_t first_block, void *stream);
+
+/* ---- documents of nodes: cu_partition.cu ---- */
+
+/* Documents that a block takes: places are cut into chunks of so many, node by node. */
+enum { RW_CUDA_CHUNK = 2048 };
+/* Words that a partition's launch carries: 32 nodes of a histogram call and their parents. */
+enum { RW_CUDA_CARRIED = 32 * 5 };
+
+struct rw_cuda_part {     /* one node's */
+    uint64_t from, to;    /* its first place; that of its left child, whose documents come first */
+    uint32_t n, n_left;   /* at most 2^31 */
+    uint32_t first_chunk; /* chunks of the nodes before it */
+    uint32_t bin, missing_code;
+    int32_t missing_left;
+    int32_t whole; /* 1: places are documents; its list is not read */
+    struct rw_cuda_column column;
+};
+
+enum { RW_CUDA_MOST_PARTS = 32 };
+
+/* All of it goes with the launch, so that no copy has to come first; neither need what is small and
+ * asked for by the next kernels: it is carried to the device, too. */
+struct rw_cuda_partition {
+    uint32_t n_parts, n_chunks;
+    uint32_t *d_list;             /* [.. places] */
+    int32_t *d_lambda, *d_weight; /* [.. places] what moves with the documents; NULL: nothing */
+    /* [RW_CUDA_MOST_PARTS] each: scratch, cleared once; a launch uses one and clears the other */
+    unsigned long long *d_placed[2];
+    uint32_t launch;     /* one more than the one before */
+    uint32_t n_carried;  /* words, 0 to RW_CUDA_CARRIED */
+    uint32_t *d_carried; /* [n_carried] written */
+    struct rw_cuda_part part[RW_CUDA_MOST_PARTS];
+    uint32_t carried[RW_CUDA_CARRIED];
+};
+/* Documents of a child keep their order within a chunk; chunks come in any. Nodes' places do not
+ * overlap, nor do those that are read and those that are written. */
+int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream);
+
+/* d_to[place] = d_from[d_list[place]], n places. */
+int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to,
+                   void *stream);
+
+/* ---- leaves: sums in cu_partition.cu, scores in cu_scores.cu ---- */
+
+/* A leaf's places, or some of them: a leaf may have several. */
+struct rw_cuda_leaf {
+    uint64_t from;
+    uint32_t n, first_chunk;
+    uint32_t leaf;
+    float value;
+};
+
+struct rw_cuda_leaf_sums {
+    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] values are not read */
+    uint32_t n_leaves, n_chunks;
+    const uint32_t *d_list;
+    const struct rw_lambda_pair *d_pair; /* [n_docs] */
+    uint16_t *d_leaf_of;                 /* [n_docs] written: the leaf of each document, mod 2^16 */
+    struct rw_sum *d_sum;                /* [n_sums] by leaf; all but n, which is 0 */
+};
+int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
+
+/* score += the leaf's value, for each document of each leaf. */
+int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, uint32_t n_chunks,
+                       const uint32_t *d_list, double *d_score, void *stream);
+/* The same where each document's leaf is known; d_sampled: [n_docs] 0: left as they are; NULL:
+ * none. d_value: [n_leaves]. */
+int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
+                       uint32_t n_docs, double *d_score, void *stream);
+
+struct rw_cuda_walk {
+    const struct rw_coded_node *d_node; /* [n_leaves - 1] */
+    const float *d_leaf;                /* [n_leaves] */
+    uint32_t n_leaves, n_docs;
+    const struct rw_cuda_column *d_column; /* of the set */
+    const uint8_t *d_skip;                 /* [n_docs] not 0: left as they are; NULL: none */
+    double *d_score;                       /* [n_docs] */
+};
+/* The same by the documents' codes. */
+int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream);
+
+/* Chunks of so many documents. */
+static inline uint32_t rw_cuda_chunks(uint64_t n)
+{
+    return (uint32_t)((n + RW_CUDA_CHUNK - 1) / RW_CUDA_CHUNK);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

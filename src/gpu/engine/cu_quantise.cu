@@ -1,0 +1,169 @@
+/* Why: the start of a tree on the device: which documents it sees, their lambdas as small integers
+ * and the sums of the root, the integers of rw_host_begin_tree.
+ *
+ * Shapes: by document; one struct rw_cuda_begin.
+ *
+ * Decomposition: sample_kernel: a thread a query; spread_kernel: a warp a query, lanes over its
+ * documents; quantise_kernel: threads stride over documents, a block adds up its sums before it
+ * touches the record. All sums are of integers, so the order of blocks cannot matter. */
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+#include "base/rng.h"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/split/cu_pair.cuh"
+#include "gpu/device/tuning.h"
+
+enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
+
+static unsigned blocks_of(uint64_t n)
+{
+    const uint64_t blocks = (n + THREADS - 1) / THREADS;
+    return (unsigned)(blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
+}
+
+/* ---- samples ---- */
+
+static __global__ void sample_kernel(const struct rw_cuda_sample a)
+{
+    for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
+         q += (uint64_t)gridDim.x * THREADS) {
+        const uint32_t random = rw_random(a.seed, q, a.tree, RW_STREAM_SAMPLE_QUERY);
+        const int keep = random < a.threshold;
+        a.d_kept[q] = (uint8_t)keep;
+        atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
+        if (keep)
+            atomicAdd(&a.d_lowest[1], 1ull);
+    }
+}
+
+/* If none is kept, the one with the lowest number is, the first of equals. */
+static __global__ void spread_kernel(const struct rw_cuda_sample a)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    const uint64_t n_warps = (uint64_t)gridDim.x * (THREADS / WARP);
+    const uint32_t lowest = (uint32_t)a.d_lowest[0];
+    const int any = a.d_lowest[1] > 0;
+    for (uint64_t q = blockIdx.x * (uint64_t)(THREADS / WARP) + threadIdx.x / WARP; q < a.n_queries;
+         q += n_warps) {
+        const uint8_t keep = any ? a.d_kept[q] : q == lowest;
+        for (uint32_t doc = a.d_query_offset[q] + lane; doc < a.d_query_offset[q + 1]; doc += WARP)
+            a.d_sampled[doc] = keep;
+    }
+}
+
+extern "C" int rw_cuda_sample_queries(const struct rw_cuda_sample *sample, void *stream)
+{
+    cudaError_t error = cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
+                                        (cudaStream_t)stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest),
+                                (cudaStream_t)stream);
+    if (error != cudaSuccess)
+        return error;
+    sample_kernel<<<blocks_of(sample->n_queries), THREADS, 0, (cudaStream_t)stream>>>(*sample);
+    error = cudaGetLastError();
+    if (error != cudaSuccess)
+        return error;
+    spread_kernel<<<blocks_of((uint64_t)sample->n_queries * WARP), THREADS, 0,
+                    (cudaStream_t)stream>>>(*sample);
+    return cudaGetLastError();
+}
+
+/* ---- the list of documents ---- */
+
+static __global__ void count_up_kernel(uint32_t *d_list, uint32_t n)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
+         i += (uint64_t)gridDim.x * THREADS)
+        d_list[i] = (uint32_t)i;
+}
+
+static cudaError_t select_sampled(void *d_scratch, size_t &bytes, const uint8_t *d_sampled,
+                                  uint32_t *d_list, uint32_t *d_n, uint32_t n, cudaStream_t stream)
+{
+    const thrust::counting_iterator<uint32_t> all(0);
+    return cub::DeviceSelect::Flagged(d_scratch, bytes, all, d_sampled, d_list, d_n, (int)n,
+                                      stream);
+}
+
+extern "C" size_t rw_cuda_list_bytes(uint32_t n_docs)
+{
+    size_t bytes = 0;
+    if (select_sampled(NULL, bytes, NULL, NULL, NULL, n_docs, NULL) != cudaSuccess)
+        (void)cudaGetLastError();
+    return bytes ? bytes : 1;
+}
+
+extern "C" int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_list,
+                                    uint32_t *d_n_selected, void *d_scratch, size_t scratch_bytes,
+                                    void *stream)
+{
+    if (d_sampled)
+        return select_sampled(d_scratch, scratch_bytes, d_sampled, d_list, d_n_selected, n_docs,
+                              (cudaStream_t)stream);
+    count_up_kernel<<<blocks_of(n_docs), THREADS, 0, (cudaStream_t)stream>>>(d_list, n_docs);
+    return cudaGetLastError();
+}
+
+/* ---- quantised lambdas ---- */
+
+static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct rw_cuda_quantise a)
+{
+    using reduce = cub::BlockReduce<long long, THREADS>;
+    __shared__ typename reduce::TempStorage shared;
+    __shared__ int shift[2];
+    if (threadIdx.x == 0) {
+        shift[0] = rw_quantise_shift((int64_t)a.d_begin->info.largest_lambda, a.bits);
+        shift[1] = rw_quantise_shift((int64_t)a.d_begin->info.largest_weight, a.bits);
+    }
+    __syncthreads();
+    struct rw_sum sum = {0, 0, 0, 0, 0};
+    int64_t weight_q_sum = 0;
+    for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);
+        const int64_t lambda = pair.lambda, weight = pair.weight;
+        rw_sum_add(&sum, lambda, weight);
+        const int32_t lambda_q =
+            rw_quantise(lambda, shift[0], a.nearest,
+                        a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
+        a.d_lambda_q[doc] = lambda_q;
+        if (!a.d_weight_q)
+            continue;
+        const int32_t weight_q =
+            rw_quantise(weight, shift[1], a.nearest,
+                        a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
+        a.d_weight_q[doc] = weight_q;
+        weight_q_sum += weight_q;
+    }
+    const long long mine[6] = {(long long)sum.n,         (long long)sum.lambda_hi,
+                               (long long)sum.lambda_lo, (long long)sum.weight_hi,
+                               (long long)sum.weight_lo, (long long)weight_q_sum};
+    unsigned long long *const to[6] = {(unsigned long long *)&a.d_begin->sum.n,
+                                       (unsigned long long *)&a.d_begin->sum.lambda_hi,
+                                       (unsigned long long *)&a.d_begin->sum.lambda_lo,
+                                       (unsigned long long *)&a.d_begin->sum.weight_hi,
+                                       (unsigned long long *)&a.d_begin->sum.weight_lo,
+                                       (unsigned long long *)&a.d_begin->weight_q_sum};
+    for (int i = 0; i < 6; i++) {
+        const long long all = reduce(shared).Sum(mine[i]);
+        if (threadIdx.x == 0 && all != 0)
+            atomicAdd(to[i], (unsigned long long)all);
+        __syncthreads(); /* the reduction's memory is used again */
+    }
+}
+
+extern "C" int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream)
+{
+    struct rw_cuda_begin *d_begin = quantise->d_begin;
+    const cudaError_t error =
+        cudaMemsetAsync(d_begin, 0, offsetof(struct rw_cuda_begin, info), (cudaStream_t)stream);
+    if (error != cudaSuccess)
+        return error;
+    quantise_kernel<<<blocks_of(quantise->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*quantise);
+    return cudaGetLastError();
+}

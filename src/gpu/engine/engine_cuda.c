@@ -1,0 +1,569 @@
+/* The engine for GPUs: the start of a tree, documents and scores. */
+#include "gpu/engine/engine_cuda.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "gpu/device/tuning.h"
+
+enum { MOST_NOTED = 65536 }; /* leaves whose numbers d_leaf_of holds */
+
+/* ---- memory and copies ---- */
+
+int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    *out = NULL;
+    if (cuda->n_owned == RW_CUDA_MOST_OWNED)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "too many pieces of device memory");
+    rw_cuda_count(cuda, cuda->part, n * size);
+    *out = cuda; /* a dry run's is never followed */
+    if (cuda->dry)
+        return RW_OK;
+    RW_TRY(rw_device_alloc(ctx, out, n * size));
+    cuda->owned[cuda->n_owned++] = *out;
+    return RW_OK;
+}
+
+static int wait_for_device(struct rw_cuda *cuda)
+{
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
+{
+    struct rw_cuda_stage *stage = &cuda->stage;
+    const size_t bytes = (n_bytes + 255) / 256 * 256;
+    *out = (struct rw_cuda_piece){NULL, NULL};
+    if (bytes > stage->bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
+                       bytes);
+    if (bytes > stage->bytes - stage->used)
+        RW_TRY(wait_for_device(cuda));
+    out->host = stage->host + stage->used;
+    out->d = stage->d + stage->used;
+    stage->used += bytes;
+    return RW_OK;
+}
+
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
+{
+    return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
+                                    bytes);
+}
+
+int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
+{
+    if (bytes > cuda->answer_bytes)
+        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
+    const struct rw_transfer_reply reply = {
+        .word = cuda->answer_word, .n = 1, .bytes = bytes, .value = ++cuda->n_answers};
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), cuda->answer,
+                                    cuda->answer_word, reply.value, rw_cuda_stream(cuda)));
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
+{
+    const struct rw_transfer_reply reply = {.word = &cuda->reply->launch,
+                                            .stride = sizeof(*cuda->reply),
+                                            .n = n,
+                                            .bytes = n * sizeof(*cuda->reply),
+                                            .value = cuda->n_searches};
+    RW_TRY(rw_transfer_await(cuda->host.base.ctx, cuda->device, &reply));
+    cuda->stage.used = 0;
+    return RW_OK;
+}
+
+/* ---- the start of a tree ---- */
+
+/* Which features are of this tree, group by group. */
+static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    const uint32_t n_features = cuts->n_features;
+    struct rw_cuda_piece piece;
+    root->n_features = n_features;
+    if (cuda->knows_features)
+        return RW_OK;
+    RW_TRY(rw_cuda_room(cuda, 2 * (size_t)n_features, &piece));
+    uint8_t *kept = piece.host, *drawn = kept + n_features;
+    rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
+                 RW_STREAM_SAMPLE_FEATURE);
+    root->n_features = 0;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        for (uint32_t f = 0; f < cuda->group[g].n_features; f++)
+            root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
+    }
+    cuda->knows_features = root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
+    piece.d = cuda->d_feature_sampled; /* it stays for the whole tree */
+    return rw_cuda_send(cuda, &piece, n_features);
+}
+
+static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    RW_TRY(sample_features(cuda, tree, root));
+    if (!cuda->d_sampled)
+        return RW_OK;
+    const struct rw_cuda_sample sample = {.seed = rules->seed,
+                                          .threshold = rules->query_threshold,
+                                          .tree = tree,
+                                          .n_queries = cuda->n_queries,
+                                          .n_docs = cuda->n_docs,
+                                          .d_query_offset = cuda->d_query_offset,
+                                          .d_kept = cuda->d_kept,
+                                          .d_lowest = cuda->d_low,
+                                          .d_sampled = cuda->d_sampled};
+    RW_CUDA_TRY(cuda, 4, rw_cuda_sample_queries(&sample, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* Have all groups that chose a method chosen one that takes lambdas by place? */
+static int may_move(const struct rw_cuda *cuda)
+{
+    int may = cuda->d_lambda_place != NULL;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_place;
+    return may;
+}
+
+/* Of a sample, by place. */
+static int gather_integers(struct rw_cuda *cuda, uint32_t n)
+{
+    if (!cuda->d_sampled || !may_move(cuda))
+        return RW_OK;
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_place,
+                               rw_cuda_stream(cuda)));
+    if (cuda->d_weight_q)
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_gather(cuda->d_list, n, cuda->d_weight_q, cuda->d_weight_place,
+                                   rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* The documents of the tree, in the first half of the list. */
+static int list_root(struct rw_cuda *cuda)
+{
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_list_sampled(cuda->d_sampled, cuda->n_docs, cuda->d_list, cuda->d_n_listed,
+                                     cuda->d_list_scratch, cuda->list_scratch_bytes,
+                                     rw_cuda_stream(cuda)));
+    cuda->is_listed = 1;
+    return RW_OK;
+}
+
+/* Lambdas, quantised, and the root's sums, on their way to the host. */
+static int make_integers(struct rw_cuda *cuda, uint32_t tree)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, cuda->set[0].d_score, cuda->d_sampled,
+                               rw_cuda_stream(cuda), cuda->d_pair, &cuda->d_begin->info));
+    rw_transfer_launched(cuda->device, rw_cuda_lambda_launches(cuda->lambda));
+    const struct rw_cuda_quantise quantise = {.seed = rules->seed,
+                                              .tree = tree,
+                                              .n_docs = cuda->n_docs,
+                                              .bits = rules->bits,
+                                              .nearest = rules->nearest,
+                                              .d_sampled = cuda->d_sampled,
+                                              .d_pair = cuda->d_pair,
+                                              .d_lambda_q = cuda->d_lambda_q,
+                                              .d_weight_q = cuda->d_weight_q,
+                                              .d_begin = cuda->d_begin};
+    RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
+    cuda->is_listed = 0;
+    return cuda->d_sampled ? list_root(cuda) : RW_OK;
+}
+
+/* What the tree before this one, its scores and metrics took; the first one's choices and what
+ * loading took are not told. */
+static void tell_counts(struct rw_cuda *cuda, uint32_t tree)
+{
+    struct rw_transfer_counts now;
+    rw_transfer_counts(cuda->device, &now);
+    const struct rw_transfer_counts *before = &cuda->counted;
+    if (tree > 1)
+        rw_log(cuda->host.base.ctx, RW_LOG_DEBUG,
+               "  tree %u: %llu launches, %llu waits, %llu copies: %.1f KB to the device, %.1f KB "
+               "back",
+               cuda->tree + 1, (unsigned long long)(now.launches - before->launches),
+               (unsigned long long)(now.waits - before->waits),
+               (unsigned long long)(now.copies - before->copies),
+               (double)(now.bytes_to_device - before->bytes_to_device) / 1e3,
+               (double)(now.bytes_to_host - before->bytes_to_host) / 1e3);
+    cuda->counted = now;
+    cuda->tree = tree;
+}
+
+static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_root root = {.n_features = 0};
+    tell_counts(cuda, tree);
+    RW_TRY(rw_cuda_keep_columns(cuda));
+    RW_TRY(sample(cuda, tree, &root));
+    RW_TRY(make_integers(cuda, tree));
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_begin, sizeof(*cuda->d_begin)));
+    const struct rw_cuda_begin *begin = cuda->answer;
+    root.sum = begin->sum;
+    root.lambda_exponent = begin->info.lambda_exponent;
+    root.weight_exponent = begin->info.weight_exponent;
+    root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
+    if (engine->rules.newton)
+        root.weight_shift =
+            rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
+    rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        cuda->buffer_of[s] = cuda->child[s][0] = -1;
+    cuda->n_used = cuda->n_summed = 0;
+    cuda->partition.n_parts = cuda->partition.n_chunks = 0;
+    cuda->moves = -1;
+    cuda->first[0] = 0;
+    cuda->n[0] = (uint32_t)root.sum.n;
+    *out = root;
+    return gather_integers(cuda, cuda->n[0]);
+}
+
+static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
+                              const double *hessians)
+{
+    return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians);
+}
+
+/* ---- partition ---- */
+
+/* The same places in the other half. */
+static uint64_t other_half(const struct rw_cuda *cuda, uint64_t place)
+{
+    return place < cuda->half ? place + cuda->half : place - cuda->half;
+}
+
+static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
+{
+    const uint64_t to = other_half(cuda, cuda->first[split->slot]);
+    cuda->first[split->left] = to;
+    cuda->first[split->right] = to + split->n_left;
+    cuda->n[split->left] = split->n_left;
+    cuda->n[split->right] = cuda->n[split->slot] - split->n_left;
+    cuda->child[split->slot][0] = split->left;
+    cuda->child[split->slot][1] = split->right;
+    cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
+}
+
+/* Whether lambdas move with the documents in this tree: its first histograms are done. */
+static int decide_moves(const struct rw_cuda *cuda)
+{
+    int all_chose = 1;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        all_chose &= !cuda->group[g].n_features || cuda->group[g].chosen;
+    return all_chose && may_move(cuda);
+}
+
+int rw_cuda_flush(struct rw_cuda *cuda)
+{
+    struct rw_cuda_partition *partition = &cuda->partition;
+    if (partition->n_parts == 0)
+        return RW_OK;
+    partition->d_list = cuda->d_list;
+    partition->d_lambda = cuda->moves ? cuda->d_lambda_place : NULL;
+    partition->d_weight = cuda->moves ? cuda->d_weight_place : NULL;
+    partition->d_placed[0] = cuda->d_placed;
+    partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
+    partition->d_carried = cuda->d_carried;
+    partition->launch = ++cuda->n_partitions;
+    RW_CUDA_TRY(cuda, 1, rw_cuda_partition(partition, rw_cuda_stream(cuda)));
+    partition->n_parts = partition->n_chunks = partition->n_carried = 0;
+    return RW_OK;
+}
+
+static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_partition *partition = &cuda->partition;
+    RW_TRY(rw_cuda_flush(cuda));
+    if (cuda->moves < 0)
+        cuda->moves = decide_moves(cuda);
+    for (int i = 0; i < n; i++) {
+        const int32_t slot = splits[i].slot;
+        const uint32_t column = (uint32_t)splits[i].column;
+        if (splits[i].n_left > cuda->n[slot])
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
+        if (partition->n_parts == RW_CUDA_MOST_PARTS)
+            RW_TRY(rw_cuda_flush(cuda));
+        RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
+        partition->part[partition->n_parts++] = (struct rw_cuda_part){
+            .from = cuda->first[slot],
+            .to = other_half(cuda, cuda->first[slot]),
+            .n = cuda->n[slot],
+            .n_left = splits[i].n_left,
+            .first_chunk = partition->n_chunks,
+            .bin = splits[i].bin,
+            .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
+            .missing_left = splits[i].missing_left,
+            .whole = slot == 0 && !cuda->is_listed,
+            .column = cuda->split_column[column]};
+        partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
+        if (partition->n_chunks > cuda->most_chunks)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
+        take_children(cuda, &splits[i]);
+    }
+    return RW_OK;
+}
+
+/* ---- leaves and scores ---- */
+
+/* A tree of one leaf: what its documents are is asked for now. */
+static int list_whole_tree(struct rw_cuda *cuda)
+{
+    return cuda->child[0][0] < 0 && !cuda->is_listed ? list_root(cuda) : RW_OK;
+}
+
+/* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
+static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct rw_cuda_leaf *leaf,
+                          struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
+{
+    int n_stack = 0;
+    cuda->stack[n_stack++] = slot;
+    while (n_stack > 0) {
+        const int32_t at = cuda->stack[--n_stack];
+        if (cuda->child[at][0] >= 0) {
+            cuda->stack[n_stack++] = cuda->child[at][0];
+            cuda->stack[n_stack++] = cuda->child[at][1];
+            continue;
+        }
+        piece[n_pieces++] = (struct rw_cuda_leaf){.from = cuda->first[at],
+                                                  .n = cuda->n[at],
+                                                  .first_chunk = *n_chunks,
+                                                  .leaf = leaf->leaf,
+                                                  .value = leaf->value};
+        *n_chunks += rw_cuda_chunks(cuda->n[at]);
+    }
+    return n_pieces;
+}
+
+static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
+                          struct rw_sum *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_piece piece;
+    uint32_t n = 0, n_chunks = 0;
+    if (n_leaves == 0)
+        return RW_OK;
+    RW_TRY(rw_cuda_flush(cuda));
+    RW_TRY(list_whole_tree(cuda));
+    RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
+    for (int i = 0; i < n_leaves; i++) {
+        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
+        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
+    const struct rw_cuda_leaf_sums args = {.d_leaf = piece.d,
+                                           .n_leaves = n,
+                                           .n_chunks = n_chunks,
+                                           .d_list = cuda->d_list,
+                                           .d_pair = cuda->d_pair,
+                                           .d_leaf_of = cuda->d_leaf_of,
+                                           .d_sum = cuda->d_sum};
+    cuda->n_summed = 0;
+    RW_CUDA_TRY(cuda, 2, rw_cuda_leaf_sums(&args, (uint32_t)n_leaves, rw_cuda_stream(cuda)));
+    const struct rw_cuda_leaf *leaf = piece.host; /* the stage is filled anew after the wait only */
+    RW_TRY(rw_cuda_answer(cuda, cuda->d_sum, (size_t)n_leaves * sizeof(*sums)));
+    memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
+    for (uint32_t i = 0; i < n; i++)
+        sums[leaf[i].leaf].n += leaf[i].n;
+    memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
+    cuda->n_summed = n_leaves;
+    return RW_OK;
+}
+
+/* Each document's leaf is known. */
+static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
+{
+    const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, bytes, &piece));
+    memcpy(piece.host, tree->leaf, bytes);
+    RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_add_values(cuda->d_leaf_of, piece.d, cuda->d_sampled, cuda->n_docs,
+                                   cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
+{
+    struct rw_cuda_piece piece;
+    uint32_t n = 0, n_chunks = 0;
+    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= MOST_NOTED &&
+        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
+        return add_values(cuda, tree);
+    RW_TRY(list_whole_tree(cuda));
+    RW_TRY(
+        rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
+    for (int32_t i = 0; i < tree->n_leaves; i++) {
+        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i, .value = tree->leaf[i]};
+        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
+    }
+    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_add_leaves(piece.d, n, n_chunks, cuda->d_list, cuda->set[0].d_score,
+                                   rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
+                    const uint8_t *d_skip)
+{
+    const size_t n = (size_t)tree->n_leaves;
+    struct rw_cuda_piece piece; /* n - 1 nodes, then the leaves' values */
+    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
+    const size_t leaf_bytes = n * sizeof(*tree->leaf);
+    RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
+    RW_TRY(rw_cuda_room(cuda, node_bytes + leaf_bytes, &piece));
+    memcpy(piece.host, cuda->coded, node_bytes);
+    memcpy((char *)piece.host + node_bytes, tree->leaf, leaf_bytes);
+    RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + leaf_bytes));
+    const struct rw_cuda_walk walk = {.d_node = piece.d,
+                                      .d_leaf =
+                                          (const float *)(void *)((char *)piece.d + node_bytes),
+                                      .n_leaves = (uint32_t)n,
+                                      .n_docs = cuda->host.base.n_docs[set],
+                                      .d_column = cuda->set[set].d_column,
+                                      .d_skip = d_skip,
+                                      .d_score = cuda->set[set].d_score};
+    RW_CUDA_TRY(cuda, 1, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                         const int32_t *leaf_slot)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    RW_TRY(rw_cuda_flush(cuda));
+    if (set > 0 || !leaf_slot)
+        return add_walk(cuda, set, tree, NULL);
+    RW_TRY(add_leaves(cuda, tree, leaf_slot));
+    return cuda->d_sampled ? add_walk(cuda, 0, tree, cuda->d_sampled) : RW_OK;
+}
+
+static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    return rw_transfer_read(engine->ctx, cuda->device, scores, cuda->set[set].d_score,
+                            engine->n_docs[set] * sizeof(*scores));
+}
+
+static int cuda_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_metrics **metrics = &cuda->set[set].metrics;
+    if (*metrics)
+        cuda->bytes -= rw_cuda_metrics_bytes(*metrics);
+    rw_cuda_metrics_free(*metrics);
+    *metrics = NULL;
+    RW_TRY(rw_cuda_metrics_new(engine->ctx, cuda->device, plan, metrics));
+    cuda->bytes += rw_cuda_metrics_bytes(*metrics);
+    engine->info.bytes = cuda->bytes;
+    return RW_OK;
+}
+
+static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_metrics *metrics = cuda->set[set].metrics;
+    RW_TRY(rw_cuda_metrics_run(metrics, cuda->set[set].d_score, rw_cuda_stream(cuda)));
+    rw_transfer_launched(cuda->device, rw_cuda_metrics_launches(metrics));
+    return rw_cuda_metrics_read(metrics, out);
+}
+
+static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int64_t *weight)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_lambda_pair *pair;
+    RW_TRY(RW_NEW(ctx, pair, n));
+    const int status = rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair));
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        lambda[i] = pair[i].lambda;
+        weight[i] = pair[i].weight;
+    }
+    rw_mem_free(pair);
+    return status;
+}
+
+static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    const struct rw_cuda *cuda = rw_cuda_of(engine);
+    const size_t n = engine->n_docs[0];
+    const struct {
+        void *to;
+        const void *d_from;
+        size_t bytes;
+    } part[3] = {{lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
+                 {weight_q, cuda->d_weight_q, n * sizeof(*weight_q)},
+                 {sampled, cuda->d_sampled, n}};
+    memset(sampled, 1, n);
+    RW_TRY(read_pairs(cuda, n, lambda, weight));
+    for (int i = 0; i < 3; i++) {
+        if (part[i].d_from)
+            RW_TRY(rw_transfer_read(engine->ctx, cuda->device, part[i].to, part[i].d_from,
+                                    part[i].bytes));
+    }
+    return RW_OK;
+}
+
+/* ---- the engine ---- */
+
+static void cuda_close(struct rw_engine *engine)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (cuda->device)
+        (void)rw_transfer_wait(NULL, cuda->device);
+    rw_cuda_unload(cuda);
+    rw_host_release(&cuda->host);
+    rw_device_close(cuda->device);
+    rw_mem_free(cuda);
+}
+
+static const struct rw_engine_ops cuda_ops = {
+    .name = "cuda",
+    .batch = RW_TUNE_GROWTH_BATCH,
+    .close = cuda_close,
+    .load = rw_cuda_load,
+    .set_gradients = cuda_set_gradients,
+    .begin_tree = cuda_begin_tree,
+    .histograms = rw_cuda_histograms,
+    .best_splits = rw_cuda_best_splits,
+    .partition = cuda_partition,
+    .leaf_sums = cuda_leaf_sums,
+    .add_tree = cuda_add_tree,
+    .read_scores = cuda_read_scores,
+    .watch = cuda_watch,
+    .metrics = cuda_metrics,
+    .read_integers = cuda_read_integers,
+    .tell = rw_cuda_tell,
+    .plan = rw_cuda_plan,
+    .tree_ms = rw_cuda_tree_ms,
+};
+
+int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
+{
+    struct rw_cuda *cuda;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, cuda, 1));
+    cuda->host.base.ctx = ctx;
+    cuda->host.base.ops = &cuda_ops;
+    const int status = rw_device_open(ctx, device, &cuda->device);
+    if (status < 0) {
+        rw_mem_free(cuda);
+        return status;
+    }
+    *out = &cuda->host.base;
+    return RW_OK;
+}

@@ -1,0 +1,237 @@
+/* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
+ * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
+ * splits, engine_cuda_columns.c keeps columns of codes. Everything is allocated at load.
+ *
+ * The list of documents has two halves: the documents of a node's children go to the same places of
+ * the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
+ * takes one buffer more than there were, so a tree of n leaves fills n of them. */
+#ifndef RW_GPU_ENGINE_CUDA_H
+#define RW_GPU_ENGINE_CUDA_H
+
+#include "gpu/device/cu_check.h"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/device/device.h"
+#include "gpu/hist/hist_hybrid.h"
+#include "gpu/hist/hist_matrix.h"
+#include "gpu/metric/metric_cuda.h"
+#include "gpu/device/transfer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_CUDA_GROUPS = 3, RW_CUDA_MOST_OWNED = 64 + 4 * RW_MAX_SETS };
+
+/* What device memory is for: the parts of a plan. */
+enum rw_cuda_use {
+    RW_CUDA_CODES,
+    RW_CUDA_COLUMN_COPIES,
+    RW_CUDA_LISTS,
+    RW_CUDA_LAMBDAS,
+    RW_CUDA_SCORES,
+    RW_CUDA_POOL,
+    RW_CUDA_SCRATCH,
+    RW_CUDA_TABLES,
+    RW_CUDA_PARTS
+};
+
+struct rw_cuda_set {
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
+    struct rw_cuda_column *d_column;               /* [n_features] */
+    double *d_score;                               /* [n_docs] */
+    struct rw_cuda_metrics *metrics;               /* NULL: not watched; owned */
+};
+
+struct rw_cuda_group {
+    int bits;
+    uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
+    uint32_t n_narrow;           /* the last so many have at most 16 codes */
+    uint32_t *column;            /* [n_features] the engine's feature; owned */
+    struct rw_cuda_feature *d_feature;
+    uint16_t *d_frequent; /* [n_features] */
+    struct rw_cuda_cells cells;
+    struct rw_hist_candidates candidates;
+    struct rw_hist_choice choice;
+    int chosen;
+};
+
+/* Columns of features that split large nodes most. */
+struct rw_cuda_kept {
+    uint32_t n;            /* places */
+    uint64_t column_bytes; /* of a place */
+    void *d;               /* [n] columns */
+    int32_t *of;           /* [n] the engine's feature; -1: free; owned */
+    double *use; /* [n_features] documents of large nodes; older trees' count less; owned */
+};
+
+/* Data on its way to the device: pinned memory and its mirror. A piece is left alone until the
+ * engine has waited for the device. */
+struct rw_cuda_stage {
+    char *host, *d;
+    size_t bytes, used;
+};
+
+struct rw_cuda {
+    struct rw_host host; /* cuts; codes are nowhere on the host */
+    struct rw_device *device;
+    struct rw_cuda_lambda *lambda;
+    struct rw_cuda_set set[RW_MAX_SETS];
+    struct rw_cuda_group group[RW_CUDA_GROUPS];
+    void *owned[RW_CUDA_MOST_OWNED]; /* device memory */
+    int n_owned;
+    uint64_t bytes; /* of it */
+    /* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory
+     * mean nothing, but everything is counted as it would be. */
+    int dry;
+    enum rw_cuda_use part; /* that memory is allocated for */
+    uint64_t part_bytes[RW_CUDA_PARTS];
+    uint64_t free_bytes; /* of the device before the training set was loaded */
+    uint64_t most_bytes; /* a dry run's: at a time, with what is given back later */
+    struct rw_cuda_stage stage;
+    void *answer; /* page-locked: what is read back; [answer_bytes] */
+    size_t answer_bytes;
+    uint32_t *answer_word; /* behind it: the number of the last answer that is there */
+    uint32_t n_answers;
+    /* the training set; d_x are views of `owned` */
+    uint32_t n_docs, n_queries;
+    uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
+    uint8_t *d_kept;            /* [n_queries] the same */
+    unsigned long long *d_low;  /* [2] */
+    uint8_t *d_sampled;         /* [n_docs] the same; NULL: all documents are */
+    uint8_t *d_feature_sampled; /* [n_features] group by group */
+    int knows_features;         /* it holds what it will hold in all trees */
+    /* the tree */
+    struct rw_transfer_counts counted; /* at its start */
+    uint32_t tree;
+    struct rw_cuda_begin *d_begin;
+    struct rw_lambda_pair *d_pair;    /* [n_docs] */
+    int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
+    /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
+     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1.
+     * Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved. */
+    int32_t *d_lambda_place, *d_weight_place;
+    int moves;
+    uint32_t *d_list;    /* [2][half] */
+    int is_listed;       /* 0: the root's places are documents, and its list is not written */
+    uint64_t half;       /* places of a half */
+    uint32_t *n;         /* [max_slots] documents of each node; owned */
+    uint64_t *first;     /* [max_slots] each node's first place; owned */
+    int32_t *buffer_of;  /* [max_slots] histogram; -1: none; owned */
+    int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
+    int32_t *stack;      /* [max_slots] scratch; owned */
+    int32_t n_buffers, n_used;
+    /* scratch */
+    struct rw_hist_node *node; /* [most_nodes] of one histogram call; owned */
+    uint32_t *parent;          /* [most_nodes] their parents' buffers; owned */
+    uint32_t most_nodes;
+    uint64_t most_chunks;         /* of a launch */
+    unsigned long long *d_placed; /* [2][RW_CUDA_MOST_PARTS] */
+    uint32_t n_partitions;        /* so far */
+    /* A partition that is not launched yet: the next histograms' nodes go with it. */
+    struct rw_cuda_partition partition;
+    uint32_t *d_carried;                 /* [RW_CUDA_CARRIED] */
+    struct rw_cuda_column *split_column; /* [n_features] where partitions read codes; owned */
+    struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column; owned */
+    struct rw_cuda_kept kept;
+    int is_settled; /* methods are chosen, and what only the choice needed is given back */
+    struct rw_cuda_found *d_best;
+    uint32_t *d_done;            /* [most_searched] */
+    uint32_t most_searched;      /* nodes of one search */
+    uint32_t n_searches;         /* so far */
+    struct rw_cuda_reply *reply; /* [RW_CUDA_MOST_SEARCHED] page-locked; owned */
+    uint32_t *d_n_listed;        /* documents of a sample */
+    uint16_t *d_leaf_of;         /* [n_docs] */
+    struct rw_sum *d_sum;        /* [max_slots] */
+    int32_t *summed;             /* [max_slots] the leaves that d_leaf_of knows; owned */
+    int32_t n_summed;            /* 0: nothing */
+    void *d_hist_scratch;
+    size_t hist_scratch_bytes;
+    int clean_scratch;      /* d_hist_scratch is all 0 between histograms */
+    void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
+    size_t choice_scratch_bytes;
+    void *d_list_scratch;
+    size_t list_scratch_bytes;
+    struct rw_coded_node *coded; /* [max_slots] owned */
+};
+
+#define RW_CUDA_TRY(cuda, n_launches, call)                 \
+    do {                                                    \
+        RW_CU((cuda)->host.base.ctx, (cudaError_t)(call));  \
+        rw_transfer_launched((cuda)->device, (n_launches)); \
+    } while (0)
+
+static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
+{
+    return (struct rw_cuda *)engine;
+}
+
+static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
+{
+    return cuda->device->stream;
+}
+
+/* Device memory that lives as long as the engine; not cleared. */
+int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size);
+#define RW_CUDA_NEW(cuda, pointer, n) \
+    rw_cuda_new((cuda), (void **)&(pointer), (n), sizeof(*(pointer)))
+
+/* Room for so many bytes on their way to the device: piece.host is to be filled, piece.d is where
+ * they are for what is enqueued after rw_cuda_send. Waits for the device if there is no room; a
+ * piece asked for before is gone then. */
+struct rw_cuda_piece {
+    void *host, *d;
+};
+int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
+int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
+/* Waits for the first n replies of the search launched last, and so for all that came before it. */
+int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
+/* Launches the partition that waits, if there is one. */
+int rw_cuda_flush(struct rw_cuda *cuda);
+/* Reads whole words into cuda->answer and waits. */
+int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
+
+/* A histogram call of a group over nodes at places of the list; NULL list: over documents. */
+struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
+                                      const struct rw_hist_node *node, uint32_t n_nodes,
+                                      const uint32_t *d_list);
+
+/* Scratch of a method for calls like this one of one node, whatever its documents, and of several
+ * nodes while there is a little to spare. */
+size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
+                             const struct rw_hist_method *method, const struct rw_hist_call *call);
+
+/* Counts device memory that something else allocates. */
+void rw_cuda_count(struct rw_cuda *cuda, enum rw_cuda_use part, uint64_t bytes);
+
+int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                 const double *gains);
+/* Everything of a data set but cuts, which are there. codes: NULL, or of its cache, at code_of. */
+struct rw_cuda_source {
+    const struct rw_dataset *dataset;
+    const double *gains;
+    const struct rw_bins *codes;
+    const uint32_t *code_of;
+};
+int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
+/* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
+int rw_cuda_list_candidates(struct rw_cuda *cuda);
+int rw_cuda_plan_histograms(struct rw_cuda *cuda);
+/* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
+int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+/* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
+ * between two trees. */
+int rw_cuda_settle_columns(struct rw_cuda *cuda);
+int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
+int rw_cuda_keep_columns(struct rw_cuda *cuda);
+int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
+void rw_cuda_unload(struct rw_cuda *cuda);
+int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                        struct rw_split *out);
+int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

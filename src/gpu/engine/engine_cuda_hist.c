@@ -1,0 +1,309 @@
+/* Histograms and splits of the engine for GPUs. */
+#include "gpu/engine/engine_cuda.h"
+
+#include <string.h>
+
+/* ---- the choice of a method ---- */
+
+struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
+                                      const struct rw_hist_node *node, uint32_t n_nodes,
+                                      const uint32_t *d_list)
+{
+    const struct rw_cuda_group *group = &cuda->group[g];
+    const int newton = cuda->host.base.rules.newton, by_place = d_list && cuda->moves == 1;
+    return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
+                                 .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
+                                 .d_list = d_list,
+                                 .node = node,
+                                 .n_nodes = n_nodes,
+                                 .d_lambda = by_place ? cuda->d_lambda_place : cuda->d_lambda_q,
+                                 .d_weight = by_place ? cuda->d_weight_place : cuda->d_weight_q,
+                                 .by_place = by_place,
+                                 .largest = rw_quantise_limit(cuda->host.base.rules.bits),
+                                 .zero_skip = group->chosen && group->choice.zero_skip,
+                                 .d_frequent = group->d_frequent,
+                                 .d_count = group->cells.d_count,
+                                 .d_lambda_sum = group->cells.d_lambda,
+                                 .d_weight_sum = group->cells.d_weight,
+                                 .d_scratch = cuda->d_hist_scratch,
+                                 .clean_scratch = cuda->clean_scratch,
+                                 .n_multiprocessors = cuda->device->n_multiprocessors,
+                                 .shared_bytes = cuda->device->shared_bytes};
+}
+
+/* In the first tree, at the root. */
+static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    struct rw_hist_call call = *root;
+    if (cuda->d_choice_scratch)
+        call.d_scratch = cuda->d_choice_scratch;
+    RW_TRY(rw_hist_choose(ctx, cuda->device, &call, &group->candidates, &group->choice));
+    group->chosen = 1;
+    return rw_transfer_wait(ctx, cuda->device);
+}
+
+/* Of the two scratches, the one that is not needed is given back. */
+static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *root)
+{
+    size_t needed = 0;
+    if (!cuda->d_choice_scratch)
+        return RW_OK;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].n_features)
+            continue;
+        const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, root, 1, cuda->d_list);
+        const size_t bytes = rw_cuda_scratch_bytes(cuda, g, cuda->group[g].choice.method, &call);
+        needed = bytes > needed ? bytes : needed;
+    }
+    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
+    void *unused = cuda->d_choice_scratch;
+    if (needed > cuda->hist_scratch_bytes) {
+        unused = cuda->d_hist_scratch;
+        cuda->d_hist_scratch = cuda->d_choice_scratch;
+        cuda->hist_scratch_bytes = cuda->choice_scratch_bytes;
+    }
+    rw_device_free(unused);
+    cuda->d_choice_scratch = NULL;
+    return RW_OK;
+}
+
+/* Once, if every method leaves it as it was. */
+static int clean_scratch(struct rw_cuda *cuda)
+{
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (cuda->group[g].n_features && !cuda->group[g].choice.method->leaves_clean)
+            return RW_OK;
+    }
+    RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
+                                               (cudaStream_t)rw_cuda_stream(cuda)));
+    cuda->clean_scratch = 1;
+    return RW_OK;
+}
+
+/* When all groups have chosen. */
+static int settle(struct rw_cuda *cuda)
+{
+    if (cuda->is_settled)
+        return RW_OK;
+    cuda->is_settled = 1;
+    RW_TRY(keep_one_scratch(cuda, cuda->node));
+    RW_TRY(clean_scratch(cuda));
+    return rw_cuda_settle_columns(cuda);
+}
+
+int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].chosen || item-- > 0)
+            continue;
+        static const char before[] = "histograms: ";
+        snprintf(text, size, "%s", before);
+        if (size > sizeof(before))
+            rw_hist_choice_text(&cuda->group[g].choice, cuda->set[0].matrix[g],
+                                text + sizeof(before) - 1, size - sizeof(before) + 1);
+        *ms = cuda->group[g].choice.choosing_ms;
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- histograms ---- */
+
+/* The call on buffers from `buffer` on. */
+static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuda_group *group = &cuda->group[g];
+    const uint64_t at = (uint64_t)buffer * group->cells.n_cells;
+    struct rw_hist_call call = *nodes;
+    call.d_count += at;
+    call.d_lambda_sum += at;
+    if (call.d_weight_sum)
+        call.d_weight_sum += at;
+    if (!group->chosen)
+        RW_TRY(choose(cuda, g, &call));
+    call.zero_skip = group->choice.zero_skip;
+    call.d_scratch = cuda->d_hist_scratch;
+    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes) {
+        if (!cuda->d_choice_scratch)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
+        call.d_scratch = cuda->d_choice_scratch; /* the first call of all */
+    }
+    RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
+    rw_transfer_launched(cuda->device, 1);
+    return RW_OK;
+}
+
+/* How many of the nodes scratch holds at once. */
+static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
+{
+    for (; n > 1; n = n / 2) {
+        int fits = 1;
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            const struct rw_cuda_group *group = &cuda->group[g];
+            if (!group->n_features || !group->chosen)
+                continue;
+            const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
+            fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
+        }
+        if (fits)
+            break;
+    }
+    return n;
+}
+
+/* Nodes of cuda->node and their parents, on the device for the next kernels: with the partition
+ * that waits, which is launched then, or in a copy of their own. */
+static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
+                      const uint32_t **d_parent)
+{
+    const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
+    struct rw_cuda_partition *partition = &cuda->partition;
+    struct rw_cuda_piece piece = {partition->carried, cuda->d_carried};
+    const int carried =
+        partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried);
+    if (!carried)
+        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
+    memcpy(piece.host, cuda->node, node_bytes);
+    memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
+    if (carried)
+        partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
+    else
+        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
+    *d_node = piece.d;
+    *d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+    return rw_cuda_flush(cuda);
+}
+
+/* Builds the histograms of the nodes in cuda->node, into the next buffers, and takes them from
+ * their parents', which become the siblings'. */
+static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents)
+{
+    while (n > 0) {
+        const uint32_t some = nodes_that_fit(cuda, n, d_list);
+        const struct rw_hist_node *d_node;
+        const uint32_t *d_parent;
+        RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+            if (!cuda->group[g].n_features)
+                continue;
+            struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
+            call.d_node = d_node;
+            if (have_parents)
+                call.d_parent = d_parent;
+            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_weight};
+            RW_TRY(run_group(cuda, g, &call, cuda->n_used));
+        }
+        RW_TRY(settle(cuda));
+        cuda->n_used += (int32_t)some;
+        n -= some;
+        memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
+        memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
+    }
+    return RW_OK;
+}
+
+/* The smaller child takes the next buffer, the larger its parent's. */
+static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
+{
+    cuda->node[i].first = cuda->first[s->smaller];
+    cuda->node[i].n = cuda->n[s->smaller];
+    cuda->parent[i] = RW_HIST_NO_PARENT;
+    if (s->parent >= 0 && s->larger >= 0) {
+        cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
+        cuda->buffer_of[s->larger] = cuda->buffer_of[s->parent];
+    }
+    if (s->parent >= 0)
+        cuda->buffer_of[s->parent] = -1;
+    cuda->buffer_of[s->smaller] = cuda->n_used + i;
+}
+
+int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (n == 0)
+        return RW_OK;
+    for (int first = 0; first < n; first += (int)cuda->most_nodes) {
+        const int some = n - first < (int)cuda->most_nodes ? n - first : (int)cuda->most_nodes;
+        const struct rw_sibling *s = siblings + first;
+        if (some > cuda->n_buffers - cuda->n_used)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
+        for (int i = 0; i < some; i++)
+            take_buffers(cuda, &s[i], i);
+        /* the root of a tree that sees all documents needs no list */
+        const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
+        RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list, !root));
+    }
+    return RW_OK;
+}
+
+/* ---- splits ---- */
+
+static struct rw_split split_of(const struct rw_cuts *cuts, int32_t slot,
+                                const struct rw_cuda_found *found)
+{
+    struct rw_split split = {.slot = slot, .column = found->column};
+    if (found->column < 0)
+        return split;
+    split.feature = cuts->feature[found->column];
+    split.bin = found->bin;
+    split.cut = cuts->cut[cuts->offset[found->column] + found->bin];
+    split.missing_left = found->missing_left;
+    split.gain = found->gain;
+    split.n_left = found->n_left;
+    return split;
+}
+
+static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const uint64_t most = (uint64_t)rw_quantise_limit(cuda->host.base.rules.bits);
+    struct rw_cuda_search search = {.rule = cuda->host.base.split_rule,
+                                    .d_best = cuda->d_best,
+                                    .d_done = cuda->d_done,
+                                    .reply = cuda->reply,
+                                    .launch = ++cuda->n_searches,
+                                    .narrow = (uint64_t)cuda->n[0] * most < (uint64_t)1 << 31,
+                                    .n = n};
+    uint32_t first_block = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cuda->buffer_of[slots[i]] < 0)
+            return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
+        search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
+    }
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        search.n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (!cuda->group[g].n_features)
+            continue;
+        RW_CUDA_TRY(cuda, 1,
+                    rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
+                                         rw_cuda_stream(cuda)));
+        first_block += rw_cuda_search_blocks(&cuda->group[g].cells, n);
+    }
+    RW_TRY(rw_cuda_await(cuda, n));
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = split_of(cuda->host.set[0].bins->cuts, slots[i], &cuda->reply[i].found);
+    return RW_OK;
+}
+
+int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    if (engine->info.n_features == 0) { /* no kernel would write anything */
+        for (int i = 0; i < n; i++)
+            out[i] = (struct rw_split){.slot = slots[i], .column = -1};
+        return RW_OK;
+    }
+    RW_TRY(rw_cuda_flush(cuda));
+    for (int first = 0; first < n; first += (int)cuda->most_searched) {
+        const uint32_t left = (uint32_t)(n - first);
+        RW_TRY(search(cuda, slots + first, left < cuda->most_searched ? left : cuda->most_searched,
+                      out + first));
+    }
+    return RW_OK;
+}

@@ -1,0 +1,534 @@
+/* Data of the engine for GPUs: codes and tables onto the device, and all memory of training. */
+#include "gpu/engine/engine_cuda.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gpu/binning/device_cuts.h"
+#include "gpu/device/tuning.h"
+
+static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
+
+/* ---- groups ---- */
+
+static struct rw_cuda_group *group_of(struct rw_cuda *cuda, int bits)
+{
+    return &cuda->group[bits == 4 ? 0 : bits == 8 ? 1 : 2];
+}
+
+/* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are
+ * any. */
+static int make_groups(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    int narrow_with = 4;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        cuda->group[g].bits = group_bits[g];
+        RW_TRY(RW_NEW(ctx, cuda->group[g].column, cuts->n_features));
+    }
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 8)
+            narrow_with = 8; /* one launch for both */
+    for (int narrow = 0; narrow < 2; narrow++) {
+        for (uint32_t f = 0; f < cuts->n_features; f++) {
+            const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
+            const int bits = rw_code_bits(n_codes);
+            if ((bits == 4) != narrow)
+                continue;
+            struct rw_cuda_group *group = group_of(cuda, narrow ? narrow_with : bits);
+            group->column[group->n_features++] = f;
+            group->n_narrow += (uint32_t)(narrow && narrow_with == 8);
+            group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
+        }
+    }
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        const uint32_t fours =
+            (cuda->group[g].n_bins + 3) / 4 * 4; /* searches read four at a time */
+        if (fours <= RW_HIST_MOST_BINS)
+            cuda->group[g].n_bins = fours;
+    }
+    return RW_OK;
+}
+
+/* ---- codes ---- */
+
+/* What is left of the device's memory. */
+static uint64_t left_bytes(const struct rw_cuda *cuda)
+{
+    return cuda->free_bytes > cuda->bytes ? cuda->free_bytes - cuda->bytes : 0;
+}
+
+/* Columns are for methods that read them: made if a quarter of what is free holds them, or if a
+ * forced method needs them. */
+static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
+{
+    const struct rw_cuda_group *group = &cuda->group[g];
+    const uint64_t bytes = (uint64_t)n_docs * group->n_features * (uint64_t)group->bits / 8;
+    int wanted = 0;
+    for (int i = 0; i < group->candidates.n; i++)
+        wanted |= !group->candidates.method[i]->reads_tiles;
+    if (!wanted)
+        return RW_HIST_TILES;
+    return cuda->host.base.rules.hist || bytes <= left_bytes(cuda) / 4
+               ? RW_HIST_TILES | RW_HIST_COLUMNS
+               : RW_HIST_TILES;
+}
+
+/* rw_cuda_bins_make without any memory. */
+static int dry_matrix(struct rw_cuda *cuda, const struct rw_cuda_coding *coding,
+                      struct rw_hist_matrix **out)
+{
+    struct rw_hist_matrix *matrix;
+    RW_TRY(RW_NEW(cuda->host.base.ctx, matrix, 1));
+    *out = matrix;
+    matrix->bits = coding->bits;
+    matrix->n_features = coding->n_features;
+    matrix->n_docs = coding->dataset->n_docs;
+    matrix->n_bins = coding->n_bins;
+    RW_TRY(
+        rw_hist_matrix_tiles(cuda->host.base.ctx, matrix, coding->n_features - coding->n_narrow));
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        matrix->tile[t].d_word = cuda;
+    if (coding->layouts & RW_HIST_COLUMNS) {
+        const uint64_t words = ((uint64_t)matrix->n_docs * (uint32_t)matrix->bits + 31) / 32;
+        matrix->column_words = (words + 31) / 32 * 32;
+        matrix->d_column = (const uint32_t *)(const void *)cuda;
+    }
+    return RW_OK;
+}
+
+static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
+{
+    const uint64_t element = matrix->bits == 16 ? 2 : 4;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
+        const uint64_t bytes = (uint64_t)matrix->n_docs * matrix->tile[t].lanes * element;
+        rw_cuda_count(cuda, RW_CUDA_CODES, (bytes + 127) / 128 * 128);
+    }
+    rw_cuda_count(cuda, RW_CUDA_COLUMN_COPIES,
+                  matrix->column_words * matrix->n_features * sizeof(*matrix->d_column));
+}
+
+static int send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
+{
+    RW_TRY(rw_cuda_new(cuda, d, n, size));
+    return cuda->dry ? RW_OK
+                     : rw_transfer_write(cuda->host.base.ctx, cuda->device, *d, from, n * size);
+}
+
+static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
+{
+    if (!cuda->dry)
+        RW_CU(cuda->host.base.ctx,
+              cudaMemsetAsync(d, 0, bytes, (cudaStream_t)rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+/* The most frequent code of each feature. */
+static int send_frequent(struct rw_cuda *cuda, struct rw_cuda_group *group, const uint64_t *counts)
+{
+    int status = RW_OK;
+    uint16_t *frequent = NULL;
+    RW_TRY_OUT(RW_NEW(cuda->host.base.ctx, frequent, group->n_features));
+    for (uint32_t f = 0; counts && f < group->n_features; f++) {
+        const uint64_t *of = counts + (size_t)f * group->n_bins;
+        for (uint32_t code = 1; code < group->n_bins; code++)
+            frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
+    }
+    RW_TRY_OUT(send_table(cuda, (void **)&group->d_frequent, frequent, group->n_features,
+                          sizeof(*frequent)));
+out:
+    rw_mem_free(frequent);
+    return status;
+}
+
+static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cuda_source *source)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_group *group = &cuda->group[g];
+    struct rw_hist_matrix **matrix = &cuda->set[set].matrix[g];
+    int status = RW_OK;
+    uint64_t *counts = NULL;
+    const struct rw_cuda_coding coding = {
+        .dataset = source->dataset,
+        .cuts = cuda->host.set[0].bins->cuts,
+        .absent_missing = cuda->host.base.rules.cut.absent_missing,
+        .feature = group->column,
+        .n_features = group->n_features,
+        .n_narrow = group->n_narrow,
+        .n_bins = group->n_bins,
+        .bits = group->bits,
+        .layouts = set == 0 ? layouts_of(cuda, g, source->dataset->n_docs) : RW_HIST_TILES,
+        .codes = source->codes,
+        .code_of = source->code_of};
+    if (set == 0 && !cuda->dry)
+        RW_TRY_OUT(RW_NEW_RAW(ctx, counts, (size_t)group->n_features * group->n_bins));
+    RW_TRY_OUT(cuda->dry ? dry_matrix(cuda, &coding, matrix)
+                         : rw_cuda_bins_make(ctx, cuda->device, &coding, counts, matrix));
+    if (set == 0) {
+        (*matrix)->d_row = group->cells.d_row;
+        (*matrix)->n_row_cells = group->cells.n_cells;
+    }
+    count_matrix(cuda, *matrix);
+    if (cuda->dry && cuda->bytes + rw_cuda_bins_bytes(&coding) > cuda->most_bytes)
+        cuda->most_bytes = cuda->bytes + rw_cuda_bins_bytes(&coding);
+    if (set == 0)
+        RW_TRY_OUT(send_frequent(cuda, group, counts));
+out:
+    rw_mem_free(counts);
+    return status;
+}
+
+/* Where partitions read a group's codes: in its columns, if there are any. */
+static void find_split_columns(struct rw_cuda *cuda, int g)
+{
+    const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+    const uint32_t bits = (uint32_t)cuda->group[g].bits;
+    for (uint32_t f = 0; matrix && matrix->d_column && f < matrix->n_features; f++)
+        cuda->split_column[cuda->group[g].column[f]] =
+            (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
+                                    .bytes = bits == 16 ? 2 : 1,
+                                    .lanes = 1,
+                                    .bits = bits,
+                                    .log_docs = bits == 4};
+}
+
+/* Where each feature's codes are in a set's tiles. */
+static int make_columns(struct rw_cuda *cuda, int set)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const uint32_t n_features = cuda->host.base.info.n_features;
+    struct rw_cuda_column *column = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, column, n_features));
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[set].matrix[g];
+        for (uint32_t t = 0; matrix && t < matrix->n_tiles; t++) {
+            const struct rw_hist_tile *tile = &matrix->tile[t];
+            for (uint32_t f = 0; f < tile->n_features; f++)
+                column[cuda->group[g].column[tile->first_feature + f]] =
+                    (struct rw_cuda_column){.d_word = tile->d_word,
+                                            .bytes = tile->bits == 16 ? 2 : 4,
+                                            .lanes = tile->lanes,
+                                            .lane = f % tile->lanes,
+                                            .bits = (uint32_t)tile->bits,
+                                            .shift = f / tile->lanes * (uint32_t)tile->bits};
+        }
+    }
+    if (set == 0) {
+        RW_TRY_OUT(RW_NEW(ctx, cuda->split_column, n_features));
+        RW_TRY_OUT(RW_NEW(ctx, cuda->tile_column, n_features));
+        memcpy(cuda->split_column, column, n_features * sizeof(*column));
+        memcpy(cuda->tile_column, column, n_features * sizeof(*column));
+        for (int g = 0; g < RW_CUDA_GROUPS; g++)
+            find_split_columns(cuda, g);
+    }
+    RW_TRY_OUT(
+        send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features, sizeof(*column)));
+out:
+    rw_mem_free(column);
+    return status;
+}
+
+/* A set's codes, and its scores at 0. */
+static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+{
+    const size_t n_docs = source->dataset->n_docs;
+    cuda->part = RW_CUDA_TABLES;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        if (cuda->group[g].n_features)
+            RW_TRY(make_matrix(cuda, set, g, source));
+    }
+    RW_TRY(make_columns(cuda, set));
+    cuda->part = RW_CUDA_SCORES;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->set[set].d_score, n_docs));
+    RW_TRY(clear(cuda, cuda->set[set].d_score, n_docs * sizeof(double)));
+    return cuda->dry ? RW_OK : rw_transfer_wait(cuda->host.base.ctx, cuda->device);
+}
+
+/* ---- tables of the training set ---- */
+
+static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
+{
+    const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
+    const float *cut = cuts->cut + cuts->offset[column];
+    uint32_t zero_bin = 0;
+    while (zero_bin < n_bins && !(0.0f <= cut[zero_bin]))
+        zero_bin++;
+    return (struct rw_cuda_feature){.column = column,
+                                    .n_bins = n_bins,
+                                    .has_missing = cuts->has_missing[column],
+                                    .zero_bin = zero_bin};
+}
+
+/* What searches know of each feature. */
+static int make_tables(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    struct rw_cuda_feature *feature = NULL;
+    uint32_t *row = NULL;
+    void *d_row;
+    int status = RW_OK;
+    cuda->part = RW_CUDA_TABLES;
+    RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        struct rw_cuda_group *group = &cuda->group[g];
+        for (uint32_t f = 0; f < group->n_features && !cuda->dry; f++)
+            feature[f] = feature_of(cuts, group->column[f]);
+        RW_TRY_OUT(send_table(cuda, (void **)&group->d_feature, feature, group->n_features,
+                              sizeof(*feature)));
+        for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
+            row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
+        group->cells.n_cells = row[group->n_features];
+        RW_TRY_OUT(send_table(cuda, &d_row, row, (size_t)group->n_features + 1, sizeof(*row)));
+        group->cells.d_row = d_row;
+    }
+out:
+    rw_mem_free(row);
+    rw_mem_free(feature);
+    return status;
+}
+
+/* ---- memory of training ---- */
+
+/* Histograms live at no more nodes than there are leaves, and a node that may be searched has
+ * 2 x min_docs documents. */
+static int make_pools(struct rw_cuda *cuda)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    uint64_t n_buffers = ((uint64_t)rules->max_slots + 1) / 2;
+    const uint64_t most = cuda->n_docs / rules->min_docs + 2;
+    cuda->part = RW_CUDA_POOL;
+    n_buffers = n_buffers < most ? n_buffers : most;
+    cuda->n_buffers = (int32_t)n_buffers;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        struct rw_cuda_group *group = &cuda->group[g];
+        const uint64_t n = n_buffers * group->cells.n_cells;
+        group->cells.n_features = group->n_features;
+        group->cells.n_bins = group->n_bins;
+        group->cells.d_feature = group->d_feature;
+        if (!group->n_features)
+            continue;
+        RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_count, n));
+        RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_lambda, n));
+        if (rules->newton)
+            RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_weight, n));
+    }
+    return RW_OK;
+}
+
+/* May each group's histograms take lambdas by place? */
+static int moves_have_a_use(const struct rw_cuda *cuda)
+{
+    int use = 1;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        const struct rw_hist_candidates *candidates = &cuda->group[g].candidates;
+        int any = !cuda->group[g].n_features;
+        for (int i = 0; i < candidates->n; i++)
+            any |= candidates->method[i]->by_place;
+        use &= any;
+    }
+    return use;
+}
+
+/* Quantised lambdas and weights by document, and by place. Where the root's places are documents
+ * the first are what the second begin with: the root's histograms read them before they move. */
+static int make_integers(struct rw_cuda *cuda)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const int moves = moves_have_a_use(cuda), shared = moves && rules->query_threshold > UINT32_MAX;
+    cuda->part = RW_CUDA_LAMBDAS;
+    if (moves)
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_place, 2 * cuda->half));
+    if (moves && rules->newton)
+        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
+    cuda->d_lambda_q = cuda->d_lambda_place;
+    cuda->d_weight_q = cuda->d_weight_place;
+    if (shared)
+        return RW_OK;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, cuda->n_docs));
+    return rules->newton ? RW_CUDA_NEW(cuda, cuda->d_weight_q, cuda->n_docs) : RW_OK;
+}
+
+static int make_lists(struct rw_cuda *cuda)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
+    cuda->part = RW_CUDA_LAMBDAS;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_begin, 1));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_pair, n));
+    cuda->part = RW_CUDA_LISTS;
+    cuda->half = (n + 63) / 64 * 64;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_list, 2 * cuda->half));
+    cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS));
+    RW_TRY(clear(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->d_placed)));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_n_listed, 1));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_carried, RW_CUDA_CARRIED));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
+    RW_TRY(make_integers(cuda));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
+    for (int g = 0, before = 0; g < RW_CUDA_GROUPS; g++) {
+        cuda->group[g].cells.d_sampled = cuda->d_feature_sampled + before;
+        before += (int)cuda->group[g].n_features;
+    }
+    if (rules->query_threshold > UINT32_MAX)
+        return RW_OK;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_kept, cuda->n_queries));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_low, 2));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sampled, n));
+    cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);
+    return rw_cuda_new(cuda, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1);
+}
+
+/* What the host keeps, and what goes back and forth. */
+static int make_host_side(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const size_t n_slots = cuda->host.base.rules.max_slots;
+    RW_TRY(RW_NEW(ctx, cuda->n, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->first, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->buffer_of, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->child, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->stack, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->summed, n_slots));
+    RW_TRY(RW_NEW(ctx, cuda->coded, n_slots));
+    cuda->most_nodes = RW_TUNE_ENGINE_NODES;
+    RW_TRY(RW_NEW(ctx, cuda->node, cuda->most_nodes));
+    RW_TRY(RW_NEW(ctx, cuda->parent, cuda->most_nodes));
+    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->stage.host, cuda->stage.bytes));
+    const size_t reply_bytes = RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply);
+    RW_TRY(rw_transfer_pinned_alloc(ctx, (void **)&cuda->reply, reply_bytes));
+    memset(cuda->reply, 0, reply_bytes); /* launches are counted from 1 */
+    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &cuda->answer,
+                                    cuda->answer_bytes + sizeof(*cuda->answer_word)));
+    cuda->answer_word = (uint32_t *)(void *)((char *)cuda->answer + cuda->answer_bytes);
+    *cuda->answer_word = 0; /* answers are counted from 1 */
+    return RW_OK;
+}
+
+/* Of searches, and of what goes back and forth. */
+static int make_search(struct rw_cuda *cuda)
+{
+    const size_t n_slots = cuda->host.base.rules.max_slots;
+    const size_t n_features = cuda->host.base.info.n_features;
+    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*cuda->d_best) / (n_features + 1);
+    searched = searched < 1 ? 1 : searched;
+    searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
+    cuda->most_searched = (uint32_t)searched;
+    cuda->part = RW_CUDA_SCRATCH;
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_best, searched * n_features));
+    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_done, searched));
+    RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
+    /* the largest pieces: a leaf, two coded nodes; several at a time */
+    cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
+    return rw_cuda_new(cuda, (void **)&cuda->stage.d, cuda->stage.bytes, 1);
+}
+
+/* ---- loading ---- */
+
+static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *source)
+{
+    struct rw_engine *engine = &cuda->host.base;
+    if (cuda->dry) {
+        rw_cuda_count(cuda, RW_CUDA_LAMBDAS,
+                      rw_cuda_lambda_plan_bytes(&engine->rules, source->dataset));
+        return RW_OK;
+    }
+    RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,
+                              source->gains, &cuda->lambda));
+    rw_cuda_count(cuda, RW_CUDA_LAMBDAS, rw_cuda_lambda_bytes(cuda->lambda));
+    return RW_OK;
+}
+
+int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+{
+    const struct rw_dataset *dataset = source->dataset;
+    if (set > 0)
+        return make_set(cuda, set, source);
+    cuda->n_docs = dataset->n_docs;
+    cuda->n_queries = dataset->n_queries;
+    RW_TRY(rw_cuda_list_candidates(cuda));
+    RW_TRY(make_groups(cuda));
+    RW_TRY(make_tables(cuda));
+    RW_TRY(make_set(cuda, 0, source));
+    RW_TRY(make_lambdas(cuda, source));
+    RW_TRY(make_lists(cuda));
+    if (cuda->d_sampled)
+        RW_TRY(send_table(cuda, (void **)&cuda->d_query_offset, dataset->query_offset,
+                          (size_t)dataset->n_queries + 1, sizeof(*dataset->query_offset)));
+    RW_TRY(make_pools(cuda));
+    RW_TRY(make_search(cuda));
+    if (!cuda->dry)
+        RW_TRY(make_host_side(cuda));
+    RW_TRY(rw_cuda_plan_histograms(cuda));
+    return cuda->dry ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
+}
+
+/* The training set's cuts: of its cache, or made on the device. */
+static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **place)
+{
+    struct rw_host *host = &cuda->host;
+    const struct rw_dataset *dataset = source->dataset;
+    struct rw_cuts *cuts;
+    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, place));
+    if (cuts) {
+        source->codes = dataset->bins;
+        source->code_of = *place;
+    } else
+        RW_TRY(
+            rw_cuda_cuts_make(host->base.ctx, cuda->device, dataset, &host->base.rules.cut, &cuts));
+    rw_host_count_features(host, cuts);
+    const int status = rw_host_bins_of_cuts(host, cuts, 1, dataset->n_docs, &host->set[0].bins);
+    if (status < 0)
+        rw_cuts_free(cuts);
+    return status;
+}
+
+/* Of set 0 the host keeps cuts, of the others nothing. */
+int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                 const double *gains)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_source source = {.dataset = dataset, .gains = gains};
+    int status = RW_OK;
+    uint32_t *place = NULL;
+    if (set == 0) {
+        RW_TRY_OUT(make_cuts(cuda, &source, &place));
+        RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
+    }
+    RW_TRY_OUT(rw_cuda_load_set(cuda, set, &source));
+    engine->info.bytes = cuda->bytes;
+out:
+    rw_mem_free(place);
+    return status;
+}
+
+void rw_cuda_unload(struct rw_cuda *cuda)
+{
+    rw_cuda_lambda_free(cuda->lambda);
+    for (int set = 0; set < RW_MAX_SETS; set++) {
+        rw_cuda_metrics_free(cuda->set[set].metrics);
+        for (int g = 0; g < RW_CUDA_GROUPS; g++)
+            rw_hist_matrix_free(cuda->set[set].matrix[g]);
+    }
+    for (int i = 0; i < cuda->n_owned; i++)
+        rw_device_free(cuda->owned[i]);
+    rw_device_free(cuda->d_hist_scratch);
+    rw_device_free(cuda->d_choice_scratch);
+    rw_transfer_pinned_free(cuda->stage.host);
+    rw_transfer_pinned_free(cuda->answer);
+    rw_transfer_pinned_free(cuda->reply);
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        rw_mem_free(cuda->group[g].column);
+    void *const owned[] = {cuda->n,       cuda->first,        cuda->buffer_of,   cuda->child,
+                           cuda->stack,   cuda->summed,       cuda->coded,       cuda->node,
+                           cuda->parent,  cuda->split_column, cuda->tile_column, cuda->kept.of,
+                           cuda->kept.use};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        rw_mem_free(owned[i]);
+}

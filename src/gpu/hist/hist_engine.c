@@ -1,0 +1,114 @@
+/* The table of methods, and what a call may ask of one. */
+#include <cuda_runtime_api.h>
+#include <string.h>
+
+#include "gpu/device/cu_check.h"
+#include "gpu/hist/hist.h"
+
+static const struct rw_hist_method *const methods[] = {
+    &rw_hist_lanes,          &rw_hist_global_atomic,     &rw_hist_collision,
+    &rw_hist_collision_free, &rw_hist_collision_reduced, &rw_hist_packed_private,
+    &rw_hist_privatized,     &rw_hist_sort_search,
+    &rw_hist_multi,
+};
+
+const struct rw_hist_method *rw_hist_method_at(int i)
+{
+    const int n = (int)(sizeof(methods) / sizeof(methods[0]));
+    return i >= 0 && i < n ? methods[i] : NULL;
+}
+
+const struct rw_hist_method *rw_hist_method_find(const char *name)
+{
+    for (int i = 0; rw_hist_method_at(i); i++) {
+        if (strcmp(methods[i]->name, name) == 0)
+            return methods[i];
+    }
+    return NULL;
+}
+
+/* A call that no method could take. */
+static const char *misuse(const struct rw_hist_call *call)
+{
+    const struct rw_hist_matrix *matrix = call->matrix;
+    const int weighted = call->sums == RW_HIST_MART || call->sums == RW_HIST_NEWTON;
+    if (!matrix || (matrix->bits != 4 && matrix->bits != 8 && matrix->bits != 16))
+        return "codes of 4, 8 or 16 bits are expected";
+    if (matrix->n_bins < 1 || matrix->n_bins > 1u << matrix->bits ||
+        matrix->n_bins > RW_HIST_MOST_BINS)
+        return "the bins do not fit the codes";
+    if (call->sums < RW_HIST_COUNT || call->sums > RW_HIST_FLOAT)
+        return "unknown sums";
+    if (call->n_nodes > RW_HIST_MAX_NODES || (call->n_nodes && (!call->node || !call->d_node)))
+        return "nodes are missing or too many";
+    if (weighted &&
+        (call->largest < 1 || call->largest > 32767 || !call->d_lambda || !call->d_lambda_sum))
+        return "lambdas are missing or out of range";
+    if (call->sums == RW_HIST_NEWTON && (!call->d_weight || !call->d_weight_sum))
+        return "weights are missing";
+    if (call->sums == RW_HIST_FLOAT && (!call->d_float || !call->d_float_sum))
+        return "float weights are missing";
+    if (!call->d_count || (call->zero_skip && !call->d_frequent))
+        return "counts or frequent codes are missing";
+    if (call->d_parent &&
+        (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
+         (weighted && !call->parents.d_lambda_sum) ||
+         (call->sums == RW_HIST_NEWTON && !call->parents.d_weight_sum)))
+        return "the parents' histograms are missing, or floats";
+    for (uint32_t i = 0; i < call->n_nodes; i++) {
+        if (!call->d_list && (call->node[i].first > matrix->n_docs ||
+                              call->node[i].n > matrix->n_docs - call->node[i].first))
+            return "a node's documents are out of range";
+        if (call->node[i].n > (uint64_t)1 << 31)
+            return "a node has more than 2^31 documents";
+    }
+    return NULL;
+}
+
+int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
+                  const struct rw_hist_call *call)
+{
+    const char *wrong = misuse(call);
+    if (wrong)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "histogram: %s", wrong);
+    const struct rw_hist_matrix *matrix = call->matrix;
+    if (!(method->bits & (unsigned)matrix->bits))
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no codes of %d bits",
+                       method->name, matrix->bits);
+    if (matrix->n_bins > method->most_bins)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "histogram method '%s' takes at most %u bins, not %u", method->name,
+                       method->most_bins, matrix->n_bins);
+    if (!(method->sums >> call->sums & 1u))
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' does not have these sums",
+                       method->name);
+    if (call->d_list && !method->lists)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no gathered documents",
+                       method->name);
+    if (call->n_nodes > 1 && !method->many_nodes)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes one node at a time",
+                       method->name);
+    if (call->d_list && call->by_place && !method->by_place)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "histogram method '%s' takes no lambdas by place in the list", method->name);
+    if (call->zero_skip && !method->zero_skip)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                       "histogram method '%s' cannot skip the frequent code", method->name);
+    if (matrix->n_features && matrix->n_docs &&
+        (method->reads_tiles ? matrix->n_tiles == 0 : !matrix->d_column))
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' needs codes by %s",
+                       method->name, method->reads_tiles ? "tiles" : "columns");
+    if (method->scratch_bytes(call) > 0 && !call->d_scratch)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "histogram: scratch is missing");
+    return RW_OK;
+}
+
+int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
+                const struct rw_hist_call *call, void *stream)
+{
+    RW_TRY(rw_hist_check(ctx, method, call));
+    RW_CU(ctx, (cudaError_t)method->run(call, stream));
+    if (call->d_parent && !method->subtracts)
+        RW_CU(ctx, (cudaError_t)rw_cuda_hist_subtract(call, stream));
+    return RW_OK;
+}

@@ -1,0 +1,210 @@
+#include "gpu/hist/hist_hybrid.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gpu/device/tuning.h"
+#include "rankwood.h"
+
+int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
+{
+    *out = rw_hist_method_find(name);
+    if (*out)
+        return RW_OK;
+    const char *nearest = rw_hist_method_at(0)->name;
+    size_t best = rw_word_distance(name, nearest);
+    for (int i = 1; rw_hist_method_at(i); i++) {
+        const size_t distance = rw_word_distance(name, rw_hist_method_at(i)->name);
+        if (distance < best) {
+            best = distance;
+            nearest = rw_hist_method_at(i)->name;
+        }
+    }
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "unknown histogram method '%.100s'; the nearest is '%s'; auto chooses one", name,
+                   nearest);
+}
+
+void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
+{
+    out->n = 0;
+    out->favourite = &rw_hist_lanes;
+    for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
+        const struct rw_hist_method *method = rw_hist_method_at(i);
+        const unsigned sums = 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON;
+        /* a baseline that is never the fastest, but long enough to time to be felt */
+        if (strcmp(method->name, "global-atomic") == 0)
+            continue;
+        if (method->lists && method->many_nodes && (method->sums & sums))
+            out->method[out->n++] = method;
+    }
+}
+
+static const struct rw_hist_method *among(const struct rw_hist_candidates *candidates,
+                                          const char *name)
+{
+    for (int i = 0; i < candidates->n; i++) {
+        if (strcmp(candidates->method[i]->name, name) == 0)
+            return candidates->method[i];
+    }
+    return NULL;
+}
+
+const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
+                                          uint32_t n_bins)
+{
+    const struct rw_hist_method *lanes = among(candidates, "lanes");
+    const struct rw_hist_method *private = among(candidates, "collision-free");
+    if (lanes)
+        return n_bins <= RW_TUNE_HYBRID_FEW_LANES ? lanes : NULL;
+    return private && n_bins <= RW_TUNE_HYBRID_FEW_FREE ? private : NULL;
+}
+
+/* The call with zero-skip on or off. */
+static struct rw_hist_call with_skip(const struct rw_hist_call *call, int zero_skip)
+{
+    struct rw_hist_call out = *call;
+    out.zero_skip = zero_skip;
+    return out;
+}
+
+static int can_skip(const struct rw_hist_method *method, const struct rw_hist_call *call)
+{
+    return method->zero_skip && call->d_frequent;
+}
+
+size_t rw_hist_choose_bytes(const struct rw_hist_call *call,
+                            const struct rw_hist_candidates *candidates)
+{
+    size_t most = 0;
+    for (int i = 0; i < candidates->n; i++) {
+        const struct rw_hist_method *method = candidates->method[i];
+        for (int skip = 0; skip <= can_skip(method, call); skip++) {
+            struct rw_hist_call asked = with_skip(call, skip);
+            asked.d_scratch = &asked; /* only whether it is there is looked at */
+            if (rw_hist_check(NULL, method, &asked) < 0)
+                continue;
+            const size_t bytes = method->scratch_bytes(&asked);
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return most;
+}
+
+struct timed {
+    struct rw_ctx *ctx;
+    const struct rw_device *device;
+    const struct rw_hist_method *method;
+    struct rw_hist_call call;
+};
+
+static int run_timed(void *user)
+{
+    struct timed *timed = user;
+    return rw_hist_run(timed->ctx, timed->method, &timed->call, timed->device->stream);
+}
+
+/* One run says whether more are worth it. */
+static int time_one(struct timed *timed, double best_ms, double *ms)
+{
+    double least, most;
+    RW_TRY(rw_device_time(timed->ctx, timed->device, 1, run_timed, timed, ms, &least, &most));
+    if (best_ms > 0.0 && *ms > RW_TUNE_HYBRID_HOPELESS * best_ms)
+        return RW_OK;
+    return rw_device_time(timed->ctx, timed->device, RW_TUNE_HYBRID_RUNS, run_timed, timed, ms,
+                          &least, &most);
+}
+
+const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
+                                          const struct rw_hist_method *favourite)
+{
+    const struct rw_hist_timing *best = timing, *favoured = NULL;
+    for (int i = 0; i < n; i++) {
+        if (timing[i].ms < best->ms)
+            best = &timing[i];
+        if (timing[i].method == favourite && (!favoured || timing[i].ms < favoured->ms))
+            favoured = &timing[i];
+    }
+    return favoured && best->ms > RW_TUNE_HYBRID_FAVOUR * favoured->ms ? favoured : best;
+}
+
+static int time_all(struct rw_ctx *ctx, const struct rw_device *device,
+                    const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
+                    struct rw_hist_choice *out)
+{
+    int refused = RW_OK;
+    double best_ms = 0.0;
+    out->how = RW_HIST_BY_TIMING;
+    for (int i = 0; i < candidates->n; i++) {
+        const struct rw_hist_method *method = candidates->method[i];
+        for (int skip = 0; skip <= can_skip(method, call); skip++) {
+            struct timed timed = {ctx, device, method, with_skip(call, skip)};
+            const int status = rw_hist_check(ctx, method, &timed.call);
+            if (status < 0) {
+                refused = status;
+                continue;
+            }
+            struct rw_hist_timing *timing = &out->timing[out->n_timings];
+            *timing = (struct rw_hist_timing){.method = method, .zero_skip = skip};
+            RW_TRY(time_one(&timed, best_ms, &timing->ms));
+            if (out->n_timings++ == 0 || timing->ms < best_ms)
+                best_ms = timing->ms;
+        }
+    }
+    if (out->n_timings == 0)
+        return refused < 0 ? refused
+                           : rw_fail(ctx, RW_ERR_ARGUMENT, "no histogram method to choose from");
+    const struct rw_hist_timing *pick =
+        rw_hist_pick(out->timing, out->n_timings, candidates->favourite);
+    out->method = pick->method;
+    out->zero_skip = pick->zero_skip;
+    return RW_OK;
+}
+
+int rw_hist_choose(struct rw_ctx *ctx, const struct rw_device *device,
+                   const struct rw_hist_call *call, const struct rw_hist_candidates *candidates,
+                   struct rw_hist_choice *out)
+{
+    const double start = rw_clock_ms();
+    memset(out, 0, sizeof(*out));
+    const struct rw_hist_method *rule = rw_hist_rule(candidates, call->matrix->n_bins);
+    const struct rw_hist_call plain = with_skip(call, 0);
+    if (rule && rw_hist_check(ctx, rule, &plain) >= 0) {
+        out->method = rule;
+        out->how = RW_HIST_BY_RULE;
+        RW_TRY(rw_hist_run(ctx, rule, &plain, device->stream));
+    } else {
+        RW_TRY(time_all(ctx, device, call, candidates, out));
+    }
+    out->choosing_ms = rw_clock_ms() - start;
+    return RW_OK;
+}
+
+int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
+                  const struct rw_hist_method *method, struct rw_hist_choice *out)
+{
+    const struct rw_hist_call plain = with_skip(call, 0);
+    memset(out, 0, sizeof(*out));
+    RW_TRY(rw_hist_check(ctx, method, &plain));
+    out->method = method;
+    out->how = RW_HIST_FORCED;
+    return RW_OK;
+}
+
+void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,
+                         char *buffer, size_t size)
+{
+    static const char *const how[] = {"by rule", "timed", "as asked"};
+    size_t at = (size_t)snprintf(buffer, size, "%u features of %d-bit codes: %s%s (%s",
+                                 matrix->n_features, matrix->bits, choice->method->name,
+                                 choice->zero_skip ? " zero-skip" : "", how[choice->how]);
+    if (choice->n_timings && at < size)
+        at += (size_t)snprintf(buffer + at, size - at, " in %.1f ms; ms:", choice->choosing_ms);
+    for (int i = 0; i < choice->n_timings && at < size; i++)
+        at += (size_t)snprintf(
+            buffer + at, size - at, "%s %s%s %.3f", i ? "," : "", choice->timing[i].method->name,
+            choice->timing[i].zero_skip ? " zero-skip" : "", choice->timing[i].ms);
+    if (at < size)
+        snprintf(buffer + at, size - at, ")");
+}

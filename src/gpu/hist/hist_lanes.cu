@@ -1,0 +1,494 @@
+/* Why: a histogram whose speed does not depend on the data. A lane of a warp owns the codes of its
+ * word, and its cells stand in its own bank of shared memory: no two lanes of a warp ever meet, in
+ * a bank or in a cell. Warps meet rarely, in atomics on 32-bit integers, which the hardware has,
+ * one warp's a clock. What is scarce then is instructions, so a cell's address takes one: a code of
+ * 8 bits is put into the second byte of the lane's offset.
+ *
+ * Shapes: a tile's words [n_docs][lanes]; cells in shared memory as struct layout says, packed:
+ * count in the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan
+ * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then weight),
+ * then put into the shape of hist.h.
+ *
+ * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
+ * bins) and a chunk of a node's documents. A warp takes UNROLL documents at a time. Their places
+ * and lambdas come through shared memory, read two turns ahead; of a list, the words too are read
+ * while those before are added.
+ *
+ * A packed cell may overflow after `room` documents in one bin. A block never adds more than
+ * room - (its fullest cell) documents before it looks at the cells again; those that are more than
+ * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
+ * and no drain before the end. A look costs the time in which memory has nothing to do more than
+ * its own: what is read next is asked for before it. */
+#include <atomic>
+#include <cuda_runtime.h>
+
+#include "gpu/hist/hist_lanes_add.cuh"
+#include "gpu/hist/hist_lanes_plan.cuh"
+#include "gpu/device/launch_after.cuh"
+
+/* ---- the kernels ---- */
+
+__global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
+{
+    /* In this order: the launches after read what those before this one wrote, and wait for this
+     * one alone. */
+    wait_for_launch_before();
+    let_next_launch_begin();
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        d_cell[i] = 0;
+}
+
+/* The row of the plan that a block belongs to: the last one that begins at it or before. */
+static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
+{
+    uint32_t low = 0, high = plan.n_rows;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (plan.row[middle].first_block <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
+ * block wrote to its cells before can be read after. */
+static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
+{
+    __shared__ uint32_t warp_chunks[WARPS];
+    __shared__ struct chunk found;
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t block = blockIdx.x - row.first_block;
+    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_a_chunk);
+    uint32_t upto = chunks;
+    for (int step = 1; step < WARP; step *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
+        upto += (int)lane >= step ? other : 0;
+    }
+    if (lane == WARP - 1)
+        warp_chunks[warp] = upto;
+    if (threadIdx.x == 0)
+        found = {0, 0, 0};
+    __syncthreads();
+    uint32_t from = upto - chunks;
+    for (uint32_t w = 0; w < warp; w++)
+        from += warp_chunks[w];
+    if (block >= from && block - from < chunks) {
+        const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
+        found.node = threadIdx.x;
+        found.begin = node.first + done;
+        found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
+    }
+    __syncthreads();
+    return found;
+}
+
+/* A block's documents, with looks at the cells so often that none overflows. What `add` is: see
+ * hist_lanes_add.cuh. */
+template <class S, int SUMS, class ADD>
+static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
+                                               const struct chunk &chunk, ADD &add)
+{
+    __shared__ uint32_t fullest_of[2];
+    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
+    const uint32_t copies = WARP / row.lanes;
+    uint32_t fullest = 0, from = 0;
+    if (threadIdx.x == 0)
+        fullest_of[0] = 0;
+    for (uint32_t look = 0;; look++) {
+        const uint32_t until = add.pause(from, (uint64_t)(plan.room - fullest - 1) * copies);
+        add.add(from, until);
+        from = until;
+        __syncthreads();
+        wait_for_launch_before();
+        if (from >= chunk.n)
+            break;
+        uint32_t *now = &fullest_of[look % 2], *then = &fullest_of[(look + 1) % 2];
+        fullest = plan.wide ? drain_full<S, SUMS, true>(plan, row, chunk.node, now, then)
+                            : drain_full<S, SUMS, false>(plan, row, chunk.node, now, then);
+    }
+    if (plan.wide)
+        drain_all<S, SUMS, true>(plan, row, chunk.node);
+    else
+        drain_all<S, SUMS, false>(plan, row, chunk.node);
+}
+
+/* Of a list, or (not LIST) a range. */
+template <class S, int SUMS, bool LIST>
+static __device__ __forceinline__ void
+add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
+          const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
+{
+    struct listed<S, SUMS, LIST> add = {
+        plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+    };
+    /* a look leaves cells of room / FULL, and the next is one document short of the room */
+    add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
+    add_all<S, SUMS>(plan, row, chunk, add);
+}
+
+/* NARROW: tiles of under 32 lanes only. */
+template <class S, int SUMS, bool NARROW>
+static __device__ __forceinline__ void
+add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
+{
+    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
+    const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const struct stage<S, SUMS> stage = {
+        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
+    };
+    const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
+    if (NARROW || row.lanes < WARP) {
+        struct narrow<S, SUMS> add = {
+            plan, row, lane_at, plan.one, chunk.begin, chunk.n
+        };
+        add_all<S, SUMS>(plan, row, chunk, add);
+        return;
+    }
+    if constexpr (!NARROW) {
+        const char *first = lane_words<S>(row, lane);
+        if (plan.d_list)
+            add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
+        else if constexpr (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16)
+            add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
+        else {
+            struct ranged<S, SUMS> add = {
+                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+            };
+            add_all<S, SUMS>(plan, row, chunk, add);
+        }
+    }
+}
+
+template <class S, int SUMS>
+__global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
+{
+    const struct plan_row &row = plan.row[row_of_block(plan)];
+    struct rw_hist_node node = {0, 0};
+    let_next_launch_begin();
+    if (threadIdx.x < plan.n_nodes)
+        node = plan.d_node[threadIdx.x];
+    const bool nibbles = S::BITS == 8 && row.bits == 4;
+    const size_t bytes =
+        nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
+    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
+        shared_cells[i] = make_uint4(0, 0, 0, 0);
+    const struct chunk chunk = find_chunk(row, node);
+    if constexpr (S::BITS == 8) {
+        if (nibbles) {
+            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
+            return;
+        }
+    }
+    add_chunk<S, SUMS, false>(plan, row, chunk);
+}
+
+/* ---- into the shape of hist.h ---- */
+
+enum : uint64_t { NO_CELL = UINT64_MAX };
+
+/* What finish_kernel writes to. */
+struct finished {
+    uint32_t n_bins;
+    const uint32_t *d_row; /* as the matrix has it */
+    uint64_t n_cells;      /* of a histogram */
+    struct rw_hist_pool result, parents;
+    const uint32_t *d_parent; /* NULL: no siblings */
+};
+
+/* A cell of a parent, and where it is. */
+struct parent_cell {
+    uint64_t at;
+    uint32_t count;
+    long long lambda, weight;
+};
+
+template <bool WEIGHTS>
+static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
+                                                               uint32_t parent, uint64_t cell)
+{
+    struct parent_cell p = {parent * out.n_cells + cell, 0, 0, 0};
+    p.count = out.parents.d_count[p.at];
+    if (out.result.d_lambda_sum)
+        p.lambda = out.parents.d_lambda_sum[p.at];
+    if (WEIGHTS)
+        p.weight = out.parents.d_weight_sum[p.at];
+    return p;
+}
+
+template <bool WEIGHTS>
+static __device__ __forceinline__ void
+put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
+         const struct parent_cell &p, uint32_t count, long long lambda, long long weight)
+{
+    const uint64_t at = node * out.n_cells + cell;
+    out.result.d_count[at] = count;
+    if (sibling)
+        out.parents.d_count[p.at] = p.count - count;
+    if (out.result.d_lambda_sum) {
+        out.result.d_lambda_sum[at] = lambda;
+        if (sibling)
+            out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
+    }
+    if (WEIGHTS) {
+        out.result.d_weight_sum[at] = weight;
+        if (sibling)
+            out.parents.d_weight_sum[p.at] = p.weight - weight;
+    }
+}
+
+/* Siblings too: parents are read while the launch before ends. Drained cells are [bin][column]
+ * words, a column a code and a lane, in the order of the tile's features. Block: 32 x 8 threads;
+ * grid x = 32 bins, y = row of the plan and 32 columns, z = node. The square is turned in shared
+ * memory. */
+template <bool WEIGHTS>
+__global__ void __launch_bounds__(256, WEIGHTS ? 4 : 5)
+    finish_kernel(const __grid_constant__ struct plan plan,
+                  const __grid_constant__ struct finished out, uint32_t most_groups)
+{
+    long long(*square)[33] = (long long(*)[33])shared_cells; /* [words * 32][33] */
+    const struct plan_row &row = plan.row[blockIdx.y / most_groups];
+    const uint32_t columns = row.n_codes * row.lanes, node = blockIdx.z, words = plan.words;
+    const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
+    const uint32_t first_feature = row.first_code * row.lanes + first_column; /* of the tile */
+    /* a narrow tile has no documents in the bins from row.n_bins on */
+    const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
+    const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
+    const uint32_t my_bin = first + threadIdx.x;
+    struct parent_cell before[4];
+    int any = 0;
+    const auto cell_of = [&](uint32_t k) -> uint64_t {
+        const uint32_t feature = row.first_feature + first_feature + k;
+        const bool there = first_column + k < columns && first_feature + k < row.n_features;
+        if (!there || my_bin >= n_bins)
+            return NO_CELL;
+        if (!out.d_row)
+            return (uint64_t)feature * out.n_bins + row.first_bin + my_bin;
+        const uint32_t begin = __ldg(out.d_row + feature), end = __ldg(out.d_row + feature + 1);
+        const uint32_t cell = begin + row.first_bin + my_bin;
+        return cell < end ? cell : NO_CELL;
+    };
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint64_t cell = cell_of(threadIdx.y + 8 * i);
+        any |= cell != NO_CELL;
+        if (parent != RW_HIST_NO_PARENT && cell != NO_CELL)
+            before[i] = parent_of<WEIGHTS>(out, parent, cell);
+    }
+    wait_for_launch_before();
+    let_next_launch_begin();
+    if (first >= n_bins || first_column >= columns)
+        return;
+    /* No document has a code here. Only bin 0 has something to clear that is of no feature. */
+    if (!__syncthreads_or(any || first == 0))
+        return;
+    unsigned long long *const d_in = plan.d_cell + (node * plan.node_cells + row.cells);
+#pragma unroll
+    for (uint32_t y = threadIdx.y; y < 32; y += 8) {
+        const uint32_t bin = first + y, column = first_column + threadIdx.x;
+        const bool counted = bin < row.n_bins && column < columns;
+        const unsigned long long *d_at = d_in + ((uint64_t)bin * columns + column) * words;
+        square[y][threadIdx.x] = counted ? (long long)d_at[0] : 0;
+        if (words > 1)
+            square[32 + y][threadIdx.x] = counted ? (long long)d_at[1] : 0;
+        if (words > 2)
+            square[64 + y][threadIdx.x] = counted ? (long long)d_at[2] : 0;
+    }
+    for (uint32_t y = threadIdx.y; y < 32 && plan.clean; y += 8) { /* those of no feature, too */
+        const uint32_t bin = first + y, column = first_column + threadIdx.x;
+        for (uint32_t w = 0; w < words && bin < row.n_bins && column < columns; w++)
+            d_in[((uint64_t)bin * columns + column) * words + w] = 0;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t k = threadIdx.y + 8 * i;
+        const uint64_t cell = cell_of(k);
+        if (cell == NO_CELL)
+            continue;
+        const long long value = square[threadIdx.x][k];
+        put_cell<WEIGHTS>(out, node, cell, parent != RW_HIST_NO_PARENT, before[i], (uint32_t)value,
+                          plan.wide ? square[32 + threadIdx.x][k] : value >> 32,
+                          WEIGHTS ? square[(words - 1) * 32 + threadIdx.x][k] : 0);
+    }
+}
+
+/* ---- launching ---- */
+
+/* The first launch of a call. What is before it in the stream may be anything; of a graph that is
+ * being captured, something that launches cannot overlap. */
+static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStream_t stream)
+{
+    const uint64_t blocks = (n_cells + 1023) / 1024;
+    const unsigned grid = (unsigned)(blocks > 4096 ? 4096 : blocks);
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
+    if (error != cudaSuccess)
+        return error;
+    if (capturing == cudaStreamCaptureStatusNone)
+        return launch_after(lanes_clear_kernel, grid, 256, 0, stream, d_cell, n_cells);
+    lanes_clear_kernel<<<grid, 256, 0, stream>>>(d_cell, n_cells);
+    return cudaGetLastError();
+}
+
+template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
+{
+    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
+    const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
+    std::atomic<uint32_t> &bytes = allowed[current_device()];
+    if (bytes < shared) {
+        const cudaError_t error = cudaFuncSetAttribute(
+            lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        if (error != cudaSuccess)
+            return error;
+        bytes = shared;
+    }
+    if (!plan.clean)
+        return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
+    lanes_kernel<S, SUMS><<<plan.n_blocks, THREADS, shared, stream>>>(plan);
+    return cudaGetLastError();
+}
+
+/* Newton in one launch, or its weights in a second one. */
+template <class S>
+static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, cudaStream_t stream)
+{
+    if (call->sums == RW_HIST_NEWTON && !layout.apart)
+        return launch<S, RW_HIST_NEWTON>(plan, stream);
+    const cudaError_t error = launch<S, RW_HIST_MART>(plan, stream);
+    if constexpr (S::BITS == 16) {
+        if (layout.apart && error == cudaSuccess) {
+            const uint32_t room = plan.room;
+            plan.room = UINT32_MAX / (uint32_t)call->largest;
+            const cudaError_t weights = launch<S, ONLY_WEIGHTS>(plan, stream);
+            plan.room = room;
+            return weights;
+        }
+    }
+    return error;
+}
+
+static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, cudaStream_t stream)
+{
+    if (call->matrix->bits == 4)
+        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, stream);
+    if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
+        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, stream);
+    if (call->matrix->bits == 16)
+        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, stream);
+    switch (layout.n_codes * 1000 + (int)layout.room_bins) {
+    case 4064:
+        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, stream);
+    case 4128:
+        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, stream);
+    case 4256:
+        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, stream);
+    case 2128:
+        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, stream);
+    case 2256:
+        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
+    case 1256:
+        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
+    default: /* shared memory of under 64 KB */
+        return cudaErrorInvalidConfiguration;
+    }
+}
+
+/* What all launches of a call share. */
+static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
+                      struct plan *plan)
+{
+    const int counts = call->sums == RW_HIST_COUNT;
+    plan->d_list = call->d_list;
+    plan->d_node = call->d_node;
+    plan->d_lambda = counts ? NULL : call->d_lambda;
+    plan->d_weight = call->sums == RW_HIST_NEWTON ? call->d_weight : NULL;
+    plan->by_place = call->by_place && call->d_list;
+    plan->d_cell = (unsigned long long *)call->d_scratch;
+    plan->node_cells = node_words(call);
+    plan->n_nodes = call->n_nodes;
+    plan->clean = call->clean_scratch;
+    plan->wide = is_wide(call);
+    plan->words = words_of(call);
+    plan->cell_bytes = (uint32_t)layout.cell_bytes;
+    /* b bits hold lambda + largest: n of them and a count of n share 32 bits up to 2^((32 - b) / 2)
+     */
+    plan->largest = counts ? 0 : call->largest;
+    int b = 0;
+    while ((2 * plan->largest) >> b)
+        b++;
+    plan->shift = (WARP + b + 1) / 2;
+    plan->room = (1u << (WARP - plan->shift)) - 1;
+    plan->one = (1u << plan->shift) + (uint32_t)plan->largest;
+}
+
+static struct finished finished_of(const struct rw_hist_call *call)
+{
+    struct finished out = {
+        call->matrix->n_bins,        call->matrix->d_row, rw_hist_matrix_cells(call->matrix),
+        {call->d_count, NULL, NULL}, call->parents,       call->d_parent};
+    if (call->sums != RW_HIST_COUNT)
+        out.result.d_lambda_sum = call->d_lambda_sum;
+    if (call->sums == RW_HIST_NEWTON)
+        out.result.d_weight_sum = call->d_weight_sum;
+    return out;
+}
+
+static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
+{
+    cudaStream_t stream = (cudaStream_t)stream_of_call;
+    const struct layout layout = layout_of(call);
+    const struct finished out = finished_of(call);
+    uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
+    static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
+    const uint32_t n_rows = make_rows(call, &layout, rows);
+    struct plan plan = {};
+    init_plan(call, layout, &plan);
+    if (plan.n_nodes == 0 || n_rows == 0)
+        return cudaSuccess;
+    cudaError_t error =
+        plan.clean ? cudaSuccess : clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
+    for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
+        const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
+        for (uint32_t r = 0; r < n; r++) {
+            const struct plan_row *row = &rows[first + r];
+            const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
+            plan.row[r] = *row;
+            const uint32_t groups = (row->n_codes * row->lanes + 31u) / 32;
+            most_groups = groups > most_groups ? groups : most_groups;
+            most_bins = n_bins > most_bins ? n_bins : most_bins;
+        }
+        plan.n_rows = n;
+        plan.n_blocks = set_chunks(call, plan.row, n);
+        if (plan.n_blocks > 0)
+            error = launch_bits(call, layout, plan, stream);
+        if (error != cudaSuccess)
+            break;
+        const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
+        const size_t square = (size_t)plan.words * 32 * 33 * sizeof(long long);
+        error = launch_after(out.result.d_weight_sum ? finish_kernel<true> : finish_kernel<false>,
+                             grid, dim3(32, 8), square, stream, plan, out, most_groups);
+    }
+    return error;
+}
+
+extern "C" const struct rw_hist_method rw_hist_lanes = {
+    /* name */ "lanes",
+    /* origin */ "this project: feature-interleaved cells, exact packed integers",
+    /* bits */ 4 | 8 | 16,
+    /* most_bins */ RW_HIST_MOST_BINS,
+    /* sums */ 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
+    /* lists, many_nodes */ 1,
+    1,
+    /* zero_skip */ 0,
+    /* reads_tiles */ 1,
+    lanes_scratch,
+    lanes_run,
+    /* by_place */ 1,
+    /* subtracts */ 1,
+    /* leaves_clean */ 1,
+};

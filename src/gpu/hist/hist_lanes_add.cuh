@@ -1,0 +1,565 @@
+/* The adding of documents to the cells of a block, and the draining of these: the inner part of
+ * hist_lanes.cu, which says how its work is cut and where the cells stand. */
+#ifndef RW_GPU_HIST_LANES_ADD_CUH
+#define RW_GPU_HIST_LANES_ADD_CUH
+
+#include <cuda_runtime.h>
+
+#include "gpu/hist/hist_lanes_plan.cuh"
+
+extern __shared__ uint4 shared_cells[];
+
+/* Sums beyond those of hist.h: newton's weights in a launch of their own. */
+enum { ONLY_WEIGHTS = RW_HIST_FLOAT + 1 };
+enum : uint32_t { NO_DOC = 0xffffffffu };
+
+/* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
+ * 16 bits are tested against the row's bins. */
+template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
+    static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
+    static constexpr bool IN_PART = IN_PART_;
+    static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
+};
+
+/* Cells stand in shared memory as [code][bin][32] words, 4 and 8 bits of newton as
+ * [code][cell, weight][bin][32], codes of 16 bits of newton as [bin][cell, weight][32]. */
+template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
+{
+    if (S::BITS == 16)
+        return bin * (SUMS == RW_HIST_NEWTON ? 2 * WARP : WARP);
+    return ((SUMS == RW_HIST_NEWTON ? 2 * j : j) * S::BINS + bin) * WARP;
+}
+/* From a cell to its weight. */
+template <class S> static __device__ constexpr uint32_t weight_from_cell()
+{
+    return S::BITS == 16 ? WARP : S::BINS * WARP;
+}
+
+/* ---- adding ---- */
+
+/* Adds to a word of shared memory; `at` and OFFSET in bytes. The address is the hardware's own, for
+ * the compiler would add the array's to each. */
+template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t at, uint32_t value)
+{
+    asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
+}
+
+template <class S, int SUMS, int J>
+static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte,
+                                                uint32_t packed, uint32_t heavy)
+{
+    constexpr int LINE = WARP * 4;
+    constexpr int FIRST = (SUMS == RW_HIST_NEWTON ? 2 * J : J) * S::BINS * LINE;
+    /* code * LINE + lane_at, in one instruction: the dot product with one byte of LINE */
+    const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
+    add_cell<FIRST>(at, packed);
+    if (SUMS == RW_HIST_NEWTON)
+        add_cell<FIRST + S::BINS * LINE>(at, heavy);
+}
+
+/* Adds the codes of a lane's word. lane_at: of the lane's bank, in bytes. */
+template <class S, int SUMS>
+static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word, uint32_t packed,
+                                                uint32_t heavy, const struct plan_row &row)
+{
+    if constexpr (S::BITS == 16) {
+        constexpr int LINE = WARP * 4;
+        const uint32_t code = S::IN_PART ? word - row.first_bin : word;
+        if (S::IN_PART && code >= row.n_bins)
+            return;
+        const uint32_t at = code * (SUMS == RW_HIST_NEWTON ? 2 * LINE : LINE) + lane_at;
+        add_cell<0>(at, packed);
+        if (SUMS == RW_HIST_NEWTON)
+            add_cell<LINE>(at, heavy);
+    } else if constexpr (S::BITS == 4) {
+        const uint32_t even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
+        add_code<S, SUMS, 0>(lane_at, even, 0, packed, heavy);
+        add_code<S, SUMS, 1>(lane_at, odd, 0, packed, heavy);
+        add_code<S, SUMS, 2>(lane_at, even, 1, packed, heavy);
+        add_code<S, SUMS, 3>(lane_at, odd, 1, packed, heavy);
+        add_code<S, SUMS, 4>(lane_at, even, 2, packed, heavy);
+        add_code<S, SUMS, 5>(lane_at, odd, 2, packed, heavy);
+        add_code<S, SUMS, 6>(lane_at, even, 3, packed, heavy);
+        add_code<S, SUMS, 7>(lane_at, odd, 3, packed, heavy);
+    } else {
+        const uint32_t first = S::CODES == WARP / 8 ? 0 : row.first_code;
+        add_code<S, SUMS, 0>(lane_at, word, first, packed, heavy);
+        if constexpr (S::CODES > 1)
+            add_code<S, SUMS, 1>(lane_at, word, first + 1, packed, heavy);
+        if constexpr (S::CODES > 2) {
+            add_code<S, SUMS, 2>(lane_at, word, 2, packed, heavy);
+            add_code<S, SUMS, 3>(lane_at, word, 3, packed, heavy);
+        }
+    }
+}
+
+/* What belongs to a document on its way to the cells. */
+struct lane_doc {
+    uint32_t doc; /* NO_DOC: none */
+    uint32_t packed, heavy;
+};
+
+/* A chunk of documents: those at places [begin, begin + n). */
+struct chunk {
+    uint32_t node, n;
+    uint64_t begin;
+};
+
+/* Reads what belongs to a document, and nothing else: whoever waits for it is `settled`. */
+template <int SUMS>
+static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint64_t place,
+                                                          uint32_t doc)
+{
+    const int32_t *d_first = SUMS == ONLY_WEIGHTS ? plan.d_weight : plan.d_lambda;
+    const uint64_t at = plan.by_place ? place : doc;
+    struct lane_doc out = {doc, 0, 0};
+    if (doc != NO_DOC && d_first)
+        out.packed = (uint32_t)d_first[at];
+    if (SUMS == RW_HIST_NEWTON && doc != NO_DOC)
+        out.heavy = (uint32_t)plan.d_weight[at];
+    return out;
+}
+
+/* What is added for it. No document: document 0, adding nothing. */
+template <int SUMS>
+static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct lane_doc doc)
+{
+    const bool none = doc.doc == NO_DOC;
+    doc.doc = none ? 0 : doc.doc;
+    if (SUMS != ONLY_WEIGHTS)
+        doc.packed = none ? 0 : doc.packed + one;
+    return doc;
+}
+
+/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
+template <int BITS> struct lane_word {
+    using type = uint32_t;
+};
+template <> struct lane_word<16> {
+    using type = uint16_t;
+};
+
+/* Where a lane's words begin. The compiler is kept from taking the sum apart again. */
+template <class S>
+static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
+{
+    const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
+/* A warp's documents in shared memory: [RING][document, packed, weight][N] words. */
+template <class S, int SUMS> struct stage {
+    static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
+    uint32_t *word;
+    uint32_t lane;
+
+    __device__ __forceinline__ void put(uint32_t turn, const struct lane_doc &doc) const
+    {
+        uint32_t *at = word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + lane;
+        if (lane < N) {
+            at[0] = doc.doc;
+            at[N] = doc.packed;
+            if (SUMS == RW_HIST_NEWTON)
+                at[2 * N] = doc.heavy;
+        }
+        __syncwarp();
+    }
+    /* Four documents' field, u a multiple of 4. */
+    __device__ __forceinline__ uint4 four(uint32_t turn, int field, int u) const
+    {
+        return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
+    }
+    __device__ __forceinline__ void add(uint32_t turn, uint32_t lane_at, const uint32_t *codes,
+                                        const struct plan_row &row) const
+    {
+#pragma unroll
+        for (int u = 0; u < N; u += 4) {
+            const uint4 packed = four(turn, 1, u);
+            const uint4 heavy = SUMS == RW_HIST_NEWTON ? four(turn, 2, u) : packed;
+            add_word<S, SUMS>(lane_at, codes[u], packed.x, heavy.x, row);
+            add_word<S, SUMS>(lane_at, codes[u + 1], packed.y, heavy.y, row);
+            add_word<S, SUMS>(lane_at, codes[u + 2], packed.z, heavy.z, row);
+            add_word<S, SUMS>(lane_at, codes[u + 3], packed.w, heavy.w, row);
+        }
+    }
+};
+
+/* Those that add the documents of a chunk. pause: where to stop after at most so many documents
+ * from `from`; add: adds those of [from, until), as it said. */
+
+/* All documents of a chunk that is a range, by whole warps: words at fixed offsets. */
+template <class S, int SUMS> struct ranged {
+    using word_type = typename lane_word<S::BITS>::type;
+    static constexpr int N = S::UNROLL;
+    const struct plan &plan;
+    const struct plan_row &row;
+    const struct stage<S, SUMS> stage;
+    const char *first; /* the lane's words */
+    uint32_t lane_at, one;
+    uint64_t begin;
+    uint32_t n;
+
+    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    {
+        return n - from < most ? n : from + (uint32_t)most;
+    }
+    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
+    {
+        const uint32_t warp = threadIdx.x / WARP;
+        uint32_t turn = 0;
+        for (uint32_t at = from + warp * N; at < until; at += THREADS / WARP * N, turn++) {
+            uint32_t word[N];
+            const bool mine = stage.lane < N && at + stage.lane < until;
+            const uint32_t doc = mine ? (uint32_t)(begin + at + stage.lane) : NO_DOC;
+            const struct lane_doc next = fetched<SUMS>(plan, doc, doc);
+            const word_type *d_word = (const word_type *)first + (begin + at) * WARP;
+            if (at + N <= until) {
+#pragma unroll
+                for (int u = 0; u < N; u++)
+                    word[u] = __ldcs(d_word + u * WARP);
+            } else {
+#pragma unroll
+                for (int u = 0; u < N; u++)
+                    word[u] = at + u < until ? d_word[u * WARP] : 0;
+            }
+            stage.put(turn, settled<SUMS>(one, next));
+            stage.add(turn, lane_at, word, row);
+        }
+        if (until < n && threadIdx.x == 0)
+            ask_for_rows(until);
+    }
+    /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
+    __device__ __forceinline__ void ask_for_rows(uint32_t from) const
+    {
+#if __CUDA_ARCH__ >= 900
+        const uint32_t docs = n - from < RW_TUNE_LANES_AHEAD ? n - from : RW_TUNE_LANES_AHEAD;
+        const uint64_t row_bytes = WARP * sizeof(word_type);
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"((const char *)row.d_word +
+                                                                        (begin + from) * row_bytes),
+                     "r"((uint32_t)(docs * row_bytes)));
+#else
+        (void)from;
+#endif
+    }
+};
+
+/* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
+ * ahead, over the looks at the cells too, where these are far enough apart. */
+template <class S, int SUMS, bool LIST> struct listed {
+    using word_type = typename lane_word<S::BITS>::type;
+    static constexpr int N = S::UNROLL;
+    static constexpr uint32_t STEP = THREADS / WARP * N;
+    const struct plan &plan;
+    const struct plan_row &row;
+    const struct stage<S, SUMS> stage;
+    const char *first; /* the lane's words */
+    uint32_t lane_at, one;
+    uint64_t begin;
+    uint32_t n;
+    bool steady;            /* each run but the last is of whole pairs of turns */
+    uint32_t at, end, turn; /* the warp's place; the end of what may be read */
+    struct lane_doc next;   /* of this lane's place, one turn ahead */
+    uint32_t next_doc;      /* two turns ahead */
+    uint32_t even[N];       /* words of this turn */
+
+    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    {
+        if (n - from <= most)
+            return n;
+        return from + (uint32_t)(steady ? most / (2 * STEP) * (2 * STEP) : most);
+    }
+    __device__ __forceinline__ uint32_t doc_of(uint32_t from) const
+    {
+        const uint32_t mine = from + stage.lane;
+        if (stage.lane >= N || mine >= end)
+            return NO_DOC;
+        return LIST ? plan.d_list[begin + mine] : (uint32_t)(begin + mine);
+    }
+    /* Puts the next turn's documents where all lanes read them, and starts on those after. */
+    __device__ __forceinline__ void turn_over()
+    {
+        turn++;
+        stage.put(turn, settled<SUMS>(one, next));
+        next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
+        next_doc = doc_of(at + 3 * STEP);
+    }
+    __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
+    {
+        const word_type *at =
+            (const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
+        return LIST ? *at : __ldcs(at);
+    }
+    __device__ __forceinline__ void load(uint32_t *word) const
+    {
+#pragma unroll
+        for (int u = 0; u < N; u += 4) {
+            const uint4 doc = stage.four(turn, 0, u);
+            word[u] = word_of(doc.x);
+            word[u + 1] = word_of(doc.y);
+            word[u + 2] = word_of(doc.z);
+            word[u + 3] = word_of(doc.w);
+        }
+    }
+    /* One turn: words of the next one are read while these are added. */
+    __device__ __forceinline__ void step(uint32_t *word_next, const uint32_t *word)
+    {
+        turn_over();
+        if (at + STEP < end)
+            load(word_next);
+        stage.add(turn - 1, lane_at, word, row);
+        at += STEP;
+    }
+    /* Reads the first turn's words, and what belongs to the two after. */
+    __device__ __forceinline__ void start(uint32_t from, uint32_t upto)
+    {
+        at = from + threadIdx.x / WARP * N;
+        end = upto;
+        if (at >= end)
+            return;
+        next = fetched<SUMS>(plan, begin + (at + stage.lane), doc_of(at));
+        next_doc = doc_of(at + STEP);
+        at -= STEP; /* as if the turn before were being added */
+        turn_over();
+        at += STEP;
+        load(even);
+    }
+    __device__ __forceinline__ void add(uint32_t from, uint32_t until)
+    {
+        uint32_t odd[N];
+        if (from == 0 || !steady)
+            start(from, steady ? n : until);
+        const uint32_t stop = until + threadIdx.x / WARP * N;
+        if (at >= end)
+            return;
+        for (;;) {
+            step(odd, even);
+            if (at >= end)
+                return;
+            step(even, odd);
+            if (at >= end || at >= stop)
+                return;
+        }
+    }
+};
+
+/* A tile of fewer lanes: several documents a warp, each lane on its own. */
+template <class S, int SUMS> struct narrow {
+    using word_type = typename lane_word<S::BITS>::type;
+    static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
+    const struct plan &plan;
+    const struct plan_row &row;
+    uint32_t lane_at, one;
+    uint64_t begin;
+    uint32_t n;
+
+    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    {
+        return n - from < most ? n : from + (uint32_t)most;
+    }
+    __device__ __forceinline__ uint32_t doc_of(uint32_t at, uint32_t until) const
+    {
+        return at >= until   ? NO_DOC
+               : plan.d_list ? plan.d_list[begin + at]
+                             : (uint32_t)(begin + at);
+    }
+    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
+    {
+        const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
+        const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
+        const char *first = lane_words<S>(row, lane & (lanes - 1));
+        const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
+        for (uint32_t at = from + warp * step + lane / lanes; at < until;
+             at += THREADS / WARP * step) {
+            uint32_t word[N], id[N];
+            struct lane_doc doc[N];
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                id[u] = doc_of(at + u * docs_a_warp, until);
+#pragma unroll
+            for (int u = 0; u < N; u++) {
+                doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_a_warp), id[u]);
+                word[u] = *(const word_type *)(first +
+                                               (uint64_t)(id[u] == NO_DOC ? 0 : id[u]) * doc_bytes);
+            }
+#pragma unroll
+            for (int u = 0; u < N; u++) {
+                const struct lane_doc at_hand = settled<SUMS>(one, doc[u]);
+                add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
+            }
+        }
+    }
+};
+
+/* ---- draining ---- */
+
+/* Rows of cells are dealt to the warps in turn, so a warp keeps to one code of a word. */
+enum { WARPS = THREADS / WARP };
+/* Rows that a warp reads at once when it looks for full cells. */
+enum { LOOK_ROWS = 4 };
+
+/* Sums over the lanes that own the same features. */
+template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
+{
+    for (uint32_t step = lanes; step < WARP; step *= 2)
+        v += __shfl_xor_sync(0xffffffffu, v, step);
+    return v;
+}
+
+/* What a packed cell holds, or all 32 copies of it: lambda stays under 2^29. */
+struct drained {
+    uint32_t count;
+    int32_t lambda;
+    unsigned long long weight;
+};
+template <int SUMS>
+static __device__ __forceinline__ struct drained drained_of(const struct plan &plan,
+                                                            uint32_t packed, uint32_t heavy)
+{
+    struct drained d = {0, 0, SUMS == ONLY_WEIGHTS ? packed : heavy};
+    if (SUMS != ONLY_WEIGHTS) {
+        d.count = packed >> plan.shift;
+        d.lambda = (int32_t)(packed & ((1u << plan.shift) - 1)) - plan.largest * (int32_t)d.count;
+    }
+    return d;
+}
+
+template <int SUMS> static __device__ __forceinline__ bool holds_any(const struct drained &d)
+{
+    return SUMS == ONLY_WEIGHTS ? d.weight != 0 : d.count != 0;
+}
+
+/* Words of a drained cell, plan.words, where the compiler can know them: count and lambda in one
+ * or, WIDE, in two, and newton's weight. */
+template <class S, int SUMS, bool WIDE>
+static __device__ __forceinline__ uint32_t words_a_cell(const struct plan &plan)
+{
+    if (S::BITS == 16 && SUMS == RW_HIST_MART)
+        return (uint32_t)plan.words; /* newton's weights may come in a launch of their own */
+    return 1 + WIDE + (SUMS == RW_HIST_MART ? 0 : 1);
+}
+
+template <int SUMS, bool WIDE>
+static __device__ __forceinline__ void add_drained(const struct drained &d,
+                                                   unsigned long long *d_out)
+{
+    if (SUMS != ONLY_WEIGHTS) {
+        const unsigned long long low = d.count;
+        if (WIDE) {
+            atomicAdd(d_out, low);
+            atomicAdd(d_out + 1, (unsigned long long)(long long)d.lambda);
+        } else {
+            atomicAdd(d_out, (unsigned long long)(uint32_t)d.lambda << 32 | low);
+        }
+    }
+    if (SUMS != RW_HIST_MART)
+        atomicAdd(d_out + 1 + WIDE, d.weight);
+}
+
+/* Where a node's drained cells of a row begin. */
+static __device__ __forceinline__ unsigned long long *
+drained_to(const struct plan &plan, const struct plan_row &row, uint32_t node)
+{
+    return plan.d_cell + (node * plan.node_cells + row.cells);
+}
+
+/* The first cell of a thread; the next one is NEXT_CELL words on. */
+template <class S, int SUMS> static __device__ __forceinline__ uint32_t *first_cell()
+{
+    const uint32_t warp = threadIdx.x / WARP;
+    return (uint32_t *)shared_cells + cell_at<S, SUMS>(warp / S::CODES, warp % S::CODES) +
+           threadIdx.x % WARP;
+}
+template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
+{
+    static_assert(WARPS % S::CODES == 0, "a warp keeps to one code of a word");
+    constexpr uint32_t BINS = WARPS / S::CODES;
+    return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
+}
+
+/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full. Returns the largest count that
+ * is left, the same for all threads, by way of *fullest, which is 0 before; *fullest_next is 0
+ * after. All threads have added when this is called, and may add again when it returns. */
+template <class S, int SUMS, bool WIDE>
+static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
+                                      uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
+{
+    const int shift = SUMS == ONLY_WEIGHTS ? 0 : plan.shift;
+    const uint32_t full = SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL;
+    const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
+    const uint32_t words = words_a_cell<S, SUMS, WIDE>(plan), stride = row.lanes * words;
+    const uint32_t n = row.n_bins * S::CODES;
+    uint32_t *cell = first_cell<S, SUMS>(), most = 0;
+    unsigned long long *d_out = drained_to(plan, row, node) + (lane & (row.lanes - 1)) * words;
+    for (uint32_t i = threadIdx.x / WARP; i < n; i += LOOK_ROWS * WARPS) {
+        uint32_t packed[LOOK_ROWS], top = 0;
+#pragma unroll
+        for (int k = 0; k < LOOK_ROWS; k++) {
+            packed[k] = i + k * WARPS < n ? cell[k * next_cell<S, SUMS>()] : 0;
+            top = max(top, packed[k]);
+        }
+        if (top < least) {
+            most = max(most, top);
+        } else {
+#pragma unroll
+            for (int k = 0; k < LOOK_ROWS; k++) {
+                if (packed[k] < least) {
+                    most = max(most, packed[k]);
+                    continue;
+                }
+                uint32_t *at = cell + k * next_cell<S, SUMS>();
+                const uint32_t heavy = SUMS == RW_HIST_NEWTON ? at[weight_from_cell<S>()] : 0;
+                add_drained<SUMS, WIDE>(drained_of<SUMS>(plan, packed[k], heavy),
+                                        d_out + (i + k * WARPS) * stride);
+                *at = 0;
+                if (SUMS == RW_HIST_NEWTON)
+                    at[weight_from_cell<S>()] = 0;
+            }
+        }
+        cell += LOOK_ROWS * next_cell<S, SUMS>();
+    }
+    most = __reduce_max_sync(0xffffffffu, most >> shift);
+    if (lane == 0 && most)
+        atomicMax(fullest, most);
+    if (threadIdx.x == 0)
+        *fullest_next = 0;
+    __syncthreads();
+    return *fullest;
+}
+
+/* Drains all cells, copies added up first. */
+template <class S, int SUMS, bool WIDE>
+static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
+{
+    const uint32_t words = words_a_cell<S, SUMS, WIDE>(plan);
+    const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;
+    const uint32_t *cell = first_cell<S, SUMS>();
+    uint32_t i = threadIdx.x / WARP;
+    unsigned long long *d_out = drained_to(plan, row, node) + (i * lanes + lane) * words;
+    if (lanes == WARP) {
+#pragma unroll 4
+        for (; i < n; i += WARPS) {
+            const uint32_t heavy = SUMS == RW_HIST_NEWTON ? cell[weight_from_cell<S>()] : 0;
+            const struct drained d = drained_of<SUMS>(plan, *cell, heavy);
+            if (holds_any<SUMS>(d))
+                add_drained<SUMS, WIDE>(d, d_out);
+            cell += next_cell<S, SUMS>();
+            d_out += WARPS * WARP * words;
+        }
+        return;
+    }
+    for (; i < n; i += WARPS) {
+        const uint32_t heavy = SUMS == RW_HIST_NEWTON ? cell[weight_from_cell<S>()] : 0;
+        struct drained d = drained_of<SUMS>(plan, *cell, heavy);
+        d.count = sum_copies(d.count, lanes);
+        d.lambda = sum_copies(d.lambda, lanes);
+        if (SUMS != RW_HIST_MART)
+            d.weight = sum_copies(d.weight, lanes);
+        if (lane < lanes && holds_any<SUMS>(d))
+            add_drained<SUMS, WIDE>(d, d_out);
+        cell += next_cell<S, SUMS>();
+        d_out += WARPS * lanes * words;
+    }
+}
+
+#endif

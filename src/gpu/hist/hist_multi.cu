@@ -1,0 +1,183 @@
+/* `multi`: M histograms a block in shared memory, neighbouring threads on different ones.
+ *
+ * Why: Henriksen et al., "Compiling generalized histograms for GPU": documents of one code in a
+ * warp queue at one cell unless the cell has copies, and M is as many as fit and as the documents
+ * of a block pay for (equations 1 and 2; M x bins is no more than the documents of the block). A
+ * document's (count, lambda) or (count, weight, lambda) is a vector, added number by number
+ * (section IV-D). With at most 1024 bins one pass always does (equation 3).
+ *
+ * Shapes: columns [n_features][column_words]; shared [sums][n_bins][M] of 32 bits: the copies of a
+ * bin lie side by side, each in its own bank; result [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: batched histograms (section IV-C): a block a (job, feature), the jobs of a node
+ * being its K blocks; threads over words of codes, or over places of the list; thread t adds to
+ * copy t % M. A block folds its copies into the result after every `chunk` documents, which is as
+ * many as a 32-bit sum holds if all have one code and the largest lambda, and at the end. */
+#include "gpu/hist/hist_block.cuh"
+#include "gpu/hist/multi_plan.h"
+#include "gpu/device/tuning.h"
+
+enum {
+    HIST_MULTI_THREADS = RW_TUNE_MULTI_HIST_THREADS,
+    HIST_MULTI_LANES = 32,
+    HIST_MULTI_AT_ONCE = 2 /* blocks that share a multiprocessor's memory */
+};
+
+/* Sums over the m lanes of a bin; m is a power of 2. */
+template <class T> __device__ __forceinline__ T hist_multi_sum(T v, uint32_t m)
+{
+    for (uint32_t step = m / 2; step > 0; step /= 2)
+        v += __shfl_xor_sync(0xffffffffu, v, step);
+    return v;
+}
+
+/* Adds the copies of each bin to the result and clears them. A lane a cell: whole warps go on,
+ * those behind the last cell with zeros. Barriers before and after are the caller's. */
+template <int SUMS>
+__device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
+                                                const struct hist_work &work,
+                                                const struct hist_shared &hist, uint32_t m)
+{
+    const size_t row = hist_row(a, work);
+    const uint32_t n = a.n_bins * m, lane = threadIdx.x % HIST_MULTI_LANES;
+    for (uint32_t first = threadIdx.x - lane; first < n; first += HIST_MULTI_THREADS) {
+        const uint32_t i = first + lane;
+        const bool there = i < n;
+        const size_t cell = row + i / m;
+        const uint32_t count = hist_multi_sum(there ? hist.count[i] : 0u, m);
+        const bool leads = there && i % m == 0 && count > 0;
+        if (leads)
+            atomicAdd(a.d_count + cell, count);
+        if (hist_has_lambda(SUMS)) {
+            const int32_t lambda = hist_multi_sum(there ? hist.lambda[i] : 0, m);
+            if (leads)
+                hist_add_wide(a.d_lambda_sum + cell, lambda);
+        }
+        if (SUMS == RW_HIST_NEWTON) {
+            const int32_t weight = hist_multi_sum(there ? hist.weight[i] : 0, m);
+            if (leads)
+                hist_add_wide(a.d_weight_sum + cell, weight);
+        }
+        if (SUMS == RW_HIST_FLOAT) {
+            const float value = hist_multi_sum(there ? hist.value[i] : 0.0f, m);
+            if (leads)
+                atomicAdd(a.d_float_sum + cell, value);
+        }
+    }
+}
+
+template <int BITS, int SUMS>
+__global__ void __launch_bounds__(HIST_MULTI_THREADS)
+    hist_multi_kernel(const __grid_constant__ struct rw_hist_args a, uint32_t m)
+{
+    extern __shared__ uint32_t memory[];
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    const struct hist_shared hist = hist_shared_at(memory, a.n_bins * m);
+    const uint32_t copy = threadIdx.x & (m - 1);
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        hist_shared_clear<SUMS>(hist, a.n_bins * m);
+        __syncthreads();
+        hist_visit<BITS, SUMS, RW_TUNE_MULTI_HIST_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                hist_shared_add<SUMS>(hist, code * m + copy, 1u, item);
+            });
+        __syncthreads();
+        hist_multi_fold<SUMS>(a, work, hist, m);
+        __syncthreads();
+    }
+}
+
+/* M of the model for one block's share of the documents, in half of a multiprocessor's memory. */
+static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                       uint32_t cell_bytes)
+{
+    const uint64_t reserved = 1024; /* of each block, for the device */
+    struct rw_multi_figures block = {};
+    block.shared_bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
+    block.block_threads = HIST_MULTI_THREADS;
+    block.n_multiprocessors = 1;
+    struct rw_multi_work work = {};
+    work.way = RW_MULTI_HARDWARE;
+    work.cell_bytes = cell_bytes;
+    work.n_bins = args->n_bins;
+    work.race = 1.0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        work.n += call->node[i].n;
+    work.n /= rw_hist_n_jobs(args);
+    const uint64_t m = rw_multi_copies(work.way, rw_multi_shared(&block, &work).m);
+    return (uint32_t)(m < HIST_MULTI_LANES ? m : HIST_MULTI_LANES);
+}
+
+template <int BITS, int SUMS>
+static int launch(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                  cudaStream_t stream)
+{
+    const uint32_t cell_bytes = hist_words(SUMS) * (uint32_t)sizeof(uint32_t);
+    const uint32_t m = copies(call, args, cell_bytes);
+    const size_t bytes = (size_t)args->n_bins * m * cell_bytes;
+    const cudaError_t error = cudaFuncSetAttribute(
+        hist_multi_kernel<BITS, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return error;
+    hist_multi_kernel<BITS, SUMS>
+        <<<rw_hist_n_jobs(args) * args->n_features, HIST_MULTI_THREADS, bytes, stream>>>(*args, m);
+    return cudaGetLastError();
+}
+
+template <int SUMS>
+static int launch_bits(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                       cudaStream_t stream)
+{
+    if (args->bits == 4)
+        return launch<4, SUMS>(call, args, stream);
+    if (args->bits == 8)
+        return launch<8, SUMS>(call, args, stream);
+    return launch<16, SUMS>(call, args, stream);
+}
+
+static int launch_sums(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                       cudaStream_t stream)
+{
+    switch (call->sums) {
+    case RW_HIST_COUNT:
+        return launch_bits<RW_HIST_COUNT>(call, args, stream);
+    case RW_HIST_MART:
+        return launch_bits<RW_HIST_MART>(call, args, stream);
+    case RW_HIST_NEWTON:
+        return launch_bits<RW_HIST_NEWTON>(call, args, stream);
+    case RW_HIST_FLOAT:
+        return launch_bits<RW_HIST_FLOAT>(call, args, stream);
+    }
+    return cudaErrorInvalidValue;
+}
+
+static int run(const struct rw_hist_call *call, void *stream)
+{
+    cudaStream_t on = (cudaStream_t)stream;
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    struct rw_hist_args args;
+    int status = rw_hist_args_init(call, call->matrix->n_features,
+                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (status == cudaSuccess)
+        status = rw_cuda_hist_clear(call, on);
+    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
+        status = launch_sums(call, &args, on);
+    return status == cudaSuccess ? rw_cuda_hist_derive(call, on) : status;
+}
+
+const struct rw_hist_method rw_hist_multi = {
+    "multi",
+    "generalized histograms III-C, IV-C, IV-D",
+    4 | 8 | 16,
+    1024,
+    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
+    1,
+    1,
+    1,
+    0,
+    rw_hist_derive_bytes,
+    run,
+};

@@ -1,0 +1,115 @@
+/* The kernel of `collision-reduced`, for the method and for the bench of its configurations (Table
+ * 6 of weighted histogramming); what it does stands in hist_collision_reduced.cu. */
+#ifndef RW_GPU_HIST_REDUCED_CUH
+#define RW_GPU_HIST_REDUCED_CUH
+
+#include "gpu/hist/hist_block.cuh"
+
+/* The method's own warps a block and documents of a thread's buffer. Table 6, but 16 instead of 10
+ * from 513 bins on: with all floats in one bin there is less to wait for. */
+static inline int hist_reduced_warps(uint32_t n_bins)
+{
+    return n_bins <= 256 ? 2 : n_bins <= 512 ? 3 : 6;
+}
+static inline int hist_reduced_buffer(uint32_t n_bins)
+{
+    return n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 16;
+}
+/* Shared memory of a block. */
+static inline size_t hist_reduced_bytes(unsigned n_warps, unsigned n_buffer, uint32_t n_bins,
+                                        size_t words)
+{
+    return ((size_t)n_buffer * 32 * n_warps + n_bins) * sizeof(uint32_t) * words;
+}
+
+#ifdef __CUDACC__
+
+enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
+
+/* Adds the thread's buffer to the block's histogram and clears it. A call, not inlined: it stands
+ * behind each of the many places where a document is added. It finds the shared memory by itself,
+ * so that the compiler knows whose atomics these are. */
+template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint32_t n_bins)
+{
+    extern __shared__ uint32_t memory[];
+    uint32_t *const buffer = memory;
+    const uint32_t n_threads = blockDim.x;
+    const uint32_t plane = N_BUFFER * n_threads; /* of one kind of number */
+    const struct hist_shared hist = hist_shared_at(memory + hist_words(SUMS) * plane, n_bins);
+#pragma unroll
+    for (int i = 0; i < N_BUFFER; i++) {
+        uint32_t *const cell = buffer + i * n_threads + threadIdx.x;
+        const uint32_t key_count = *cell;
+        const uint32_t count = key_count & 0xffffu;
+        if (count == 0)
+            continue;
+        struct hist_item item = {0, 0, 0.0f};
+        if (hist_has_lambda(SUMS))
+            item.lambda = (int32_t)cell[plane];
+        if (SUMS == RW_HIST_NEWTON)
+            item.weight = (int32_t)cell[2 * plane];
+        if (SUMS == RW_HIST_FLOAT)
+            item.value = __uint_as_float(cell[plane]);
+        hist_shared_add<SUMS>(hist, key_count >> 16, count, item);
+        *cell = 0;
+    }
+}
+
+/* Adds one document to the thread's buffer, which holds fewer than N_BUFFER of them. */
+template <int N_BUFFER, int SUMS>
+__device__ __forceinline__ void buffer_add(uint32_t *buffer, uint32_t code,
+                                           const struct hist_item &item)
+{
+    const uint32_t n_threads = blockDim.x;
+    const uint32_t plane = N_BUFFER * n_threads;
+    uint32_t place = (code % N_BUFFER + threadIdx.x) % N_BUFFER;
+    uint32_t *cell = buffer + place * n_threads + threadIdx.x;
+    uint32_t key_count = *cell;
+    while ((key_count & 0xffffu) != 0 && key_count >> 16 != code) { /* linear probing */
+        place = place + 1 == N_BUFFER ? 0 : place + 1;
+        cell = buffer + place * n_threads + threadIdx.x;
+        key_count = *cell;
+    }
+    const bool is_new = (key_count & 0xffffu) == 0;
+    *cell = is_new ? (code << 16) + 1 : key_count + 1;
+    if (hist_has_lambda(SUMS))
+        cell[plane] = (is_new ? 0u : cell[plane]) + (uint32_t)item.lambda;
+    if (SUMS == RW_HIST_NEWTON)
+        cell[2 * plane] = (is_new ? 0u : cell[2 * plane]) + (uint32_t)item.weight;
+    if (SUMS == RW_HIST_FLOAT)
+        cell[plane] = __float_as_uint((is_new ? 0.0f : __uint_as_float(cell[plane])) + item.value);
+}
+
+template <int N_BUFFER, int SUMS>
+static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
+    hist_reduced_kernel(const __grid_constant__ struct rw_hist_args a)
+{
+    extern __shared__ uint32_t memory[];
+    const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
+    uint32_t *const buffer = memory;
+    const struct hist_shared hist =
+        hist_shared_at(memory + hist_words(SUMS) * N_BUFFER * blockDim.x, a.n_bins);
+    for (int i = 0; i < N_BUFFER; i++)
+        buffer[i * blockDim.x + threadIdx.x] = 0;
+    hist_shared_clear<SUMS>(hist, a.n_bins);
+    __syncthreads();
+    for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) { /* alike for the whole block */
+        const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
+        int n_held = 0; /* documents in this thread's buffer */
+        hist_visit_any<SUMS, HIST_REDUCED_UNROLL>(
+            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
+                buffer_add<N_BUFFER, SUMS>(buffer, code, item);
+                if (++n_held == N_BUFFER) {
+                    buffer_empty<N_BUFFER, SUMS>(a.n_bins);
+                    n_held = 0;
+                }
+            });
+        buffer_empty<N_BUFFER, SUMS>(a.n_bins);
+        __syncthreads();
+        hist_shared_drain<SUMS>(a, work, hist);
+        __syncthreads();
+    }
+}
+
+#endif
+#endif

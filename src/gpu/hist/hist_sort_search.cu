@@ -1,0 +1,310 @@
+/* `sort-search` over codes: sort, then search for the cells' bounds among what is sorted.
+ *
+ * Why: Milic et al., "Parallelizing general histogram application for CUDA architectures", section
+ * III-C and Listing 3: no atomics, so no distribution is bad. Values of any width:
+ * values_sort_search.cu.
+ *
+ * Shapes: columns [n_features][column_words]; keys [group][documents of all nodes]; the key of a
+ * document is its cell of the group's result, (node, feature, bin) in order; bounds [cells + 1];
+ * prefix sums of what travels with the keys; result [n_nodes][n_features][n_bins].
+ *
+ * Decomposition: as many features at a time as a budget of documents allows: a block a job makes
+ * keys, CUB sorts and scans, a thread a cell searches, a thread a cell takes the differences. */
+#include "gpu/hist/sort_search.cuh"
+
+/* Both numbers of newton travel together. */
+struct code_pair {
+    int32_t lambda, weight;
+};
+
+struct code_group {
+    uint32_t first, n; /* features */
+    uint64_t n_docs;   /* of all nodes */
+};
+
+/* A block's documents follow those of earlier nodes and of earlier jobs of its node; a feature of
+ * the group follows the one before. The key is the cell among those of the group. */
+template <int SUMS, class V>
+__global__ void __launch_bounds__(SORT_SEARCH_THREADS)
+    codes_key_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
+                     uint32_t *d_key, V *d_item)
+{
+    using reduce = cub::BlockReduce<unsigned long long, SORT_SEARCH_THREADS>;
+    __shared__ typename reduce::TempStorage shared;
+    __shared__ unsigned long long before_node;
+    const struct hist_work work = hist_work_of(a, blockIdx.x, 1);
+    unsigned long long before = 0;
+    for (uint32_t i = threadIdx.x; i < work.node; i += SORT_SEARCH_THREADS)
+        before += a.d_node[i].n;
+    before = reduce(shared).Sum(before);
+    if (threadIdx.x == 0)
+        before_node = before;
+    __syncthreads();
+    const uint64_t at = before_node + (work.lo - a.d_node[work.node].first);
+    for (uint64_t p = work.lo + threadIdx.x; p < work.hi; p += SORT_SEARCH_THREADS) {
+        const uint64_t doc = a.d_list ? a.d_list[p] : p;
+        const struct hist_item item = hist_item_at<SUMS>(a, doc);
+        for (uint32_t f = 0; f < group.n; f++) {
+            const uint32_t *const column = a.d_column + (group.first + f) * a.column_words;
+            const uint32_t code = a.bits == 4   ? hist_code_at<4>(column, doc)
+                                  : a.bits == 8 ? hist_code_at<8>(column, doc)
+                                                : hist_code_at<16>(column, doc);
+            const uint64_t place = f * group.n_docs + at + (p - work.lo);
+            d_key[place] = (work.node * group.n + f) * a.n_bins + code;
+            if constexpr (SUMS == RW_HIST_MART)
+                d_item[place] = item.lambda;
+            if constexpr (SUMS == RW_HIST_NEWTON)
+                d_item[place] = {item.lambda, item.weight};
+        }
+    }
+}
+
+__device__ __forceinline__ uint64_t first_not_under(const uint32_t *d_key, uint64_t n,
+                                                    uint32_t cell)
+{
+    uint64_t low = 0, high = n;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (d_key[middle] < cell)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where each cell of the group begins; the last bound is the end. */
+__global__ void __launch_bounds__(SORT_SEARCH_THREADS)
+    codes_bounds_kernel(const uint32_t *d_key, uint64_t n, uint32_t n_cells, uint64_t *d_bound)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
+    if (i <= n_cells)
+        d_bound[i] = i == n_cells ? n : first_not_under(d_key, n, (uint32_t)i);
+}
+
+/* Counts, or one of the sums, from bounds; every cell of the group is written. */
+__global__ void __launch_bounds__(SORT_SEARCH_THREADS)
+    codes_difference_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
+                            const uint64_t *d_bound, const long long *d_prefix,
+                            unsigned long long *d_sum)
+{
+    const uint32_t n_cells = a.jobs.n_nodes * group.n * a.n_bins;
+    const uint64_t i = (uint64_t)blockIdx.x * SORT_SEARCH_THREADS + threadIdx.x;
+    if (i >= n_cells)
+        return;
+    const uint32_t cell = (uint32_t)i, row = cell / a.n_bins, bin = cell % a.n_bins;
+    const uint32_t feature = group.first + row % group.n;
+    if (bin >= hist_length(a, feature))
+        return;
+    const size_t out = (size_t)(row / group.n) * a.n_cells + hist_first(a, feature) + bin;
+    const uint64_t from = d_bound[i], to = d_bound[i + 1];
+    if (!d_sum)
+        a.d_count[out] = (uint32_t)(to - from);
+    else
+        d_sum[out] =
+            from < to ? (unsigned long long)(d_prefix[to - 1] - (from > 0 ? d_prefix[from - 1] : 0))
+                      : 0;
+}
+
+struct first_of {
+    __host__ __device__ __forceinline__ long long operator()(const struct code_pair &pair) const
+    {
+        return pair.lambda;
+    }
+};
+struct second_of {
+    __host__ __device__ __forceinline__ long long operator()(const struct code_pair &pair) const
+    {
+        return pair.weight;
+    }
+};
+
+template <class Get>
+static cudaError_t scan_pairs(void *d_temp, size_t &bytes, const struct code_pair *d_pair,
+                              long long *d_prefix, uint64_t n, cudaStream_t stream)
+{
+    const auto part = thrust::make_transform_iterator(d_pair, Get());
+    return cub::DeviceScan::InclusiveSum(d_temp, bytes, part, d_prefix, n, stream);
+}
+
+struct code_parts {
+    uint32_t group; /* features at a time */
+    uint64_t n_docs;
+    uint64_t *d_bound;
+    uint32_t *d_key, *d_sorted;
+    void *d_item, *d_sorted_item;
+    long long *d_prefix;
+    void *d_temp;
+    size_t temp_bytes, bytes;
+};
+
+template <int SUMS> struct payload {
+    using type = int32_t;
+};
+template <> struct payload<RW_HIST_NEWTON> {
+    using type = struct code_pair;
+};
+
+template <int SUMS>
+static cudaError_t sort_codes(struct code_parts *p, uint64_t n, int bits, cudaStream_t stream)
+{
+    using V = typename payload<SUMS>::type;
+    if (SUMS == RW_HIST_COUNT)
+        return cub::DeviceRadixSort::SortKeys(p->d_temp, p->temp_bytes, p->d_key, p->d_sorted, n, 0,
+                                              bits, stream);
+    return cub::DeviceRadixSort::SortPairs(p->d_temp, p->temp_bytes, p->d_key, p->d_sorted,
+                                           (const V *)p->d_item, (V *)p->d_sorted_item, n, 0, bits,
+                                           stream);
+}
+
+template <int SUMS>
+static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_scratch)
+{
+    using V = typename payload<SUMS>::type;
+    struct code_parts p = {};
+    struct sort_search_layout at = {(char *)d_scratch, 0};
+    const uint64_t most_cells = (uint64_t)1 << 31;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        p.n_docs += call->node[i].n;
+    const uint64_t cells = (uint64_t)call->n_nodes * call->matrix->n_bins;
+    uint64_t group = p.n_docs ? RW_TUNE_SORT_SEARCH_DOCS / p.n_docs : call->matrix->n_features;
+    if (cells && group > most_cells / cells)
+        group = most_cells / cells;
+    if (group > call->matrix->n_features)
+        group = call->matrix->n_features;
+    p.group = group < 1 ? 1 : (uint32_t)group;
+    const uint64_t n = p.n_docs * p.group;
+    p.d_bound = sort_search_take<uint64_t>(&at, cells * p.group + 1);
+    p.d_key = sort_search_take<uint32_t>(&at, n);
+    p.d_sorted = sort_search_take<uint32_t>(&at, n);
+    size_t scan_bytes = 0;
+    if (SUMS != RW_HIST_COUNT) {
+        p.d_item = sort_search_take<V>(&at, n);
+        p.d_sorted_item = sort_search_take<V>(&at, n);
+        p.d_prefix = sort_search_take<long long>(&at, n);
+        (void)sort_search_scan(NULL, scan_bytes, NULL, NULL, n, NULL);
+        size_t first_bytes = 0, second_bytes = 0;
+        (void)scan_pairs<first_of>(NULL, first_bytes, NULL, NULL, n, NULL);
+        (void)scan_pairs<second_of>(NULL, second_bytes, NULL, NULL, n, NULL);
+        scan_bytes = scan_bytes < first_bytes ? first_bytes : scan_bytes;
+        scan_bytes = scan_bytes < second_bytes ? second_bytes : scan_bytes;
+    }
+    struct code_parts sizes = {}; /* d_temp NULL: asks for the size */
+    (void)sort_codes<SUMS>(&sizes, n, 32, NULL);
+    p.temp_bytes = sizes.temp_bytes < scan_bytes ? scan_bytes : sizes.temp_bytes;
+    p.d_temp = sort_search_take<char>(&at, p.temp_bytes);
+    p.bytes = at.bytes;
+    return p;
+}
+
+/* One launch a cell; d_sum NULL: counts. */
+static cudaError_t differences(const struct rw_hist_args *args, const struct code_group *group,
+                               const struct code_parts *p, unsigned long long *d_sum,
+                               cudaStream_t stream)
+{
+    const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
+    codes_difference_kernel<<<(n_cells + SORT_SEARCH_THREADS - 1) / SORT_SEARCH_THREADS,
+                              SORT_SEARCH_THREADS, 0, stream>>>(*args, *group, p->d_bound,
+                                                                p->d_prefix, d_sum);
+    return cudaGetLastError();
+}
+
+template <int SUMS>
+static cudaError_t run_group(const struct rw_hist_args *args, const struct code_group *group,
+                             struct code_parts *p, cudaStream_t stream)
+{
+    using V = typename payload<SUMS>::type;
+    const uint64_t n = group->n_docs * group->n;
+    const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
+    int bits = 1;
+    while (bits < 32 && (n_cells - 1) >> bits)
+        bits++;
+    codes_key_kernel<SUMS, V><<<rw_hist_n_jobs(args), SORT_SEARCH_THREADS, 0, stream>>>(
+        *args, *group, p->d_key, (V *)p->d_item);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess)
+        error = sort_codes<SUMS>(p, n, bits, stream);
+    if (error != cudaSuccess)
+        return error;
+    codes_bounds_kernel<<<n_cells / SORT_SEARCH_THREADS + 1, SORT_SEARCH_THREADS, 0, stream>>>(
+        p->d_sorted, n, n_cells, p->d_bound);
+    error = cudaGetLastError();
+    if (error == cudaSuccess)
+        error = differences(args, group, p, NULL, stream);
+    if (SUMS == RW_HIST_COUNT || error != cudaSuccess)
+        return error;
+    if (SUMS == RW_HIST_MART)
+        error = sort_search_scan(p->d_temp, p->temp_bytes, (const int32_t *)p->d_sorted_item,
+                                 p->d_prefix, n, stream);
+    else
+        error = scan_pairs<first_of>(p->d_temp, p->temp_bytes,
+                                     (const struct code_pair *)p->d_sorted_item, p->d_prefix, n,
+                                     stream);
+    if (error == cudaSuccess)
+        error = differences(args, group, p, args->d_lambda_sum, stream);
+    if (SUMS == RW_HIST_MART || error != cudaSuccess)
+        return error;
+    error =
+        scan_pairs<second_of>(p->d_temp, p->temp_bytes, (const struct code_pair *)p->d_sorted_item,
+                              p->d_prefix, n, stream);
+    return error == cudaSuccess ? differences(args, group, p, args->d_weight_sum, stream) : error;
+}
+
+template <int SUMS> static int run_sums(const struct rw_hist_call *call, cudaStream_t stream)
+{
+    struct rw_hist_args args;
+    struct code_parts p = code_parts_of<SUMS>(call, call->d_scratch);
+    int status = rw_hist_args_init(call, 1, (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
+                                   RW_TUNE_SORT_SEARCH_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (status != cudaSuccess)
+        return status;
+    if (p.n_docs == 0)
+        return rw_cuda_hist_clear(call, stream);
+    if ((uint64_t)call->n_nodes * p.group * args.n_bins > (uint64_t)1 << 31)
+        return cudaErrorInvalidConfiguration;
+    for (uint32_t f = 0; f < args.n_features && status == cudaSuccess; f += p.group) {
+        const uint32_t left = args.n_features - f;
+        const struct code_group group = {f, left < p.group ? left : p.group, p.n_docs};
+        status = run_group<SUMS>(&args, &group, &p, stream);
+    }
+    return status;
+}
+
+static size_t codes_bytes(const struct rw_hist_call *call)
+{
+    if (rw_hist_n_cells(call) == 0)
+        return 0;
+    return call->sums == RW_HIST_COUNT  ? code_parts_of<RW_HIST_COUNT>(call, NULL).bytes
+           : call->sums == RW_HIST_MART ? code_parts_of<RW_HIST_MART>(call, NULL).bytes
+                                        : code_parts_of<RW_HIST_NEWTON>(call, NULL).bytes;
+}
+
+static int run_codes(const struct rw_hist_call *call, void *stream)
+{
+    if (rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    switch (call->sums) {
+    case RW_HIST_COUNT:
+        return run_sums<RW_HIST_COUNT>(call, (cudaStream_t)stream);
+    case RW_HIST_MART:
+        return run_sums<RW_HIST_MART>(call, (cudaStream_t)stream);
+    case RW_HIST_NEWTON:
+        return run_sums<RW_HIST_NEWTON>(call, (cudaStream_t)stream);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+const struct rw_hist_method rw_hist_sort_search = {
+    "sort-search",
+    "general histogram III-C",
+    4 | 8 | 16,
+    RW_HIST_MOST_BINS,
+    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
+    1,
+    1,
+    0,
+    0,
+    codes_bytes,
+    run_codes,
+};

@@ -1,0 +1,230 @@
+// Why: validation each round must not bring the scores to the host. The values are those of the
+// host's own inline functions, and sums are exact, so that the means are the host's by ==.
+//
+// Shapes: cu_metric.h.
+//
+// Decomposition: a thread a document gathers what the metrics need into rank order; a thread a
+// query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
+// wants it, the longest queries in the same warps; blocks add up, then one block a metric.
+#include "gpu/metric/cu_metric.h"
+#include "metric/metric_query.h"
+
+enum { GATHER_THREADS = 256, QUERY_THREADS = 64, SUM_THREADS = 128 };
+
+typedef unsigned __int128 metric_wide;
+
+/* ---- Sums of 128 bits ---- */
+
+__device__ __forceinline__ metric_wide metric_join(uint64_t lo, int64_t hi)
+{
+    return (metric_wide)(uint64_t)hi << 64 | lo;
+}
+
+/* Adds; says if the sum of two that are not negative does not fit. */
+__device__ __forceinline__ uint32_t metric_add(uint64_t &lo, int64_t &hi, uint64_t by_lo,
+                                               int64_t by_hi)
+{
+    const metric_wide sum = metric_join(lo, hi) + metric_join(by_lo, by_hi);
+    const int64_t high = (int64_t)(uint64_t)(sum >> 64);
+    const uint32_t wrapped = hi >= 0 && by_hi >= 0 && high < 0;
+    lo = (uint64_t)sum;
+    hi = high;
+    return wrapped;
+}
+
+__device__ __forceinline__ void metric_merge(struct rw_cuda_metric_part &part,
+                                             const struct rw_cuda_metric_part &other)
+{
+    part.too_large |= other.too_large;
+    part.too_large |= metric_add(part.sums.value_lo, part.sums.value_hi, other.sums.value_lo,
+                                 other.sums.value_hi);
+    part.too_large |= metric_add(part.sums.weight_lo, part.sums.weight_hi, other.sums.weight_lo,
+                                 other.sums.weight_hi);
+    part.n_counted += other.n_counted;
+    part.n_empty += other.n_empty;
+}
+
+/* A whole number under 2^120 in a double times a weight of 0 to 2^62, both exact. */
+__device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part, double whole,
+                                               uint64_t weight)
+{
+    const uint64_t bits = rw_bits_from_double(whole);
+    const int shift = (int)(bits >> 52 & 2047) - 1075;
+    const uint64_t mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
+    metric_wide v = 0; /* 0 and what is under 1 */
+    if (shift >= 0)
+        v = (metric_wide)mantissa << shift;
+    else if (shift > -53)
+        v = mantissa >> -shift;
+    const uint64_t low = (uint64_t)v, high = (uint64_t)(v >> 64);
+    const metric_wide low_product = (metric_wide)low * weight;
+    const metric_wide high_product = (metric_wide)high * weight + (uint64_t)(low_product >> 64);
+    if ((high_product >> 63) != 0) {
+        part.too_large = 1;
+        return;
+    }
+    metric_wide product = high_product << 64 | (uint64_t)low_product;
+    if (bits >> 63)
+        product = -product;
+    part.sums.value_lo = (uint64_t)product;
+    part.sums.value_hi = (int64_t)(uint64_t)(product >> 64);
+    part.sums.weight_lo = weight;
+}
+
+/* The block's parts added up, in thread 0. */
+template <int THREADS>
+__device__ __forceinline__ struct rw_cuda_metric_part
+metric_block_sum(struct rw_cuda_metric_part part)
+{
+    __shared__ struct rw_cuda_metric_part shared[THREADS];
+    shared[threadIdx.x] = part;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x < half) {
+            metric_merge(part, shared[threadIdx.x + half]);
+            shared[threadIdx.x] = part;
+        }
+    }
+    return part;
+}
+
+/* ---- Kernels ---- */
+
+__global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * GATHER_THREADS + threadIdx.x;
+    if (i >= a.n_docs)
+        return;
+    const uint32_t doc = a.d_order[i];
+    if (a.d_ranked_gain)
+        a.d_ranked_gain[i] = a.d_gain[doc];
+    if (a.d_ranked_label)
+        a.d_ranked_label[i] = a.d_label[doc];
+    if (a.d_ranked_score)
+        a.d_ranked_score[i] = a.d_scores[doc];
+    if (a.d_ranked_weight)
+        a.d_ranked_weight[i] = a.d_doc_weight[doc];
+}
+
+__global__ void metric_ties_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * QUERY_THREADS + threadIdx.x;
+    if (i >= a.n_queries)
+        return;
+    const uint32_t q = a.d_by_size[i], first = a.d_offset[q];
+    rw_tie_ends(a.d_ranked_score + first, a.d_offset[q + 1] - first, a.d_tie_end + first);
+}
+
+__device__ double metric_value(const struct rw_cuda_metric &m, const struct rw_ranked_query &query)
+{
+    switch (m.kind) {
+    case RW_CUDA_NDCG:
+        return rw_ndcg_of(&m.metric, &query);
+    case RW_CUDA_DCG:
+        return rw_dcg_of(&m.metric, &query);
+    case RW_CUDA_MAP:
+        return rw_map_of(&m.metric, &query);
+    case RW_CUDA_MRR:
+        return rw_mrr_of(&m.metric, &query);
+    case RW_CUDA_ERR:
+        return rw_err_of(&m.metric, &query);
+    case RW_CUDA_P:
+        return rw_precision_of(&m.metric, &query);
+    case RW_CUDA_RECALL:
+        return rw_recall_of(&m.metric, &query);
+    case RW_CUDA_RBP:
+        return rw_rbp_of(&m.metric, &query);
+    case RW_CUDA_RMSE:
+        return rw_rmse_of(&m.metric, &query);
+    case RW_CUDA_LOGLOSS:
+        return rw_logloss_of(&m.metric, &query);
+    }
+    return (double)NAN;
+}
+
+template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
+{
+    return p ? p + i : NULL;
+}
+
+/* What a query adds: `average` of metric/judged.c. */
+__device__ __forceinline__ struct rw_cuda_metric_part
+metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
+{
+    struct rw_cuda_metric_part part = {};
+    const uint32_t first = a.d_offset[q];
+    struct rw_ranked_query query = {};
+    query.n = a.d_offset[q + 1] - first;
+    query.gain = metric_at(a.d_ranked_gain, first);
+    query.label = metric_at(a.d_ranked_label, first);
+    query.score = metric_at(a.d_ranked_score, first);
+    query.discount = a.d_discount;
+    query.ideal = metric_at(a.d_ideal, first);
+    query.weight = metric_at(a.d_ranked_weight, first);
+    query.tie_end = metric_at(a.d_tie_end, first);
+    query.scratch = metric_at(m.d_scratch, (uint64_t)first + q);
+    query.max_gain = a.max_gain;
+    double value = metric_value(m, query);
+    if (value != value) {
+        part.n_empty = !m.by_document;
+        if (m.by_document || a.empty == RW_EMPTY_SKIP)
+            return part;
+        value = a.empty == RW_EMPTY_ONE ? 1.0 : 0.0;
+    }
+    part.n_counted = 1;
+    if (!(value < RW_METRIC_MOST))
+        part.too_large = 1;
+    else
+        metric_product(part, rw_to_whole(value * RW_METRIC_UNIT),
+                       m.d_weight ? (uint64_t)m.d_weight[q] : 1);
+    return part;
+}
+
+__global__ void __launch_bounds__(QUERY_THREADS)
+    metric_query_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
+{
+    const struct rw_cuda_metric &m = a.d_metric[blockIdx.y];
+    const uint64_t i = (uint64_t)blockIdx.x * QUERY_THREADS + threadIdx.x;
+    struct rw_cuda_metric_part part = {};
+    if (i < a.n_queries)
+        part = metric_of_query(a, m, a.d_by_size[i]);
+    part = metric_block_sum<QUERY_THREADS>(part);
+    if (threadIdx.x == 0)
+        a.d_part[(uint64_t)blockIdx.y * a.n_parts + blockIdx.x] = part;
+}
+
+__global__ void __launch_bounds__(SUM_THREADS)
+    metric_sum_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
+{
+    struct rw_cuda_metric_part part = {};
+    for (uint32_t i = threadIdx.x; i < a.n_parts; i += SUM_THREADS)
+        metric_merge(part, a.d_part[(uint64_t)blockIdx.x * a.n_parts + i]);
+    part = metric_block_sum<SUM_THREADS>(part);
+    if (threadIdx.x == 0)
+        a.d_result[blockIdx.x] = part;
+}
+
+/* ---- Launchers ---- */
+
+extern "C" uint32_t rw_cuda_metric_parts(uint32_t n_queries)
+{
+    return (uint32_t)(((uint64_t)n_queries + QUERY_THREADS - 1) / QUERY_THREADS);
+}
+
+extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream)
+{
+    cudaStream_t s = (cudaStream_t)stream;
+    if (args->n_metrics == 0)
+        return (int)cudaSuccess;
+    if (args->n_docs > 0)
+        metric_gather_kernel<<<(uint32_t)(((uint64_t)args->n_docs + GATHER_THREADS - 1) /
+                                          GATHER_THREADS),
+                               GATHER_THREADS, 0, s>>>(*args);
+    if (args->n_parts > 0) {
+        if (args->d_tie_end)
+            metric_ties_kernel<<<args->n_parts, QUERY_THREADS, 0, s>>>(*args);
+        metric_query_kernel<<<dim3(args->n_parts, args->n_metrics), QUERY_THREADS, 0, s>>>(*args);
+    }
+    metric_sum_kernel<<<args->n_metrics, SUM_THREADS, 0, s>>>(*args);
+    return (int)cudaGetLastError();
+}

@@ -1,0 +1,329 @@
+// Why: a document's lambda and a query's metric need every document's position. The order is total
+// (falling score, -0 as +0, then place), so any sort gives the host's; these are CUB's, stable,
+// over integer keys that rise where scores fall (metric/order.h), of 32 bits where those suffice.
+//
+// Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
+//
+// Decomposition: one launch for all queries of up to 2,048 documents: first a block a query, then
+// a warp a query, the longest first, so that the short ones fill the end. Longer queries are
+// sorted together: by score, then, stable, by query.
+#include <cub/block/block_merge_sort.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+
+#include "gpu/metric/rank_cuda.h"
+#include "gpu/device/tuning.h"
+#include "metric/order.h"
+
+enum {
+    RANK_THREADS = RW_TUNE_RANK_THREADS,
+    RANK_WARPS = RANK_THREADS / 32,
+    RANK_LARGE_THREADS = 256
+};
+
+static_assert(RW_RANK_BLOCK_DOCS % RANK_THREADS == 0 && RW_RANK_WARP_DOCS % 32 == 0,
+              "queries fill items of threads");
+
+struct rank_less {
+    template <class KEY> __device__ bool operator()(KEY a, KEY b) const
+    {
+        return a < b;
+    }
+};
+
+template <class KEY, int ITEMS> using rank_warp_sort = cub::WarpMergeSort<KEY, ITEMS, 32, uint32_t>;
+template <class KEY, int ITEMS>
+using rank_block_sort = cub::BlockMergeSort<KEY, RANK_THREADS, ITEMS, uint32_t>;
+
+enum {
+    RANK_WARP_ITEMS = RW_RANK_WARP_DOCS / 32,
+    RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
+};
+
+/* A document of a sorted list. */
+struct rank_item {
+    uint32_t key, place;
+};
+
+/* The largest of each kind; smaller sorts fit into the same place. */
+union rank_shared {
+    typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage warp[RANK_WARPS];
+    typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
+    struct rank_item first[RANK_THREADS];
+};
+
+/* A query's place in the set. */
+struct rank_query {
+    uint32_t first, n;
+};
+
+/* rw_falling_key of the score as a float: rises where scores fall, but scores that are near are the
+ * same. */
+__device__ __forceinline__ uint32_t rank_short_key(double score)
+{
+    const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 as +0 */
+    return bits >> 31 ? bits : ~bits ^ 0x80000000u;
+}
+
+__device__ __forceinline__ void rank_key_of(double score, uint64_t *key)
+{
+    *key = rw_falling_key(score);
+}
+__device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
+{
+    *key = rank_short_key(score);
+}
+
+/* Item k of thread t is place t * ITEMS + k; what is past the end sorts last. */
+template <class KEY, int ITEMS>
+__device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
+                                          uint32_t thread, KEY (&key)[ITEMS],
+                                          uint32_t (&place)[ITEMS])
+{
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        place[k] = thread * ITEMS + k;
+        key[k] = (KEY)-1;
+        if (place[k] < query.n)
+            rank_key_of(d_scores[query.first + place[k]], &key[k]);
+    }
+}
+
+template <int ITEMS>
+__device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query query,
+                                           uint32_t thread, const uint32_t (&place)[ITEMS])
+{
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const uint32_t r = thread * ITEMS + k;
+        if (r < query.n)
+            d_order[query.first + r] = query.first + place[k];
+    }
+}
+
+/* Two neighbours whose short keys do not tell which of their scores is the higher. */
+__device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
+                                             const struct rank_item &a, const struct rank_item &b)
+{
+    return a.key == b.key && a.place < query.n && b.place < query.n &&
+           rw_falling_key(d_scores[query.first + a.place]) !=
+               rw_falling_key(d_scores[query.first + b.place]);
+}
+
+/* Among a thread's sorted documents and the one behind them. */
+template <int ITEMS>
+__device__ __forceinline__ bool
+rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],
+              const uint32_t (&place)[ITEMS], const struct rank_item &behind)
+{
+    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], place[ITEMS - 1]}, behind);
+#pragma unroll
+    for (int k = 0; k + 1 < ITEMS; k++)
+        any |= rank_is_open(d_scores, query, {key[k], place[k]}, {key[k + 1], place[k + 1]});
+    return any;
+}
+
+/* By keys of 32 bits, which are sorted in less; again by keys of 64 bits where scores are too near.
+ */
+template <int ITEMS>
+__device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
+                                             union rank_shared &shared, uint32_t *d_order)
+{
+    typedef rank_warp_sort<uint32_t, ITEMS> short_sort;
+    typedef rank_warp_sort<uint64_t, ITEMS> long_sort;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.warp[0] &&
+                      sizeof(typename short_sort::TempStorage) <= sizeof shared.warp[0],
+                  "a smaller sort needs less");
+    uint32_t key[ITEMS], place[ITEMS];
+    const uint32_t lane = threadIdx.x % 32;
+    void *const storage = &shared.warp[threadIdx.x / 32];
+    rank_load<uint32_t, ITEMS>(d_scores, query, lane, key, place);
+    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
+    struct rank_item behind = {__shfl_down_sync(~0u, key[0], 1),
+                               __shfl_down_sync(~0u, place[0], 1)};
+    if (lane == 31)
+        behind.place = UINT32_MAX;
+    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, place);
+        long_sort(*(typename long_sort::TempStorage *)storage)
+            .StableSort(whole, place, rank_less());
+    }
+    rank_store<ITEMS>(d_order, query, lane, place);
+}
+
+template <int ITEMS>
+__device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
+                                              union rank_shared &shared, uint32_t *d_order)
+{
+    typedef rank_block_sort<uint32_t, ITEMS> short_sort;
+    typedef rank_block_sort<uint64_t, ITEMS> long_sort;
+    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.block &&
+                      sizeof(typename short_sort::TempStorage) <= sizeof shared.block,
+                  "a smaller sort needs less");
+    uint32_t key[ITEMS], place[ITEMS];
+    void *const storage = &shared.block;
+    rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, place);
+    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
+    __syncthreads();
+    shared.first[threadIdx.x] = {key[0], place[0]};
+    __syncthreads();
+    struct rank_item behind = {0, UINT32_MAX};
+    if (threadIdx.x + 1 < RANK_THREADS)
+        behind = shared.first[threadIdx.x + 1];
+    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, place);
+        long_sort(*(typename long_sort::TempStorage *)storage)
+            .StableSort(whole, place, rank_less());
+    }
+    rank_store<ITEMS>(d_order, query, threadIdx.x, place);
+}
+
+__global__ void __launch_bounds__(RANK_THREADS)
+    rank_kernel(const __grid_constant__ struct rw_cuda_rank rank, const double *d_scores,
+                const uint8_t *d_sampled)
+{
+    __shared__ union rank_shared shared;
+    const bool by_block = blockIdx.x < rank.n_block;
+    const uint32_t job =
+        by_block ? blockIdx.x
+                 : rank.n_block + (blockIdx.x - rank.n_block) * RANK_WARPS + threadIdx.x / 32;
+    if (job >= rank.n_block + rank.n_warp)
+        return; /* a whole warp, in a block of warps that go their own ways */
+    const uint32_t q = rank.d_query[job];
+    struct rank_query query;
+    query.first = rank.d_offset[q];
+    query.n = rank.d_offset[q + 1] - query.first;
+    if (d_sampled && !d_sampled[query.first])
+        return;
+    if (by_block) {
+        if (query.n <= 2 * RANK_THREADS)
+            rank_by_block<2>(d_scores, query, shared, rank.d_order);
+        else if (query.n <= 4 * RANK_THREADS)
+            rank_by_block<4>(d_scores, query, shared, rank.d_order);
+        else
+            rank_by_block<RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
+    } else if (query.n <= 32) {
+        rank_by_warp<1>(d_scores, query, shared, rank.d_order);
+    } else if (query.n <= 64) {
+        rank_by_warp<2>(d_scores, query, shared, rank.d_order);
+    } else if (query.n <= 128) {
+        rank_by_warp<4>(d_scores, query, shared, rank.d_order);
+    } else {
+        rank_by_warp<RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
+    }
+}
+
+/* ---- Long queries ---- */
+
+/* Which of the large queries item i of their list belongs to: the last that begins at or before it.
+ */
+__device__ __forceinline__ uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
+{
+    uint32_t lo = 0, hi = large.n; /* begin[lo] <= i < begin[hi] */
+    while (hi - lo > 1) {
+        const uint32_t middle = lo + (hi - lo) / 2;
+        if (large.d_begin[middle] <= i)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+__global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
+                                 const double *d_scores)
+{
+    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    if (i >= large.n_docs)
+        return;
+    const uint32_t part = rank_part(large, i);
+    large.d_key[0][i] = rw_falling_key(d_scores[large.d_first[part] + (i - large.d_begin[part])]);
+    large.d_doc[0][i] = i; /* its place in the list */
+}
+
+/* From documents by score to the queries that they belong to. */
+__global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
+                                  const uint32_t *d_doc)
+{
+    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    if (i < large.n_docs)
+        large.d_part[0][i] = rank_part(large, d_doc[i]);
+}
+
+__global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
+                                   const uint32_t *d_doc, uint32_t *d_order)
+{
+    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    if (i >= large.n_docs)
+        return;
+    /* both the position and the document are of the query in which item i of the list lies */
+    const uint32_t part = rank_part(large, i);
+    const uint32_t from_list = large.d_first[part] - large.d_begin[part]; /* modulo 2^32 */
+    d_order[from_list + i] = from_list + d_doc[i];
+}
+
+static int part_bits(uint32_t n_large)
+{
+    int bits = 0;
+    while (bits < 32 && ((n_large - 1) >> bits) != 0)
+        bits++;
+    return bits;
+}
+
+extern "C" size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large)
+{
+    size_t by_key = 0, by_part = 0;
+    cub::DoubleBuffer<uint64_t> key;
+    cub::DoubleBuffer<uint32_t> doc, part;
+    if (cub::DeviceRadixSort::SortPairs(NULL, by_key, key, doc, (int)n_docs) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (n_large > 1 && cub::DeviceRadixSort::SortPairs(NULL, by_part, part, doc, (int)n_docs, 0,
+                                                       part_bits(n_large)) != cudaSuccess)
+        (void)cudaGetLastError();
+    return by_key > by_part ? by_key : by_part;
+}
+
+static cudaError_t rank_large(const struct rw_cuda_rank *rank, const double *d_scores,
+                              cudaStream_t stream)
+{
+    const struct rw_cuda_rank_large *large = &rank->large;
+    const uint32_t grid = (large->n_docs + RANK_LARGE_THREADS - 1) / RANK_LARGE_THREADS;
+    size_t bytes = large->scratch_bytes;
+    cub::DoubleBuffer<uint64_t> key(large->d_key[0], large->d_key[1]);
+    cub::DoubleBuffer<uint32_t> doc(large->d_doc[0], large->d_doc[1]);
+    rank_keys_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, d_scores);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess)
+        error = cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, key, doc,
+                                                (int)large->n_docs, 0, 64, stream);
+    if (error == cudaSuccess && large->n > 1) {
+        rank_parts_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, doc.Current());
+        error = cudaGetLastError();
+        cub::DoubleBuffer<uint32_t> part(large->d_part[0], large->d_part[1]);
+        if (error == cudaSuccess)
+            error =
+                cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, part, doc,
+                                                (int)large->n_docs, 0, part_bits(large->n), stream);
+    }
+    if (error != cudaSuccess)
+        return error;
+    rank_spread_kernel<<<grid, RANK_LARGE_THREADS, 0, stream>>>(*large, doc.Current(),
+                                                                rank->d_order);
+    return cudaGetLastError();
+}
+
+extern "C" int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
+                                const uint8_t *d_sampled, void *stream)
+{
+    cudaError_t error = cudaSuccess;
+    const uint32_t grid = rank->n_block + (rank->n_warp + RANK_WARPS - 1) / RANK_WARPS;
+    if (grid > 0) {
+        rank_kernel<<<grid, RANK_THREADS, 0, (cudaStream_t)stream>>>(*rank, d_scores, d_sampled);
+        error = cudaGetLastError();
+    }
+    if (error == cudaSuccess && rank->large.n > 0)
+        error = rank_large(rank, d_scores, (cudaStream_t)stream);
+    return (int)error;
+}

@@ -1,0 +1,265 @@
+#include "gpu/metric/metric_cuda.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/metric/cu_metric.h"
+#include "gpu/device/transfer.h"
+
+enum { MOST_TABLES = 16 };
+
+struct rw_cuda_metrics {
+    struct rw_ctx *ctx;       /* borrowed */
+    struct rw_device *device; /* borrowed; NULL: nothing is allocated, only counted */
+    struct rw_cuda_rank rank;
+    struct rw_cuda_metric_args args;
+    struct rw_metric *metric;         /* [n_metrics] owned */
+    struct rw_cuda_metric_part *part; /* [n_metrics] room for the results; owned */
+    void *table[MOST_TABLES];         /* device memory, owned */
+    int n_tables;
+    void **scratch; /* [n_metrics] device memory, or NULL; owned */
+    uint64_t bytes;
+};
+
+static const struct {
+    double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
+    enum rw_cuda_metric_kind kind;
+} kinds[] = {
+    {rw_query_ndcg, RW_CUDA_NDCG},     {rw_query_dcg, RW_CUDA_DCG},
+    {rw_query_map, RW_CUDA_MAP},       {rw_query_mrr, RW_CUDA_MRR},
+    {rw_query_err, RW_CUDA_ERR},       {rw_query_precision, RW_CUDA_P},
+    {rw_query_recall, RW_CUDA_RECALL}, {rw_query_rbp, RW_CUDA_RBP},
+    {rw_query_rmse, RW_CUDA_RMSE},     {rw_query_logloss, RW_CUDA_LOGLOSS},
+};
+
+static int find_kind(struct rw_ctx *ctx, const struct rw_metric *metric,
+                     enum rw_cuda_metric_kind *out)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].query == metric->kind->query) {
+            *out = kinds[i].kind;
+            return RW_OK;
+        }
+    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "metric '%s' is not there on the device", metric->name);
+}
+
+static int upload(struct rw_cuda_metrics *metrics, void *out, const void *from, size_t n,
+                  size_t size)
+{
+    void *d = NULL;
+    if (!metrics->device) {
+        metrics->bytes += n * size;
+        d = metrics; /* only whether it is there is looked at */
+        memcpy(out, &d, sizeof(d));
+        return RW_OK;
+    }
+    const int status =
+        rw_cuda_upload(metrics->ctx, metrics->device, &d, from, n * size, &metrics->bytes);
+    if (d)
+        metrics->table[metrics->n_tables++] = d;
+    memcpy(out, &d, sizeof(d));
+    return status;
+}
+
+#define UPLOAD(metrics, field, from, n) upload((metrics), &(field), (from), (n), sizeof(*(field)))
+
+/* The tables by document, and room for them in rank order. */
+static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
+{
+    const struct rw_judged *judged = plan->judged;
+    struct rw_cuda_metric_args *args = &metrics->args;
+    const size_t n = judged->n_docs;
+    int gain = 0, label = 0, score = plan->ties == RW_TIES_MEAN, weight = 0;
+    for (int m = 0; m < plan->n_metrics; m++) {
+        const struct rw_metric_kind *kind = plan->metric[m].kind;
+        gain |= kind->uses_gain;
+        label |= !kind->uses_gain;
+        score |= kind->by_document;
+        weight |= kind->by_document && judged->doc_weight;
+    }
+    if (gain) {
+        RW_TRY(UPLOAD(metrics, args->d_gain, judged->gain, n));
+        RW_TRY(UPLOAD(metrics, args->d_ideal, judged->ideal, n));
+        RW_TRY(UPLOAD(metrics, args->d_ranked_gain, NULL, n));
+    }
+    if (label) {
+        RW_TRY(UPLOAD(metrics, args->d_label, judged->label, n));
+        RW_TRY(UPLOAD(metrics, args->d_ranked_label, NULL, n));
+    }
+    if (weight) {
+        RW_TRY(UPLOAD(metrics, args->d_doc_weight, judged->doc_weight, n));
+        RW_TRY(UPLOAD(metrics, args->d_ranked_weight, NULL, n));
+    }
+    if (score)
+        RW_TRY(UPLOAD(metrics, args->d_ranked_score, NULL, n));
+    if (plan->ties == RW_TIES_MEAN)
+        RW_TRY(UPLOAD(metrics, args->d_tie_end, NULL, n));
+    return UPLOAD(metrics, args->d_discount, judged->discount, judged->longest);
+}
+
+/* Queries' weights: one table for the means over queries, one for those over documents. */
+static int upload_weights(struct rw_cuda_metrics *metrics, const struct rw_judged *judged,
+                          const struct rw_metric_kind *kind, const int64_t **d_weight)
+{
+    int status = RW_OK;
+    int64_t *weight = NULL;
+    if (*d_weight || (!judged->weight && !kind->by_document))
+        return RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(metrics->ctx, weight, judged->n_queries));
+    rw_metric_weights(kind, judged, weight);
+    RW_TRY_OUT(UPLOAD(metrics, *d_weight, weight, judged->n_queries));
+out:
+    rw_mem_free(weight);
+    return status;
+}
+
+static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
+{
+    const struct rw_judged *judged = plan->judged;
+    const size_t n_metrics = (size_t)plan->n_metrics;
+    const int64_t *d_weight[2] = {NULL, NULL};
+    int status = RW_OK;
+    struct rw_cuda_metric *metric = NULL;
+    RW_TRY_OUT(RW_NEW(metrics->ctx, metric, n_metrics));
+    for (size_t m = 0; m < n_metrics; m++) {
+        const struct rw_metric_kind *kind = plan->metric[m].kind;
+        RW_TRY_OUT(find_kind(metrics->ctx, &plan->metric[m], &metric[m].kind));
+        RW_TRY_OUT(upload_weights(metrics, judged, kind, &d_weight[!!kind->by_document]));
+        metric[m].metric = plan->metric[m];
+        metric[m].metric.kind = NULL;
+        metric[m].by_document = kind->by_document;
+        metric[m].d_weight = d_weight[!!kind->by_document];
+        if (metric[m].kind != RW_CUDA_ERR || plan->ties != RW_TIES_MEAN)
+            continue;
+        const size_t bytes = ((size_t)judged->n_docs + judged->n_queries) * sizeof(double);
+        if (metrics->device)
+            RW_TRY_OUT(rw_cuda_upload(metrics->ctx, metrics->device, &metrics->scratch[m], NULL,
+                                      bytes, &metrics->bytes));
+        else
+            metrics->bytes += bytes;
+        metric[m].d_scratch = metrics->scratch[m];
+    }
+    RW_TRY_OUT(UPLOAD(metrics, metrics->args.d_metric, metric, n_metrics));
+out:
+    rw_mem_free(metric);
+    return status;
+}
+
+static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
+{
+    struct rw_ctx *ctx = metrics->ctx;
+    struct rw_cuda_metric_args *args = &metrics->args;
+    const struct rw_judged *judged = plan->judged;
+    const size_t n_metrics = (size_t)plan->n_metrics;
+    args->n_docs = judged->n_docs;
+    args->n_queries = judged->n_queries;
+    args->n_metrics = (uint32_t)n_metrics;
+    args->n_parts = rw_cuda_metric_parts(judged->n_queries);
+    args->empty = plan->empty;
+    args->max_gain = judged->max_gain;
+    RW_TRY(RW_NEW(ctx, metrics->scratch, n_metrics));
+    RW_TRY(RW_NEW(ctx, metrics->metric, n_metrics));
+    RW_TRY(RW_NEW(ctx, metrics->part, n_metrics));
+    memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
+    if (metrics->device)
+        RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judged->n_docs, judged->n_queries,
+                                 judged->query_offset, &metrics->rank));
+    else
+        metrics->rank.bytes =
+            rw_cuda_rank_plan_bytes(judged->n_docs, judged->n_queries, judged->query_offset);
+    args->d_offset = metrics->rank.d_offset;
+    args->d_order = metrics->rank.d_order;
+    args->d_by_size = metrics->rank.d_by_size;
+    RW_TRY(upload_documents(metrics, plan));
+    RW_TRY(upload_metrics(metrics, plan));
+    RW_TRY(UPLOAD(metrics, args->d_part, NULL, n_metrics * args->n_parts));
+    return UPLOAD(metrics, args->d_result, NULL, n_metrics);
+}
+
+int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
+                        const struct rw_metric_plan *plan, struct rw_cuda_metrics **out)
+{
+    struct rw_cuda_metrics *metrics;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, metrics, 1));
+    metrics->ctx = ctx;
+    metrics->device = device;
+    const int status = load(metrics, plan);
+    if (status < 0) {
+        rw_cuda_metrics_free(metrics);
+        return status;
+    }
+    *out = metrics;
+    return RW_OK;
+}
+
+int rw_cuda_metrics_plan_bytes(struct rw_ctx *ctx, const struct rw_metric_plan *plan,
+                               uint64_t *bytes)
+{
+    struct rw_cuda_metrics *metrics;
+    *bytes = 0;
+    RW_TRY(RW_NEW(ctx, metrics, 1));
+    metrics->ctx = ctx;
+    const int status = load(metrics, plan);
+    *bytes = rw_cuda_metrics_bytes(metrics);
+    metrics->rank = (struct rw_cuda_rank){0};
+    rw_cuda_metrics_free(metrics);
+    return status;
+}
+
+void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    rw_cuda_rank_release(&metrics->rank);
+    for (int i = 0; i < metrics->n_tables; i++)
+        rw_device_free(metrics->table[i]);
+    for (uint32_t m = 0; metrics->scratch && m < metrics->args.n_metrics; m++)
+        rw_device_free(metrics->scratch[m]);
+    rw_mem_free(metrics->scratch);
+    rw_mem_free(metrics->metric);
+    rw_mem_free(metrics->part);
+    rw_mem_free(metrics);
+}
+
+uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics)
+{
+    return metrics->bytes + metrics->rank.bytes;
+}
+
+int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream)
+{
+    struct rw_ctx *ctx = metrics->ctx;
+    struct rw_cuda_metric_args args = metrics->args;
+    args.d_scores = d_scores;
+    rw_transfer_launched(metrics->device, rw_cuda_metrics_launches(metrics));
+    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_metric_launch(&args, stream));
+    return RW_OK;
+}
+
+int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out)
+{
+    const uint32_t n = metrics->args.n_metrics;
+    RW_TRY(rw_transfer_read(metrics->ctx, metrics->device, metrics->part, metrics->args.d_result,
+                            n * sizeof(*metrics->part)));
+    for (uint32_t m = 0; m < n; m++)
+        if (metrics->part[m].too_large)
+            return 0;
+    for (uint32_t m = 0; m < n; m++)
+        out[m] = (struct rw_metric_result){
+            .mean = rw_metric_mean(metrics->metric[m].kind, &metrics->part[m].sums),
+            .n_counted = metrics->part[m].n_counted,
+            .n_empty = metrics->part[m].n_empty};
+    return 1;
+}
+
+uint32_t rw_cuda_metrics_launches(const struct rw_cuda_metrics *metrics)
+{
+    const struct rw_cuda_metric_args *args = &metrics->args;
+    if (args->n_metrics == 0)
+        return rw_cuda_rank_launches(&metrics->rank);
+    return rw_cuda_rank_launches(&metrics->rank) + (args->n_docs > 0) +
+           (args->n_parts > 0) * (1 + (args->d_tie_end != NULL)) + 1;
+}

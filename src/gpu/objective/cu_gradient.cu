@@ -1,0 +1,89 @@
+// Why: residuals and custom gradients have no natural unit: a tree's is the power of two that
+// brings the largest magnitude into [2^60, 2^61), as real_gradients of engine_host.c has it.
+//
+// Shapes: everything [n_docs].
+//
+// Decomposition: a grid strides over the documents, twice: the largest magnitudes (doubles of 0 or
+// more order as their bits do), then the integers. Recomputing a gradient is cheaper than keeping
+// it.
+#include "gpu/objective/cu_lambda.h"
+#include "gpu/objective/lambda_block.cuh"
+#include "tree/numbers.h"
+
+enum { GRADIENT_THREADS = 256, GRADIENT_BLOCKS = 8 };
+
+struct gradient {
+    double gradient, hessian;
+};
+
+__device__ __forceinline__ struct gradient gradient_at(const struct rw_gradient_args &a,
+                                                       uint32_t doc)
+{
+    const double by = a.d_doc_weight ? a.d_doc_weight[doc] : 1.0;
+    struct gradient g;
+    if (a.d_label) {
+        g.gradient = ((double)a.d_label[doc] - a.d_scores[doc]) * by;
+        g.hessian = by;
+    } else {
+        g.gradient = a.d_gradient[doc] * by;
+        g.hessian = a.d_hessian[doc] * by;
+    }
+    return g;
+}
+
+__global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
+{
+    double gradient = 0.0, hessian = 0.0;
+    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const struct gradient g = gradient_at(a, (uint32_t)doc);
+        gradient = fabs(g.gradient) > gradient ? fabs(g.gradient) : gradient;
+        hessian = fabs(g.hessian) > hessian ? fabs(g.hessian) : hessian;
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->gradient_bits, rw_bits_from_double(gradient));
+    lambda_raise(&a.d_info->hessian_bits, rw_bits_from_double(hessian));
+}
+
+__global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient_args a)
+{
+    const double gradient = rw_double_from_bits(a.d_info->gradient_bits);
+    const double hessian = rw_double_from_bits(a.d_info->hessian_bits);
+    const int lambda_exponent = rw_fixed_exponent(gradient, RW_LAMBDA_EXPONENT);
+    const int weight_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
+    const double lambda_scale = rw_pow2(lambda_exponent), weight_scale = rw_pow2(weight_exponent);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        a.d_info->lambda_exponent = lambda_exponent;
+        a.d_info->weight_exponent = weight_exponent;
+        a.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
+        a.d_info->largest_weight = (uint64_t)rw_round_int64(hessian * weight_scale);
+    }
+    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const struct gradient g = gradient_at(a, (uint32_t)doc);
+        a.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
+        a.d_pair[doc].weight = rw_round_int64(g.hessian * weight_scale);
+    }
+}
+
+extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_multiprocessors,
+                                 void *stream)
+{
+    const uint32_t wanted = (args->n_docs + GRADIENT_THREADS - 1) / GRADIENT_THREADS;
+    const uint32_t most = (uint32_t)n_multiprocessors * GRADIENT_BLOCKS;
+    const uint32_t grid = wanted < 1 ? 1 : wanted < most ? wanted : most;
+    cudaError_t error =
+        cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, (cudaStream_t)stream);
+    if (error != cudaSuccess)
+        return (int)error;
+    gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    error = cudaGetLastError();
+    if (error != cudaSuccess)
+        return (int)error;
+    gradient_round_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+    return (int)cudaGetLastError();
+}

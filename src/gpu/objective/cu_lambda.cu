@@ -1,0 +1,550 @@
+// Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
+// the same inline functions, or by lambda_tame.h's, and added as integers, so any order will do.
+//
+// Shapes: rw_lambda_args in cu_lambda.h. A query's documents are kept by falling gain ("slots"),
+// an order that never changes: the documents whose gain differs from an upper one's are then two
+// ranges, so that no thread meets a pair of equal gains, and which document of a pair has the
+// larger gain is known without looking.
+//
+// Decomposition: a block a query over 256 documents, else a warp a query; both, and a warp's
+// queries of up to 128 documents, in launches of their own, which differ in shared memory. The
+// upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
+// documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
+// upper document's sum is added over the warp. Tame queries (lambda_tame.h) have a loop of their
+// own. Shared memory a document: score and discount, lambda, weight, position, upper. Queries with
+// very many pairs: cu_lambda_spread.cu.
+#include "gpu/objective/cu_lambda.h"
+#include "gpu/objective/lambda_block.cuh"
+#include "gpu/objective/lambda_tame.h"
+#include "gpu/device/launch_after.cuh"
+#include "gpu/device/tuning.h"
+#include "objective/lambda.h"
+
+enum {
+    WARPS = RW_TUNE_LAMBDA_WARPS,
+    THREADS = 32 * WARPS,
+    SLOTS = RW_TUNE_LAMBDA_SLOTS,
+    PLAIN_SLOTS = 1, /* of queries that are not tame, whose pairs take more registers */
+};
+
+/* ---- A query in shared memory ---- */
+
+enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_place) + 16 + 4 };
+
+/* Who works on a query: a warp, or the block. */
+template <bool BLOCK> struct lambda_group {
+    static constexpr uint32_t warps = BLOCK ? WARPS : 1;
+    static constexpr uint32_t size = 32 * warps;
+    __device__ static uint32_t thread()
+    {
+        return threadIdx.x % size;
+    }
+    __device__ static uint32_t warp()
+    {
+        return thread() / 32;
+    }
+    __device__ static void sync()
+    {
+        if (BLOCK)
+            __syncthreads();
+        else
+            __syncwarp();
+    }
+    __device__ static void add(unsigned long long *sum, long long v)
+    {
+        if (BLOCK)
+            lambda_shared_add(sum, v);
+        else
+            *sum += (unsigned long long)v;
+    }
+};
+
+/* Scores and positions into their slots, sums cleared. */
+template <bool BLOCK>
+__device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
+                                            const struct lambda_query &query)
+{
+    for (uint32_t r = lambda_group<BLOCK>::thread(); r < query.n; r += lambda_group<BLOCK>::size) {
+        const uint32_t doc = a.d_order[query.first + r];
+        const uint32_t slot = a.d_slot[doc];
+        query.place[slot].score = a.d_scores[doc];
+        query.place[slot].discount = __ldg(a.d_discount + r);
+        query.position[slot] = (uint16_t)r;
+        query.lambda[slot] = 0;
+        query.weight[slot] = 0;
+    }
+}
+
+/* The upper documents' slots, in order; by one warp. */
+__device__ __forceinline__ void lambda_list_tops(const struct lambda_query &query)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t n = 0;
+    for (uint32_t base = 0; base < query.n; base += 32) {
+        const uint32_t slot = base + lane;
+        const bool upper = slot < query.n && query.position[slot] < query.n_top;
+        const uint32_t who = __ballot_sync(~0u, upper);
+        if (upper)
+            query.top[n + __popc(who & ((1u << lane) - 1))] = (uint16_t)slot;
+        n += __popc(who);
+    }
+}
+
+/* First slot whose gain is under `gain` (strict), or not over it. The lanes look at the ends of 32
+ * segments, then into the first that has such a gain. Every lane calls. */
+__device__ __forceinline__ uint32_t lambda_bound(const double *d_gain, uint32_t n, double gain,
+                                                 bool strict)
+{
+    uint32_t begin = 0, end = n; /* the answer is in [begin, end] */
+    while (begin < end) {
+        const uint32_t step = (end - begin + 31) / 32;
+        const uint32_t at = begin + (threadIdx.x % 32 + 1) * step - 1;
+        bool found = at >= end;
+        if (!found) {
+            const double other = __ldg(d_gain + at);
+            found = strict ? other < gain : other <= gain;
+        }
+        const uint32_t who = __ballot_sync(~0u, found);
+        if (!who)
+            return end;
+        begin += (uint32_t)(__ffs((int)who) - 1) * step;
+        end = begin + step - 1 < end ? begin + step - 1 : end;
+    }
+    return begin;
+}
+
+/* The end of the run of upper documents from `begin` on: those of slots under `below`. Every lane
+ * calls. */
+__device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
+                                                   uint32_t below)
+{
+    for (uint32_t base = begin + 1; base < query.n_top; base += 32) {
+        const uint32_t j = base + threadIdx.x % 32;
+        const uint32_t who = __ballot_sync(~0u, j < query.n_top && query.top[j] >= below);
+        if (who)
+            return base + __ffs((int)who) - 1;
+    }
+    return query.n_top;
+}
+
+/* A run of upper documents of one gain, and the slots of other gains: [0, above) and [below, n). */
+struct lambda_run {
+    uint32_t begin, end;
+    uint32_t above, below;
+    double gain;
+};
+
+/* Own document k of a lane is the (base + 32 warps k + lane)-th of those of other gains. Its slot,
+ * or UINT32_MAX past the end. */
+template <bool BLOCK>
+__device__ __forceinline__ uint32_t lambda_own_slot(const struct lambda_query &query,
+                                                    const struct lambda_run &run, uint32_t base,
+                                                    int k)
+{
+    const uint32_t same = run.below - run.above;
+    const uint32_t i = base + 32 * lambda_group<BLOCK>::warps * k + threadIdx.x % 32;
+    if (i >= query.n - same)
+        return UINT32_MAX;
+    return i < run.above ? i : i + same;
+}
+
+/* Past the end a thread's document stands at position 0, above all others, and forms no pair. */
+template <bool BLOCK>
+__device__ __forceinline__ void lambda_take(const struct lambda_query &query, const double *d_gain,
+                                            const struct lambda_run &run, uint32_t base,
+                                            struct lambda_own<PLAIN_SLOTS> &own)
+{
+#pragma unroll
+    for (int k = 0; k < PLAIN_SLOTS; k++) {
+        const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
+        own.lambda[k] = own.weight[k] = 0;
+        own.position[k] = 0;
+        own.gain_diff[k] = 0.0f;
+        own.place[k].score = own.place[k].discount = 0.0;
+        if (slot == UINT32_MAX)
+            continue;
+        own.place[k] = query.place[slot];
+        own.position[k] = query.position[slot];
+        own.gain_diff[k] = (float)(__ldg(d_gain + slot) - run.gain);
+    }
+}
+
+/* All pairs of a run's upper documents with the thread's; the sum of lambdas goes to hi and lo. */
+template <bool BLOCK>
+__device__ __forceinline__ void lambda_meet(const struct lambda_query &query, float sigma,
+                                            const double *d_gain, const struct lambda_run &run,
+                                            uint32_t base, long long &hi, long long &lo)
+{
+    constexpr uint32_t stride = 32 * lambda_group<BLOCK>::warps;
+    const uint32_t n = query.n - (run.below - run.above);
+    struct lambda_own<PLAIN_SLOTS> own;
+    lambda_take<BLOCK>(query, d_gain, run, base, own);
+    for (uint32_t j = run.begin; j < run.end; j++) {
+        const uint32_t slot = query.top[j];
+        const uint32_t r = query.position[slot];
+        const struct lambda_place upper = query.place[slot];
+        long long lambda = 0, weight = 0;
+#pragma unroll
+        for (int k = 0; k < PLAIN_SLOTS; k++) {
+            if (base + stride * k >= n) /* none of the warp's: the same in all lanes */
+                break;
+            if (own.position[k] <= r)
+                continue;
+            const struct rw_lambda_pair pair =
+                lambda_pair(query, sigma, upper, own.place[k], own.gain_diff[k]);
+            own.lambda[k] += pair.lambda;
+            own.weight[k] += pair.weight;
+            lambda -= pair.lambda;
+            weight += pair.weight;
+        }
+        __syncwarp();
+        lambda = lambda_warp_sum(lambda);
+        weight = lambda_warp_sum(weight);
+        if (threadIdx.x % 32 == 0) {
+            lambda_group<BLOCK>::add(&query.lambda[slot], lambda);
+            lambda_group<BLOCK>::add(&query.weight[slot], weight);
+        }
+    }
+    __syncwarp(); /* sums that lane 0 wrote are added to by others now */
+#pragma unroll
+    for (int k = 0; k < PLAIN_SLOTS; k++) {
+        const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
+        if (slot == UINT32_MAX)
+            continue;
+        lambda_group<BLOCK>::add(&query.lambda[slot], own.lambda[k]);
+        lambda_group<BLOCK>::add(&query.weight[slot], own.weight[k]);
+        const long long sum = slot < run.above ? own.lambda[k] : -own.lambda[k];
+        hi += sum >> 32;
+        lo += sum & 0xffffffff;
+    }
+    __syncwarp();
+}
+
+/* ---- Tame queries ---- */
+
+struct lambda_tame {
+    struct rw_tame_query query;
+    float sigma;
+    struct lambda_place *stage; /* [32] of this warp: the upper documents at hand */
+};
+
+/* A document of a thread. */
+struct tame_own {
+    struct lambda_place place;
+    float gain_diff, toward;             /* as rw_tame_pair_of has them */
+    int side;                            /* 1 if its gain is the larger, else -1 */
+    struct rw_tame_parts lambda, weight; /* sums, with biases */
+};
+
+/* Past the end: any document, without a gain. */
+template <bool BLOCK>
+__device__ __forceinline__ void tame_take(const struct lambda_query &query, float sigma,
+                                          const double *d_gain, const struct lambda_run &run,
+                                          uint32_t slot, struct tame_own &own)
+{
+    const bool past = slot == UINT32_MAX;
+    slot = past ? 0 : slot;
+    own.place = query.place[slot];
+    own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + slot) - run.gain));
+    own.side = slot < run.above ? 1 : -1;
+    own.toward = slot < run.above ? sigma : -sigma;
+}
+
+/* One upper document against the lane's K: their sums and, with their biases, its own. */
+template <int K>
+__device__ __forceinline__ void
+tame_pairs(const struct lambda_tame &tame, const struct lambda_place &upper,
+           struct tame_own (&own)[K], struct rw_tame_parts &lambda, struct rw_tame_parts &weight)
+{
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        const struct rw_tame_pair pair = rw_tame_pair_of(
+            &tame.query, own[k].gain_diff, (float)(upper.discount - own[k].place.discount),
+            (float)(own[k].place.score - upper.score), own[k].toward, tame.sigma);
+        own[k].lambda.high += pair.lambda.high;
+        own[k].lambda.low += pair.lambda.low;
+        own[k].weight.high += pair.weight.high;
+        own[k].weight.low += pair.weight.low;
+        lambda.high -= (uint32_t)own[k].side * pair.lambda.high;
+        lambda.low -= (uint32_t)own[k].side * pair.lambda.low;
+        weight.high += pair.weight.high;
+        weight.low += pair.weight.low;
+    }
+}
+
+/* The lane's own sums of n pairs each go to shared memory and to hi and lo. */
+template <bool BLOCK>
+__device__ __forceinline__ void tame_add(const struct lambda_query &query, uint32_t slot,
+                                         uint32_t n, const struct tame_own &own, long long &hi,
+                                         long long &lo)
+{
+    if (slot == UINT32_MAX)
+        return;
+    const long long lambda = rw_tame_join(own.lambda.high - n * RW_TAME_HIGH_BIAS,
+                                          own.lambda.low - n * RW_TAME_LOW_BIAS);
+    const long long weight = rw_tame_join(own.weight.high - n * RW_TAME_HIGH_BIAS,
+                                          own.weight.low - n * RW_TAME_LOW_BIAS);
+    lambda_group<BLOCK>::add(&query.lambda[slot], own.side > 0 ? lambda : -lambda);
+    lambda_group<BLOCK>::add(&query.weight[slot], weight);
+    hi += lambda >> 32;
+    lo += lambda & 0xffffffff;
+}
+
+/* All pairs of a run's upper documents with K of each lane. Upper documents are taken 32 at a time,
+ * lane j keeps the j-th's sums: the parts of 32 K pairs stay under 2^31. */
+template <bool BLOCK, int K>
+__device__ __forceinline__ void
+tame_meet(const struct lambda_query &query, const struct lambda_tame &tame, const double *d_gain,
+          const struct lambda_run &run, uint32_t base, long long &hi, long long &lo)
+{
+    static_assert(K <= 4, "sums of parts");
+    const uint32_t lane = threadIdx.x % 32;
+    struct tame_own own[K];
+    struct rw_tame_parts start = {0, 0};
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        tame_take<BLOCK>(query, tame.sigma, d_gain, run,
+                         lambda_own_slot<BLOCK>(query, run, base, k), own[k]);
+        start.high += (uint32_t)own[k].side * RW_TAME_HIGH_BIAS;
+        start.low += (uint32_t)own[k].side * RW_TAME_LOW_BIAS;
+    }
+    for (uint32_t begin = run.begin; begin < run.end; begin += 32) {
+        const uint32_t n = run.end - begin < 32 ? run.end - begin : 32;
+        const uint32_t mine = query.top[lane < n ? begin + lane : begin];
+        tame.stage[lane] = query.place[mine];
+        struct rw_tame_parts lambda_sum = {0, 0}, weight_sum = {0, 0};
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            own[k].lambda = own[k].weight = {0, 0};
+        __syncwarp();
+        for (uint32_t j = 0; j < n; j++) {
+            struct rw_tame_parts lambda = start;
+            struct rw_tame_parts weight = {0u - K * RW_TAME_HIGH_BIAS, 0u - K * RW_TAME_LOW_BIAS};
+            tame_pairs<K>(tame, tame.stage[j], own, lambda, weight);
+            lambda.high = __reduce_add_sync(~0u, lambda.high);
+            lambda.low = __reduce_add_sync(~0u, lambda.low);
+            weight.high = __reduce_add_sync(~0u, weight.high);
+            weight.low = __reduce_add_sync(~0u, weight.low);
+            if (lane == j) {
+                lambda_sum = lambda;
+                weight_sum = weight;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            tame_add<BLOCK>(query, lambda_own_slot<BLOCK>(query, run, base, k), n, own[k], hi, lo);
+        if (lane < n) {
+            lambda_group<BLOCK>::add(&query.lambda[mine],
+                                     rw_tame_join(lambda_sum.high, lambda_sum.low));
+            lambda_group<BLOCK>::add(&query.weight[mine],
+                                     rw_tame_join(weight_sum.high, weight_sum.low));
+        }
+        __syncwarp(); /* the next ones' places and sums may be other lanes' */
+    }
+}
+
+/* The same with as many documents of a lane as the warp has, up to K. */
+template <bool BLOCK, int K>
+__device__ __forceinline__ void tame_meet_up_to(const struct lambda_query &query,
+                                                const struct lambda_tame &tame,
+                                                const double *d_gain, const struct lambda_run &run,
+                                                uint32_t base, long long &hi, long long &lo)
+{
+    const uint32_t n = query.n - (run.below - run.above);
+    if constexpr (K > 1) {
+        if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= n) {
+            tame_meet_up_to<BLOCK, K - 1>(query, tame, d_gain, run, base, hi, lo);
+            return;
+        }
+    }
+    tame_meet<BLOCK, K>(query, tame, d_gain, run, base, hi, lo);
+}
+
+/* ---- A query ---- */
+
+/* The final integers of the query, and their largest magnitudes. */
+template <bool BLOCK>
+__device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
+                                              const struct lambda_query &query, double factor)
+{
+    uint64_t largest_lambda = 0, largest_weight = 0;
+    for (uint32_t i = lambda_group<BLOCK>::thread(); i < query.n; i += lambda_group<BLOCK>::size) {
+        const uint32_t doc = query.first + i;
+        const uint32_t slot = a.d_slot[doc];
+        const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
+        const int64_t lambda = rw_lambda_final((int64_t)query.lambda[slot], factor, by);
+        const int64_t weight = rw_lambda_final((int64_t)query.weight[slot], factor, by);
+        a.d_pair[doc].lambda = lambda;
+        a.d_pair[doc].weight = weight;
+        const uint64_t lambda_size = lambda_magnitude(lambda);
+        const uint64_t weight_size = lambda_magnitude(weight);
+        largest_lambda = lambda_size > largest_lambda ? lambda_size : largest_lambda;
+        largest_weight = weight_size > largest_weight ? weight_size : largest_weight;
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->largest_lambda, largest_lambda);
+    lambda_raise(&a.d_info->largest_weight, largest_weight);
+}
+
+/* Pairs of all runs. */
+template <bool BLOCK, bool TAME>
+__device__ __forceinline__ void
+lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
+            const struct lambda_tame &tame, long long &hi, long long &lo)
+{
+    using group = lambda_group<BLOCK>;
+    const double *d_gain = a.d_gain + query.first;
+    struct lambda_run run;
+    for (run.begin = 0; run.begin < query.n_top; run.begin = run.end) {
+        run.gain = __ldg(d_gain + query.top[run.begin]);
+        run.above = lambda_bound(d_gain, query.n, run.gain, false);
+        run.below = lambda_bound(d_gain, query.n, run.gain, true);
+        run.end = lambda_run_end(query, run.begin, run.below);
+        const uint32_t n = query.n - (run.below - run.above);
+        const uint32_t step = group::size * (TAME ? SLOTS : PLAIN_SLOTS);
+        for (uint32_t base = 32 * group::warp(); base < n; base += step) {
+            if (TAME)
+                tame_meet_up_to<BLOCK, SLOTS>(query, tame, d_gain, run, base, hi, lo);
+            else
+                lambda_meet<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
+        }
+    }
+}
+
+/* A query of a warp or of the block. total: two words of shared memory of a block. */
+template <bool BLOCK>
+__device__ __forceinline__ void
+lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
+                struct lambda_place *stage, unsigned long long *total)
+{
+    using group = lambda_group<BLOCK>;
+    const double highest = a.d_scores[a.d_order[query.first]];
+    const double lowest = a.d_scores[a.d_order[query.first + query.n - 1]];
+    query.shift = rw_lambda_shift(query.n, &a.rule);
+    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
+    query.norm = a.rule.norm && highest != lowest;
+    lambda_fill<BLOCK>(a, query);
+    if (BLOCK && threadIdx.x < 2)
+        total[threadIdx.x] = 0;
+    group::sync();
+    if (group::warp() == 0)
+        lambda_list_tops(query);
+    group::sync();
+    long long hi = 0, lo = 0;
+    const struct lambda_tame tame = {rw_tame_query_of(query.ideal, query.norm), a.rule.sigma,
+                                     stage};
+    if (a.tame && rw_tame_scores(highest - lowest, a.rule.sigma))
+        lambda_runs<BLOCK, true>(a, query, tame, hi, lo);
+    else
+        lambda_runs<BLOCK, false>(a, query, tame, hi, lo);
+    hi = lambda_warp_sum(hi);
+    lo = lambda_warp_sum(lo);
+    if (BLOCK) {
+        if (threadIdx.x % 32 == 0) {
+            lambda_shared_add(&total[0], hi);
+            lambda_shared_add(&total[1], lo);
+        }
+        __syncthreads();
+        hi = (long long)total[0];
+        lo = (long long)total[1];
+    }
+    __syncwarp();
+    lambda_finish<BLOCK>(a, query, rw_lambda_factor(&a.rule, hi, lo, query.shift));
+}
+
+/* Queries d_query[begin, end), of a block or a warp each; room: documents of the longest. */
+struct lambda_jobs {
+    uint32_t begin, end, room;
+};
+
+template <bool BLOCK>
+__device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
+                                           const struct lambda_jobs &jobs)
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ struct lambda_place stage[WARPS][32];
+    __shared__ unsigned long long total[2];
+    const uint32_t warp = threadIdx.x / 32;
+    const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
+    if (job >= jobs.end)
+        return; /* a whole warp, in a block of warps that go their own ways */
+    const uint32_t q = a.d_query[job];
+    struct lambda_query query;
+    query.first = a.d_offset[q];
+    query.n = a.d_offset[q + 1] - query.first;
+    if (a.d_sampled && !a.d_sampled[query.first])
+        return;
+    query.ideal = (float)a.d_ideal[q];
+    if (!(query.ideal > 0.0f)) {
+        const uint32_t size = lambda_group<BLOCK>::size;
+        for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
+            a.d_pair[query.first + i].lambda = a.d_pair[query.first + i].weight = 0;
+        return;
+    }
+    query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
+    const uint32_t room = jobs.room;
+    query.place = reinterpret_cast<struct lambda_place *>(
+        memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
+    query.lambda = reinterpret_cast<unsigned long long *>(query.place + room);
+    query.weight = query.lambda + room;
+    query.position = reinterpret_cast<uint16_t *>(query.weight + room);
+    query.top = query.position + room;
+    lambda_of_query<BLOCK>(a, query, stage[warp], total);
+}
+
+/* Launches of other queries may run beside this one; each ends after the one before it, so that
+ * what follows the last follows them all. */
+template <bool BLOCK>
+__global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
+    lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
+{
+    let_next_launch_begin();
+    lambda_job<BLOCK>(a, jobs);
+    wait_for_launch_before();
+}
+
+/* ---- Launchers ---- */
+
+extern "C" int rw_cuda_lambda_prepare(void)
+{
+    const int most = RW_LAMBDA_BLOCK_DOCS > WARPS * RW_LAMBDA_WARP_DOCS
+                         ? RW_LAMBDA_BLOCK_DOCS
+                         : WARPS * RW_LAMBDA_WARP_DOCS;
+    cudaError_t error = cudaFuncSetAttribute(
+        lambda_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, most * LAMBDA_DOC_BYTES);
+    if (error == cudaSuccess)
+        error =
+            cudaFuncSetAttribute(lambda_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 most * LAMBDA_DOC_BYTES);
+    return (int)error;
+}
+
+extern "C" int rw_cuda_lambda_queries(const struct rw_lambda_args *args, void *stream)
+{
+    const uint32_t end = args->n_block + args->n_warp;
+    const struct lambda_jobs block = {0, args->n_block, args->block_docs};
+    const struct lambda_jobs wide = {args->n_block, end - args->n_narrow, args->warp_docs};
+    const struct lambda_jobs narrow = {
+        end - args->n_narrow, end,
+        args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS};
+    bool is_first = true; /* it waits for the ranks, and so all do */
+    if (block.begin < block.end) {
+        lambda_kernel<true>
+            <<<block.end, THREADS, (size_t)block.room * LAMBDA_DOC_BYTES, (cudaStream_t)stream>>>(
+                *args, block);
+        is_first = false;
+    }
+    for (const struct lambda_jobs *jobs : {&wide, &narrow}) {
+        const uint32_t grid = (jobs->end - jobs->begin + WARPS - 1) / WARPS;
+        const size_t bytes = (size_t)WARPS * jobs->room * LAMBDA_DOC_BYTES;
+        if (jobs->begin == jobs->end)
+            continue;
+        if (is_first)
+            lambda_kernel<false><<<grid, THREADS, bytes, (cudaStream_t)stream>>>(*args, *jobs);
+        else
+            (void)launch_after(lambda_kernel<false>, grid, THREADS, bytes, (cudaStream_t)stream,
+                               *args, *jobs);
+        is_first = false;
+    }
+    return (int)cudaGetLastError();
+}

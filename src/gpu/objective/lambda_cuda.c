@@ -1,0 +1,440 @@
+#include "gpu/objective/lambda_cuda.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/objective/cu_lambda.h"
+#include "gpu/objective/lambda_tame.h"
+#include "gpu/device/transfer.h"
+#include "gpu/device/tuning.h"
+#include "metric/metric.h"
+
+struct rw_cuda_lambda {
+    struct rw_ctx *ctx;       /* borrowed */
+    struct rw_device *device; /* borrowed */
+    int gradient;
+    uint32_t n_docs;
+    uint64_t bytes;
+    struct rw_cuda_rank rank;     /* lambdas only */
+    struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
+    struct rw_gradient_args real;
+    void *table[16]; /* device memory, owned */
+    int n_tables;
+};
+
+/* What the lists of work are made from, and the lists while they are counted or filled. */
+struct work {
+    const uint32_t *query_offset;
+    uint32_t n_queries, truncation;
+    const double *ideal; /* [n_queries]; NULL: all count */
+    uint32_t n_block, n_warp, n_narrow, n_spread, n_jobs, n_tiles;
+    uint32_t longest, longest_block, longest_warp, spread_tops;
+    uint32_t *query, *spread; /* [n_block + n_warp], [n_spread] */
+    struct rw_lambda_job *job;
+    struct rw_lambda_tile *tile;
+};
+
+static uint32_t docs_of(const struct work *work, uint32_t q)
+{
+    return work->query_offset[q + 1] - work->query_offset[q];
+}
+
+static uint32_t tops_of(const struct work *work, uint32_t n)
+{
+    return work->truncation && work->truncation < n ? work->truncation : n;
+}
+
+static int is_spread(const struct work *work, uint32_t n)
+{
+    return n > RW_LAMBDA_BLOCK_DOCS ||
+           (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(work, n) > RW_TUNE_LAMBDA_MOST_VISITS);
+}
+
+/* Jobs of a spread query: those that have a pair, of which the lower document is below the first of
+ * the upper ones. Writes them where there is room to. */
+static void add_jobs(struct work *work, uint32_t spread, uint32_t n)
+{
+    const uint32_t lows = rw_cuda_lambda_spread_lows(), tops = tops_of(work, n);
+    for (uint64_t top = 0; top < tops; top += work->spread_tops)
+        for (uint64_t low = (top + 1) / lows * lows; low < n; low += lows) {
+            if (work->job)
+                work->job[work->n_jobs] =
+                    (struct rw_lambda_job){spread, (uint32_t)low, (uint32_t)top};
+            work->n_jobs++;
+        }
+}
+
+/* Upper documents of a job: as few as make no more than a bounded number of jobs. */
+static uint32_t choose_spread_tops(const struct work *work)
+{
+    const uint64_t lows = rw_cuda_lambda_spread_lows();
+    uint64_t jobs = 0;
+    for (uint32_t q = 0; q < work->n_queries; q++) {
+        const uint64_t n = docs_of(work, q), tops = tops_of(work, (uint32_t)n);
+        if (is_spread(work, (uint32_t)n))
+            jobs += (n / lows + 1) * (tops / RW_LAMBDA_SPREAD_TOPS + 1);
+    }
+    const uint64_t times = jobs / RW_TUNE_LAMBDA_SPREAD_JOBS + 1;
+    return (uint32_t)(times < (1u << 20) ? times : 1u << 20) * RW_LAMBDA_SPREAD_TOPS;
+}
+
+/* Counts the lists; fills those that have room. Queries of a block or a warp: by falling size. */
+static void list_work(struct work *work)
+{
+    uint32_t place[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
+    work->n_block = work->n_warp = work->n_narrow = 0;
+    work->n_spread = work->n_jobs = work->n_tiles = 0;
+    for (uint32_t q = 0; q < work->n_queries; q++) {
+        const uint32_t n = docs_of(work, q);
+        work->longest = n > work->longest ? n : work->longest;
+        if (n == 0)
+            continue;
+        if (is_spread(work, n)) {
+            const uint32_t spread = work->n_spread++;
+            if (work->spread)
+                work->spread[spread] = q;
+            if (!work->ideal || (float)work->ideal[q] > 0.0f)
+                add_jobs(work, spread, n);
+            for (uint64_t begin = 0; begin < n; begin += RW_LAMBDA_TILE_DOCS) {
+                if (work->tile)
+                    work->tile[work->n_tiles] = (struct rw_lambda_tile){spread, (uint32_t)begin};
+                work->n_tiles++;
+            }
+            continue;
+        }
+        place[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
+        const int warp = n <= RW_LAMBDA_WARP_DOCS;
+        uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
+        *longest = n > *longest ? n : *longest;
+        work->n_warp += warp;
+        work->n_narrow += n <= RW_LAMBDA_NARROW_DOCS;
+        work->n_block += !warp;
+    }
+    for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
+        place[i] += place[i - 1];
+    for (uint32_t q = 0; work->query && q < work->n_queries; q++) {
+        const uint32_t n = docs_of(work, q);
+        if (n > 0 && !is_spread(work, n))
+            work->query[place[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
+    }
+}
+
+static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, size_t n, size_t size)
+{
+    void *d = NULL;
+    const int status =
+        rw_cuda_upload(lambda->ctx, lambda->device, &d, from, n * size, &lambda->bytes);
+    if (d)
+        lambda->table[lambda->n_tables++] = d;
+    memcpy(out, &d, sizeof(d));
+    return status;
+}
+
+#define UPLOAD(lambda, field, from, n) upload((lambda), &(field), (from), (n), sizeof(*(field)))
+
+/* ---- LambdaRank's tables ---- */
+
+struct ideal_job {
+    const struct rw_dataset *dataset;
+    const double *gains, *discount;
+    uint32_t truncation, longest;
+    double *scratch; /* [threads][longest] */
+    double *ideal;   /* [n_queries] */
+};
+
+static int ideals_of_queries(void *user, struct rw_share *share)
+{
+    const struct ideal_job *job = user;
+    const uint32_t *offset = job->dataset->query_offset;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->ideal[q] =
+                rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q], job->truncation,
+                             job->discount, job->scratch + (size_t)share->thread * job->longest);
+    }
+    return RW_OK;
+}
+
+static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *gains,
+                       const struct rw_lambda_rule *rule, uint32_t longest, const double *discount,
+                       double *ideal)
+{
+    struct ideal_job job = {dataset, gains, discount, rule->truncation, longest, NULL, ideal};
+    RW_TRY(RW_NEW_RAW(ctx, job.scratch, (size_t)ctx->n_threads * longest));
+    rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, ideals_of_queries, &job);
+    rw_mem_free(job.scratch);
+    return RW_OK;
+}
+
+/* Are gains as lambda_tame.h asks for? gain: [n], falling. */
+static int is_tame(const double *gain, uint32_t n)
+{
+    if (n > 0 && !(gain[0] <= 0x1p31 && gain[n - 1] >= 0.0))
+        return 0;
+    for (uint32_t r = 1; r < n; r++)
+        if (gain[r] != gain[r - 1] && !(gain[r - 1] - gain[r] >= 0x1p-40))
+            return 0;
+    return 1;
+}
+
+struct order_job {
+    const struct work *work;
+    const double *gains;
+    double *gain;   /* [n_docs] written as struct rw_lambda_args has it, like slot */
+    uint16_t *slot; /* [n_docs] */
+    int n_wild;     /* queries of a block or a warp whose gains are not tame */
+};
+
+/* Returns whether the query's gains are tame, or need not be. */
+static int order_query(const struct order_job *job, uint32_t q)
+{
+    uint32_t order[RW_LAMBDA_BLOCK_DOCS];
+    const uint32_t first = job->work->query_offset[q], n = docs_of(job->work, q);
+    double *gain = job->gain + first;
+    if (is_spread(job->work, n)) {
+        memcpy(gain, job->gains + first, n * sizeof(*gain));
+        memset(job->slot + first, 0, n * sizeof(*job->slot));
+        return 1;
+    }
+    rw_rank_query(job->gains + first, n, 0, order);
+    for (uint32_t r = 0; r < n; r++) {
+        gain[r] = job->gains[first + order[r]];
+        job->slot[first + order[r]] = (uint16_t)r;
+    }
+    return is_tame(gain, n);
+}
+
+static int order_queries(void *user, struct rw_share *share)
+{
+    struct order_job *job = user;
+    int n_wild = 0;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            n_wild += !order_query(job, (uint32_t)q);
+    }
+    rw_share_lock(share);
+    job->n_wild += n_wild;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static uint32_t round_32(uint32_t n)
+{
+    return (n + 31) / 32 * 32;
+}
+
+static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
+{
+    struct rw_lambda_args *args = &lambda->lambda;
+    struct rw_ctx *ctx = lambda->ctx;
+    int status = RW_OK;
+    work->spread_tops = choose_spread_tops(work);
+    list_work(work);
+    RW_TRY_OUT(RW_NEW(ctx, work->query, (size_t)work->n_block + work->n_warp));
+    RW_TRY_OUT(RW_NEW(ctx, work->spread, work->n_spread));
+    RW_TRY_OUT(RW_NEW(ctx, work->job, work->n_jobs));
+    RW_TRY_OUT(RW_NEW(ctx, work->tile, work->n_tiles));
+    list_work(work);
+    args->n_block = work->n_block;
+    args->n_warp = work->n_warp;
+    args->n_narrow = work->n_narrow;
+    args->block_docs = round_32(work->longest_block);
+    args->warp_docs = round_32(work->longest_warp);
+    args->n_spread = work->n_spread;
+    args->n_jobs = work->n_jobs;
+    args->n_tiles = work->n_tiles;
+    args->spread_tops = work->spread_tops;
+    RW_TRY_OUT(UPLOAD(lambda, args->d_query, work->query, (size_t)work->n_block + work->n_warp));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_spread, work->spread, work->n_spread));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_job, work->job, work->n_jobs));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_tile, work->tile, work->n_tiles));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_total, NULL, work->n_spread));
+out:
+    rw_mem_free(work->query);
+    rw_mem_free(work->spread);
+    rw_mem_free(work->job);
+    rw_mem_free(work->tile);
+    return status;
+}
+
+static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+                        const struct rw_dataset *dataset, const double *gains, double max_weight)
+{
+    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_lambda_args *args = &lambda->lambda;
+    const size_t n = dataset->n_docs;
+    int status = RW_OK;
+    double *discount = NULL, *ideal = NULL, *gain = NULL;
+    uint16_t *slot = NULL;
+    struct work work = {.query_offset = dataset->query_offset,
+                        .n_queries = dataset->n_queries,
+                        .truncation = rule->truncation,
+                        .spread_tops = RW_LAMBDA_SPREAD_TOPS};
+    list_work(&work);
+    RW_TRY(rw_lambda_check(ctx, rule, work.longest, max_weight));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, discount, work.longest));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, ideal, dataset->n_queries));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, gain, n));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, slot, n));
+    for (uint32_t r = 0; r < work.longest; r++)
+        discount[r] = rw_discount(r);
+    RW_TRY_OUT(make_ideals(ctx, dataset, gains, rule, work.longest, discount, ideal));
+    struct order_job job = {&work, gains, gain, slot, 0};
+    rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
+    args->tame = job.n_wild == 0 && rw_tame_rule(rule);
+    args->rule = *rule;
+    work.ideal = ideal;
+    RW_TRY_OUT(upload_work(lambda, &work));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_discount, discount, work.longest));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_ideal, ideal, dataset->n_queries));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_gain, gain, n));
+    RW_TRY_OUT(UPLOAD(lambda, args->d_slot, slot, n));
+    RW_TRY_OUT(rw_cuda_rank_init(ctx, lambda->device, dataset->n_docs, dataset->n_queries,
+                                 dataset->query_offset, &lambda->rank));
+    args->d_offset = lambda->rank.d_offset;
+    args->d_order = lambda->rank.d_order;
+    const cudaError_t error = (cudaError_t)rw_cuda_lambda_prepare();
+    if (error != cudaSuccess)
+        status = rw_cu_fail(ctx, error, "lambdas", __FILE__, __LINE__);
+out:
+    rw_mem_free(discount);
+    rw_mem_free(ideal);
+    rw_mem_free(gain);
+    rw_mem_free(slot);
+    return status;
+}
+
+/* ---- The object ---- */
+
+static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                const struct rw_dataset *dataset, const double *gains)
+{
+    const size_t n = dataset->n_docs;
+    const double *d_doc_weight = NULL;
+    double most = 1.0;
+    if (dataset->weight) {
+        most = 0.0;
+        for (size_t i = 0; i < n; i++)
+            most = dataset->weight[i] > most ? dataset->weight[i] : most;
+        RW_TRY(UPLOAD(lambda, d_doc_weight, dataset->weight, n));
+    }
+    lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
+    lambda->real.n_docs = dataset->n_docs;
+    switch (rules->gradient) {
+    case RW_GRADIENT_LAMBDA:
+        return load_lambdas(lambda, &rules->lambda, dataset, gains, most);
+    case RW_GRADIENT_RESIDUAL:
+        return UPLOAD(lambda, lambda->real.d_label, dataset->label, n);
+    case RW_GRADIENT_CUSTOM:
+        RW_TRY(UPLOAD(lambda, lambda->real.d_gradient, NULL, n));
+        return UPLOAD(lambda, lambda->real.d_hessian, NULL, n);
+    }
+    return RW_OK;
+}
+
+int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
+                       const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
+                       const double *gains, struct rw_cuda_lambda **out)
+{
+    struct rw_cuda_lambda *lambda;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, lambda, 1));
+    lambda->ctx = ctx;
+    lambda->device = device;
+    lambda->gradient = (int)rules->gradient;
+    lambda->n_docs = dataset->n_docs;
+    const int status = load(lambda, rules, dataset, gains);
+    if (status < 0) {
+        rw_cuda_lambda_free(lambda);
+        return status;
+    }
+    *out = lambda;
+    return RW_OK;
+}
+
+void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda)
+{
+    if (!lambda)
+        return;
+    rw_cuda_rank_release(&lambda->rank);
+    for (int i = 0; i < lambda->n_tables; i++)
+        rw_device_free(lambda->table[i]);
+    rw_mem_free(lambda);
+}
+
+uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
+{
+    return lambda->bytes + lambda->rank.bytes;
+}
+
+uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
+                                   const struct rw_dataset *dataset)
+{
+    const uint64_t n = dataset->n_docs;
+    uint64_t bytes = dataset->weight ? n * sizeof(double) : 0;
+    if (rules->gradient == RW_GRADIENT_RESIDUAL)
+        return bytes + n * sizeof(float);
+    if (rules->gradient == RW_GRADIENT_CUSTOM)
+        return bytes + 2 * n * sizeof(double);
+    struct work work = {.query_offset = dataset->query_offset,
+                        .n_queries = dataset->n_queries,
+                        .truncation = rules->lambda.truncation};
+    work.spread_tops = choose_spread_tops(&work);
+    list_work(&work); /* jobs of queries without an ideal are counted too */
+    bytes += n * (sizeof(double) + sizeof(uint16_t));
+    bytes += sizeof(double) * ((uint64_t)work.longest + work.n_queries);
+    bytes += sizeof(uint32_t) * ((uint64_t)work.n_block + work.n_warp + work.n_spread);
+    bytes += work.n_jobs * sizeof(*work.job) + work.n_tiles * sizeof(*work.tile) +
+             work.n_spread * sizeof(struct rw_lambda_total);
+    return bytes +
+           rw_cuda_rank_plan_bytes(dataset->n_docs, dataset->n_queries, dataset->query_offset);
+}
+
+int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
+                                 const double *hessians)
+{
+    const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
+    RW_TRY(rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_gradient,
+                             gradients, bytes));
+    return rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_hessian, hessians,
+                             bytes);
+}
+
+int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
+                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                        struct rw_cuda_lambda_info *d_info)
+{
+    struct rw_ctx *ctx = lambda->ctx;
+    rw_transfer_launched(lambda->device, rw_cuda_lambda_launches(lambda));
+    if (lambda->gradient != RW_GRADIENT_LAMBDA) {
+        struct rw_gradient_args real = lambda->real;
+        real.d_scores = d_scores;
+        real.d_sampled = d_sampled;
+        real.d_pair = d_pair;
+        real.d_info = d_info;
+        RW_CU(ctx,
+              (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
+        return RW_OK;
+    }
+    struct rw_lambda_args args = lambda->lambda;
+    args.d_scores = d_scores;
+    args.d_sampled = d_sampled;
+    args.d_pair = d_pair;
+    args.d_info = d_info;
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(&args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(&args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(&args, stream));
+    return RW_OK;
+}
+
+uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda)
+{
+    const struct rw_lambda_args *args = &lambda->lambda;
+    if (lambda->gradient != RW_GRADIENT_LAMBDA)
+        return 3;
+    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block > 0) +
+           (args->n_warp > args->n_narrow) + (args->n_narrow > 0) + (args->n_tiles > 0) +
+           (args->n_jobs > 0);
+}

@@ -1,0 +1,157 @@
+/* The pair of objective/lambda.h in fewer instructions and without a branch, for queries whose
+ * numbers are tame: the same integers, not only nearly.
+ *
+ * Tame (rw_tame_rule, rw_tame_scores): sigma in [2^-20, 1.25], gains in [0, 2^31] at least 2^-40
+ * apart, at most 2,048 documents, scores within 2^20 and within 40 / sigma of one another. Then no
+ * operation overflows or comes near the denormal numbers, exp needs no clamp, a unit is 2^-40, and
+ * a pair's lambda and weight are under 64: delta <= 1 / 0.01 (the ideal DCG is no less than the
+ * largest gain), and rho / (0.01 + |s|) <= 50 for such a sigma.
+ *
+ * Why the integers are the same:
+ * - Quotients: with y = 1 / b correctly rounded, q = a y, then q + y (a - b q) with two fused
+ *   multiply-adds is a / b correctly rounded. Its error before the last rounding is under 2^-45 of
+ *   the result, and of all pairs of 24-bit numbers those with a quotient that near to the middle
+ *   between two floats were tried, all 68 million; lambda_tame's test tries the worst of them.
+ * - The unit 2^-40 multiplies the ideal's reciprocal in place of the results: powers of two.
+ * - n x 355/512 is exact for |n| <= 58, and so is p 2^n: fused or not is the same.
+ * - Rounding to an integer in two parts by additions of powers of two: exact differences.
+ *
+ * The host's functions are for tests: fmaf is slow there. */
+#ifndef RW_GPU_LAMBDA_TAME_H
+#define RW_GPU_LAMBDA_TAME_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "base/exact.h"
+#include "objective/lambda.h"
+
+/* What is the same for all pairs of a query. */
+struct rw_tame_query {
+    float unit, unit_reciprocal; /* the ideal in units, 1 / that */
+    float near, slope;           /* the divisor of delta is near + slope |score_diff| */
+};
+
+/* Integers in two parts: high x 2^23 + low, without the biases below, modulo 2^32. */
+struct rw_tame_parts {
+    uint32_t high, low;
+};
+
+#define RW_TAME_HIGH_BIAS 0x56800000u /* 2^46: its neighbours are 2^23 apart */
+#define RW_TAME_LOW_BIAS  0x4b400000u /* 1.5 x 2^23: 1 apart */
+enum { RW_TAME_HIGH_SHIFT = 23 };
+
+struct rw_tame_pair {
+    struct rw_tame_parts lambda, weight;
+};
+
+RW_HD float rw_tame_fma(float a, float b, float c)
+{
+#ifdef __CUDA_ARCH__
+    return __fmaf_rn(a, b, c);
+#else
+    return fmaf(a, b, c);
+#endif
+}
+
+/* 1 / x correctly rounded, x in [2^-100, 2^100]: on the device what 1.0f / x becomes there, less
+ * its test of the range. */
+RW_HD float rw_tame_reciprocal(float x)
+{
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return __fmaf_rn(y, -__fmaf_rn(x, y, -1.0f), y);
+#else
+    return 1.0f / x;
+#endif
+}
+
+/* a / b, correctly rounded; y: 1 / b, correctly rounded. a: 0 or in [2^-80, 2^80], as b; the
+ * quotient is in [2^-80, 2^80] too. */
+RW_HD float rw_tame_quotient(float a, float b, float y)
+{
+    const float q = a * y;
+    return rw_tame_fma(rw_tame_fma(-b, q, a), y, q);
+}
+
+/* rw_expf for |x| <= 40, as p 2^n. */
+RW_HD float rw_tame_exp(float x, float *power)
+{
+    const float shifted = x * 1.44269504f + 12582912.0f;
+    const float n = shifted - 12582912.0f;
+    const float r = rw_tame_fma(n, -0.693359375f, x) - n * -2.12194440e-4f;
+    float p = 1.98412698e-4f;
+    p = p * r + 1.38888889e-3f;
+    p = p * r + 8.33333333e-3f;
+    p = p * r + 4.16666667e-2f;
+    p = p * r + 1.66666667e-1f;
+    p = p * r + 0.5f;
+    p = p * r * r + r;
+    *power = rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
+    return p + 1.0f;
+}
+
+/* The nearest integer of v in [0, 2^46), halves to even. The high part is at most 2^23, the low one
+ * within 2^22 of 0. */
+RW_HD struct rw_tame_parts rw_tame_round(float v)
+{
+    struct rw_tame_parts parts;
+    const float high = v + 0x1p46f;
+    const float low = (v - (high - 0x1p46f)) + 12582912.0f;
+    parts.high = rw_bits_from_float(high);
+    parts.low = rw_bits_from_float(low);
+    return parts;
+}
+
+/* high and low: sums of parts without biases, each under 2^31 in magnitude. */
+RW_HD int64_t rw_tame_join(uint32_t high, uint32_t low)
+{
+    return (int64_t)(int32_t)high * (1 << RW_TAME_HIGH_SHIFT) + (int64_t)(int32_t)low;
+}
+
+RW_HD int rw_tame_rule(const struct rw_lambda_rule *rule)
+{
+    return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;
+}
+
+/* range: the largest score less the smallest. */
+RW_HD int rw_tame_scores(double range, float sigma)
+{
+    return range <= 0x1p20 && range * (double)sigma <= 40.0;
+}
+
+RW_HD struct rw_tame_query rw_tame_query_of(float ideal, int norm)
+{
+    struct rw_tame_query query;
+    query.unit = ideal * 0x1p-40f; /* RW_LAMBDA_EXPONENT */
+    query.unit_reciprocal = 1.0f / query.unit;
+    query.near = norm ? 0.01f : 1.0f;
+    query.slope = norm ? 1.0f : 0.0f;
+    return query;
+}
+
+/* A pair, or 0 if discount_diff is not above 0. gain_diff: its magnitude, or 0: no pair.
+ * score_diff: of the two scores either way; toward: sigma, negative if score_diff is the lower
+ * gain's score less the higher's. */
+RW_HD struct rw_tame_pair rw_tame_pair_of(const struct rw_tame_query *query, float gain_diff,
+                                          float discount_diff, float score_diff, float toward,
+                                          float sigma)
+{
+    const float over = fmaxf(gain_diff * discount_diff, 0.0f);
+    const float plain = rw_tame_quotient(over, query->unit, query->unit_reciprocal);
+    const float divisor = rw_tame_fma(fabsf(score_diff), query->slope, query->near);
+    const float delta = rw_tame_quotient(plain, divisor, rw_tame_reciprocal(divisor));
+    float power;
+    const float p = rw_tame_exp(toward * score_diff, &power);
+    const float e = p * power;
+    const float rho = rw_tame_reciprocal(rw_tame_fma(p, power, 1.0f));
+    const float lambda = sigma * rho * delta;
+    const float weight = sigma * (e * rho) * lambda;
+    struct rw_tame_pair pair;
+    pair.lambda = rw_tame_round(lambda);
+    pair.weight = rw_tame_round(weight);
+    return pair;
+}
+
+#endif

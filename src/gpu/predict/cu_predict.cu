@@ -1,0 +1,64 @@
+/* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about it, and
+ * gpu/predict/predict_block.h is what its threads do between barriers.
+ *
+ * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
+ *
+ * Decomposition: a block a tile of documents; a thread a document and every so-manieth tree of a
+ * batch, so that a warp walks 32 documents down one tree; the first threads then add a document's
+ * leaves in tree order while the others fetch the next batch. */
+#include <cuda_runtime.h>
+
+#include "gpu/predict/predict_block.h"
+
+template <bool VALUES_IN_SHARED>
+static __global__ void __launch_bounds__(PREDICT_THREADS, RW_TUNE_PREDICT_BLOCKS)
+    predict_kernel(const struct rw_predict_args args)
+{
+    extern __shared__ __align__(16) unsigned char shared[];
+    const struct predict_block b = predict_block_of(&args, shared, blockIdx.x);
+    const uint32_t thread = threadIdx.x;
+    double score = 0.0;
+    if (VALUES_IN_SHARED)
+        predict_load_values(&args, &b, thread);
+    if (args.n_batches > 0) {
+        const struct rw_predict_batch first = args.d_batch[0];
+        predict_load_trees(&args, &b, &first, thread, PREDICT_THREADS);
+    }
+    __syncthreads();
+    for (uint32_t i = 0; i < args.n_batches; i++) {
+        const struct rw_predict_batch batch = args.d_batch[i];
+        predict_find_batch(&args, &b, &batch, VALUES_IN_SHARED, thread);
+        __syncthreads();
+        if (thread < args.tile_docs) {
+            score = predict_add(&args, &b, &batch, thread, score);
+        } else if (i + 1 < args.n_batches) {
+            const struct rw_predict_batch next = args.d_batch[i + 1];
+            predict_load_trees(&args, &b, &next, thread - args.tile_docs,
+                               PREDICT_THREADS - args.tile_docs);
+        }
+        __syncthreads();
+    }
+    if (thread < b.n_docs)
+        args.d_score[b.begin + thread] = score;
+}
+
+template <bool VALUES_IN_SHARED>
+static cudaError_t launch(const struct rw_predict_args *args, cudaStream_t stream)
+{
+    const size_t bytes = rw_predict_shared_bytes(args);
+    const cudaError_t error = cudaFuncSetAttribute(
+        predict_kernel<VALUES_IN_SHARED>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess)
+        return error;
+    const unsigned blocks = (args->n_docs + args->tile_docs - 1) / args->tile_docs;
+    predict_kernel<VALUES_IN_SHARED><<<blocks, PREDICT_THREADS, bytes, stream>>>(*args);
+    return cudaGetLastError();
+}
+
+extern "C" int rw_cuda_predict(const struct rw_predict_args *args, void *stream)
+{
+    if (args->n_docs == 0)
+        return cudaSuccess;
+    return args->values_in_shared ? launch<true>(args, (cudaStream_t)stream)
+                                  : launch<false>(args, (cudaStream_t)stream);
+}

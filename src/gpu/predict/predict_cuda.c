@@ -1,0 +1,218 @@
+/* Scores on a GPU: the columns that the model uses travel in chunks of documents through a pipe,
+ * one chunk's copy beside another's kernel; trees and scores stay on the device meanwhile. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "gpu/device/cu_check.h"
+#include "gpu/predict/cu_predict.h"
+#include "gpu/device/transfer.h"
+#include "gpu/device/tuning.h"
+#include "model/predict.h"
+#include "model/predictor.h"
+
+/* Documents of a column that one thread copies at a time. */
+enum { PIECE_DOCS = 8192 };
+
+struct scorer_cuda {
+    struct rw_scorer base; /* first: handed out by its address */
+    struct rw_device *device;
+    struct rw_predict_plan plan;
+    struct rw_predict_args args;    /* the plan's, with the model's pointers */
+    void *d_node, *d_leaf, *d_tree; /* owned */
+    void *d_batch, *d_score;        /* owned */
+    size_t score_room;              /* documents of d_score */
+    uint32_t chunk_docs;
+    struct rw_transfer_pipe *pipe;
+};
+
+/* Documents of one chunk. */
+struct chunk_note {
+    struct scorer_cuda *scorer;
+    uint32_t begin, n_docs;
+};
+
+static void close_cuda(struct rw_scorer *base)
+{
+    struct scorer_cuda *s = (struct scorer_cuda *)base;
+    rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
+    rw_device_free(s->d_node);
+    rw_device_free(s->d_leaf);
+    rw_device_free(s->d_tree);
+    rw_device_free(s->d_batch);
+    rw_device_free(s->d_score);
+    rw_predict_plan_release(&s->plan);
+    rw_device_close(s->device);
+    rw_mem_free(s);
+}
+
+static int upload(struct scorer_cuda *s, void **d, const void *from, size_t bytes)
+{
+    RW_TRY(rw_device_alloc(s->base.ctx, d, bytes));
+    return rw_transfer_write(s->base.ctx, s->device, *d, from, bytes);
+}
+
+/* ---- a run ---- */
+
+struct fill_job {
+    const struct rw_flat *flat;
+    const struct rw_column *const *column; /* [n_used] */
+    uint32_t begin, n;                     /* documents */
+    uint64_t n_pieces;                     /* of each column */
+    float *chunk;
+};
+
+static int fill_pieces(void *user, struct rw_share *share)
+{
+    const struct fill_job *job = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
+        for (; k < end; k++) {
+            const uint32_t slot = (uint32_t)(k / job->n_pieces), n = job->n;
+            const uint32_t from = (uint32_t)(k % job->n_pieces) * PIECE_DOCS;
+            const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
+            float *values = job->chunk + (size_t)slot * n + from;
+            if (job->column[slot])
+                rw_column_values(job->column[slot], job->begin + from, job->begin + to,
+                                 job->flat->absent, values);
+            for (uint32_t i = 0; !job->column[slot] && i < to - from; i++)
+                values[i] = job->flat->absent;
+        }
+    }
+    return RW_OK;
+}
+
+/* Columns of documents [begin, begin + n) as they will lie on the device: [n_used][n]. */
+static void fill_chunk(const struct scorer_cuda *s, const struct rw_column *const *column,
+                       uint32_t begin, uint32_t n, float *chunk)
+{
+    const struct rw_flat *flat = s->base.flat;
+    const uint64_t n_pieces = ((uint64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
+    struct fill_job job = {flat, column, begin, n, n_pieces, chunk};
+    rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * flat->n_used, 0, fill_pieces, &job);
+}
+
+static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
+{
+    const struct chunk_note *note = user;
+    struct scorer_cuda *s = note->scorer;
+    struct rw_predict_args args = s->args;
+    args.d_value = chunk->d_data;
+    args.n_docs = note->n_docs;
+    args.d_score = (double *)s->d_score + note->begin;
+    rw_transfer_launched(s->device, 1);
+    RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict(&args, chunk->stream));
+    return RW_OK;
+}
+
+static int send_all(struct scorer_cuda *s, const struct rw_column *const *column, uint32_t n_docs)
+{
+    RW_TRY(rw_transfer_pipe_begin(s->pipe));
+    for (uint32_t begin = 0; begin < n_docs;) {
+        struct chunk_note note = {.scorer = s, .begin = begin};
+        void *room;
+        note.n_docs = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
+        RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
+        fill_chunk(s, column, begin, note.n_docs, room);
+        const size_t bytes = (size_t)note.n_docs * s->base.flat->n_used * sizeof(float);
+        RW_TRY(rw_transfer_pipe_send(s->pipe, bytes, score_chunk, &note, NULL));
+        begin += note.n_docs;
+    }
+    return rw_transfer_pipe_end(s->pipe);
+}
+
+static int grow_scores(struct scorer_cuda *s, uint32_t n_docs)
+{
+    if (n_docs <= s->score_room)
+        return RW_OK;
+    rw_device_free(s->d_score);
+    s->d_score = NULL;
+    s->score_room = 0;
+    RW_TRY(rw_device_alloc(s->base.ctx, &s->d_score, n_docs * sizeof(double)));
+    s->score_room = n_docs;
+    return RW_OK;
+}
+
+static int run_cuda(struct rw_scorer *base, const struct rw_dataset *dataset, double *scores)
+{
+    struct scorer_cuda *s = (struct scorer_cuda *)base;
+    const uint32_t n_docs = dataset->n_docs;
+    const struct rw_column **column = NULL;
+    const double start = rw_clock_ms();
+    struct rw_transfer_counts before, after;
+    int status = RW_OK;
+    if (n_docs == 0)
+        return RW_OK;
+    rw_transfer_counts(s->device, &before);
+    RW_TRY_OUT(rw_flat_columns(base->ctx, base->flat, dataset, &column));
+    RW_TRY_OUT(grow_scores(s, n_docs));
+    RW_TRY_OUT(send_all(s, column, n_docs));
+    RW_TRY_OUT(rw_transfer_read(base->ctx, s->device, scores, s->d_score, n_docs * sizeof(double)));
+    rw_transfer_counts(s->device, &after);
+    rw_log(base->ctx, RW_LOG_DEBUG,
+           "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
+           "launches, %llu bytes sent, %llu fetched",
+           s->device->number, s->device->name, n_docs, base->flat->n_used, base->flat->n_trees,
+           s->args.n_batches, rw_clock_ms() - start,
+           (unsigned long long)(after.launches - before.launches),
+           (unsigned long long)(after.bytes_to_device - before.bytes_to_device),
+           (unsigned long long)(after.bytes_to_host - before.bytes_to_host));
+out:
+    rw_mem_free(column);
+    return status;
+}
+
+static double run_ms_cuda(const struct rw_scorer *base, uint32_t n_docs)
+{
+    const double sent_ms =
+        n_docs * (double)base->flat->n_used * sizeof(float) / RW_TUNE_PREDICT_BYTES_MS;
+    const double walk_ms = n_docs * rw_flat_steps(base->flat) / RW_TUNE_PREDICT_STEPS_MS;
+    return RW_TUNE_PREDICT_START_MS + (sent_ms > walk_ms ? sent_ms : walk_ms);
+}
+
+/* ---- opening ---- */
+
+static int load(struct scorer_cuda *s)
+{
+    struct rw_ctx *const ctx = s->base.ctx;
+    const struct rw_flat *flat = s->base.flat;
+    const size_t n_trees = (size_t)flat->n_trees;
+    RW_TRY(rw_predict_plan_init(ctx, &s->plan, flat, s->device->shared_bytes));
+    RW_TRY(upload(s, &s->d_node, flat->node, flat->first_node[n_trees] * sizeof(*flat->node)));
+    RW_TRY(upload(s, &s->d_leaf, flat->leaf, flat->first_leaf[n_trees] * sizeof(*flat->leaf)));
+    RW_TRY(upload(s, &s->d_tree, s->plan.tree, n_trees * sizeof(*s->plan.tree)));
+    RW_TRY(upload(s, &s->d_batch, s->plan.batch, s->plan.args.n_batches * sizeof(*s->plan.batch)));
+    s->args = s->plan.args;
+    s->args.d_node = s->d_node;
+    s->args.d_leaf = s->d_leaf;
+    s->args.d_tree = s->d_tree;
+    s->args.d_batch = s->d_batch;
+    /* A model without a split sends no values, but its chunks must end somewhere. */
+    const size_t doc_bytes = (flat->n_used ? flat->n_used : 1) * sizeof(float);
+    const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
+    const uint32_t tile = s->args.tile_docs;
+    s->chunk_docs = docs < tile ? tile : (uint32_t)(docs / tile * tile);
+    return rw_transfer_pipe_new(ctx, s->device, s->chunk_docs * doc_bytes, RW_TUNE_PREDICT_STREAMS,
+                                &s->pipe);
+}
+
+int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                        struct rw_scorer **out)
+{
+    static const struct rw_scorer_ops ops = {
+        .name = "cuda", .close = close_cuda, .run = run_cuda, .run_ms = run_ms_cuda};
+    struct scorer_cuda *s;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, s, 1));
+    s->base = (struct rw_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
+    int status = rw_device_open(ctx, device, &s->device);
+    if (status >= 0)
+        status = load(s);
+    if (status < 0) {
+        close_cuda(&s->base);
+        return status;
+    }
+    *out = &s->base;
+    return RW_OK;
+}

@@ -1,0 +1,111 @@
+/* How trees are cut into batches and shared memory is spent; host only, so that it is tested
+ * without a GPU. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "gpu/predict/cu_predict.h"
+#include "gpu/device/tuning.h"
+#include "model/flat.h"
+
+/* That the driver keeps of a block's shared memory. */
+enum { KEPT_BYTES = 1024 };
+
+static size_t found_bytes(uint32_t tile_docs)
+{
+    return (size_t)RW_TUNE_PREDICT_TREES * tile_docs * sizeof(float);
+}
+
+/* Documents of a block, and where values lie: the first way that leaves trees a fair share. */
+static void choose_tile(struct rw_predict_args *args, size_t shared_bytes)
+{
+    static const struct {
+        uint32_t blocks, tile_docs; /* blocks of a multiprocessor */
+    } ways[] = {{2, RW_TUNE_PREDICT_DOCS}, {1, RW_TUNE_PREDICT_DOCS}, {1, 32}};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        const size_t room = (shared_bytes + KEPT_BYTES) / ways[i].blocks - KEPT_BYTES;
+        const size_t values = (size_t)args->n_used * ways[i].tile_docs * sizeof(float);
+        const size_t other = values + found_bytes(ways[i].tile_docs);
+        if (other > room || (double)(room - other) < RW_TUNE_PREDICT_SHARE * (double)room)
+            continue;
+        args->tile_docs = ways[i].tile_docs;
+        args->values_in_shared = 1;
+        args->tree_bytes = (uint32_t)((room - other) / 16 * 16);
+        return;
+    }
+    const size_t room = (shared_bytes + KEPT_BYTES) / 2 - KEPT_BYTES;
+    args->tile_docs = RW_TUNE_PREDICT_DOCS;
+    args->values_in_shared = 0;
+    args->tree_bytes = room > found_bytes(args->tile_docs)
+                           ? (uint32_t)((room - found_bytes(args->tile_docs)) / 16 * 16)
+                           : 0;
+}
+
+static size_t bytes_of(uint64_t n_nodes, uint64_t n_leaves)
+{
+    return n_nodes * sizeof(struct rw_walk_node) + n_leaves * sizeof(float);
+}
+
+/* Trees in order, as many as fit. batch: [n_trees] room. */
+static void cut_batches(struct rw_predict_plan *plan, const struct rw_flat *flat)
+{
+    struct rw_predict_args *args = &plan->args;
+    struct rw_predict_batch *batch = NULL;
+    size_t most_bytes = 0;
+    for (int32_t i = 0; i < flat->n_trees; i++) {
+        const uint32_t n_nodes = (uint32_t)(flat->first_node[i + 1] - flat->first_node[i]);
+        const uint32_t n_leaves = (uint32_t)(flat->first_leaf[i + 1] - flat->first_leaf[i]);
+        const int fits = bytes_of(n_nodes, n_leaves) <= args->tree_bytes;
+        const int goes_on = batch && batch->in_shared && fits &&
+                            batch->n_trees < RW_TUNE_PREDICT_TREES &&
+                            bytes_of((uint64_t)batch->n_nodes + n_nodes,
+                                     (uint64_t)batch->n_leaves + n_leaves) <= args->tree_bytes;
+        if (!goes_on) {
+            batch = &plan->batch[args->n_batches++];
+            *batch = (struct rw_predict_batch){.first_node = flat->first_node[i],
+                                               .first_leaf = flat->first_leaf[i],
+                                               .first_tree = (uint32_t)i,
+                                               .in_shared = fits};
+        }
+        batch->n_trees++;
+        batch->n_nodes += n_nodes;
+        batch->n_leaves += n_leaves;
+        const size_t bytes = fits ? bytes_of(batch->n_nodes, batch->n_leaves) : 0;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+        args->most_trees = batch->n_trees > args->most_trees ? batch->n_trees : args->most_trees;
+    }
+    args->tree_bytes = (uint32_t)((most_bytes + 15) / 16 * 16);
+}
+
+size_t rw_predict_shared_bytes(const struct rw_predict_args *args)
+{
+    const size_t rows = (size_t)args->most_trees + (args->values_in_shared ? args->n_used : 0);
+    return args->tree_bytes + rows * args->tile_docs * sizeof(float);
+}
+
+int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
+                         const struct rw_flat *flat, size_t shared_bytes)
+{
+    int status = RW_OK;
+    const size_t n_trees = (size_t)flat->n_trees;
+    memset(plan, 0, sizeof(*plan));
+    RW_TRY_OUT(RW_NEW(ctx, plan->tree, n_trees));
+    RW_TRY_OUT(RW_NEW(ctx, plan->batch, n_trees));
+    for (int32_t i = 0; i < flat->n_trees; i++)
+        plan->tree[i] = (struct rw_predict_tree){.first_node = flat->first_node[i],
+                                                 .first_leaf = flat->first_leaf[i],
+                                                 .root = rw_flat_root(flat, i)};
+    plan->args.n_used = flat->n_used;
+    choose_tile(&plan->args, shared_bytes);
+    cut_batches(plan, flat);
+out:
+    if (status < 0)
+        rw_predict_plan_release(plan);
+    return status;
+}
+
+void rw_predict_plan_release(struct rw_predict_plan *plan)
+{
+    rw_mem_free(plan->tree);
+    rw_mem_free(plan->batch);
+    memset(plan, 0, sizeof(*plan));
+}

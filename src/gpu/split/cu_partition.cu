@@ -1,0 +1,229 @@
+/* Why: the documents of many nodes divided between their children, and with them what histograms
+ * read of each document, in one pass over memory; and the exact sums of a finished
+ * tree's leaves.
+ *
+ * Shapes: the list of documents by place; nodes are ranges of places, cut into chunks of
+ * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
+ * read after it was written over. How many documents go left is known from the histograms.
+ *
+ * Decomposition: a block a chunk. partition_kernel: a chunk's documents keep their order, and go
+ * behind those of the chunks of their node that were done before: one atomic a block says where.
+ * Which chunk is first changes no result, since all sums are exact, and nobody waits. In a chunk
+ * the items of a thread are THREADS apart, so bit i of word w is the item at 32 w + i. sums_kernel:
+ * a block a chunk of a leaf. */
+#include <cuda_runtime.h>
+
+#include "gpu/engine/cu_engine.h"
+#include "gpu/split/cu_find.cuh"
+#include "gpu/split/cu_pair.cuh"
+#include "gpu/device/tuning.h"
+
+enum {
+    WARP = 32,
+    THREADS = RW_TUNE_PARTITION_THREADS,
+    WARPS = THREADS / WARP,
+    ITEMS = RW_CUDA_CHUNK / THREADS,
+    WORDS = RW_CUDA_CHUNK / WARP
+};
+#define ALL_LANES 0xffffffffu
+static_assert(RW_CUDA_CHUNK % THREADS == 0, "a chunk is whole rounds of its block");
+static_assert(sizeof(struct rw_cuda_partition) <= 4096, "the arguments of a launch");
+static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread a word that is carried");
+static_assert(WORDS == 2 * WARP, "two words of bits a lane of the warp that adds them up");
+
+/* ---- partition ---- */
+
+/* Bit r: item r goes left. The codes of all items are asked for before the first is looked at. */
+template <class ELEMENT>
+static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const uint32_t (&doc)[ITEMS],
+                                     uint32_t n)
+{
+    uint32_t element[ITEMS], left = 0;
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        element[r] =
+            ((const ELEMENT *)part.column.d_word)[rw_cuda_element_of(&part.column, doc[r])];
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t code = rw_cuda_code_in(&part.column, element[r], doc[r]);
+        const int goes = code == part.missing_code ? part.missing_left != 0 : code <= part.bin;
+        left |= (uint32_t)(goes && r * THREADS + threadIdx.x < n) << r;
+    }
+    return left;
+}
+
+/* flags -> how many bits are set in the words before each; returns the sum. A whole warp. */
+static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    const uint32_t even = (uint32_t)__popc(flags[2 * lane]);
+    const uint32_t both = even + (uint32_t)__popc(flags[2 * lane + 1]);
+    uint32_t up_to = both;
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const uint32_t lower = __shfl_up_sync(ALL_LANES, up_to, step);
+        if (lane >= step)
+            up_to += lower;
+    }
+    before[2 * lane] = up_to - both;
+    before[2 * lane + 1] = up_to - both + even;
+    return __shfl_sync(ALL_LANES, up_to, WARP - 1);
+}
+
+/* Where this chunk's documents go: behind so many left ones and so many right ones, in the low and
+ * the high half. */
+static __device__ unsigned long long take_places(const struct rw_cuda_partition &a, uint32_t part,
+                                                 uint32_t n_left, uint32_t n_right)
+{
+    unsigned long long *const d_placed = a.d_placed[a.launch % 2];
+    return atomicAdd(&d_placed[part], (unsigned long long)n_right << 32 | n_left);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    partition_kernel(const __grid_constant__ struct rw_cuda_partition a)
+{
+    __shared__ uint32_t flags[WORDS], before[WORDS];
+    __shared__ unsigned long long placed;
+    const uint32_t lane = threadIdx.x % WARP;
+    const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
+    const struct rw_cuda_part part = a.part[number];
+    const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
+    const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
+    const uint64_t from = part.from + begin;
+    uint32_t doc[ITEMS];
+    int32_t lambda[ITEMS], weight[ITEMS];
+    if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
+        a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
+    if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
+        a.d_placed[(a.launch + 1) % 2][threadIdx.x] = 0; /* for the next launch */
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        doc[r] = i >= n ? 0 : part.whole ? begin + i : a.d_list[from + i];
+        lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
+        weight[r] = a.d_weight && i < n ? a.d_weight[from + i] : 0;
+    }
+    const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t>(part, doc, n)
+                          : part.column.bytes == 2 ? goes_left<uint16_t>(part, doc, n)
+                                                   : goes_left<uint32_t>(part, doc, n);
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t word = __ballot_sync(ALL_LANES, (int)(left >> r & 1));
+        if (lane == 0)
+            flags[(r * THREADS + threadIdx.x) / WARP] = word;
+    }
+    __syncthreads();
+    if (threadIdx.x < WARP) {
+        const uint32_t n_left = add_up(flags, before);
+        const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
+        if (lane == 0)
+            placed = take_places(a, number, n_left, n_here - n_left);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x, w = i / WARP;
+        if (i >= n)
+            break;
+        const uint32_t lefts = before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
+        const uint64_t to = part.to + (left >> r & 1 ? (uint32_t)placed + lefts
+                                                     : part.n_left + (placed >> 32) + (i - lefts));
+        a.d_list[to] = doc[r];
+        if (a.d_lambda)
+            a.d_lambda[to] = lambda[r];
+        if (a.d_weight)
+            a.d_weight[to] = weight[r];
+    }
+}
+
+extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream)
+{
+    if (partition->n_chunks == 0)
+        return cudaSuccess;
+    partition_kernel<<<partition->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*partition);
+    return cudaGetLastError();
+}
+
+/* ---- what histograms read, by place ---- */
+
+static __global__ void __launch_bounds__(THREADS)
+    gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < n;
+         i += (uint64_t)gridDim.x * THREADS)
+        d_to[i] = d_from[d_list[i]];
+}
+
+extern "C" int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from,
+                              int32_t *d_to, void *stream)
+{
+    const uint32_t blocks = rw_cuda_chunks(n);
+    if (blocks == 0)
+        return cudaSuccess;
+    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(d_list, n, d_from, d_to);
+    return cudaGetLastError();
+}
+
+/* ---- leaves ---- */
+
+enum { N_SUMS = 4 };
+
+static __global__ void __launch_bounds__(THREADS)
+    sums_kernel(const __grid_constant__ struct rw_cuda_leaf_sums a)
+{
+    __shared__ long long of_warp[WARPS][N_SUMS];
+    const uint32_t lane = threadIdx.x % WARP;
+    const struct rw_cuda_leaf leaf = a.d_leaf[find_chunk(a.d_leaf, a.n_leaves, blockIdx.x)];
+    const uint32_t begin = (blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
+    const uint32_t n = leaf.n - begin; /* more than a chunk, or what is left */
+    const uint64_t from = leaf.from + begin;
+    uint32_t doc[ITEMS];
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        doc[r] = i < n ? a.d_list[from + i] : 0;
+    }
+    struct rw_lambda_pair pair[ITEMS]; /* all asked for before the first is added */
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        pair[r].lambda = pair[r].weight = 0;
+        if (r * THREADS + threadIdx.x < n)
+            pair[r] = pair_at(a.d_pair, doc[r]);
+    }
+    struct rw_sum sum = {0, 0, 0, 0, 0};
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        rw_sum_add(&sum, pair[r].lambda, pair[r].weight);
+        if (r * THREADS + threadIdx.x < n)
+            a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
+    }
+    long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.weight_hi, sum.weight_lo};
+#pragma unroll
+    for (int k = 0; k < N_SUMS; k++) {
+        for (uint32_t step = WARP / 2; step > 0; step /= 2)
+            all[k] += __shfl_xor_sync(ALL_LANES, all[k], step);
+        if (lane == 0)
+            of_warp[threadIdx.x / WARP][k] = all[k];
+    }
+    __syncthreads();
+    if (threadIdx.x >= N_SUMS)
+        return;
+    long long of_block = 0;
+    for (int w = 0; w < WARPS; w++)
+        of_block += of_warp[w][threadIdx.x];
+    unsigned long long *const to[N_SUMS] = {(unsigned long long *)&a.d_sum[leaf.leaf].lambda_hi,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].lambda_lo,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_hi,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_lo};
+    atomicAdd(to[threadIdx.x], (unsigned long long)of_block);
+}
+
+extern "C" int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums,
+                                 void *stream)
+{
+    const cudaError_t error =
+        cudaMemsetAsync(sums->d_sum, 0, n_sums * sizeof(*sums->d_sum), (cudaStream_t)stream);
+    if (error != cudaSuccess || sums->n_chunks == 0)
+        return error;
+    sums_kernel<<<sums->n_chunks, THREADS, 0, (cudaStream_t)stream>>>(*sums);
+    return cudaGetLastError();
+}

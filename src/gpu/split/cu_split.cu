@@ -1,0 +1,430 @@
+/* Why: the best split of many nodes in one launch a group of features. Histograms are in the
+ * device's cache by then, so what this takes is the time of gains and of steps that wait for one
+ * another.
+ *
+ * Shapes: cells [buffer][cell] of a group, a feature's bins in a row; the best of each (node,
+ * block), then of each node.
+ *
+ * Decomposition: search_kernel: grid y = a node; 1 to WARPS warps a feature, BINS neighbouring bins
+ * a thread. Threads add up their bins, warps and then the warps of a feature the threads'. A
+ * block's cuts are first told apart roughly, in float; those that may be its best have their gains
+ * made by the functions of tree/numbers.h from exact sums, missing values left and then right. The
+ * block that is the last of its node to finish picks the best of all blocks, and writes it where
+ * the host looks.
+ *
+ * The choice is by (gain, feature, bin), so that no order of threads matters. */
+#include <cuda_runtime.h>
+
+#include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist.h"
+#include "gpu/device/launch_after.cuh"
+#include "gpu/device/tuning.h"
+
+enum { WARP = 32, WARPS = RW_TUNE_SPLIT_WARPS, THREADS = WARPS * WARP, MOST_BINS = 8 };
+#define ALL_LANES 0xffffffffu
+static_assert((WARPS & (WARPS - 1)) == 0, "features share a block evenly");
+static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature");
+
+/* What sums a search adds up: SUM holds those of any node. */
+template <class SUM, int NEWTON_> struct sums {
+    typedef SUM sum;
+    enum { NEWTON = NEWTON_ };
+};
+
+template <class S> struct tally {
+    uint32_t n;
+    typename S::sum lambda, weight;
+};
+
+template <class S>
+static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
+{
+    typedef typename S::sum sum;
+    const tally<S> cell = {cells.d_count[at], (sum)cells.d_lambda[at],
+                           S::NEWTON ? (sum)cells.d_weight[at] : 0};
+    return cell;
+}
+
+/* Four cells that stand on a multiple of four. */
+template <class S>
+static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
+{
+    typedef typename S::sum sum;
+    const uint4 n = *(const uint4 *)(cells.d_count + at);
+    const longlong2 low = *(const longlong2 *)(cells.d_lambda + at);
+    const longlong2 high = *(const longlong2 *)(cells.d_lambda + at + 2);
+    cell[0].n = n.x;
+    cell[0].lambda = (sum)low.x;
+    cell[0].weight = 0;
+    cell[1].n = n.y;
+    cell[1].lambda = (sum)low.y;
+    cell[1].weight = 0;
+    cell[2].n = n.z;
+    cell[2].lambda = (sum)high.x;
+    cell[2].weight = 0;
+    cell[3].n = n.w;
+    cell[3].lambda = (sum)high.y;
+    cell[3].weight = 0;
+    if (S::NEWTON) {
+        const longlong2 light = *(const longlong2 *)(cells.d_weight + at);
+        const longlong2 heavy = *(const longlong2 *)(cells.d_weight + at + 2);
+        cell[0].weight = (sum)light.x;
+        cell[1].weight = (sum)light.y;
+        cell[2].weight = (sum)heavy.x;
+        cell[3].weight = (sum)heavy.y;
+    }
+}
+
+/* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
+ * for at once. */
+template <class S, int BINS>
+static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
+                                 uint32_t end, tally<S> (&cell)[BINS])
+{
+    const tally<S> none = {0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < BINS; i++)
+        cell[i] = none;
+    if (BINS % 4 == 0 && (cells.d_row || cells.n_bins % 4 == 0)) {
+#pragma unroll
+        for (int i = 0; i < BINS; i += 4) {
+            if (bin + i < end)
+                load_four<S>(cells, base + bin + i, &cell[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < BINS; i++) {
+            if (bin + i >= end)
+                cell[i] = none;
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < BINS; i++) {
+        if (bin + i < end)
+            cell[i] = load_cell<S>(cells, base + bin + i);
+    }
+}
+
+/* A side of a split: some bins, and the missing values or not. */
+template <class S>
+static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
+{
+    struct rw_cell side;
+    side.n = cell.n + (missing ? missing->n : 0);
+    side.weight = cell.weight + (missing ? missing->weight : 0);
+    side.lambda = cell.lambda + (missing ? missing->lambda : 0);
+    return side;
+}
+
+template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> &cell)
+{
+    to->n += cell.n;
+    to->lambda += cell.lambda;
+    if (S::NEWTON)
+        to->weight += cell.weight;
+}
+
+/* The sum over the lanes up to this one. */
+template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
+{
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
+        const typename S::sum lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
+        const typename S::sum weight = S::NEWTON ? __shfl_up_sync(ALL_LANES, cell.weight, step) : 0;
+        if (lane >= step) {
+            cell.n += n;
+            cell.lambda += lambda;
+            cell.weight += weight;
+        }
+    }
+    return cell;
+}
+
+/* About (lambda sum)^2 / (n + l2), or its like of newton: what a side adds to a gain. Each of its
+ * seven roundings is at most 2^-22 of it. */
+template <class S>
+static __device__ float rough_side(const struct rw_split_rule &rule, const tally<S> &side)
+{
+    const float q = (float)side.lambda;
+    const float d = (S::NEWTON ? (float)side.weight : (float)side.n) + (float)rule.l2;
+    return __fdividef(q * q, d);
+}
+
+/* About the gain of a cut, without the parent's part; -1 if it is not allowed. */
+template <class S>
+static __device__ float rough_gain(const struct rw_split_rule &rule, const tally<S> &left,
+                                   const tally<S> &right)
+{
+    const struct rw_cell l = side_of<S>(left, NULL), r = side_of<S>(right, NULL);
+    const int allowed =
+        l.n > 0 && r.n > 0 && rw_side_allowed(&rule, &l) && rw_side_allowed(&rule, &r);
+    return allowed ? rough_side<S>(rule, left) + rough_side<S>(rule, right) : -1.0f;
+}
+
+/* Of the better cut behind a bin: missing values right, or left. */
+template <class S>
+static __device__ float rough_score(const struct rw_split_rule &rule, const tally<S> &left,
+                                    const tally<S> &right, const tally<S> &missing)
+{
+    if (missing.n == 0)
+        return rough_gain<S>(rule, left, right);
+    tally<S> l = left, r = right;
+    add_cell<S>(&l, missing);
+    add_cell<S>(&r, missing);
+    return fmaxf(rough_gain<S>(rule, left, r), rough_gain<S>(rule, l, right));
+}
+
+/* Under a block's largest rough score by so much, a cut cannot have the largest gain, nor an equal
+ * one: a score is wrong by at most 2^-19 of itself, and by what float cannot hold. All threads of a
+ * block call it. */
+static __device__ float least_score(float largest, float *of_warp)
+{
+    for (uint32_t step = WARP / 2; step > 0; step /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
+    if (threadIdx.x % WARP == 0)
+        of_warp[threadIdx.x / WARP] = largest;
+    __syncthreads();
+    for (int w = 0; w < WARPS; w++)
+        largest = fmaxf(largest, of_warp[w]);
+    return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
+}
+
+/* Tries the cut behind bin `bin`, missing values left before right. */
+template <class S>
+static __device__ void try_cut(const struct rw_split_rule &rule, const tally<S> &left,
+                               const tally<S> &all, const tally<S> &missing, double parent,
+                               int zero_goes_left, uint32_t bin, struct rw_cuda_found *best)
+{
+    const tally<S> right = {all.n - left.n - missing.n, all.lambda - left.lambda - missing.lambda,
+                            all.weight - left.weight - missing.weight};
+    for (int missing_left = 1; missing_left >= 0; missing_left--) {
+        if (missing.n == 0 && missing_left != zero_goes_left)
+            continue;
+        const struct rw_cell l = side_of<S>(left, missing_left ? &missing : NULL);
+        const struct rw_cell r = side_of<S>(right, missing_left ? NULL : &missing);
+        if (l.n == 0 || r.n == 0)
+            continue;
+        const double gain = rw_split_gain(&rule, &l, &r, parent);
+        if (gain > best->gain) {
+            best->gain = gain;
+            best->bin = bin;
+            best->missing_left = missing_left;
+            best->n_left = (uint32_t)l.n;
+        }
+    }
+}
+
+/* Higher gain, then lower column, then lower bin. Within one (column, bin) there is one thread. */
+static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
+{
+    if (a.gain != b.gain)
+        return a.gain > b.gain;
+    return a.column != b.column ? a.column < b.column : a.bin < b.bin;
+}
+
+/* The best of a block: thread 0's is right. A warp that has none has little to do. */
+static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
+                                                     struct rw_cuda_found *of_warp)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    const int any = __any_sync(ALL_LANES, best.gain > 0.0);
+    for (uint32_t step = any ? WARP / 2 : 0; step > 0; step /= 2) {
+        struct rw_cuda_found other;
+        other.gain = __shfl_xor_sync(ALL_LANES, best.gain, step);
+        other.column = __shfl_xor_sync(ALL_LANES, best.column, step);
+        other.bin = __shfl_xor_sync(ALL_LANES, best.bin, step);
+        other.missing_left = __shfl_xor_sync(ALL_LANES, best.missing_left, step);
+        other.n_left = __shfl_xor_sync(ALL_LANES, best.n_left, step);
+        if (beats(other, best))
+            best = other;
+    }
+    if (lane == 0)
+        of_warp[threadIdx.x / WARP] = best;
+    __syncthreads();
+    for (int w = 0; w < WARPS && threadIdx.x == 0; w++) {
+        if (beats(of_warp[w], best))
+            best = of_warp[w];
+    }
+    return best;
+}
+
+/* The best cut at this thread's bins; `warps` warps have the feature's. Nothing if it is not of
+ * this tree. All threads of a block call it. */
+template <class S, int BINS>
+static __device__ void search_bins(const struct rw_cuda_search &a,
+                                   const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
+                                   struct rw_cuda_found *best)
+{
+    __shared__ tally<S> of_warp[WARPS], of_missing[WARPS];
+    __shared__ float largest_of[WARPS];
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t first_warp = warp / warps * warps;
+    const tally<S> none = {0, 0, 0};
+    const uint64_t first = (uint64_t)a.buffer[blockIdx.y] * cells.n_cells;
+    const uint32_t bin = (threadIdx.x - first_warp * WARP) * BINS;
+    tally<S> cell[BINS], mine = none;
+    struct rw_cuda_feature feature = {INT32_MAX, 0, 0, 0};
+    const int there = f < cells.n_features;
+    uint32_t begin = f * cells.n_bins, length = there ? cells.n_bins : 0;
+    if (cells.d_row && there) {
+        begin = cells.d_row[f];
+        length = min(length, cells.d_row[f + 1] - begin);
+    }
+    wait_for_launch_before(); /* its cells */
+    /* all that is read is asked for before any of it is looked at */
+    load_bins<S, BINS>(cells, first + begin, bin, length, cell);
+    if (there && cells.d_sampled[f])
+        feature = cells.d_feature[f];
+    best->column = (int32_t)feature.column;
+#pragma unroll
+    for (int i = 0; i < BINS; i++) {
+        if (bin + i == feature.n_bins && feature.has_missing)
+            of_missing[first_warp] = cell[i];
+        if (bin + i >= feature.n_bins)
+            cell[i] = none;
+        add_cell<S>(&mine, cell[i]);
+    }
+    tally<S> left = sum_up_to<S>(mine, lane);
+    if (lane == WARP - 1)
+        of_warp[warp] = left;
+    left.n -= mine.n;
+    left.lambda -= mine.lambda;
+    left.weight -= mine.weight;
+    __syncthreads();
+    const tally<S> missing = feature.has_missing ? of_missing[first_warp] : none;
+    tally<S> all = missing;
+    for (uint32_t w = first_warp; w < first_warp + warps; w++) {
+        if (w < warp)
+            add_cell<S>(&left, of_warp[w]);
+        add_cell<S>(&all, of_warp[w]);
+    }
+    struct rw_split_rule rule = a.rule;
+    rule.newton = S::NEWTON; /* known when this is compiled */
+    const tally<S> before = left;
+    float score[BINS], largest = -1.0f;
+#pragma unroll
+    for (int i = 0; i < BINS; i++) {
+        add_cell<S>(&left, cell[i]);
+        const tally<S> right = {all.n - left.n - missing.n,
+                                all.lambda - left.lambda - missing.lambda,
+                                all.weight - left.weight - missing.weight};
+        score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
+        largest = fmaxf(largest, score[i]);
+    }
+    const float least = least_score(largest, largest_of);
+    uint32_t worth = 0; /* bit i: its gain is asked for */
+#pragma unroll
+    for (int i = 0; i < BINS; i++)
+        worth |= (uint32_t)(score[i] >= least) << i;
+    const struct rw_cell whole = side_of<S>(all, NULL);
+    while (worth) { /* few are */
+        const uint32_t at = (uint32_t)__ffs((int)worth) - 1;
+        worth &= worth - 1;
+        left = before;
+#pragma unroll
+        for (int i = 0; i < BINS; i++) {
+            if (i <= (int)at)
+                add_cell<S>(&left, cell[i]);
+        }
+        try_cut<S>(rule, left, all, missing, rw_side_gain(&rule, &whole),
+                   bin + at >= feature.zero_bin, bin + at, best);
+    }
+}
+
+template <class S, int BINS>
+static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 2
+                                                  : S::NEWTON                 ? 3
+                                                                              : 4)
+    search_kernel(const __grid_constant__ struct rw_cuda_search a,
+                  const __grid_constant__ struct rw_cuda_cells cells, uint32_t warps,
+                  uint32_t first_block)
+{
+    __shared__ struct rw_cuda_found of_warp[WARPS];
+    __shared__ uint32_t n_done;
+    const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
+    struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
+    struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    search_bins<S, BINS>(a, cells, f, warps, &best);
+    best = best_of_block(best, of_warp);
+    if (threadIdx.x == 0) {
+        d_best[first_block + blockIdx.x] = best;
+        __threadfence(); /* the last block reads it */
+        n_done = atomicAdd(&a.d_done[blockIdx.y], 1u) + 1;
+    }
+    __syncthreads();
+    if (n_done != a.n_blocks)
+        return;
+    __threadfence();
+    best = rw_cuda_found{0.0, INT32_MAX, 0, 0, 0};
+    for (uint32_t b = threadIdx.x; b < a.n_blocks; b += THREADS) {
+        const volatile struct rw_cuda_found *const d_one = &d_best[b];
+        struct rw_cuda_found one;
+        one.gain = d_one->gain;
+        one.column = d_one->column;
+        one.bin = d_one->bin;
+        one.missing_left = d_one->missing_left;
+        one.n_left = d_one->n_left;
+        if (beats(one, best))
+            best = one;
+    }
+    best = best_of_block(best, of_warp);
+    if (threadIdx.x > 0)
+        return;
+    if (!(best.gain > 0.0))
+        best.column = -1;
+    a.d_done[blockIdx.y] = 0;
+    volatile struct rw_cuda_reply *const to = &a.reply[blockIdx.y];
+    to->found.gain = best.gain;
+    to->found.column = best.column;
+    to->found.bin = best.bin;
+    to->found.missing_left = best.missing_left;
+    to->found.n_left = best.n_left;
+    __threadfence_system(); /* who sees the launch sees the rest */
+    to->launch = a.launch;
+}
+
+/* Warps that share a feature: no more than it has bins for, while there are not too many blocks for
+ * them to run at once; but so many that a thread has MOST_BINS at most. */
+static uint32_t warps_of(const struct rw_cuda_cells *cells, uint32_t n_nodes)
+{
+    uint32_t warps = 1;
+    while (warps < WARPS && warps * WARP < cells->n_bins &&
+           (warps * WARP * MOST_BINS < cells->n_bins ||
+            (uint64_t)n_nodes * cells->n_features * warps * 2 <=
+                (uint64_t)RW_TUNE_SPLIT_BLOCKS * WARPS))
+        warps *= 2;
+    return warps;
+}
+
+extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_cells *cells, uint32_t n_nodes)
+{
+    const uint32_t features = WARPS / warps_of(cells, n_nodes); /* of a block */
+    return (cells->n_features + features - 1) / features;
+}
+
+template <class S>
+static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                          uint32_t first_block, cudaStream_t stream)
+{
+    const uint32_t warps = warps_of(cells, search->n);
+    const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
+    const dim3 grid(rw_cuda_search_blocks(cells, search->n), search->n);
+    return launch_after(bins <= 1   ? search_kernel<S, 1>
+                        : bins <= 4 ? search_kernel<S, 4>
+                                    : search_kernel<S, MOST_BINS>,
+                        grid, THREADS, 0, stream, *search, *cells, warps, first_block);
+}
+
+extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
+                                    const struct rw_cuda_cells *cells, uint32_t first_block,
+                                    void *stream)
+{
+    if (search->n == 0 || cells->n_features == 0)
+        return cudaSuccess;
+    cudaStream_t const to = (cudaStream_t)stream;
+    if (search->rule.newton)
+        return search->narrow ? launch<sums<int32_t, 1>>(search, cells, first_block, to)
+                              : launch<sums<long long, 1>>(search, cells, first_block, to);
+    return search->narrow ? launch<sums<int32_t, 0>>(search, cells, first_block, to)
+                          : launch<sums<long long, 0>>(search, cells, first_block, to);
+}

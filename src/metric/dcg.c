@@ -1,0 +1,224 @@
+#include "metric/dcg.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dataset/dataset.h"
+
+enum {
+    MAX_TABLE = 65536, /* gains in a file */
+    MAX_LINE = 256,    /* bytes of a line of it */
+};
+
+/* Gains up to 2^31 keep every sum of a metric inside 128 bits. */
+static const double max_gain = 2147483648.0;
+
+/* One number >= 0 alone on a line, in the C locale whatever the program's. `text` has lost its end
+ * of line. */
+static int parse_gain(const char *text, locale_t locale, double *gain)
+{
+    const char *begin = text + strspn(text, " \t");
+    const size_t length = strspn(begin, "0123456789+-.eE");
+    char *end;
+    *gain = strtod_l(begin, &end, locale);
+    if (length == 0 || end != begin + length || end[strspn(end, " \t")] != 0)
+        return 0;
+    return *gain >= 0.0 && *gain <= max_gain;
+}
+
+static int read_table(struct rw_ctx *ctx, struct rw_gain_rule *rule, FILE *file, const char *path,
+                      locale_t locale)
+{
+    char line[MAX_LINE];
+    size_t room = 0;
+    while (fgets(line, sizeof(line), file)) {
+        const size_t bytes = strlen(line);
+        const int whole = bytes > 0 && (line[bytes - 1] == '\n' || feof(file));
+        line[strcspn(line, "\r\n")] = 0;
+        double gain;
+        if (!whole || !parse_gain(line, locale, &gain))
+            return rw_fail(ctx, RW_ERR_PARSE,
+                           "%s:%u:%zu: expected a gain of 0 to 2147483648, found '%.40s'\n"
+                           "hint: one number a line: the gain of label 0, 1, 2, ...",
+                           path, rule->n_table + 1, strspn(line, " \t") + 1,
+                           line + strspn(line, " \t"));
+        if (rule->n_table == MAX_TABLE)
+            return rw_fail(ctx, RW_ERR_PARSE, "%s: expected at most %d gains", path, MAX_TABLE);
+        RW_TRY(RW_GROW(ctx, rule->table, room, (size_t)rule->n_table + 1));
+        rule->table[rule->n_table++] = gain + 0.0; /* -0 is 0 */
+    }
+    if (ferror(file))
+        return rw_fail_io(ctx, errno, "%s", path);
+    if (rule->n_table == 0)
+        return rw_fail(ctx, RW_ERR_PARSE, "%s:1:1: expected the gain of label 0, found nothing",
+                       path);
+    return RW_OK;
+}
+
+int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec)
+{
+    memset(rule, 0, sizeof(*rule));
+    if (strcmp(spec, "exp") == 0) {
+        rule->kind = RW_GAIN_EXP;
+        snprintf(rule->text, sizeof(rule->text), "2^l - 1");
+        return RW_OK;
+    }
+    if (strcmp(spec, "linear") == 0) {
+        rule->kind = RW_GAIN_LINEAR;
+        snprintf(rule->text, sizeof(rule->text), "l");
+        return RW_OK;
+    }
+    rule->kind = RW_GAIN_TABLE;
+    snprintf(rule->text, sizeof(rule->text), "from %.55s", spec);
+    int status = RW_OK;
+    locale_t locale = (locale_t)0;
+    FILE *file = fopen(spec, "rb");
+    if (!file) {
+        const int why = errno;
+        status = rw_fail(ctx, rw_fail_io(NULL, why, "%s", spec),
+                         "label-gain '%s': %s\nhint: 'exp', 'linear', or a file with the gain of "
+                         "label 0, 1, 2, ... one a line",
+                         spec, strerror(why));
+        goto out;
+    }
+    locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!locale) {
+        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: no room for a locale");
+        goto out;
+    }
+    RW_TRY_OUT(read_table(ctx, rule, file, spec, locale));
+out:
+    if (locale)
+        freelocale(locale);
+    if (file)
+        fclose(file);
+    if (status < 0)
+        rw_gain_rule_release(rule);
+    return status;
+}
+
+void rw_gain_rule_release(struct rw_gain_rule *rule)
+{
+    rw_mem_free(rule->table);
+    rule->table = NULL;
+    rule->n_table = 0;
+}
+
+/* A label's gain; or 0 and, in `wrong`, what is wrong with it. */
+static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, char *wrong,
+                   size_t size)
+{
+    if (!(label >= 0.0 && label <= 2147483648.0))
+        return snprintf(wrong, size, "has no gain: expected 0 to 2147483648"), 0;
+    switch (rule->kind) {
+    case RW_GAIN_EXP:
+        if (label > 31.0)
+            return snprintf(wrong, size,
+                            "is above 31, the most that the gain 2^l - 1 takes\n"
+                            "hint: label-gain linear, or a file of gains"),
+                   0;
+        *gain = rw_exp2(label) - 1.0;
+        break;
+    case RW_GAIN_LINEAR:
+        *gain = label;
+        break;
+    case RW_GAIN_TABLE:
+        if (label >= (double)rule->n_table || label != (double)(uint32_t)label)
+            return snprintf(wrong, size,
+                            "has no gain: the gains %s are for the whole labels 0 to %u",
+                            rule->text, rule->n_table - 1),
+                   0;
+        *gain = rule->table[(uint32_t)label];
+        break;
+    }
+    return 1;
+}
+
+int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
+             double *gains)
+{
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        const double label = (double)dataset->label[i];
+        char wrong[256], where[1024];
+        if (!gain_of(rule, label, &gains[i], wrong, sizeof(wrong))) {
+            rw_dataset_where(dataset, i, where, sizeof(where));
+            return rw_fail(ctx, RW_ERR_DATA, "%s: label %g %s", where, label, wrong);
+        }
+    }
+    return RW_OK;
+}
+
+/* Restores the heap of `n` values, least on top, below `parent`. */
+static void sift(double *values, uint32_t n, uint32_t parent)
+{
+    const double moved = values[parent];
+    for (uint32_t child; (child = 2 * parent + 1) < n; parent = child) {
+        if (child + 1 < n && values[child + 1] < values[child])
+            child++;
+        if (!(values[child] < moved))
+            break;
+        values[parent] = values[child];
+    }
+    values[parent] = moved;
+}
+
+/* Sorts values of which few are distinct, as gains are, by counting them. Returns 0, and leaves
+ * them, if there are more. */
+static int sort_few(double *values, uint32_t n)
+{
+    enum { MOST = 16 };
+    double distinct[MOST];
+    uint32_t count[MOST], n_distinct = 0, at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t d = 0;
+        while (d < n_distinct && memcmp(&distinct[d], &values[i], sizeof(*values)) != 0)
+            d++;
+        if (d == MOST)
+            return 0;
+        if (d == n_distinct) {
+            distinct[n_distinct] = values[i];
+            count[n_distinct++] = 0;
+        }
+        count[d]++;
+    }
+    while (at < n) {
+        uint32_t largest = 0;
+        while (count[largest] == 0)
+            largest++;
+        for (uint32_t d = largest + 1; d < n_distinct; d++)
+            largest = count[d] > 0 && distinct[d] > distinct[largest] ? d : largest;
+        for (; count[largest] > 0; count[largest]--)
+            values[at++] = distinct[largest];
+    }
+    return 1;
+}
+
+void rw_sort_falling(double *values, uint32_t n)
+{
+    if (sort_few(values, n))
+        return;
+    for (uint32_t i = n / 2; i-- > 0;)
+        sift(values, n, i);
+    for (uint32_t last = n; last-- > 1;) {
+        const double least = values[0];
+        values[0] = values[last];
+        values[last] = least;
+        sift(values, last, 0);
+    }
+}
+
+double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,
+                    double *scratch)
+{
+    memcpy(scratch, gains, n * sizeof(*scratch));
+    rw_sort_falling(scratch, n);
+    const uint32_t top = truncation && truncation < n ? truncation : n;
+    double sum = 0.0;
+    for (uint32_t r = 0; r < top; r++)
+        sum += scratch[r] * discounts[r];
+    return sum;
+}

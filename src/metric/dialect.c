@@ -1,0 +1,480 @@
+/* The table of dialects, and the evaluation that it drives. What stands here was read in the
+ * programs' sources or documents and, for all but RankLib and QuickRank, compared with what the
+ * programs print: tests/peers/dialects.py. */
+#include "metric/dialect.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "metric/metric_query.h"
+
+/* ------------------------------------------------------------------ metrics that only they have */
+
+/* Average precision over all relevant documents, even those past the cut-off. */
+static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
+{
+    const double value = rw_map_of(metric, query);
+    const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
+    const uint32_t top = rw_metric_top(metric, query->n);
+    return n > top ? value * (double)top / (double)n : value;
+}
+
+/* Average precision over the relevant documents above the cut-off. */
+static double map_over_found(const struct rw_metric *metric, const struct rw_ranked_query *query)
+{
+    const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
+    const uint32_t top = rw_metric_top(metric, query->n);
+    const uint32_t found = rw_count_relevant(metric, query, 0, top);
+    if (n > 0 && found == 0)
+        return 0.0;
+    return rw_map_of(metric, query) * (double)(n < top ? n : top) / (double)found;
+}
+
+/* Precision over the list where that is shorter than k. */
+static double precision_of_list(const struct rw_metric *metric, const struct rw_ranked_query *query)
+{
+    return rw_precision_of(metric, query) * (double)metric->at /
+           (double)rw_metric_top(metric, query->n);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+#define ANY_LABEL 2147483648.0
+#define OVER_HALF 0.50000000000000011102 /* the least double over 1/2: "label > 0.5" */
+#define OVER_NONE 4.9406564584124654e-324
+
+#define OVER_RELEVANT map_over_relevant, "over all relevant documents"
+#define OVER_FOUND    map_over_found, "over the relevant documents found"
+#define OVER_LIST     precision_of_list, "over the list where that is shorter"
+
+static const struct rw_dialect_metric lightgbm[] = {
+    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED_BUT_EMPTY, "exp", -1, 1,
+     30, NULL, NULL},
+    {"map", NULL, RW_CUT_MUST, 0, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 30, NULL,
+     NULL},
+};
+static const struct rw_dialect_metric xgboost[] = {
+    {"ndcg", NULL, RW_CUT_MAY, 32, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED_BUT_EMPTY, "exp", -1, 1,
+     31, NULL, NULL},
+    {"map", NULL, RW_CUT_MAY, 32, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, NULL,
+     NULL},
+    {"p", "pre", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, OVER_LIST},
+};
+static const struct rw_dialect_metric xgboost_minus[] = {
+    {"ndcg", NULL, RW_CUT_MAY, 32, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, "exp", -1, 1, 31, NULL,
+     NULL},
+    {"map", NULL, RW_CUT_MAY, 32, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, NULL,
+     NULL},
+    {"p", "pre", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, OVER_LIST},
+};
+static const struct rw_dialect_metric catboost[] = {
+    {"ndcg", "NDCG:top=", RW_CUT_MAY, 0, RW_EMPTY_ONE, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", -1,
+     1, ANY_LABEL, NULL, NULL},
+    {"dcg", "DCG:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"map", "MAP:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED_NOT, NULL, -1,
+     OVER_HALF, ANY_LABEL, NULL, NULL},
+    {"mrr", "MRR:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, NULL, -1,
+     OVER_HALF, ANY_LABEL, NULL, NULL},
+    /* its labels are the chances to stop themselves: label / (0 + 1) */
+    {"err", "ERR:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", 0, 1,
+     1, NULL, NULL},
+};
+static const struct rw_dialect_metric ranklib[] = {
+    {"ndcg", "NDCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"dcg", "DCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"map", "MAP", RW_CUT_NEVER, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"mrr", "RR@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"p", "P@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
+     OVER_LIST},
+    {"err", "ERR@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", 15, 1, 4,
+     NULL, NULL},
+};
+static const struct rw_dialect_metric quickrank[] = {
+    {"ndcg", "NDCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"dcg", "DCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"map", "MAP@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, OVER_NONE,
+     ANY_LABEL, OVER_FOUND},
+};
+static const struct rw_dialect_metric ydf[] = {
+    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_MEAN, RW_WEIGHED_NOT, "exp", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"mrr", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_HIGH_FIRST, RW_WEIGHED_NOT, NULL, -1,
+     OVER_HALF, ANY_LABEL, NULL, NULL},
+    {"map", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_HIGH_FIRST, RW_WEIGHED_NOT, NULL, -1,
+     OVER_HALF, ANY_LABEL, OVER_FOUND},
+};
+static const struct rw_dialect_metric trec[] = {
+    {"ndcg", "ndcg_cut.", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, "linear", -1,
+     1, ANY_LABEL, NULL, NULL},
+    {"map", "map_cut.", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, OVER_RELEVANT},
+    {"mrr", "recip_rank", RW_CUT_NEVER, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"p", "P.", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
+     NULL, NULL},
+    {"recall", "recall.", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+};
+static const struct rw_dialect_metric gdeval[] = {
+    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_SKIP, RW_PUT_BY_ID, RW_WEIGHED_NOT, "exp", -1, 1, 4,
+     NULL, NULL},
+    {"err", NULL, RW_CUT_MUST, 0, RW_EMPTY_SKIP, RW_PUT_BY_ID, RW_WEIGHED_NOT, "exp", 15, 1, 4,
+     NULL, NULL},
+};
+static const struct rw_dialect_metric ranx[] = {
+    {"ndcg", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "linear", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"dcg", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "linear", -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"map", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
+     OVER_RELEVANT},
+    {"mrr", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
+     NULL, NULL},
+    {"p", "precision@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+    {"recall", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
+     ANY_LABEL, NULL, NULL},
+};
+
+#define METRICS(row) row, (int)(sizeof(row) / sizeof(row[0]))
+static const struct rw_dialect dialects[] = {
+    /* name, program, float_scores, whole_labels, gain_choice, metrics */
+    {"lightgbm", "LightGBM", 0, 1, 2, METRICS(lightgbm)},
+    {"xgboost", "XGBoost", 1, 1, 1, METRICS(xgboost)},
+    {"xgboost-", "XGBoost, @k-", 1, 1, 1, METRICS(xgboost_minus)},
+    {"catboost", "CatBoost", 0, 0, 1, METRICS(catboost)},
+    {"ranklib", "RankLib", 0, 1, 0, METRICS(ranklib)},
+    {"quickrank", "QuickRank", 0, 1, 0, METRICS(quickrank)},
+    {"ydf", "YDF", 1, 0, 0, METRICS(ydf)},
+    {"trec", "trec_eval", 1, 1, 0, METRICS(trec)},
+    {"gdeval", "gdeval.pl", 0, 1, 0, METRICS(gdeval)},
+    {"ranx", "ranx", 0, 1, 0, METRICS(ranx)},
+};
+enum { N_DIALECTS = sizeof(dialects) / sizeof(dialects[0]) };
+
+const struct rw_dialect *rw_dialect_at(int i)
+{
+    return i >= 0 && i < N_DIALECTS ? &dialects[i] : NULL;
+}
+
+int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialect **out)
+{
+    const char *nearest = dialects[0].name;
+    size_t least = SIZE_MAX;
+    *out = NULL;
+    for (int i = 0; i < N_DIALECTS; i++) {
+        const size_t distance = rw_word_distance(name, dialects[i].name);
+        if (distance == 0) {
+            *out = &dialects[i];
+            return RW_OK;
+        }
+        if (distance < least) {
+            least = distance;
+            nearest = dialects[i].name;
+        }
+    }
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "unknown program '%.60s'; did you mean '%s'?\nhint: programs are lightgbm "
+                   "xgboost xgboost- catboost ranklib quickrank ydf trec gdeval ranx",
+                   name, nearest);
+}
+
+int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
+                           const struct rw_metric *metric, const struct rw_dialect_metric **out)
+{
+    char all[160] = "";
+    size_t at = 0;
+    *out = NULL;
+    for (int i = 0; i < dialect->n_metrics && at < sizeof(all); i++) {
+        const struct rw_dialect_metric *row = &dialect->metric[i];
+        static const char *const cuts[] = {"[@k]", "@k", ""};
+        at += (size_t)snprintf(all + at, sizeof(all) - at, " %s%s", row->name, cuts[row->cut]);
+        if (strcmp(row->name, metric->kind->name) == 0)
+            *out = row;
+    }
+    const int fits =
+        *out && ((*out)->cut == RW_CUT_MAY || (metric->at != 0) == ((*out)->cut == RW_CUT_MUST));
+    if (fits)
+        return RW_OK;
+    *out = NULL;
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "%s has no metric '%s'\nhint: of it there are%s",
+                   dialect->program, metric->name, all);
+}
+
+/* ------------------------------------------------------------------ words */
+
+void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t place,
+                       char *buffer, size_t size)
+{
+    rw_dataset_doc_id(dataset, dataset->query_offset[query] + place, buffer, size);
+    if (!buffer[0])
+        snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), place + 1);
+}
+
+static const char *gain_text(const char *gain)
+{
+    return strcmp(gain, "exp") == 0 ? "2^l - 1" : strcmp(gain, "linear") == 0 ? "l" : gain;
+}
+
+void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_dialect_metric *row,
+                            const char *label_gain, uint32_t at, int weighted, char *buffer,
+                            size_t size)
+{
+    static const char *const empties[] = {"count 0", "count 1", "left out"};
+    static const char *const ties[] = {"in input order", "averaged", "by falling document id",
+                                       "less relevant first", "more relevant first"};
+    static const char *const weighs[] = {"", ", weights ignored", ", empty ones with weight 1"};
+    char gain[96] = "", theirs[48] = "", says[64] = "", cut[16] = "", whole[32] = "";
+    if (at && (!row->theirs || strpbrk(row->theirs, "@=.")))
+        snprintf(cut, sizeof(cut), "%s%u", row->theirs ? "" : "@", at);
+    else if (at)
+        snprintf(cut, sizeof(cut), "@%u", at);
+    size_t name = row->theirs && !at ? strcspn(row->theirs, "@:.") : 40;
+    if (name < 40 && name > 4 && strncmp(row->theirs + name - 4, "_cut", 4) == 0)
+        name -= 4;
+    snprintf(theirs, sizeof(theirs), "%.*s%s%s", (int)name, row->theirs ? row->theirs : row->name,
+             cut, strcmp(dialect->name, "xgboost-") == 0 ? "-" : "");
+    if (row->gain)
+        snprintf(gain, sizeof(gain), "gain %.64s, ",
+                 gain_text(label_gain ? label_gain : row->gain));
+    if (row->err_gain >= 0)
+        snprintf(says, sizeof(says), "over %g, ", row->err_gain + 1);
+    if (row->whole_at && !at)
+        snprintf(whole, sizeof(whole), "cut at %u, ", row->whole_at);
+    if (row->query_says)
+        snprintf(says, sizeof(says), "%s, ", row->query_says);
+    snprintf(buffer, size, "%s: %s%s%squeries without a relevant document %s%s, ties %s%s", theirs,
+             whole, gain, says, empties[row->empty], weighted ? weighs[row->weights] : "",
+             ties[row->ties], dialect->float_scores ? ", scores as float" : "");
+}
+
+/* ------------------------------------------------------------------ evaluation */
+
+/* Documents of a query in the order in which ties stand. */
+struct tied_doc {
+    uint32_t place;
+    float label;
+    const char *id; /* NULL: not wanted */
+};
+
+static int by_label(const void *a, const void *b)
+{
+    const struct tied_doc *x = a, *y = b;
+    if (x->label != y->label)
+        return x->label < y->label ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int by_falling_label(const void *a, const void *b)
+{
+    const struct tied_doc *x = a, *y = b;
+    if (x->label != y->label)
+        return x->label > y->label ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int by_falling_id(const void *a, const void *b)
+{
+    const struct tied_doc *x = a, *y = b;
+    const int order = strcmp(y->id, x->id);
+    return order ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
+enum { ID_ROOM = 512 };
+
+/* order: [n_docs], written: the document that stands at each place once each query is sorted. */
+static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                      enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
+{
+    struct tied_doc *doc = NULL;
+    char *ids = NULL;
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW(ctx, doc, longest));
+    if (ties == RW_PUT_BY_ID)
+        RW_TRY_OUT(RW_NEW(ctx, ids, (size_t)longest * ID_ROOM));
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
+        for (uint32_t i = 0; i < n; i++) {
+            doc[i] = (struct tied_doc){.place = i, .label = dataset->label[begin + i]};
+            if (ids) {
+                rw_dialect_doc_id(dataset, q, i, ids + (size_t)i * ID_ROOM, ID_ROOM);
+                doc[i].id = ids + (size_t)i * ID_ROOM;
+            }
+        }
+        if (n > 1)
+            qsort(doc, n, sizeof(*doc),
+                  ids                        ? by_falling_id
+                  : ties == RW_PUT_LOW_FIRST ? by_label
+                                             : by_falling_label);
+        for (uint32_t i = 0; i < n; i++)
+            order[begin + i] = begin + doc[i].place;
+    }
+out:
+    rw_mem_free(doc);
+    rw_mem_free(ids);
+    return status;
+}
+
+static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
+                        const struct rw_dialect_metric *row, const char *label_gain,
+                        const struct rw_dataset *dataset)
+{
+    /* A linear gain or a table lifts the limit that the exponential one sets. */
+    const double most =
+        label_gain && row->gain && strcmp(label_gain, "exp") != 0 && row->most_label > 1
+            ? ANY_LABEL
+            : row->most_label;
+    for (uint32_t i = 0; i < dataset->n_docs; i++) {
+        const double label = (double)dataset->label[i];
+        char where[1024], range[64];
+        if (label >= 0 && label <= most && (!dialect->whole_labels || label == floor(label)))
+            continue;
+        rw_dataset_where(dataset, i, where, sizeof(where));
+        snprintf(range, sizeof(range), most < ANY_LABEL ? "0 to %.0f" : "0 or more", most);
+        return rw_fail(ctx, RW_ERR_DATA, "%s: label %g: for '%s' %s takes %slabels, %s only", where,
+                       label, row->name, dialect->program, dialect->whole_labels ? "whole " : "",
+                       range);
+    }
+    return RW_OK;
+}
+
+/* Everything an evaluation holds. */
+struct job {
+    struct rw_gain_rule gains;
+    struct rw_judged judged;
+    uint32_t *order; /* [n_docs]; NULL: as in the input; owned */
+    float *label;    /* [n_docs] in that order; owned */
+    double *scores;  /* [n_docs] in that order, rounded if need be; owned */
+};
+
+static void job_release(struct job *job)
+{
+    rw_gain_rule_release(&job->gains);
+    rw_judged_release(&job->judged);
+    rw_mem_free(job->order);
+    rw_mem_free(job->label);
+    rw_mem_free(job->scores);
+}
+
+static double as_float(double score)
+{
+    if (score > 3.4028235677973366e38 ||
+        score < -3.4028235677973366e38) /* the next would be 2^128 */
+        return score > 0 ? (double)INFINITY : -(double)INFINITY;
+    return (double)(float)score;
+}
+
+static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
+                   const struct rw_dialect_metric *row, const char *label_gain,
+                   const struct rw_dataset *dataset, const double *scores, struct job *job)
+{
+    struct rw_judged *judged = &job->judged;
+    const uint32_t n = dataset->n_docs;
+    if (row->gain)
+        RW_TRY(rw_gain_rule_init(ctx, &job->gains, label_gain ? label_gain : row->gain));
+    RW_TRY(rw_judged_init(ctx, judged, dataset, &job->gains, row->gain != NULL));
+    if (row->err_gain >= 0)
+        judged->max_gain = row->err_gain;
+    if (row->weights == RW_WEIGHED_NOT) {
+        rw_mem_free(judged->weight);
+        judged->weight = NULL;
+    }
+    RW_TRY(RW_NEW_RAW(ctx, job->scores, n));
+    if (row->ties != RW_PUT_FILE && row->ties != RW_PUT_MEAN) {
+        RW_TRY(RW_NEW_RAW(ctx, job->order, n));
+        RW_TRY(order_ties(ctx, dataset, row->ties, judged->longest, job->order));
+        RW_TRY(RW_NEW_RAW(ctx, job->label, n));
+        for (uint32_t i = 0; i < n; i++)
+            job->label[i] = dataset->label[job->order[i]];
+        judged->label = job->label;
+        if (row->gain) { /* of the labels as they stand now: each has one, as was found above */
+            struct rw_dataset view = *dataset;
+            view.label = job->label;
+            RW_TRY(rw_gains(ctx, &job->gains, &view, judged->gain));
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const double score = scores[job->order ? job->order[i] : i];
+        job->scores[i] = dialect->float_scores ? as_float(score) : score;
+    }
+    return RW_OK;
+}
+
+/* Queries that are empty add 1 each to the sum, and their weights to its divisor. */
+static void add_empty(const struct rw_judged *judged, double *per_query,
+                      struct rw_metric_result *result, const double *values)
+{
+    double weights = 0.0;
+    uint32_t n_empty = 0;
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        const uint32_t begin = judged->query_offset[q];
+        const int empty = judged->query_offset[q + 1] == begin || !(judged->ideal[begin] > 0.0);
+        weights += judged->weight[q];
+        n_empty += (uint32_t)empty;
+        if (per_query)
+            per_query[q] = empty ? 1.0 : values[q];
+    }
+    if (weights > 0.0)
+        result->mean += (double)n_empty / weights;
+}
+
+int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
+                    const struct rw_metric *metric, const char *label_gain,
+                    const struct rw_dataset *dataset, const double *scores, double *per_query,
+                    struct rw_dialect_value *out)
+{
+    const struct rw_dialect_metric *row;
+    struct job job = {0};
+    double *values = NULL;
+    int status = RW_OK;
+    *out = (struct rw_dialect_value){.result = {.mean = (double)NAN}};
+    RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
+    if (label_gain && row->gain && row->err_gain < 0) {
+        const int is_table = strcmp(label_gain, "exp") != 0 && strcmp(label_gain, "linear") != 0;
+        if (dialect->gain_choice < 1 + is_table)
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "label-gain '%s': %s has no such gain", label_gain,
+                           dialect->program);
+    } else {
+        label_gain = NULL;
+    }
+    RW_TRY(check_labels(ctx, dialect, row, label_gain, dataset));
+    struct rw_metric_kind kind = *metric->kind;
+    struct rw_metric theirs = *metric;
+    theirs.kind = &kind;
+    theirs.relevant = row->relevant;
+    if (!theirs.at)
+        theirs.at = row->whole_at;
+    if (row->query)
+        kind.query = row->query;
+    RW_TRY_OUT(prepare(ctx, dialect, row, label_gain, dataset, scores, &job));
+    const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judged.weight;
+    const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
+    const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
+    if (apart)
+        RW_TRY_OUT(RW_NEW(ctx, values, dataset->n_queries));
+    RW_TRY_OUT(rw_metric_eval(ctx, &theirs, &job.judged, job.scores, empty, ties, 0,
+                              apart ? values : per_query, &out->result));
+    if (row->ties == RW_PUT_FILE && out->result.mean == out->result.mean) {
+        struct rw_metric_result other;
+        RW_TRY_OUT(
+            rw_metric_eval(ctx, &theirs, &job.judged, job.scores, empty, ties, 1, NULL, &other));
+        out->ties_moved = other.mean - out->result.mean;
+    }
+    if (apart)
+        add_empty(&job.judged, per_query, &out->result, values);
+out:
+    job_release(&job);
+    rw_mem_free(values);
+    return status;
+}

@@ -1,0 +1,356 @@
+/* Metrics over a whole set: what is prepared once, one query's value, and the exact mean. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "metric/metric_query.h"
+
+__extension__ typedef __int128 int128;
+
+/* ------------------------------------------------------------------ preparation */
+
+static int prepare_weights(struct rw_ctx *ctx, struct rw_judged *judged,
+                           const struct rw_dataset *dataset)
+{
+    judged->doc_weight = dataset->weight;
+    if (!dataset->weight)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, judged->weight, judged->n_queries));
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        const uint32_t begin = judged->query_offset[q], end = judged->query_offset[q + 1];
+        if (begin == end)
+            continue;
+        double sum = 0.0;
+        for (uint32_t i = begin; i < end; i++)
+            sum += dataset->weight[i];
+        judged->weight[q] =
+            dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
+    }
+    return RW_OK;
+}
+
+static int prepare_gains(struct rw_ctx *ctx, struct rw_judged *judged,
+                         const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
+{
+    RW_TRY(RW_NEW_RAW(ctx, judged->gain, judged->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, judged->ideal, judged->n_docs));
+    RW_TRY(rw_gains(ctx, gains, dataset, judged->gain));
+    for (uint32_t i = 0; i < judged->n_docs; i++)
+        if (judged->gain[i] > judged->max_gain)
+            judged->max_gain = judged->gain[i];
+    memcpy(judged->ideal, judged->gain, judged->n_docs * sizeof(*judged->gain));
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        const uint32_t begin = judged->query_offset[q];
+        rw_sort_falling(judged->ideal + begin, judged->query_offset[q + 1] - begin);
+    }
+    return RW_OK;
+}
+
+int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw_dataset *dataset,
+                   const struct rw_gain_rule *gains, int any_uses_gain)
+{
+    memset(judged, 0, sizeof(*judged));
+    judged->n_docs = dataset->n_docs;
+    judged->n_queries = dataset->n_queries;
+    judged->query_offset = dataset->query_offset;
+    judged->label = dataset->label;
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        const uint32_t n = judged->query_offset[q + 1] - judged->query_offset[q];
+        if (n > judged->longest)
+            judged->longest = n;
+    }
+    int status = RW_OK;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, judged->discount, judged->longest));
+    for (uint32_t r = 0; r < judged->longest; r++)
+        judged->discount[r] = rw_discount(r);
+    RW_TRY_OUT(prepare_weights(ctx, judged, dataset));
+    if (any_uses_gain)
+        RW_TRY_OUT(prepare_gains(ctx, judged, dataset, gains));
+out:
+    if (status < 0)
+        rw_judged_release(judged);
+    return status;
+}
+
+void rw_judged_release(struct rw_judged *judged)
+{
+    rw_mem_free(judged->gain);
+    rw_mem_free(judged->ideal);
+    rw_mem_free(judged->discount);
+    rw_mem_free(judged->weight);
+    memset(judged, 0, sizeof(*judged));
+}
+
+/* ------------------------------------------------------------------ one query */
+
+struct workspace {
+    uint32_t *order, *tie_end;               /* [longest] */
+    double *gain, *score, *weight, *scratch; /* [longest], scratch one more */
+    float *label;                            /* [longest] */
+};
+
+static void workspace_release(struct workspace *space)
+{
+    rw_mem_free(space->order);
+    rw_mem_free(space->tie_end);
+    rw_mem_free(space->gain);
+    rw_mem_free(space->score);
+    rw_mem_free(space->weight);
+    rw_mem_free(space->scratch);
+    rw_mem_free(space->label);
+}
+
+static int workspace_init(struct rw_ctx *ctx, struct workspace *space, uint32_t longest)
+{
+    RW_TRY(RW_NEW_RAW(ctx, space->order, longest));
+    RW_TRY(RW_NEW_RAW(ctx, space->tie_end, longest));
+    RW_TRY(RW_NEW_RAW(ctx, space->gain, longest));
+    RW_TRY(RW_NEW_RAW(ctx, space->score, longest));
+    RW_TRY(RW_NEW_RAW(ctx, space->weight, longest));
+    RW_TRY(RW_NEW_RAW(ctx, space->scratch, (size_t)longest + 1));
+    return RW_NEW_RAW(ctx, space->label, longest);
+}
+
+/* The metric of query `q`; NaN if it is empty. */
+static double measure_query(const struct rw_metric *metric, const struct rw_judged *judged,
+                            const double *scores, enum rw_ties ties, int reversed, uint32_t q,
+                            struct workspace *space)
+{
+    const uint32_t begin = judged->query_offset[q];
+    const uint32_t n = judged->query_offset[q + 1] - begin;
+    const struct rw_metric_kind *kind = metric->kind;
+    rw_rank_query(scores + begin, n, reversed && !kind->by_document, space->order);
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t doc = begin + space->order[r];
+        space->score[r] = scores[doc];
+        space->label[r] = judged->label[doc];
+        if (kind->uses_gain)
+            space->gain[r] = judged->gain[doc];
+        if (kind->by_document && judged->doc_weight)
+            space->weight[r] = judged->doc_weight[doc];
+    }
+    if (ties == RW_TIES_MEAN)
+        rw_tie_ends(space->score, n, space->tie_end);
+    const struct rw_ranked_query ranked = {
+        .n = n,
+        .gain = kind->uses_gain ? space->gain : NULL,
+        .label = space->label,
+        .score = space->score,
+        .discount = judged->discount,
+        .ideal = kind->uses_gain ? judged->ideal + begin : NULL,
+        .weight = kind->by_document && judged->doc_weight ? space->weight : NULL,
+        .tie_end = ties == RW_TIES_MEAN ? space->tie_end : NULL,
+        .scratch = space->scratch,
+        .max_gain = judged->max_gain,
+    };
+    return kind->query(metric, &ranked);
+}
+
+/* ------------------------------------------------------------------ the mean */
+
+/* What a query's value counts for, before scaling. */
+static double query_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                           uint32_t q)
+{
+    const double weight = judged->weight ? judged->weight[q] : 1.0;
+    if (!kind->by_document)
+        return weight;
+    return weight * (double)(judged->query_offset[q + 1] - judged->query_offset[q]);
+}
+
+/* A power of two that makes the largest weight a number of [2^39, 2^40), or 1 where all weights are
+ * whole numbers already: weights become integers, so that the order of queries cannot matter. */
+static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judged *judged)
+{
+    if (!judged->weight)
+        return 1.0;
+    double largest = 0.0;
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        const double weight = query_weight(kind, judged, q);
+        if (weight > largest)
+            largest = weight;
+    }
+    if (!(largest > 0.0))
+        return 1.0;
+    const int exponent = (int)(rw_bits_from_double(largest) >> 52) - 1023;
+    return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
+}
+
+/* A query's weight as the whole number that multiplies its value: under 2^40, or its documents. */
+static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                           double scale, uint32_t q)
+{
+    return rw_to_whole(query_weight(kind, judged, q) * scale);
+}
+
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                       int64_t *weights)
+{
+    const double scale = weight_scale(kind, judged);
+    for (uint32_t q = 0; q < judged->n_queries; q++)
+        weights[q] = (int64_t)whole_weight(kind, judged, scale, q);
+}
+
+static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
+{
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
+}
+
+double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
+{
+    const int128 sum = (int128)sums->value_hi << 64 | sums->value_lo;
+    const int128 weights = (int128)sums->weight_hi << 64 | sums->weight_lo;
+    return mean_of(kind, sum, weights);
+}
+
+static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
+{
+    return rw_fail(ctx, RW_ERR_DATA, "%s of query %u is too large to be averaged: %g", metric->name,
+                   q + 1, metric->kind->root ? sqrt(value) : value);
+}
+
+/* Takes the queries' raw values (NaN: empty), leaves what was averaged. */
+static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judged *judged, enum rw_empty empty, double *values,
+                   struct rw_metric_result *out)
+{
+    const struct rw_metric_kind *kind = metric->kind;
+    const double scale = weight_scale(kind, judged);
+    int128 sum = 0, weights = 0;
+    for (uint32_t q = 0; q < judged->n_queries; q++) {
+        double value = values[q];
+        if (value != value) {
+            out->n_empty += !kind->by_document;
+            if (kind->by_document || empty == RW_EMPTY_SKIP)
+                continue;
+            value = empty == RW_EMPTY_ONE ? 1.0 : 0.0;
+        }
+        if (!(value < RW_METRIC_MOST))
+            return too_large(ctx, metric, q, value);
+        const double whole = rw_to_whole(value * RW_METRIC_UNIT);
+        const int128 weight = (int128)whole_weight(kind, judged, scale, q);
+        int128 product;
+        if (__builtin_mul_overflow((int128)whole, weight, &product) ||
+            __builtin_add_overflow(sum, product, &sum))
+            return too_large(ctx, metric, q, value);
+        weights += weight;
+        values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
+        out->n_counted++;
+    }
+    out->mean = mean_of(kind, sum, weights);
+    return RW_OK;
+}
+
+/* Documents under which sharing a loop costs more than it gains. */
+enum { PARALLEL_DOCS = 2048 };
+
+struct measure_job {
+    const struct rw_metric *metric;
+    const struct rw_judged *judged;
+    const double *scores;
+    enum rw_ties ties;
+    int reversed;
+    struct workspace *space; /* [threads] */
+    double *values;          /* [n_queries] */
+};
+
+static int measure_queries(void *user, struct rw_share *share)
+{
+    const struct measure_job *job = user;
+    struct workspace *space = &job->space[share->thread];
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->values[q] = measure_query(job->metric, job->judged, job->scores, job->ties,
+                                           job->reversed, (uint32_t)q, space);
+    }
+    return RW_OK;
+}
+
+int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judged *judged, const double *scores, enum rw_empty empty,
+                   enum rw_ties ties, int reversed, double *per_query, struct rw_metric_result *out)
+{
+    *out = (struct rw_metric_result){.mean = (double)NAN};
+    const uint32_t n_queries = judged->n_queries;
+    const int n_threads = judged->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
+    int status = RW_OK;
+    struct workspace *space = NULL;
+    double *own = NULL, *values = per_query;
+    RW_TRY_OUT(RW_NEW(ctx, space, (size_t)n_threads));
+    for (int t = 0; t < n_threads; t++)
+        RW_TRY_OUT(workspace_init(ctx, &space[t], judged->longest));
+    if (!values) {
+        RW_TRY_OUT(RW_NEW_RAW(ctx, own, n_queries));
+        values = own;
+    }
+    struct measure_job job = {metric, judged, scores, ties, reversed, space, values};
+    rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job);
+    RW_TRY_OUT(average(ctx, metric, judged, empty, values, out));
+out:
+    for (int t = 0; space && t < n_threads; t++)
+        workspace_release(&space[t]);
+    rw_mem_free(space);
+    rw_mem_free(own);
+    return status;
+}
+
+/* ------------------------------------------------------------------ conventions */
+
+static const char *empty_text(enum rw_empty empty)
+{
+    switch (empty) {
+    case RW_EMPTY_ZERO:
+        return "queries without a relevant document count 0";
+    case RW_EMPTY_ONE:
+        return "queries without a relevant document count 1";
+    case RW_EMPTY_SKIP:
+        break;
+    }
+    return "queries without a relevant document left out";
+}
+
+static void conventions(const struct rw_gain_rule *gains, int discounted, int stops, int ranked,
+                        const double *relevant, enum rw_empty empty, enum rw_ties ties,
+                        char *buffer, size_t size)
+{
+    char gain[160] = "", label[48] = "";
+    if (gains)
+        snprintf(gain, sizeof(gain), "gain %s, %s%s", gains->text,
+                 discounted ? "discount 1/log2(1 + rank), " : "",
+                 stops ? "err's greatest gain is the data's, " : "");
+    if (relevant)
+        snprintf(label, sizeof(label), "relevant from label %.9g, ", *relevant);
+    if (ranked)
+        snprintf(buffer, size, "%s%s%s, %s", gain, label, empty_text(empty),
+                 ties == RW_TIES_MEAN ? "mean over orders of ties" : "ties in input order");
+    else
+        snprintf(buffer, size, "%smean over documents", label);
+}
+
+void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
+                           char *buffer, size_t size)
+{
+    conventions(gains, 1, 0, 1, NULL, empty, ties, buffer, size);
+}
+
+void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
+                            const struct rw_gain_rule *gains, enum rw_empty empty,
+                            enum rw_ties ties, char *buffer, size_t size)
+{
+    int gain = 0, discounted = 0, stops = 0, ranked = 0;
+    const double *relevant = NULL;
+    for (int i = 0; i < n_metrics; i++) {
+        const struct rw_metric_kind *kind = metrics[i].kind;
+        gain |= kind->uses_gain;
+        discounted |= kind->query == rw_query_ndcg || kind->query == rw_query_dcg;
+        stops |= kind->query == rw_query_err;
+        ranked |= !kind->by_document;
+        if (kind->uses_relevance)
+            relevant = &metrics[i].relevant;
+    }
+    conventions(gain ? gains : NULL, discounted, stops, ranked, relevant, empty, ties, buffer,
+                size);
+}

@@ -1,0 +1,181 @@
+/* Words, as everywhere in the library:
+ *   query, doc     what is asked; what is ranked for it. A row is a doc of a whole set
+ *   feature, bin   a column of the data; an interval of its values. A cut is a bin's upper edge, a
+ *                  code the small number that stands for a bin
+ *   node, leaf     of a tree; a slot is an engine's place for a node of the tree being grown
+ *   label, gain    the judgement; what it is worth
+ *   score          what the model says; the order is by falling score, then place in the input
+ *   lambda, weight first and second derivatives of the loss, by document
+ *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
+ *   n_x counts, x_bytes sizes, x_ms times */
+
+/* Metrics of a ranked query. To add one: write its function in rank/<name>.c, declare it here, and
+ * give it a row in metric.c's table; the command line, training, eval and the property tests read
+ * the table.
+ *
+ * A query's metric is summed in rank order in double; the mean over queries is taken over values
+ * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it.
+ *
+ * What is counted:
+ * - ndcg, dcg: the ideal has the same cut-off. map: precisions at relevant documents over
+ *   min(relevant, k). p: over k even where the list is shorter. mrr: 0 past the cut-off. err: stops
+ *   with probability gain / (largest gain of the data set + 1). rbp: without residual.
+ * - A query is empty if nothing in it has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
+ *   recall, rbp); it counts 0, 1 or not at all, the same for all of these.
+ * - rmse, logloss: means over documents, whatever their query; no query is empty. logloss takes
+ *   labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
+ * - Weights one a query weigh queries (and all their documents in the losses). Weights one a
+ *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
+ * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
+ * for every metric; err takes n x min(n, k) steps for a group of n. */
+#ifndef RW_RANK_METRIC_H
+#define RW_RANK_METRIC_H
+
+#include "metric/dcg.h"
+#include "metric/order.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rw_empty { RW_EMPTY_ZERO, RW_EMPTY_ONE, RW_EMPTY_SKIP };
+enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN };
+
+/* One query, ranked. All arrays: [n], in rank order. */
+struct rw_ranked_query {
+    uint32_t n;
+    const double *gain; /* NULL if the metric does not use gains */
+    const float *label;
+    const double *score;
+    const double *discount; /* D(r), by position */
+    const double *ideal;    /* gains by falling order, for ndcg; NULL as gain */
+    const double *weight;   /* documents' weights, for means over documents; NULL: all 1 */
+    /* Position after the last document with the score of this one: the value wanted is the mean
+     * over all orders within such groups. NULL: the order given is the one that counts. */
+    const uint32_t *tie_end;
+    double *scratch; /* [n + 1] for the function's own use */
+    double max_gain; /* largest gain of the data set, for err */
+};
+
+struct rw_metric; /* one asked for: kind + cut-off */
+struct rw_metric_kind {
+    const char *name;
+    int uses_gain, uses_relevance;
+    int lower_is_better;
+    int by_document; /* the mean is over documents, not queries, and the order does not matter */
+    int root;        /* what is averaged is the metric's square */
+    enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
+    /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant:
+     * no ideal). */
+    double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
+    const char *help;
+};
+struct rw_metric {
+    const struct rw_metric_kind *kind;
+    char name[32];      /* as asked for: "ndcg@10", "rbp:0.8" */
+    uint32_t at;        /* 0: the whole list */
+    double persistence; /* rbp */
+    double relevant;    /* label from which a document is relevant */
+};
+/* Table, by index; NULL past the end. */
+const struct rw_metric_kind *rw_metric_kind_at(int i);
+/* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
+ * the nearest metric. `out->name` is the canonical spelling. */
+int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
+
+/* What every evaluation needs of a data set, made once. */
+struct rw_judged {
+    uint32_t n_docs, n_queries;
+    const uint32_t *query_offset; /* [n_queries + 1] borrowed */
+    const float *label;           /* [n_docs] borrowed */
+    double *gain;                 /* [n_docs]; NULL if no metric uses gains; owned */
+    double *ideal;    /* [n_docs] each query's gains in falling order; NULL likewise; owned */
+    double *discount; /* [longest] D(r); owned */
+    double *weight;   /* [n_queries]; NULL: all 1; owned. With a weight a document: the
+                         mean of the query's documents' */
+    const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
+    double max_gain;
+    uint32_t longest;
+};
+struct rw_dataset;
+int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw_dataset *dataset,
+                   const struct rw_gain_rule *gains, int any_uses_gain);
+void rw_judged_release(struct rw_judged *judged);
+
+/* Positions to places: order[r] = the document (within the query) at position r, by falling score,
+ * then rising place, or falling place if `reversed`. order: [n]. */
+void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
+
+/* One metric over a set. scores: [n_docs], finite; per_query: [n_queries] or NULL: the values that
+ * were averaged (roots of them where the metric is a root), NaN where a query does not count. A
+ * weighted mean, NaN if no query counts; empty queries are left out (skip) or count 0 or 1 by
+ * `empty`, whatever the metric. A value too large to average (rmse of huge scores) is RW_ERR_DATA.
+ * Parallel, exact. `reversed` breaks ties by the reversed order of input (to measure how much ties
+ * matter). */
+struct rw_metric_result {
+    double mean;
+    uint32_t n_counted, n_empty;
+};
+int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
+                   const struct rw_judged *judged, const double *scores, enum rw_empty empty,
+                   enum rw_ties ties, int reversed, double *per_query,
+                   struct rw_metric_result *out);
+
+/* What is to be measured of a set, for engines that measure by themselves. */
+struct rw_metric_plan {
+    const struct rw_judged *judged;
+    const struct rw_metric *metric; /* [n_metrics] */
+    int n_metrics;
+    enum rw_empty empty;
+    enum rw_ties ties;
+};
+/* Sums over the queries that count, 128 bits each: of value x weight in 2^-40 and of weights. */
+struct rw_metric_sums {
+    uint64_t value_lo;
+    int64_t value_hi;
+    uint64_t weight_lo;
+    int64_t weight_hi;
+};
+/* The queries' weights as whole numbers. weights: [n_queries], written. */
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+                       int64_t *weights);
+/* The mean that rw_metric_eval gives for these sums. */
+double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
+
+/* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
+ * without a relevant document left out, ties in input order". */
+void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
+                           char *buffer, size_t size);
+/* The same for these metrics: says only what touches one of them, and which labels are relevant.
+ * gains may be NULL if none uses them. */
+void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
+                            const struct rw_gain_rule *gains, enum rw_empty empty,
+                            enum rw_ties ties, char *buffer, size_t size);
+
+/* The rows' functions. */
+double rw_query_ndcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_dcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_map(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_mrr(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_err(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_precision(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_recall(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_rbp(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_rmse(const struct rw_metric *metric, const struct rw_ranked_query *query);
+double rw_query_logloss(const struct rw_metric *metric, const struct rw_ranked_query *query);
+
+/* Positions that count: the cut-off, or the whole list. */
+RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
+{
+    return metric->at && metric->at < n ? metric->at : n;
+}
+/* The end of the group of positions, from `begin`, over whose orders the mean is taken. */
+RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
+{
+    return query->tie_end ? query->tie_end[begin] : begin + 1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,316 @@
+/* Made data, query by query; synth.h says how. All arithmetic here decides bytes that are pinned by
+ * tests: keep the order of operations. */
+#include "synth/synth.h"
+
+#include <float.h>
+#include <stdio.h>
+
+#include "base/exact.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+/* What a random number is for: the third word of the generator's counter. */
+enum purpose {
+    FOR_SIZE = 0,
+    FOR_LABEL = 1,
+    FOR_COMMENT = 2,
+    FOR_QUERY_LATENT = 16,
+    FOR_LATENT = 64,
+    FOR_FEATURE = 1024 /* + feature / 4 */
+};
+
+/* Documents of a query are numbered from 0; this one stands for the query itself. */
+enum { OF_QUERY = 0xfffff, DOC_BITS = 20, N_TERM_STEPS = 6 };
+
+/* Normal scores between queries of 1, 2, .., 7 terms. */
+static const double term_step[N_TERM_STEPS] = {-0.954, -0.050, 0.706, 1.227, 1.645, 2.054};
+
+/* What is fixed within a query. */
+struct query_state {
+    const struct rw_synth_shape *shape;
+    uint64_t seed;
+    uint32_t query;
+    int n_terms;
+    double latent[RW_N_LATENTS];                         /* those of the query are set */
+    double any[RW_SYNTH_STREAMS], all[RW_SYNTH_STREAMS]; /* the query's part of the gates */
+    float noise[RW_SYNTH_MAX_FEATURES];
+};
+
+static uint64_t item_of(uint32_t query, uint32_t doc)
+{
+    return ((uint64_t)query << DOC_BITS) | doc;
+}
+
+/* Standard normal, nearly: eight halfwords summed (range +-4.9). */
+static double normal(const struct query_state *s, uint32_t doc, uint32_t purpose)
+{
+    const struct rw_philox r =
+        rw_random4(s->seed, item_of(s->query, doc), purpose, s->shape->stream);
+    uint32_t sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += (r.word[k] >> 16) + (r.word[k] & 0xffff);
+    return ((double)sum - 262140.0) / 53509.91;
+}
+
+/* A rougher and cheaper one: the four bytes of a word summed. */
+static float normal_of_word(uint32_t word)
+{
+    const uint32_t pairs = (word & 0x00ff00ffu) + ((word >> 8) & 0x00ff00ffu);
+    const uint32_t sum = (pairs >> 16) + (pairs & 0xffff);
+    return ((float)sum - 510.0f) / 147.8f;
+}
+
+/* x / sqrt(1 + x^2), in (-1, 1). */
+static double squash(double x)
+{
+    return x / sqrt(1.0 + x * x);
+}
+
+static double positive(double x)
+{
+    return x > 0.0 ? x : 0.0;
+}
+
+/* The nearest whole number, halves up; |x| < 2^62. */
+static double nearest(double x)
+{
+    const double y = x + 0.5;
+    const double cut = (double)(int64_t)y;
+    return cut > y ? cut - 1.0 : cut;
+}
+
+/* Linear between the knots, which stand at -3, -2, .., 4. */
+static double bent(const double *knot, double z)
+{
+    if (z < -3.0)
+        z = -3.0;
+    if (z > 3.999)
+        z = 3.999;
+    const int k = (int)(z + 3.0);
+    const double part = (z + 3.0) - (double)k;
+    return knot[k] + part * (knot[k + 1] - knot[k]);
+}
+
+uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query)
+{
+    const struct query_state s = {.shape = shape, .seed = seed, .query = query};
+    const double size = nearest(bent(shape->size_knot, normal(&s, OF_QUERY, FOR_SIZE)));
+    if (size < (double)shape->min_docs)
+        return shape->min_docs;
+    return size > (double)shape->max_docs ? shape->max_docs : (uint32_t)size;
+}
+
+uint64_t rw_synth_query_id(uint64_t seed, uint32_t query)
+{
+    return seed % 100 * RW_SYNTH_MAX_QUERIES + query + 1;
+}
+
+static void begin_query(struct query_state *s)
+{
+    const struct rw_synth_shape *shape = s->shape;
+    uint32_t purpose = FOR_QUERY_LATENT;
+    for (int k = RW_LATENT_QUERY_RARITY; k < RW_N_LATENTS; k++)
+        s->latent[k] = normal(s, OF_QUERY, purpose++);
+    for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
+        s->any[k] = normal(s, OF_QUERY, purpose++);
+        s->all[k] = normal(s, OF_QUERY, purpose++);
+    }
+    const double terms = normal(s, OF_QUERY, purpose++);
+    s->n_terms = 1;
+    for (int k = 0; k < N_TERM_STEPS; k++)
+        s->n_terms += terms >= term_step[k];
+    for (int f = 0; f < shape->n_features; f += 4) {
+        const struct rw_philox r = rw_random4(s->seed, item_of(s->query, OF_QUERY),
+                                              FOR_FEATURE + (uint32_t)f / 4, shape->stream);
+        for (int k = 0; k < 4 && f + k < shape->n_features; k++)
+            s->noise[f + k] = normal_of_word(r.word[k]);
+    }
+}
+
+/* The document's latents; weights' squares sum to 1 with the correlations counted. */
+static void draw_latents(struct query_state *s, uint32_t doc)
+{
+    static const double sees[RW_SYNTH_STREAMS] = {0.50, 0.40, 0.60, 0.45, 0.0};
+    double *latent = s->latent;
+    uint32_t purpose = FOR_LATENT;
+    for (int k = RW_LATENT_RELEVANCE; k < RW_LATENT_MATCH; k++)
+        latent[k] = normal(s, doc, purpose++);
+    const double relevance = latent[RW_LATENT_RELEVANCE];
+    latent[RW_LATENT_POPULAR] =
+        0.5 * latent[RW_LATENT_QUALITY] + 0.866025 * latent[RW_LATENT_POPULAR];
+    latent[RW_LATENT_CLICK] =
+        0.5 * relevance + 0.4 * latent[RW_LATENT_QUALITY] + 0.768115 * latent[RW_LATENT_CLICK];
+    latent[RW_LATENT_LINKS] = 0.6 * latent[RW_LATENT_POPULAR] + 0.8 * latent[RW_LATENT_LINKS];
+    for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
+        const double own = normal(s, doc, purpose++);
+        double *match = latent + RW_LATENT_MATCH, *any = latent + RW_LATENT_ANY;
+        double *all = latent + RW_LATENT_ALL;
+        match[k] = sees[k] * relevance + sqrt(1.0 - sees[k] * sees[k]) * own;
+        any[k] = 0.3 * relevance + 0.45 * s->any[k] + 0.841130 * normal(s, doc, purpose++);
+        if (k == RW_SYNTH_STREAMS - 1) { /* the whole document is mostly its body */
+            match[k] = 0.85 * match[0] + 0.15 * relevance + 0.357071 * own;
+            any[k] = 0.9 * any[0] + 0.435890 * normal(s, doc, purpose++);
+        }
+        all[k] = 0.7 * any[k] + 0.2 * relevance + 0.35 * s->all[k] +
+                 0.513323 * normal(s, doc, purpose++);
+        if (s->n_terms == 1) /* any term is all terms */
+            all[k] = any[k] + (s->shape->all_from[k] - s->shape->any_from[k]);
+    }
+}
+
+/* What makes a document relevant, the same for every set of a shape. */
+static double draw_score(const struct query_state *s, uint32_t doc)
+{
+    const struct rw_synth_shape *shape = s->shape;
+    const double *latent = s->latent;
+    const double *match = latent + RW_LATENT_MATCH;
+    const double site = squash(latent[RW_LATENT_QUERY_INTENT]);
+    const int in_title = latent[RW_LATENT_ALL + 2] >= shape->all_from[2];
+    const double quality = squash(2.0 * latent[RW_LATENT_QUALITY]);
+    double score = 0.4 * latent[RW_LATENT_RELEVANCE];
+    score = score + 0.5 * (1.0 + site) * positive(match[2]);
+    score = score + 0.5 * (1.0 - site) * squash(2.0 * match[0]);
+    score = score + (in_title ? 0.5 : 0.0);
+    score = score + (0.3 + 0.9 * site) * quality;
+    score = score + 0.9 * squash(2.0 * match[2]) * quality;
+    score = score - (latent[RW_LATENT_SPAM] > 0.8 ? 1.0 : 0.0);
+    score = score + 0.5 * match[3] * positive(latent[RW_LATENT_POPULAR]);
+    score = score - 0.5 * latent[RW_LATENT_LENGTH] * latent[RW_LATENT_LENGTH];
+    score = score + shape->density * latent[RW_LATENT_QUERY_DENSITY];
+    return score + shape->noise * normal(s, doc, FOR_LABEL);
+}
+
+static float label_of(const struct rw_synth_shape *shape, double score)
+{
+    int label = 0;
+    while (label < shape->n_labels - 1 && score >= shape->label_from[label])
+        label++;
+    return (float)label;
+}
+
+static double covered(const struct query_state *s, int stream)
+{
+    const double *latent = s->latent;
+    if (latent[RW_LATENT_ANY + stream] < s->shape->any_from[stream])
+        return 0.0;
+    if (latent[RW_LATENT_ALL + stream] >= s->shape->all_from[stream])
+        return (double)s->n_terms;
+    double part = (latent[RW_LATENT_MATCH + stream] + 1.5) / 3.0;
+    part = part < 0.0 ? 0.0 : part > 0.999 ? 0.999 : part;
+    return 1.0 + (double)(int)(part * (double)(s->n_terms - 1));
+}
+
+static double rounded(const struct query_state *s, const struct rw_synth_feature *f, double x)
+{
+    static const double power[] = {1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    double scale = s->n_terms;
+    if (f->decimals == RW_SYNTH_PER_TERM_2)
+        scale = scale * scale;
+    else if (f->decimals != RW_SYNTH_PER_TERM)
+        scale = power[f->decimals];
+    return nearest(x * scale) / scale;
+}
+
+static double draw_value(const struct query_state *s, const struct rw_synth_feature *f,
+                         float query_noise, float doc_noise)
+{
+    const double *latent = s->latent;
+    switch (f->kind) {
+    case RW_SYNTH_ZERO:
+        return 0.0;
+    case RW_SYNTH_COVERED:
+        return covered(s, f->stream);
+    case RW_SYNTH_RATIO:
+        return covered(s, f->stream) / (double)s->n_terms;
+    case RW_SYNTH_BOOLEAN:
+        return latent[RW_LATENT_ALL + f->stream] >= s->shape->all_from[f->stream] &&
+               latent[RW_LATENT_ANY + f->stream] >= s->shape->any_from[f->stream];
+    default:
+        break;
+    }
+    if (f->zero_if_single && s->n_terms == 1)
+        return 0.0;
+    const int closed = f->gate >= 0 && latent[f->gate] < f->gate_from;
+    if (closed && !f->query_if_closed)
+        return 0.0;
+    if (f->unknown >= 0 && latent[f->unknown] >= f->unknown_from)
+        return (double)FLT_MAX;
+    double z = f->weight_query * query_noise + (closed ? 0.0 : f->weight_doc * doc_noise);
+    for (int k = 0; k < RW_SYNTH_LOADS; k++) {
+        if (!closed || f->load[k] >= RW_LATENT_QUERY_RARITY)
+            z = z + f->weight[k] * latent[f->load[k]];
+    }
+    return rounded(s, f, bent(f->knot, z));
+}
+
+static void draw_values(const struct query_state *s, uint32_t doc, float *value)
+{
+    const struct rw_synth_shape *shape = s->shape;
+    for (int f = 0; f < shape->n_features; f += 4) {
+        const struct rw_philox r = rw_random4(s->seed, item_of(s->query, doc),
+                                              FOR_FEATURE + (uint32_t)f / 4, shape->stream);
+        for (int k = 0; k < 4 && f + k < shape->n_features; k++) {
+            const float x = (float)draw_value(s, &shape->feature[f + k], s->noise[f + k],
+                                              normal_of_word(r.word[k]));
+            value[f + k] = x == 0.0f ? 0.0f : x; /* no -0 */
+        }
+    }
+}
+
+/* Each feature of the query to [0, 1], as LETOR 4.0 has it; 0 where all values are equal. */
+static void normalise(float *value, uint32_t n_docs, int n_features)
+{
+    for (int f = 0; f < n_features; f++) {
+        float low = value[f], high = value[f];
+        for (uint32_t i = 1; i < n_docs; i++) {
+            const float x = value[(size_t)i * (size_t)n_features + (size_t)f];
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        for (uint32_t i = 0; i < n_docs; i++) {
+            float *x = value + (size_t)i * (size_t)n_features + (size_t)f;
+            const double range = (double)high - (double)low;
+            *x = high > low ? (float)(nearest(((double)*x - (double)low) / range * 1e6) / 1e6)
+                            : 0.0f;
+        }
+    }
+}
+
+void rw_synth_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query, float *label,
+                    float *value)
+{
+    struct query_state s = {.shape = shape, .seed = seed, .query = query};
+    const uint32_t n_docs = rw_synth_query_docs(shape, seed, query);
+    begin_query(&s);
+    for (uint32_t i = 0; i < n_docs; i++) {
+        draw_latents(&s, i);
+        label[i] = label_of(shape, draw_score(&s, i));
+        draw_values(&s, i, value + (size_t)i * (size_t)shape->n_features);
+    }
+    if (shape->normalised)
+        normalise(value, n_docs, shape->n_features);
+}
+
+int rw_synth_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
+                     uint32_t doc, char *buffer)
+{
+    buffer[0] = 0;
+    if (!shape->has_comments)
+        return 0;
+    const struct rw_philox r = rw_random4(seed, item_of(query, doc), FOR_COMMENT, shape->stream);
+    return snprintf(buffer, RW_SYNTH_COMMENT_BYTES,
+                    "docid = GX%03u-%02u-%07u inc = 1 prob = 0.%06u", r.word[0] % 273,
+                    r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
+}
+
+int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
+                   struct rw_synth_shape **out)
+{
+    *out = NULL;
+    if (!options || !options->shape)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "shape: expected mslr30k, yahoo, istella or letor");
+    if (options->n_queries < 1 || options->n_queries > RW_SYNTH_MAX_QUERIES)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "queries: expected 1 to %d, found %u",
+                       RW_SYNTH_MAX_QUERIES, options->n_queries);
+    return rw_synth_shape_new(ctx, options->shape, out);
+}

@@ -1,0 +1,314 @@
+/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_docs.c
+ * partitions, engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_build.c
+ * gathers documents, engine_cpu_add.c adds them to cells, engine_cpu_split.c finds the best cut of
+ * a feature. */
+#ifndef RW_TREE_ENGINE_CPU_H
+#define RW_TREE_ENGINE_CPU_H
+
+#include "tree/host/engine_ref.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Work (updates, documents) under which a parallel region costs more than it gains. */
+enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
+
+/* Lanes that one pass over documents adds to, their cells in the nearest cache; documents, and
+ * passes, whose codes are gathered at once; cells to whose multiples a feature's are filled up, so
+ * that vectors never reach another feature; features of a lane, at most. */
+enum {
+    RW_CPU_LANES = 8,
+    RW_CPU_DOCS = 1024,
+    RW_CPU_PASSES = 32,
+    RW_CPU_CELLS = 8,
+    RW_CPU_BUNDLE = 8
+};
+/* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
+ * more a pass, so that not all of them fall into the same places of the cache. */
+enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
+/* Codes of a feature that may share a lane. */
+enum { RW_CPU_SHARED = 64 };
+/* Cells of a lane in a thread's own histogram: equal codes of neighbours must not be a multiple of
+ * 4 KiB apart, or processors take them for the same place. `built` holds RW_CPU_PASSES narrow
+ * passes, or as many wide ones as have room. */
+enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = 1024 + 2 * RW_CPU_CELLS };
+enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_LANES * RW_CPU_NARROW };
+
+/* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
+ *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
+ *   wide:   lambda, count [, weight]
+ * weight for newton only. Packed ones with a weight are joint while they are added up, in one word:
+ *   joint:  lambda * 2^39 + weight * 2^16 + count
+ * of at most `most_joint` documents, so that no part reaches the next. */
+struct rw_cpu_words {
+    int n_words, packed, newton;
+    uint32_t most_joint; /* 0: documents' contributions are not joint */
+};
+enum { RW_JOINT_COUNT = 16, RW_JOINT_WEIGHT = 23 }; /* bits; a sign and 24 are the lambda's */
+
+static inline int64_t rw_joint_of(int32_t lambda, int32_t weight)
+{
+    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) +
+           weight * ((int64_t)1 << RW_JOINT_COUNT) + 1;
+}
+
+static inline int64_t rw_joint_packed(int64_t joint)
+{
+    return (joint >> (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) * 4294967296 +
+           (joint & ((1 << RW_JOINT_COUNT) - 1));
+}
+
+static inline int64_t rw_joint_weight(int64_t joint)
+{
+    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+}
+
+/* Documents whose joint words may be added up. largest: magnitude of a lambda, or weight. */
+static inline uint32_t rw_joint_most(int32_t largest)
+{
+    const uint32_t most = (1u << RW_JOINT_COUNT) - 1;
+    const uint32_t heavy = ((1u << RW_JOINT_WEIGHT) - 1) / (uint32_t)largest;
+    return heavy < most ? heavy : most;
+}
+
+static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
+{
+    return words->most_joint > 0 && n_docs <= words->most_joint;
+}
+
+/* Words of a document's contribution. */
+static inline size_t rw_cpu_doc_words(const struct rw_cpu_words *words)
+{
+    return words->most_joint ? 1 : (size_t)words->n_words;
+}
+
+/* A place of a row: the code of a feature, or of a few narrow ones that have few codes together. */
+struct rw_cpu_lane {
+    uint32_t n; /* features */
+    uint32_t feature[RW_CPU_BUNDLE];
+    uint32_t n_codes, frequent; /* codes of the lane, and the most frequent one */
+    uint8_t *code_of;           /* [n][n_codes] each feature's code; NULL: the lane's. Borrowed */
+    uint8_t *made; /* [n_docs] while data is loaded: a shared lane's codes; else NULL */
+};
+
+struct rw_cpu_group { /* lanes whose codes have one width */
+    uint32_t n;
+    struct rw_cpu_lane *lane; /* [n] */
+    uint8_t *row;             /* [n_docs][stride] codes of `bytes` bytes */
+    size_t stride;            /* bytes */
+    int bytes;                /* 1 or 2 */
+    uint32_t n_active;
+    uint32_t *active; /* [n_active] lanes with a feature of this tree's sample */
+    uint8_t *bundled; /* [features][256] codes of features that share a lane */
+};
+
+/* Lanes that documents are added to together. Where most documents have all lanes' frequent codes,
+ * they are passed over, and what is left of all goes to these codes' cells (weighted histogramming,
+ * section 4.4.2, with eight features in place of one). */
+struct rw_cpu_pass {
+    const struct rw_cpu_group *group;
+    uint32_t first, n; /* of the group's `active` */
+    uint64_t frequent; /* the codes as gathered */
+    int skips;
+    uint32_t step; /* cells of a lane */
+};
+
+/* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
+ * frequent code is derived from the node's total (weighted histogramming, section 4.4.2). */
+struct rw_cpu_sparse {
+    uint32_t n;       /* columns */
+    uint32_t *column; /* [n] the engine's feature */
+    uint64_t *offset; /* [n_docs + 1] into cell */
+    uint32_t *cell;   /* [entries] a document's cells */
+};
+
+struct rw_cpu {
+    struct rw_ref ref;
+    struct rw_cpu_group group[2];
+    uint32_t n_passes;
+    struct rw_cpu_pass *pass; /* [n_passes] of this tree */
+    struct rw_cpu_sparse sparse;
+    uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
+    uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
+    int64_t *word;               /* [n_docs][rw_cpu_doc_words] contributions */
+    struct rw_cpu_words words;
+    uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
+    int64_t *pool;     /* [n_buffers][n_cells][3] histograms */
+    uint64_t buffer_words;
+    int32_t *buffer_of;   /* [max_slots] -1: none */
+    int32_t *free_buffer; /* [n_buffers] stack */
+    int32_t n_free, n_buffers;
+    uint32_t least_kept;    /* documents */
+    struct rw_sibling *job; /* [max_slots] of a call */
+    struct rw_cell *total;  /* [max_slots] */
+    struct rw_split *best;  /* [max_slots] found while histograms are made */
+    uint32_t *chunk_left;   /* [n_threads] scratch of a parallel partition */
+    /* of each thread */
+    uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
+    struct {
+        int64_t word[8];      /* a line of the cache */
+    } * part_sum;             /* [n_threads] of its part of a node */
+    int64_t *built;           /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
+    size_t built_words;       /* n_words, and joint ones' */
+    struct rw_engine_ops ops; /* ref's, and what is overwritten */
+};
+
+static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
+{
+    return (struct rw_cpu *)engine;
+}
+
+/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
+ * subtraction: of fewer, building both children costs less than the way to memory and back. Those
+ * of sparse features are always kept. */
+static inline uint32_t rw_cpu_least_kept(uint32_t n_sparse)
+{
+    return n_sparse ? 0 : 1536;
+}
+
+/* Histograms live at no more nodes than there are leaves, none of which share documents. */
+static inline uint64_t rw_cpu_n_buffers(const struct rw_engine_rules *rules, uint64_t n_docs,
+                                        uint32_t n_sparse)
+{
+    const uint64_t kept = rw_cpu_least_kept(n_sparse);
+    const uint64_t least = rules->min_docs > kept ? rules->min_docs : kept;
+    const uint64_t n = ((uint64_t)rules->max_slots + 1) / 2, most = n_docs / least + 2;
+    return n < most ? n : most;
+}
+
+static inline uint64_t rw_cpu_filled_up(uint32_t n_cells)
+{
+    return ((uint64_t)n_cells + RW_CPU_CELLS - 1) / RW_CPU_CELLS * RW_CPU_CELLS;
+}
+
+/* Cells of a feature, filled up. */
+static inline uint64_t rw_cpu_n_cells(const struct rw_cuts *cuts, uint32_t f)
+{
+    return rw_cpu_filled_up(rw_cuts_n_codes(cuts, f));
+}
+
+/* A feature's kept cells; NULL: none are. */
+static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint32_t f)
+{
+    if (cpu->buffer_of[slot] < 0)
+        return NULL;
+    return cpu->pool + (uint64_t)cpu->buffer_of[slot] * cpu->buffer_words +
+           cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
+}
+
+static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, const int64_t *w)
+{
+    struct rw_cell cell;
+    if (words->packed) {
+        cell.lambda = w[0] >> 32;
+        cell.n = (uint32_t)w[0];
+    } else {
+        cell.lambda = w[0];
+        cell.n = (uint64_t)w[1];
+    }
+    cell.weight = words->newton ? w[words->n_words - 1] : 0;
+    return cell;
+}
+
+/* Sparse features stay so where they are most; few of them are as quick with the others, and then
+ * no cells need be kept for them. n: entries of each feature. */
+static inline int rw_cpu_has_sparse(uint32_t n_sparse, uint32_t n_features)
+{
+    return 2 * n_sparse > n_features;
+}
+
+static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
+{
+    return cuts->n_features / RW_CPU_LANES + 2; /* two groups, both with a pass that is not full */
+}
+
+/* The lanes of set 0's codes, and the rows (engine_cpu_lanes.c). */
+int rw_cpu_load_lanes(struct rw_cpu *cpu);
+/* Bytes of a row of n lanes of `bytes`. */
+size_t rw_cpu_row_bytes(uint32_t n, int bytes);
+/* The passes of a tree, after its features were drawn. */
+void rw_cpu_list_passes(struct rw_cpu *cpu);
+/* Memory for n_docs documents' rows and so on that comes with the engine's own. */
+int rw_cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw);
+void rw_cpu_large_pages(void *p, size_t bytes);
+#define RW_CPU_NEW(cpu, pointer, n) \
+    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
+#define RW_CPU_NEW_RAW(cpu, pointer, n) \
+    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
+
+/* Documents to be added to the cells of a pass. */
+struct rw_cpu_add {
+    const struct rw_cpu_pass *pass;
+    uint64_t *codes;     /* [n] 8 codes of a byte each, the first the lowest; overwritten, and up
+                            to 8 more */
+    const uint32_t *doc; /* [n] */
+    uint32_t n;
+    enum rw_isa isa;
+    const int64_t *word; /* [n][n_words] */
+    int n_words;
+    int64_t *cell; /* [lanes][step][n_words] */
+};
+void rw_cpu_add_docs(const struct rw_cpu_add *add);
+
+/* Threads that pay for so many documents. */
+static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
+{
+    return n_docs >= PARALLEL_DOCS ? cpu->ref.host.base.n_threads : 1;
+}
+
+/* The documents of the sample into cpu->doc. Returns how many there are. */
+uint32_t rw_cpu_list_docs(struct rw_cpu *cpu);
+int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, int n);
+
+/* The cells that a thread adds to. */
+static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
+{
+    return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
+}
+
+/* Joint cells [n] added to others, [n][2]. */
+void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells);
+/* Where the passes from `from` on end whose cells have room together: a slice. */
+uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
+/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at
+ * most most_joint documents. thread: whose scratch is used. sum: the documents' words together,
+ * n_words of them, written. */
+void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
+/* The same, never joint. */
+void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
+/* The cells of a lane's k-th feature from the lane's: these, or taken together in `scratch`. */
+const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
+                               const int64_t *built, size_t n_words, int64_t *scratch);
+/* A node's kept cells of all sparse columns, but for those that no document is added to; and such a
+ * one: what is left of the node's words, `sum`. */
+void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot);
+void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum);
+
+/* The search for a node's best split, column by column. */
+struct rw_cpu_search {
+    int joint; /* cells that are given, but for a parent's, are joint */
+    struct rw_cell all;
+    double parent_gain;
+    float rough;        /* the largest rough score so far (engine_cpu_split.c) */
+    int32_t min_weight; /* least quantised weight of a side (newton) */
+    struct rw_split best;
+};
+void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
+                         struct rw_cpu_search *search);
+/* from: NULL, or cells that are taken from the column's first, then a parent's. to: NULL, or where
+ * the result is kept, never joint, which may be `cells`. */
+void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
+                          const int64_t *cells, const int64_t *from, int64_t *to);
+
+int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
+double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
+int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
+int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

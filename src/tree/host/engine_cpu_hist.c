@@ -1,0 +1,446 @@
+/* Histograms and splits of the engine for processors. The work of a call is a list of tasks, one
+ * for each (pair of siblings, range of passes): it builds the smaller sibling's cells in the
+ * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
+ * while they are near. A pair with much of the work is done by all threads together: a part of its
+ * documents each, then some of the passes each. No two tasks write the same cell. */
+#include "tree/host/engine_cpu.h"
+
+/* ---- tasks ---- */
+
+/* How a call's work is divided. Few pairs of siblings are taken in order, those with most documents
+ * first, and divided into the more ranges of passes, or lanes, the more documents they have. */
+enum { MOST_ORDERED = 64 };
+struct division {
+    const struct rw_sibling *siblings;
+    int n_siblings;
+    uint32_t n_sparse_ranges; /* of each pair */
+    uint8_t order[MOST_ORDERED];
+    uint32_t first_task[MOST_ORDERED + 1]; /* of each pair in order */
+    int n_shared;                          /* of the first ones, done by all threads together */
+};
+
+static int is_ordered(const struct division *division)
+{
+    return division->n_siblings <= MOST_ORDERED;
+}
+
+static const struct rw_sibling *sibling_at(const struct division *division, uint32_t at)
+{
+    return &division->siblings[is_ordered(division) ? division->order[at] : at];
+}
+
+static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
+{
+    return (struct rw_cell){whole->n - part->n, whole->weight - part->weight,
+                            whole->lambda - part->lambda};
+}
+
+/* Searches of both siblings. joint: the cells will be joint ones. */
+static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                           const struct rw_cell *smaller, int joint, struct rw_cpu_search *search)
+{
+    rw_cpu_search_start(cpu, s->smaller, smaller, &search[0]);
+    search[0].joint = joint;
+    if (s->larger >= 0) {
+        const struct rw_cell larger = difference(&cpu->total[s->parent], smaller);
+        rw_cpu_search_start(cpu, s->larger, &larger, &search[1]);
+        search[1].joint = joint;
+    }
+}
+
+/* cells: the smaller one's; kept for its children, if that is worth it, as are those of the larger
+ * one, which take the parent's place. */
+static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
+                        const int64_t *cells, struct rw_cpu_search *search)
+{
+    int64_t *own = rw_cpu_cells(cpu, s->smaller, f);
+    rw_cpu_search_column(cpu, &search[0], f, cells, NULL, own == cells ? NULL : own);
+    if (s->larger >= 0)
+        rw_cpu_search_column(cpu, &search[1], f, rw_cpu_cells(cpu, s->parent, f), cells,
+                             rw_cpu_cells(cpu, s->larger, f));
+}
+
+/* Higher gain, then lower feature; within a feature there is one task. */
+static void keep_better(struct rw_cpu *cpu, const struct rw_split *found)
+{
+    if (found->column < 0)
+        return;
+    struct rw_split *best = &cpu->best[found->slot];
+    if (found->gain > best->gain || (found->gain == best->gain && found->column < best->column))
+        *best = *found;
+}
+
+static void keep_both(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+                      const struct rw_cpu_search *search)
+{
+    rw_share_lock(share);
+    keep_better(cpu, &search[0].best);
+    if (s->larger >= 0)
+        keep_better(cpu, &search[1].best);
+    rw_share_unlock(share);
+}
+
+static void set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
+                       const struct rw_cpu_search *search)
+{
+    cpu->total[s->smaller] = search[0].all;
+    if (s->larger >= 0)
+        cpu->total[s->larger] = search[1].all;
+}
+
+/* Puts a lane's cells where they stay, and searches them and the sibling's. */
+static void finish_lane(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                        const struct rw_cpu_lane *lane, const int64_t *built,
+                        struct rw_cpu_search *search)
+{
+    int64_t scratch[RW_CPU_SHARED * 3];
+    const size_t n_words = search[0].joint ? 1 : (size_t)cpu->words.n_words;
+    for (uint32_t k = 0; k < lane->n; k++) {
+        const uint32_t f = lane->feature[k];
+        if (cpu->ref.host.feature_sampled[f])
+            search_both(cpu, s, f, rw_cpu_cells_of(cpu, lane, k, built, n_words, scratch), search);
+    }
+}
+
+static const struct rw_cpu_lane *lane_of(const struct rw_cpu_pass *pass, uint32_t c)
+{
+    return &pass->group->lane[pass->group->active[pass->first + c]];
+}
+
+/* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
+static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
+                       uint32_t range, uint32_t n_ranges)
+{
+    const uint64_t passes = cpu->n_passes;
+    const uint32_t from = (uint32_t)(passes * range / n_ranges);
+    const uint32_t end = (uint32_t)(passes * (range + 1) / n_ranges);
+    const uint32_t n = cpu->n[s->smaller], *doc = cpu->doc + cpu->begin[s->smaller];
+    const int joint = rw_cpu_is_joint(&cpu->words, n);
+    const size_t n_words = joint ? 1 : (size_t)cpu->words.n_words;
+    struct rw_cpu_search search[2];
+    uint32_t first = from;
+    do { /* once, if there is no pass */
+        const uint32_t last = rw_cpu_slice_end(cpu, first, end);
+        int64_t *built = rw_cpu_built(cpu, share->thread), sum[3];
+        rw_cpu_build(cpu, share->thread, doc, n, first, last, built, sum);
+        if (first == from) {
+            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
+            start_searches(cpu, s, &smaller, joint, search);
+        }
+        for (uint32_t p = first; p < last; p++) {
+            const struct rw_cpu_pass *pass = &cpu->pass[p];
+            for (uint32_t c = 0; c < pass->n; c++)
+                finish_lane(cpu, s, lane_of(pass, c), built + c * pass->step * n_words, search);
+            built += RW_CPU_LANES * pass->step * n_words;
+        }
+        first = last;
+    } while (first < end);
+    if (range == 0)
+        set_totals(cpu, s, search);
+    keep_both(cpu, share, s, search);
+}
+
+/* All parts' cells of a lane, [n], added up in `sum`; at: where they are, in cells. joint: they
+ * are joint, and the sum is not. */
+static void merge_lane(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint, uint32_t n_parts,
+                       int64_t *sum)
+{
+    const size_t n_words = (size_t)cpu->words.n_words;
+    memset(sum, 0, n * n_words * sizeof(*sum));
+    for (uint32_t part = 0; part < n_parts; part++) {
+        const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (joint ? 1 : n_words);
+        if (joint)
+            rw_joint_add(more, n, sum);
+        for (size_t w = 0; w < n * n_words && !joint; w++)
+            sum[w] += more[w];
+    }
+}
+
+/* What all parts' words add up to. */
+static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
+{
+    int64_t sum[3] = {0, 0, 0};
+    for (uint32_t part = 0; part < n_parts; part++) {
+        for (int k = 0; k < cpu->words.n_words; k++)
+            sum[k] += cpu->part_sum[part].word[k];
+    }
+    return rw_cpu_decode(&cpu->words, sum);
+}
+
+/* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
+ * its own, then merged lane by lane. */
+struct shared_pair {
+    struct rw_cpu *cpu;
+    const struct rw_sibling *sibling;
+    uint32_t n_parts; /* of the smaller one's documents */
+    int joint;
+    uint32_t first, last;           /* the slice */
+    struct rw_cpu_search search[2]; /* as each thread begins them */
+};
+
+static int build_parts(void *job, struct rw_share *share)
+{
+    const struct shared_pair *pair = job;
+    struct rw_cpu *cpu = pair->cpu;
+    const uint64_t n = cpu->n[pair->sibling->smaller];
+    for (uint64_t part, part_end; rw_share_next(share, &part, &part_end);) {
+        for (; part < part_end; part++) {
+            const uint32_t from = (uint32_t)(n * part / pair->n_parts);
+            const uint32_t end = (uint32_t)(n * (part + 1) / pair->n_parts);
+            const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller] + from;
+            (pair->joint ? rw_cpu_build : rw_cpu_build_words)(
+                cpu, share->thread, doc, end - from, pair->first, pair->last,
+                rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
+        }
+    }
+    return RW_OK;
+}
+
+static int merge_lanes(void *job, struct rw_share *share)
+{
+    const struct shared_pair *pair = job;
+    struct rw_cpu *cpu = pair->cpu;
+    struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
+    int64_t sum[RW_CPU_WIDE * 3];
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const uint32_t c = (uint32_t)(i % RW_CPU_LANES);
+        const struct rw_cpu_pass *pass = &cpu->pass[pair->first];
+        size_t at = 0;
+        for (; pass < &cpu->pass[pair->first + i / RW_CPU_LANES]; pass++)
+            at += RW_CPU_LANES * pass->step;
+        if (c >= pass->n)
+            continue;
+        const struct rw_cpu_lane *lane = lane_of(pass, c);
+        merge_lane(cpu, at + c * pass->step, rw_cpu_filled_up(lane->n_codes), pair->joint,
+                   pair->n_parts, sum);
+        finish_lane(cpu, pair->sibling, lane, sum, search);
+    }
+    keep_both(cpu, share, pair->sibling, search);
+    return RW_OK;
+}
+
+static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
+{
+    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_parts = (uint32_t)n_threads};
+    pair.joint = rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller] / pair.n_parts + 1);
+    for (; pair.first < cpu->n_passes; pair.first = pair.last) {
+        pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
+        rw_parallel(ctx, n_threads, pair.n_parts, 0, build_parts, &pair);
+        if (pair.first == 0) {
+            const struct rw_cell smaller = sum_of_parts(cpu, pair.n_parts);
+            start_searches(cpu, s, &smaller, 0, pair.search);
+        }
+        rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_LANES, 1, merge_lanes, &pair);
+    }
+    set_totals(cpu, s, pair.search);
+}
+
+/* One range of the sparse columns, whose cells are all there but one of each. */
+static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
+                        uint32_t task)
+{
+    const struct rw_sibling *s = &division->siblings[task / division->n_sparse_ranges];
+    const uint32_t range = task % division->n_sparse_ranges;
+    const uint64_t n = cpu->sparse.n;
+    const uint32_t from = (uint32_t)(n * range / division->n_sparse_ranges);
+    const uint32_t end = (uint32_t)(n * (range + 1) / division->n_sparse_ranges);
+    const struct rw_cell *all = &cpu->total[s->smaller];
+    struct rw_cpu_search search[2];
+    int64_t sum[3] = {all->lambda, (int64_t)all->n, all->weight};
+    if (cpu->words.packed) {
+        sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
+        sum[1] = all->weight;
+    }
+    start_searches(cpu, s, all, 0, search);
+    for (uint32_t c = from; c < end; c++) {
+        const uint32_t f = cpu->sparse.column[c];
+        if (!cpu->ref.host.feature_sampled[f])
+            continue;
+        rw_cpu_derive_rest(cpu, s->smaller, f, sum);
+        search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
+    }
+    keep_both(cpu, share, s, search);
+}
+
+/* One of the ranges of pairs that are not shared. */
+static void range_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
+                       uint32_t task)
+{
+    if (!is_ordered(division)) {
+        dense_task(cpu, share, &division->siblings[task], 0, 1);
+        return;
+    }
+    uint32_t pair = (uint32_t)division->n_shared;
+    while (division->first_task[pair + 1] <= task)
+        pair++;
+    const uint32_t first = division->first_task[pair];
+    dense_task(cpu, share, sibling_at(division, pair), task - first,
+               division->first_task[pair + 1] - first);
+}
+
+/* A call's tasks for rw_parallel. */
+struct tasks {
+    struct rw_cpu *cpu;
+    const struct division *division;
+    uint32_t n_built; /* pairs with sparse columns to build: these come first, being indivisible */
+};
+
+static int run_dense(void *job, struct rw_share *share)
+{
+    const struct tasks *tasks = job;
+    for (uint64_t task, end; rw_share_next(share, &task, &end);) {
+        if (task < tasks->n_built)
+            rw_cpu_build_sparse(tasks->cpu, tasks->division->siblings[task].smaller);
+        else
+            range_task(tasks->cpu, share, tasks->division, (uint32_t)task - tasks->n_built);
+    }
+    return RW_OK;
+}
+
+static int run_sparse(void *job, struct rw_share *share)
+{
+    const struct tasks *tasks = job;
+    for (uint64_t task, end; rw_share_next(share, &task, &end);)
+        sparse_task(tasks->cpu, share, tasks->division, (uint32_t)task);
+    return RW_OK;
+}
+
+static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
+{
+    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    const uint32_t n_siblings = (uint32_t)division->n_siblings;
+    const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
+    struct tasks tasks = {cpu, division, cpu->sparse.n ? n_siblings : 0};
+    for (int i = 0; i < division->n_shared; i++)
+        run_shared(cpu, sibling_at(division, (uint32_t)i), n_threads);
+    rw_parallel(ctx, n_threads, tasks.n_built + n_dense, 1, run_dense, &tasks);
+    rw_parallel(ctx, n_threads, tasks.n_built * division->n_sparse_ranges, 1, run_sparse, &tasks);
+}
+
+/* Few pairs in order; how many of them all threads do together: each is a good part of the work,
+ * and large enough that merging costs little beside building. */
+static void order_pairs(const struct rw_cpu *cpu, struct division *division, uint64_t docs,
+                        int n_threads)
+{
+    enum { DOCS_A_THREAD = 1024 };
+    const uint64_t threads = (uint64_t)n_threads;
+    division->n_shared = 0;
+    for (int i = 0; i < division->n_siblings; i++) {
+        const uint32_t n = cpu->n[division->siblings[i].smaller];
+        int at = i;
+        for (; at > 0 && cpu->n[division->siblings[division->order[at - 1]].smaller] < n; at--)
+            division->order[at] = division->order[at - 1];
+        division->order[at] = (uint8_t)i;
+        division->n_shared += n_threads > 1 && cpu->n_passes > 0 && n >= DOCS_A_THREAD * threads &&
+                              n * 2 * threads >= docs;
+    }
+}
+
+/* The others' ranges: a task is a part of the work that no thread waits long for. Searching a node
+ * costs about as much as so many documents. */
+static void divide_pairs(const struct rw_cpu *cpu, struct division *division, int n_threads)
+{
+    enum { SEARCH = 1000, TASKS = 3 };
+    const uint64_t most = n_threads == 1 || cpu->n_passes == 0 ? 1 : cpu->n_passes;
+    uint64_t work = 0;
+    memset(division->first_task, 0, sizeof(division->first_task));
+    for (int i = division->n_shared; i < division->n_siblings; i++)
+        work += cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
+    for (int i = division->n_shared; i < division->n_siblings; i++) {
+        const uint64_t own = cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
+        const uint64_t wanted = (own * TASKS * (uint64_t)n_threads + work - 1) / work;
+        division->first_task[i + 1] =
+            division->first_task[i] + (uint32_t)(wanted < most ? wanted : most);
+    }
+}
+
+/* ---- the calls ---- */
+
+/* What is to be built: pairs whose parent's cells were kept as they are, of others both alone. */
+static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n)
+{
+    int n_jobs = 0;
+    for (int i = 0; i < n; i++) {
+        const struct rw_sibling *s = &siblings[i];
+        const int has_parent = s->parent >= 0 && cpu->buffer_of[s->parent] >= 0;
+        const int32_t slot[2] = {s->smaller, s->larger};
+        for (int k = 0; k < 2; k++) {
+            if (slot[k] < 0)
+                continue;
+            cpu->best[slot[k]] = (struct rw_split){.slot = slot[k], .column = -1};
+            if (!has_parent)
+                cpu->job[n_jobs++] = (struct rw_sibling){-1, slot[k], -1};
+        }
+        if (has_parent)
+            cpu->job[n_jobs++] = *s;
+    }
+    return n_jobs;
+}
+
+/* Room for the cells that are worth keeping; the larger one's are in the parent's. */
+static int take_buffers(struct rw_cpu *cpu, int n_jobs)
+{
+    for (int i = 0; i < n_jobs; i++) {
+        const struct rw_sibling *s = &cpu->job[i];
+        if (cpu->n[s->smaller] >= cpu->least_kept) {
+            if (cpu->n_free == 0)
+                return rw_fail(cpu->ref.host.base.ctx, RW_ERR_INTERNAL,
+                               "no histogram buffer is free");
+            cpu->buffer_of[s->smaller] = cpu->free_buffer[--cpu->n_free];
+        }
+        if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)
+            cpu->buffer_of[s->larger] = cpu->buffer_of[s->parent];
+    }
+    return RW_OK;
+}
+
+static void drop_parents(struct rw_cpu *cpu, int n_jobs)
+{
+    for (int i = 0; i < n_jobs; i++) {
+        const struct rw_sibling *s = &cpu->job[i];
+        if (s->parent < 0)
+            continue;
+        if (s->larger < 0 || cpu->buffer_of[s->larger] < 0)
+            cpu->free_buffer[cpu->n_free++] = cpu->buffer_of[s->parent];
+        cpu->buffer_of[s->parent] = -1;
+    }
+}
+
+int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n_siblings)
+{
+    struct rw_cpu *cpu = rw_cpu_of(engine);
+    uint64_t docs = 0;
+    if (n_siblings == 0)
+        return RW_OK;
+    const int n = list_jobs(cpu, siblings, n_siblings);
+    RW_TRY(take_buffers(cpu, n));
+    for (int i = 0; i < n; i++)
+        docs += cpu->n[cpu->job[i].smaller];
+    const uint64_t updates = docs * (cpu->group[0].n_active + cpu->group[1].n_active);
+    const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
+    const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
+    const uint32_t wanted = (uint32_t)((2 * n_threads + n - 1) / n);
+    const uint32_t sparse = cpu->sparse.n / RW_CPU_LANES;
+    struct division division = {.siblings = cpu->job,
+                                .n_siblings = n,
+                                .n_sparse_ranges = sparse <= 1 || n_threads == 1 ? 1
+                                                   : wanted < sparse             ? wanted
+                                                                                 : sparse};
+    if (is_ordered(&division)) {
+        order_pairs(cpu, &division, docs, n_threads);
+        divide_pairs(cpu, &division, n_threads);
+    }
+    run_tasks(cpu, &division, n_threads);
+    drop_parents(cpu, n);
+    return RW_OK;
+}
+
+/* They were found when the histograms were made. */
+int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    const struct rw_cpu *cpu = rw_cpu_of(engine);
+    for (int i = 0; i < n; i++)
+        out[i] = cpu->best[slots[i]];
+    return RW_OK;
+}

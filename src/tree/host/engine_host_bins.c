@@ -1,0 +1,224 @@
+/* Where a training set's boundaries and codes come from, for the engines on the host: made from the
+ * values, or those that came with the data set. */
+#include "base/mem.h"
+#include "tree/host/engine_host.h"
+
+struct selection {
+    const struct rw_bins *from;
+    const struct rw_cut_rule *rule;
+    uint8_t *keep; /* [n_features] 0: cannot split, 1: in use, 2: ignored */
+};
+
+static int select_some(void *user, struct rw_share *share)
+{
+    const struct selection *job = user;
+    const struct rw_cuts *cuts = job->from->cuts;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        const uint32_t f = (uint32_t)i;
+        uint32_t count[1026];
+        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]]) {
+            job->keep[f] = 2;
+            continue;
+        }
+        rw_bins_count(job->from, f, count);
+        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        job->keep[f] = (uint8_t)rw_cuts_can_split(
+            count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, job->rule->min_docs);
+    }
+    return RW_OK;
+}
+
+/* Which columns of a cache's bins are in use: the same that rw_cuts_make would have made. */
+static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
+                          const struct rw_cut_rule *rule, struct rw_engine_info *info,
+                          uint8_t *keep)
+{
+    const struct rw_cuts *cuts = from->cuts;
+    struct selection job = {from, rule, keep};
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, select_some, &job));
+    info->n_constant = cuts->n_constant;
+    info->n_few = cuts->n_few; /* of a cache: none */
+    info->n_ignored = info->n_features = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        info->n_few += keep[f] == 0;
+        info->n_ignored += keep[f] == 2;
+        info->n_features += keep[f] == 1;
+    }
+    return RW_OK;
+}
+
+/* A feature's codes again: in the engine's own memory, or, without a host, in ordinary memory. */
+static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_codes *from,
+                      size_t bytes, struct rw_codes *out)
+{
+    const struct {
+        void **out;
+        const void *from;
+        size_t size;
+    } part[2] = {{&out->code, from->code, bytes},
+                 {(void **)&out->row, from->row, sizeof(*from->row)}};
+    out->n = from->n;
+    out->rest = from->rest;
+    for (int i = 0; i < 2; i++) {
+        if (!part[i].from)
+            continue;
+        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size)
+                    : rw_mem_new_raw(ctx, part[i].out, from->n, part[i].size));
+        memcpy(*part[i].out, part[i].from, from->n * part[i].size);
+    }
+    return RW_OK;
+}
+
+int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                        struct rw_cuts **out, uint32_t **place)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    const struct rw_bins *from = dataset->bins;
+    struct rw_engine_info *info = &host->base.info;
+    int status = RW_OK;
+    uint8_t *keep = NULL;
+    struct rw_cuts *cuts = NULL;
+    *out = NULL;
+    *place = NULL;
+    if (!from || from->rule.bins != rule->bins ||
+        from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
+        return rw_dataset_need_values(ctx, dataset);
+    RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
+    RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
+    RW_TRY_OUT(RW_NEW(ctx, *place, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
+    cuts->n_constant = info->n_constant;
+    cuts->n_few = info->n_few;
+    cuts->n_ignored = info->n_ignored;
+    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
+    for (uint32_t f = 0; f < from->cuts->n_features; f++) {
+        if (keep[f] != 1)
+            continue;
+        const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
+        (*place)[at] = f;
+        cuts->feature[at] = from->cuts->feature[f];
+        cuts->has_missing[at] = from->cuts->has_missing[f];
+        memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
+               n_bins * sizeof(float));
+        cuts->offset[at + 1] = cuts->offset[at] + n_bins;
+        cuts->n_features++;
+    }
+    *out = cuts;
+out:
+    rw_mem_free(keep);
+    if (status < 0) {
+        rw_cuts_free(cuts);
+        rw_mem_free(*place);
+        *place = NULL;
+    }
+    return status;
+}
+
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
+                      uint32_t **place)
+{
+    RW_TRY(rw_host_cached_cuts(host, dataset, cuts, place));
+    return *cuts ? RW_OK : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
+}
+
+int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
+                         struct rw_bins **out)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    struct rw_bins *bins;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, bins, 1));
+    bins->cuts = cuts;
+    bins->n_docs = n_docs;
+    bins->rule = host->base.rules.cut;
+    bins->rule.ignore = NULL;
+    const int status = RW_NEW(ctx, bins->codes, cuts->n_features);
+    if (status < 0) {
+        rw_mem_free(bins);
+        return status;
+    }
+    bins->owns_cuts = owns_cuts;
+    *out = bins;
+    return RW_OK;
+}
+
+/* The codes that came with the data under the engine's own cuts, which are taken, or freed. They
+ * are shared, for twice is too much of them, unless the engine has memory of its own. */
+static int bins_from_data(struct rw_host *host, struct rw_bins *from, struct rw_cuts *cuts,
+                          const uint32_t *place, struct rw_bins **out)
+{
+    struct rw_bins *bins;
+    const int is_shared = !host->alloc;
+    int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
+    if (status < 0) {
+        rw_cuts_free(cuts);
+        return status;
+    }
+    for (uint32_t f = 0; is_shared && f < cuts->n_features; f++)
+        bins->codes[f] = from->codes[place[f]];
+    for (uint32_t f = 0; !is_shared && f < cuts->n_features && status >= 0; f++)
+        status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
+                            rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
+    if (status < 0) {
+        rw_bins_free(bins);
+        return status;
+    }
+    if (is_shared) {
+        rw_bins_share(from);
+        bins->viewed = from;
+        bins->codes_are_views = 1;
+    }
+    *out = bins;
+    return RW_OK;
+}
+
+void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
+{
+    host->base.info = (struct rw_engine_info){.n_features = cuts->n_features,
+                                              .n_bins = cuts->offset[cuts->n_features],
+                                              .n_constant = cuts->n_constant,
+                                              .n_few = cuts->n_few,
+                                              .n_ignored = cuts->n_ignored};
+}
+
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
+{
+    struct rw_ctx *ctx = host->base.ctx;
+    const struct rw_cut_rule *rule = &host->base.rules.cut;
+    struct rw_bins **bins = &host->set[set].bins;
+    if (set > 0)
+        return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
+    struct rw_cuts *cuts;
+    uint32_t *place;
+    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, &place));
+    if (cuts) {
+        rw_host_count_features(host, cuts);
+        const int status = bins_from_data(host, dataset->bins, cuts, place, bins);
+        rw_mem_free(place);
+        return status;
+    }
+    RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
+    rw_host_count_features(host, (*bins)->cuts);
+    return RW_OK;
+}
+
+int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins)
+{
+    int status = RW_OK;
+    for (uint32_t f = 0; !host->alloc && f < bins->cuts->n_features; f++)
+        host->base.info.bytes += rw_codes_bytes(bins->cuts, f, bins->codes[f].n, bins->n_docs);
+    for (uint32_t f = 0; host->alloc && f < bins->cuts->n_features; f++) {
+        struct rw_codes moved = {0};
+        if (status >= 0) /* after a failure the rest is dropped: it is no memory of the engine's */
+            status =
+                copy_codes(host, NULL, &bins->codes[f], rw_cuts_code_bytes(bins->cuts, f), &moved);
+        rw_mem_free(bins->codes[f].row);
+        rw_mem_free(bins->codes[f].code);
+        bins->codes[f] = moved;
+    }
+    return status;
+}

@@ -1,0 +1,290 @@
+/* The oracle: every operation in its plainest form, one thread but for what all host engines share.
+ * Never optimised. */
+#include "tree/host/engine_ref.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static struct rw_ref *ref_of(struct rw_engine *engine)
+{
+    return (struct rw_ref *)engine;
+}
+
+static const struct rw_cuts *cuts_of(const struct rw_ref *ref)
+{
+    return ref->host.set[0].bins->cuts;
+}
+
+static void ref_close(struct rw_engine *engine)
+{
+    struct rw_ref *ref = ref_of(engine);
+    for (uint32_t s = 0; ref->cell && s < engine->rules.max_slots; s++)
+        rw_host_drop(&ref->host, ref->cell[s]);
+    rw_host_drop(&ref->host, ref->cell);
+    rw_host_drop(&ref->host, ref->slot_of_doc);
+    rw_host_drop(&ref->host, ref->parent);
+    rw_host_drop(&ref->host, ref->leaf_of);
+    rw_host_drop(&ref->host, ref->cell_offset);
+    rw_host_drop(&ref->host, ref->node);
+    rw_host_release(&ref->host);
+    rw_mem_free(ref);
+}
+
+static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                    const double *gains)
+{
+    struct rw_ref *ref = ref_of(engine);
+    RW_TRY(rw_host_load(&ref->host, set, dataset, gains));
+    if (set > 0)
+        return RW_OK;
+    const struct rw_cuts *cuts = cuts_of(ref);
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->slot_of_doc, dataset->n_docs));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->parent, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->leaf_of, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->cell_offset, cuts->n_features + 1));
+    ref->cell_offset[0] = 0;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        ref->cell_offset[f + 1] = ref->cell_offset[f] + rw_cuts_n_codes(cuts, f);
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->node, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW(&ref->host, ref->cell, engine->rules.max_slots));
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        ref->cell[s] = NULL;
+    return RW_OK;
+}
+
+static int ref_set_gradients(struct rw_engine *engine, const double *gradients,
+                             const double *hessians)
+{
+    return rw_host_set_gradients(&ref_of(engine)->host, gradients, hessians);
+}
+
+static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
+{
+    struct rw_ref *ref = ref_of(engine);
+    RW_TRY(rw_host_begin_tree(&ref->host, tree, out));
+    for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++)
+        ref->slot_of_doc[doc] = ref->host.sampled[doc] ? 0 : -1;
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        ref->parent[s] = -1;
+    return RW_OK;
+}
+
+/* Algorithm 1 of weighted histogramming, a feature at a time. */
+static int build(struct rw_ref *ref, int32_t slot)
+{
+    const uint64_t n_cells = ref->cell_offset[cuts_of(ref)->n_features];
+    if (!ref->cell[slot])
+        RW_TRY(RW_HOST_NEW(&ref->host, ref->cell[slot], n_cells));
+    struct rw_cell *cells = ref->cell[slot];
+    for (uint64_t c = 0; c < n_cells; c++)
+        cells[c] = (struct rw_cell){0, 0, 0};
+    for (uint32_t f = 0; f < cuts_of(ref)->n_features; f++) {
+        for (uint32_t doc = 0; doc < ref->host.base.n_docs[0]; doc++) {
+            if (ref->slot_of_doc[doc] != slot)
+                continue;
+            const uint32_t code = rw_bins_code(ref->host.set[0].bins, f, doc);
+            struct rw_cell *cell = &cells[ref->cell_offset[f] + code];
+            cell->n += 1;
+            cell->lambda += ref->host.lambda_q[doc];
+            cell->weight += ref->host.weight_q ? ref->host.weight_q[doc] : 0;
+        }
+    }
+    return RW_OK;
+}
+
+static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    for (int i = 0; i < n; i++) {
+        RW_TRY(build(ref_of(engine), siblings[i].smaller));
+        if (siblings[i].larger >= 0)
+            RW_TRY(build(ref_of(engine), siblings[i].larger));
+    }
+    return RW_OK;
+}
+
+/* Tries both ways for the missing values, left before right. */
+static void try_cut(const struct rw_split_rule *rule, const struct rw_cell *left,
+                    const struct rw_cell *right, const struct rw_cell *missing, double parent,
+                    int zero_goes_left, struct rw_split *best, const struct rw_split *candidate)
+{
+    for (int missing_left = 1; missing_left >= 0; missing_left--) {
+        struct rw_cell l = *left, r = *right;
+        if (missing->n == 0 && missing_left != zero_goes_left)
+            continue;
+        rw_cell_add(missing_left ? &l : &r, missing);
+        if (l.n == 0 || r.n == 0)
+            continue;
+        const double gain = rw_split_gain(rule, &l, &r, parent);
+        if (gain > best->gain) {
+            *best = *candidate;
+            best->missing_left = missing_left;
+            best->gain = gain;
+            best->n_left = (uint32_t)l.n;
+        }
+    }
+}
+
+void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
+                       struct rw_split *out)
+{
+    const struct rw_cuts *cuts = cuts_of(ref);
+    struct rw_split best = {.slot = slot, .column = -1, .gain = 0.0};
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        if (!ref->host.feature_sampled[f])
+            continue;
+        const struct rw_cell *cell = cells + ref->cell_offset[f];
+        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+        const struct rw_cell none = {0, 0, 0};
+        const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
+        struct rw_cell all = missing;
+        for (uint32_t b = 0; b < n_bins; b++)
+            rw_cell_add(&all, &cell[b]);
+        const double parent = rw_side_gain(&ref->host.base.split_rule, &all);
+        struct rw_cell left = none;
+        for (uint32_t b = 0; b < n_bins; b++) {
+            rw_cell_add(&left, &cell[b]);
+            const struct rw_cell right = {all.n - left.n - missing.n,
+                                          all.weight - left.weight - missing.weight,
+                                          all.lambda - left.lambda - missing.lambda};
+            const float cut = cuts->cut[cuts->offset[f] + b];
+            const struct rw_split candidate = {.slot = slot,
+                                               .column = (int32_t)f,
+                                               .feature = cuts->feature[f],
+                                               .bin = b,
+                                               .cut = cut};
+            try_cut(&ref->host.base.split_rule, &left, &right, &missing, parent, 0.0f <= cut, &best,
+                    &candidate);
+        }
+    }
+    *out = best;
+}
+
+static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                           struct rw_split *out)
+{
+    struct rw_ref *ref = ref_of(engine);
+    for (int i = 0; i < n; i++)
+        rw_ref_best_split(ref, ref->cell[slots[i]], slots[i], &out[i]);
+    return RW_OK;
+}
+
+static int ref_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
+{
+    struct rw_ref *ref = ref_of(engine);
+    for (int i = 0; i < n; i++) {
+        const struct rw_split *split = &splits[i];
+        const struct rw_cuts *cuts = cuts_of(ref);
+        const struct rw_coded_node node = {.column = (uint32_t)split->column,
+                                           .bin = split->bin,
+                                           .missing_code =
+                                               rw_cuts_n_bins(cuts, (uint32_t)split->column),
+                                           .missing_left = split->missing_left};
+        uint32_t n_left = 0;
+        ref->parent[split->left] = ref->parent[split->right] = split->slot;
+        for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
+            if (ref->slot_of_doc[doc] != split->slot)
+                continue;
+            const uint32_t code = rw_bins_code(ref->host.set[0].bins, node.column, doc);
+            const int left = rw_coded_goes_left(&node, code);
+            ref->slot_of_doc[doc] = left ? split->left : split->right;
+            n_left += (uint32_t)left;
+        }
+        RW_TRY(rw_host_check_left(&ref->host, split, n_left));
+    }
+    return RW_OK;
+}
+
+static int ref_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                         struct rw_sum *sums)
+{
+    struct rw_ref *ref = ref_of(engine);
+    memset(sums, 0, (size_t)n * sizeof(*sums));
+    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
+        ref->leaf_of[s] = -1;
+    for (int i = 0; i < n; i++)
+        ref->leaf_of[leaf_slot[i]] = i;
+    for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
+        int32_t slot = ref->slot_of_doc[doc];
+        while (slot >= 0 && ref->leaf_of[slot] < 0)
+            slot = ref->parent[slot];
+        if (slot >= 0)
+            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.weight[doc]);
+    }
+    return RW_OK;
+}
+
+static int ref_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                        const int32_t *leaf_slot)
+{
+    struct rw_ref *ref = ref_of(engine);
+    (void)leaf_slot;
+    RW_TRY(rw_host_code_tree(&ref->host, tree, ref->node));
+    for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++) {
+        int32_t at = tree->n_leaves == 1 ? -1 : 0;
+        while (at >= 0) {
+            const struct rw_coded_node *node = &ref->node[at];
+            const uint32_t code = rw_bins_code(ref->host.set[set].bins, node->column, doc);
+            at = rw_coded_goes_left(node, code) ? node->left : node->right;
+        }
+        ref->host.set[set].score[doc] += (double)tree->leaf[~at];
+    }
+    return RW_OK;
+}
+
+static int ref_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    memcpy(scores, ref_of(engine)->host.set[set].score, engine->n_docs[set] * sizeof(double));
+    return RW_OK;
+}
+
+static int ref_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    memcpy(ref_of(engine)->host.set[set].score, scores, engine->n_docs[set] * sizeof(double));
+    return RW_OK;
+}
+
+static int ref_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                             int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    const struct rw_host *host = &ref_of(engine)->host;
+    const size_t n = engine->n_docs[0];
+    memcpy(lambda, host->lambda, n * sizeof(*lambda));
+    memcpy(weight, host->weight, n * sizeof(*weight));
+    memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
+    if (host->weight_q)
+        memcpy(weight_q, host->weight_q, n * sizeof(*weight_q));
+    memcpy(sampled, host->sampled, n);
+    return RW_OK;
+}
+
+const struct rw_engine_ops rw_ref_ops = {
+    .name = "ref",
+    .close = ref_close,
+    .load = ref_load,
+    .set_gradients = ref_set_gradients,
+    .begin_tree = ref_begin_tree,
+    .histograms = ref_histograms,
+    .best_splits = ref_best_splits,
+    .partition = ref_partition,
+    .leaf_sums = ref_leaf_sums,
+    .add_tree = ref_add_tree,
+    .read_scores = ref_read_scores,
+    .set_scores = ref_set_scores,
+    .read_integers = ref_read_integers,
+};
+
+int rw_ref_new(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
+               struct rw_engine **out)
+{
+    RW_TRY(rw_mem_new(ctx, (void **)out, 1, bytes));
+    (*out)->ops = ops;
+    (*out)->ctx = ctx;
+    return RW_OK;
+}
+
+int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out)
+{
+    (void)device;
+    return rw_ref_new(ctx, &rw_ref_ops, sizeof(struct rw_ref), out);
+}

@@ -1,0 +1,270 @@
+/* A pretended device: the plain engine behind memory that the host cannot touch.
+ *
+ * All that the engine keeps lives in a range of its own, poisoned when it is allocated and closed
+ * to reading and writing but while an operation runs. A data set is copied, and the copy destroyed
+ * after load; small inputs and outputs pass through poisoned buffers. So a grower that peeks, or an
+ * engine that keeps a pointer of the host's, faults here, on a machine without a GPU. */
+#include <sys/mman.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "tree/host/engine_ref.h"
+
+#define RANGE_BYTES ((size_t)1 << 36) /* reserved, not used */
+enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };
+
+struct sim {
+    struct rw_ref ref;
+    struct rw_engine_ops ops;
+    uint8_t *range; /* reserved whole; [0, used) is the device's memory */
+    size_t used;
+    uint64_t *fence; /* offsets of the fences, in ordinary memory */
+    size_t n_fences, fence_room;
+};
+
+static struct sim *sim_of(struct rw_engine *engine)
+{
+    return (struct sim *)engine;
+}
+
+static int protect(struct sim *sim, int mode)
+{
+    if (sim->used && mprotect(sim->range, sim->used, mode) != 0)
+        return rw_fail(sim->ref.host.base.ctx, RW_ERR_INTERNAL, "sim: cannot change protection");
+    return RW_OK;
+}
+
+static int sim_alloc(struct rw_engine *engine, void **out, size_t bytes)
+{
+    struct sim *sim = sim_of(engine);
+    const size_t whole = (bytes + FENCE_BYTES + PAGE - 1) / PAGE * PAGE;
+    *out = NULL;
+    if (whole < bytes || whole > RANGE_BYTES - sim->used)
+        return rw_fail(engine->ctx, RW_ERR_MEMORY, "sim: out of device memory");
+    RW_TRY(RW_GROW(engine->ctx, sim->fence, sim->fence_room, sim->n_fences + 1));
+    if (mprotect(sim->range + sim->used, whole, PROT_READ | PROT_WRITE) != 0)
+        return rw_fail(engine->ctx, RW_ERR_MEMORY, "sim: out of memory");
+    memset(sim->range + sim->used, POISON, whole);
+    *out = sim->range + sim->used;
+    sim->fence[sim->n_fences++] = sim->used + bytes;
+    sim->used += whole;
+    return RW_OK;
+}
+
+static void sim_free(struct rw_engine *engine, void *p)
+{
+    (void)engine; /* the whole range goes at close */
+    (void)p;
+}
+
+/* Every byte after an allocation must still be poison. */
+static int check_fences(const struct sim *sim)
+{
+    for (size_t i = 0; i < sim->n_fences; i++) {
+        for (size_t b = 0; b < FENCE_BYTES; b++) {
+            if (sim->range[sim->fence[i] + b] != POISON)
+                return rw_fail(sim->ref.host.base.ctx, RW_ERR_INTERNAL,
+                               "sim: allocation %zu was overrun", i);
+        }
+    }
+    return RW_OK;
+}
+
+static int enter(struct rw_engine *engine)
+{
+    return protect(sim_of(engine), PROT_READ | PROT_WRITE);
+}
+
+static int leave(struct rw_engine *engine, int status)
+{
+    if (status >= 0)
+        status = check_fences(sim_of(engine));
+    const int closed = protect(sim_of(engine), PROT_NONE);
+    return status < 0 ? status : closed;
+}
+
+/* A copy in memory of its own that is unmapped afterwards: later use of it faults. */
+static int borrow(struct rw_ctx *ctx, void **out, const void *from, size_t bytes)
+{
+    *out = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (*out == MAP_FAILED) {
+        *out = NULL;
+        return rw_fail(ctx, RW_ERR_MEMORY, "sim: out of memory");
+    }
+    if (from)
+        memcpy(*out, from, bytes);
+    else
+        memset(*out, POISON, bytes);
+    return RW_OK;
+}
+
+static void give_back(void *p, size_t bytes)
+{
+    if (p)
+        munmap(p, bytes + 1);
+}
+
+static int sim_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                    const double *gains)
+{
+    struct rw_dataset *copy = NULL;
+    struct rw_column *columns = NULL;
+    double *gains_copy = NULL;
+    const size_t column_bytes = dataset->n_columns * sizeof(*columns);
+    const size_t gain_bytes = gains ? dataset->n_docs * sizeof(*gains) : 0;
+    int status = borrow(engine->ctx, (void **)&copy, dataset, sizeof(*copy));
+    if (status >= 0)
+        status = borrow(engine->ctx, (void **)&columns, dataset->column, column_bytes);
+    if (status >= 0 && gains)
+        status = borrow(engine->ctx, (void **)&gains_copy, gains, gain_bytes);
+    if (status >= 0) {
+        copy->column = columns;
+        status = enter(engine);
+        if (status >= 0)
+            status = leave(engine, rw_ref_ops.load(engine, set, copy, gains_copy));
+    }
+    give_back(copy, sizeof(*copy));
+    give_back(columns, column_bytes);
+    give_back(gains_copy, gain_bytes);
+    return status;
+}
+
+static int sim_set_gradients(struct rw_engine *engine, const double *gradients,
+                             const double *hessians)
+{
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.set_gradients(engine, gradients, hessians));
+}
+
+static int sim_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
+{
+    memset(out, POISON, sizeof(*out));
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.begin_tree(engine, tree, out));
+}
+
+static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
+{
+    struct rw_sibling *in;
+    const size_t bytes = (size_t)n * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, siblings, bytes));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.histograms(engine, in, n));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
+                           struct rw_split *out)
+{
+    int32_t *in;
+    const size_t bytes = (size_t)n * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, slots, bytes));
+    memset(out, POISON, (size_t)n * sizeof(*out));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.best_splits(engine, in, n, out));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
+{
+    struct rw_split *in;
+    const size_t bytes = (size_t)n * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, splits, bytes));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.partition(engine, in, n));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
+                         struct rw_sum *sums)
+{
+    int32_t *in;
+    const size_t bytes = (size_t)n * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, leaf_slot, bytes));
+    memset(sums, POISON, (size_t)n * sizeof(*sums));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.leaf_sums(engine, in, n, sums));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
+                        const int32_t *leaf_slot)
+{
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.add_tree(engine, set, tree, leaf_slot));
+}
+
+static int sim_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.read_scores(engine, set, scores));
+}
+
+static int sim_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    double *in;
+    const size_t bytes = engine->n_docs[set] * sizeof(*in);
+    RW_TRY(borrow(engine->ctx, (void **)&in, scores, bytes));
+    int status = enter(engine);
+    if (status >= 0)
+        status = leave(engine, rw_ref_ops.set_scores(engine, set, in));
+    give_back(in, bytes);
+    return status;
+}
+
+static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                             int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    RW_TRY(enter(engine));
+    return leave(engine,
+                 rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, weight_q, sampled));
+}
+
+static void sim_close(struct rw_engine *engine)
+{
+    struct sim *sim = sim_of(engine);
+    uint8_t *range = sim->range;
+    protect(sim, PROT_READ | PROT_WRITE);
+    rw_mem_free(sim->fence);
+    rw_ref_ops.close(engine); /* frees the engine itself */
+    munmap(range, RANGE_BYTES);
+}
+
+int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
+{
+    (void)device;
+    RW_TRY(rw_ref_new(ctx, &rw_ref_ops, sizeof(struct sim), out));
+    struct sim *sim = sim_of(*out);
+    sim->range =
+        mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (sim->range == MAP_FAILED) {
+        rw_mem_free(sim);
+        *out = NULL;
+        return rw_fail(ctx, RW_ERR_MEMORY, "sim: cannot reserve the device's range");
+    }
+    sim->ref.host.alloc = sim_alloc;
+    sim->ref.host.free = sim_free;
+    sim->ops = (struct rw_engine_ops){.name = "sim",
+                                      .close = sim_close,
+                                      .load = sim_load,
+                                      .set_gradients = sim_set_gradients,
+                                      .begin_tree = sim_begin_tree,
+                                      .histograms = sim_histograms,
+                                      .best_splits = sim_best_splits,
+                                      .partition = sim_partition,
+                                      .leaf_sums = sim_leaf_sums,
+                                      .add_tree = sim_add_tree,
+                                      .read_scores = sim_read_scores,
+                                      .set_scores = sim_set_scores,
+                                      .read_integers = sim_read_integers};
+    (*out)->ops = &sim->ops;
+    return RW_OK;
+}
