@@ -1,12 +1,11 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3", SC'11). A number depends on (seed, item, tree, stream) only, so
- * that no order of threads, blocks or machines can change it. */
+ * that no order of threads, blocks or machines can change it. The host's; a device draws the same
+ * words by cuRAND (gpu/device/cu_random.cuh). */
 #ifndef RW_BASE_RNG_H
 #define RW_BASE_RNG_H
 
 #include <stdint.h>
-
-#include "base/hd.h"
 
 /* Every use of random numbers in the library has its own stream; numbers are never reused. */
 enum rw_stream {
@@ -15,19 +14,20 @@ enum rw_stream {
     RW_STREAM_SAMPLE_QUERY = 2,   /* item = query */
     RW_STREAM_SAMPLE_FEATURE = 3, /* item = feature id */
     RW_STREAM_CUT_SAMPLE = 4, /* seed = checksum of the query id, item = position in the query */
-    RW_STREAM_YETIRANK = 5, /* item = document + 2^32 (permutation / 4); all four words */
-    RW_STREAM_BOOTSTRAP = 8, /* item = draw / 4, tree = resample; all four words */
-    RW_STREAM_SIGNS = 9,     /* item = query / 128, tree = pattern; a bit a query, all four words */
-    RW_STREAM_FOLD = 10,     /* item = query */
-    RW_STREAM_PERMUTE = 11,  /* item = document + 2^32 repeat, tree = feature; two words */
-    RW_STREAM_SYNTH = 16      /* 16 and up: made data */
+    RW_STREAM_YETIRANK = 5,   /* item = document + 2^32 (permutation / 4); all four words */
+    RW_STREAM_BOOTSTRAP = 8,  /* item = draw / 4, tree = resample; all four words */
+    RW_STREAM_SIGNS = 9,    /* item = query / 128, tree = pattern; a bit a query, all four words */
+    RW_STREAM_FOLD = 10,    /* item = query */
+    RW_STREAM_PERMUTE = 11, /* item = document + 2^32 repeat, tree = feature; two words */
+    RW_STREAM_SYNTH = 16    /* 16 and up: made data */
 };
 
 struct rw_philox {
     uint32_t word[4];
 };
 
-RW_HD struct rw_philox rw_philox4x32_10(struct rw_philox counter, uint32_t key0, uint32_t key1)
+static inline struct rw_philox rw_philox4x32_10(struct rw_philox counter, uint32_t key0,
+                                                uint32_t key1)
 {
     for (int round = 0; round < 10; round++) {
         const uint64_t a = (uint64_t)0xD2511F53u * counter.word[0];
@@ -45,7 +45,8 @@ RW_HD struct rw_philox rw_philox4x32_10(struct rw_philox counter, uint32_t key0,
 }
 
 /* All four words for (seed, item, tree, stream). */
-RW_HD struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
+static inline struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t tree,
+                                          uint32_t stream)
 {
     struct rw_philox counter;
     counter.word[0] = (uint32_t)item;
@@ -56,7 +57,7 @@ RW_HD struct rw_philox rw_random4(uint64_t seed, uint64_t item, uint32_t tree, u
 }
 
 /* The first word: what training uses. */
-RW_HD uint32_t rw_random(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
+static inline uint32_t rw_random(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
 {
     return rw_random4(seed, item, tree, stream).word[0];
 }

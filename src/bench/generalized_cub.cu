@@ -6,7 +6,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 
-#include "base/rng.h"
+#include "gpu/device/cu_random.cuh"
 #include "bench/generalized_cub.h"
 #include "gpu/generalized.h"
 
@@ -16,7 +16,7 @@ __global__ void made_elements_kernel(uint64_t seed, uint32_t n, uint32_t *d_elem
 {
     for (uint64_t i = (uint64_t)blockIdx.x * MADE_THREADS + threadIdx.x; i < n;
          i += (uint64_t)MADE_BLOCKS * MADE_THREADS)
-        d_element[i] = rw_random(seed, i, 0, RW_STREAM_SYNTH + 160);
+        d_element[i] = rw_cuda_random(seed, i, 0, RW_STREAM_SYNTH + 160);
 }
 
 __global__ void made_indexes_kernel(const uint32_t *d_element, uint32_t n, uint32_t active,

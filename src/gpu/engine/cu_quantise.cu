@@ -10,7 +10,7 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "base/rng.h"
+#include "gpu/device/cu_random.cuh"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/split/cu_pair.cuh"
 #include "gpu/device/tuning.h"
@@ -29,7 +29,7 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = blockIdx.x * (uint64_t)THREADS + threadIdx.x; q < a.n_queries;
          q += (uint64_t)gridDim.x * THREADS) {
-        const uint32_t random = rw_random(a.seed, q, a.tree, RW_STREAM_SAMPLE_QUERY);
+        const uint32_t random = rw_cuda_random(a.seed, q, a.tree, RW_STREAM_SAMPLE_QUERY);
         const int keep = random < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
         atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
@@ -130,13 +130,13 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
         rw_sum_add(&sum, lambda, weight);
         const int32_t lambda_q =
             rw_quantise(lambda, shift[0], a.nearest,
-                        a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
+                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
         if (!a.d_weight_q)
             continue;
         const int32_t weight_q =
             rw_quantise(weight, shift[1], a.nearest,
-                        a.nearest ? 0 : rw_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
+                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
         a.d_weight_q[doc] = weight_q;
         weight_q_sum += weight_q;
     }

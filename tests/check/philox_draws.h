@@ -1,0 +1,23 @@
+/* Draws of the device's generator. */
+#ifndef PHILOX_DRAWS_H
+#define PHILOX_DRAWS_H
+
+#include "base/rng.h"
+
+struct philox_draw {
+    uint64_t seed, item;
+    uint32_t tree, stream;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Device pointers, n > 0. d_word: [n], written: rw_cuda_random4 of each draw. A cudaError_t. */
+int philox_draws(const struct philox_draw *d_draw, uint32_t n, struct rw_philox *d_word,
+                 void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
