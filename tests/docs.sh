@@ -54,7 +54,7 @@ while [ -f "$dir/$n.command" ]; do
     awk -v at="$(cat "$dir/$n.at")" '
     { gsub(/[0-9.]+ s[ :]/, "T s "); sub(/[0-9.]+ s$/, "T s"); sub(/[ \t]+$/, "") }
     /: note: device / { next } # of a program with CUDA
-    NR == FNR { expected[++n] = $0; next }
+    FILENAME == ARGV[1] { expected[++n] = $0; next }
     { printed[++m] = $0 }
     END {
         while (n && expected[n] == "") n--
