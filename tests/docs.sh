@@ -1,0 +1,83 @@
+#!/bin/sh
+# README.md and docs/*.md against the tree and the program: README fits on a page, links lead to files,
+# and every command of a ```console block prints what stands below it. The blocks are one session: README's
+# first, then those of docs/*.md, in one folder, so a page may use the files that README's commands make.
+# '...' stands for lines that are left out, times may differ, and examples/quickstart.sh runs nothing that
+# no page shows.
+#
+#   sh tests/docs.sh RANKWOOD
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+rankwood=$(realpath "$1") || exit 2
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/session" "$dir/bin" && ln -s "$rankwood" "$dir/bin/rankwood" || exit 2
+cd "$root" || exit 2
+export LC_ALL=C CUDA_VISIBLE_DEVICES=
+PATH=$dir/bin:$PATH
+found=$dir/found
+: >"$found"
+
+lines=$(wc -l <README.md)
+[ "$lines" -le 150 ] || echo "README.md: $lines lines; expected at most 150" >>"$found"
+
+for page in README.md CONTRIBUTING.md docs/*.md; do
+    grep -no '](\([^)]*\))' "$page" | sed 's/](\(.*\))$/\1/' | while IFS=: read -r line target; do
+        case $target in
+        http:* | https:* | '#'*) ;;
+        parameters.md | docs/parameters.md) ;; # made from params.def
+        *) [ -e "$(dirname "$page")/${target%%#*}" ] || echo "$page:$line: no file '$target'" ;;
+        esac
+    done
+done >>"$found"
+
+# N.command, N.expected and N.at (PAGE:LINE) of each command, numbered from 1 in the order of the pages.
+awk -v dir="$dir" '
+/^```/ { in_block = !in_block && $0 == "```console"; next }
+!in_block { next }
+sub(/^\$ /, "") {
+    n++
+    print > (dir "/" n ".command")
+    print FILENAME ":" FNR > (dir "/" n ".at")
+    printf "" > (dir "/" n ".expected")
+    next
+}
+{ print > (dir "/" n ".expected") }' README.md docs/*.md
+sed -n 's/^run //p' examples/quickstart.sh | while read -r command; do
+    grep -qxF "\$ $command" README.md docs/*.md -h ||
+        echo "examples/quickstart.sh: no page shows '$command'"
+done >>"$found"
+
+n=1
+while [ -f "$dir/$n.command" ]; do
+    (cd "$dir/session" && sh "$dir/$n.command") >"$dir/$n.out" 2>&1 </dev/null ||
+        echo "$(cat "$dir/$n.at"): exit $? of '$(cat "$dir/$n.command")': $(head -n 3 "$dir/$n.out")" >>"$found"
+    awk -v at="$(cat "$dir/$n.at")" '
+    { gsub(/[0-9.]+ s[ :]/, "T s "); sub(/[0-9.]+ s$/, "T s"); sub(/[ \t]+$/, "") }
+    /: note: device / { next } # of a program with CUDA
+    FILENAME == ARGV[1] { expected[++n] = $0; next }
+    { printed[++m] = $0 }
+    END {
+        while (n && expected[n] == "") n--
+        while (m && printed[m] == "") m--
+        for (i = j = 1; i <= n; i++) {
+            if (expected[i] == "...") { gap = 1; continue }
+            while (gap && j < m && printed[j] != expected[i]) j++
+            if (printed[j] != expected[i]) {
+                print at ": expected \"" expected[i] "\", " (gap ? "printed nowhere" : "found \"" printed[j] "\"")
+                exit
+            }
+            gap = 0
+            j++
+        }
+        if (!gap && j <= m) print at ": prints more: \"" printed[j] "\""
+    }' "$dir/$n.expected" "$dir/$n.out" >>"$found"
+    n=$((n + 1))
+done
+[ "$n" -gt 1 ] || echo "no page has a console block" >>"$found"
+
+if [ -s "$found" ]; then
+    cat "$found"
+    echo "docs: $(wc -l <"$found") offenders"
+    exit 1
+fi
+echo "docs: README of $lines lines, $((n - 1)) commands print what the pages show"
