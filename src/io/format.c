@@ -55,7 +55,7 @@ out:
 
 /* notice: a query that comes back is an error; else it is one more query of that id. */
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                      struct rw_dataset **out)
+                      const struct rw_cut_rule *rule, struct rw_dataset **out)
 {
     struct rw_builder_list list = {.is_whole = n_paths == 1};
     struct rw_input *input = NULL;
@@ -69,7 +69,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
         RW_TRY_OUT(rw_input_open(ctx, paths[i], &input));
         const struct rw_format *format = rw_format_of(input);
         if (n_paths == 1 && format->whole)
-            RW_TRY_OUT(format->whole(ctx, input, out));
+            RW_TRY_OUT(format->whole(ctx, input, rule, out));
         else
             RW_TRY_OUT(read_pieces(ctx, format, input, seen, &list));
         rw_input_close(input);
@@ -89,11 +89,17 @@ int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                     struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
-    return read_files(ctx, paths, n_paths, 1, out);
+    return read_files(ctx, paths, n_paths, 1, NULL, out);
+}
+
+int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       const struct rw_cut_rule *rule, struct rw_dataset **out)
+{
+    return read_files(ctx, paths, n_paths, 1, rule, out);
 }
 
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out)
 {
-    return read_files(ctx, paths, n_paths, 0, out);
+    return read_files(ctx, paths, n_paths, 0, NULL, out);
 }

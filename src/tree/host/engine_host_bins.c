@@ -81,8 +81,7 @@ int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
     struct rw_cuts *cuts = NULL;
     *out = NULL;
     *place = NULL;
-    if (!from || from->rule.bins != rule->bins ||
-        from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
+    if (!from || !rw_cut_rule_serves(&from->rule, rule))
         return rw_dataset_need_values(ctx, dataset);
     RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
     RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
