@@ -71,9 +71,10 @@ struct rw_dataset {
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
     struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
-    /* Of a cache: all arrays above but `weight`, `column` are views of these. One of their owners
-     * is this; NULL: not from a cache. */
-    struct rw_file_bytes *bytes;
+    /* Of a cache: all arrays above but `weight` and `column`, and the codes of `bins`, are views of
+     * these; NULL: not from a cache; owned, a mapping */
+    void *cache;
+    size_t cache_bytes;
     struct rw_place *place; /* [n_places] by document; NULL: not read from text; owned */
     uint32_t n_places;
     char **file; /* [n_files] names as they were given; each owned */

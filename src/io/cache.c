@@ -307,7 +307,7 @@ static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_ca
                         const struct rw_cache_layout *layout, int has_values,
                         struct rw_dataset *dataset)
 {
-    char *map = dataset->bytes->data;
+    char *map = dataset->cache;
     const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_COLUMN_FEATURE]);
     const uint32_t *n = (const void *)(map + layout->offset[RW_CACHE_COLUMN_N]);
     const uint8_t *sparse = (const void *)(map + layout->offset[RW_CACHE_COLUMN_SPARSE]);
@@ -379,12 +379,10 @@ static struct rw_cut_rule rule_of(const struct rw_cache_header *h)
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                      const struct rw_cache_layout *layout, struct rw_dataset *dataset)
 {
-    char *map = dataset->bytes->data;
+    char *map = dataset->cache;
     struct rw_bins *bins;
     RW_TRY(RW_NEW(ctx, dataset->bins, 1));
     bins = dataset->bins;
-    bins->bytes = dataset->bytes;
-    bins->bytes->n_more_owners++;
     bins->codes_are_views = 1;
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
@@ -444,19 +442,15 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     struct rw_cache_header header, before;
     struct rw_cache_layout layout;
     struct rw_dataset *dataset;
-    struct rw_file_bytes *bytes = NULL;
     struct rw_loaded loaded = {.data = NULL};
     int status;
     *out = NULL;
     RW_TRY(rw_dataset_new(ctx, &dataset));
-    RW_TRY_OUT(RW_NEW(ctx, bytes, 1));
     if (rule)
         leave_out_values(input, rule, &before, &loaded);
     RW_TRY_OUT(rw_input_load(ctx, input, &loaded));
-    bytes->data = loaded.data;
-    bytes->n_bytes = loaded.n_bytes;
-    dataset->bytes = bytes;
-    bytes = NULL;
+    dataset->cache = loaded.data;
+    dataset->cache_bytes = loaded.n_bytes;
     char *map = loaded.data;
     RW_TRY_OUT(check_header(ctx, name, &loaded, &header, &layout));
     if (loaded.left_out_end && memcmp(&before, &header, sizeof(header)) != 0) {
@@ -488,7 +482,6 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     *out = dataset;
     dataset = NULL;
 out:
-    rw_mem_free(bytes);
     rw_dataset_free(dataset);
     return status;
 }

@@ -484,20 +484,3 @@ Test(letor_codes, training)
         rw_dataset_free(cached);
     }
 }
-
-/* The engine may outlive the data set: codes have several owners. */
-Test(letor_codes, shared)
-{
-    const char *const paths[] = {"a.txt"};
-    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    struct rw_dataset *dataset;
-    rw_cut_sample_set_docs(LIMIT);
-    write_docs("a.txt", 7, 0, 700, 0);
-    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &dataset), RW_OK);
-    struct rw_bins *bins = dataset->bins;
-    rw_bins_share(bins);
-    rw_dataset_free(dataset);
-    cr_assert_eq(bins->n_docs, 700);
-    cr_assert_lt(rw_bins_code(bins, 0, 699), rw_cuts_n_codes(bins->cuts, 0));
-    rw_bins_free(bins);
-}
