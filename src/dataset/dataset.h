@@ -152,6 +152,16 @@ struct rw_builder {
     int any_comment;
     uint64_t n_clamped;
 };
+/* The documents of a run. */
+static inline uint32_t rw_builder_run_docs(const struct rw_builder *builder, uint32_t r)
+{
+    const uint32_t end = r + 1 < builder->n_runs ? builder->run[r + 1].doc : builder->n_docs;
+    return end - builder->run[r].doc;
+}
+/* One more than the largest feature id. */
+uint32_t rw_builder_n_ids(const struct rw_builder *builder);
+/* Adds to counts [rw_builder_n_ids] how many documents have each feature. */
+void rw_builder_count(const struct rw_builder *builder, uint32_t *counts);
 void rw_builder_release(struct rw_builder *builder);
 /* Begins a query (its id is copied, `id_bytes` long). */
 int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,

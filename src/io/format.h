@@ -30,8 +30,6 @@ struct rw_format {
 };
 /* The format of a file; never NULL, for what is nothing else is taken for text. */
 const struct rw_format *rw_format_of(const struct rw_input *input);
-/* The files are at least one, and standard input at most once. */
-int rw_format_check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 extern const struct rw_format rw_format_letor, rw_format_cache;
