@@ -156,9 +156,10 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
                                   struct rw_dataset **out);
 
-/* A training set, for rw_train with these `params` (their bins, absent, min-docs and device) on the CPU.
- * As rw_dataset_read; but of plain text with more than 262,144 documents, the values become codes while
- * it is read, from several passes over the files, and are never in memory as a whole. Such a dataset
+/* A training set, for rw_train with these `params` (their bins, absent, min-docs and device). As
+ * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and of
+ * plain text with more than 262,144 documents, for training on the CPU, the values become codes while it
+ * is read, from several passes over the files: values are never in memory as a whole. Such a dataset
  * trains the same model, byte for byte; it cannot go on from a model, and what looks at values (scores,
  * caches, validation sets) refuses it: RW_ERR_ARGUMENT. */
 RW_API int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,

@@ -1,7 +1,5 @@
 #include "binning/bins.h"
 
-#include <sys/mman.h>
-
 #include "base/mem.h"
 #include "base/sort.h"
 #include "binning/code_search.h"
@@ -369,22 +367,9 @@ void rw_bins_count(const struct rw_bins *bins, uint32_t f, uint32_t *counts)
         counts[codes->rest] += bins->n_docs - codes->n;
 }
 
-void rw_file_bytes_free(struct rw_file_bytes *bytes)
-{
-    if (!bytes || __atomic_fetch_sub(&bytes->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    munmap(bytes->data, bytes->n_bytes);
-    rw_mem_free(bytes);
-}
-
-void rw_bins_share(struct rw_bins *bins)
-{
-    __atomic_fetch_add(&bins->n_more_owners, 1, __ATOMIC_RELAXED);
-}
-
 void rw_bins_free(struct rw_bins *bins)
 {
-    if (!bins || __atomic_fetch_sub(&bins->n_more_owners, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!bins)
         return;
     for (uint32_t f = 0; bins->codes && !bins->codes_are_views && f < bins->cuts->n_features; f++) {
         rw_mem_free(bins->codes[f].row);
@@ -393,7 +378,5 @@ void rw_bins_free(struct rw_bins *bins)
     rw_mem_free(bins->codes);
     if (bins->owns_cuts)
         rw_cuts_free(bins->cuts);
-    rw_file_bytes_free(bins->bytes);
-    rw_bins_free(bins->viewed);
     rw_mem_free(bins);
 }

@@ -19,25 +19,13 @@ struct rw_codes {
     void *code;    /* [n] uint8_t if rw_cuts_n_codes <= 256, else uint16_t */
 };
 
-/* The bytes of a cache file, of which a data set's arrays and its bins' are views. The last of the
- * owners frees them. */
-struct rw_file_bytes {
-    void *data; /* a mapping of its own */
-    size_t n_bytes;
-    int n_more_owners; /* beside one */
-};
-void rw_file_bytes_free(struct rw_file_bytes *bytes);
-
 struct rw_bins {
     struct rw_cut_rule rule; /* its `ignore` is NULL here */
     uint32_t n_docs;
     struct rw_cuts *cuts; /* owned, or borrowed from the training set's bins (owns_cuts 0) */
     int owns_cuts;
-    struct rw_codes *codes;      /* [n_features] owned; so are its arrays, unless codes_are_views */
-    int codes_are_views;         /* of `bytes`, or of `viewed` */
-    struct rw_file_bytes *bytes; /* one of their owners is this; or NULL */
-    struct rw_bins *viewed;      /* one of its owners is this; or NULL */
-    int n_more_owners;           /* beside one */
+    struct rw_codes *codes; /* [n_features] owned; so are its arrays, unless codes_are_views */
+    int codes_are_views;    /* of a data set that lives longer */
 };
 
 /* A sparse feature has at most one entry for so many documents. */
@@ -49,10 +37,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
 /* The same with the dataset's own cuts (rw_cuts_make), which the bins own: in one go. */
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out);
-/* The last of the owners frees them. */
 void rw_bins_free(struct rw_bins *bins);
-/* One owner more, of bins that do not change any more; any thread may become one. */
-void rw_bins_share(struct rw_bins *bins);
 /* n: [cuts->n_features], written: the entries that rw_bins_make would list of each feature; n_docs:
  * dense. */
 void rw_bins_entries(struct rw_ctx *ctx, const struct rw_dataset *dataset,

@@ -29,6 +29,15 @@ struct rw_cut_rule {
     const uint8_t *ignore; /* [RW_MAX_FEATURE + 1] 1: leave the feature out; NULL: none; borrowed */
 };
 
+/* Do cuts by `has` hold all of those by `wanted`, whose min_docs and `ignore` only leave features
+ * out? */
+static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
+                                     const struct rw_cut_rule *wanted)
+{
+    return has->bins == wanted->bins && has->absent_missing == wanted->absent_missing &&
+           has->min_docs <= wanted->min_docs;
+}
+
 struct rw_cuts {
     uint32_t n_features; /* columns of codes: features that can be split */
     uint32_t *feature;   /* [n_features] ascending ids; owned */

@@ -94,31 +94,6 @@ int rw_pieces_are_even(const struct rw_pieces *pieces)
 
 /* ---- lines to features ---- */
 
-static uint32_t run_docs(const struct rw_builder *builder, uint32_t r)
-{
-    const uint32_t end = r + 1 < builder->n_runs ? builder->run[r + 1].doc : builder->n_docs;
-    return end - builder->run[r].doc;
-}
-
-/* How often each feature occurs, in s->next, up to the largest; returns the number behind it. */
-static uint32_t count_features(struct rw_piece_scratch *s, const struct rw_builder *builder)
-{
-    uint32_t n_ids = 0;
-    for (uint32_t r = 0; r < builder->n_runs; r++) {
-        const struct rw_run *run = &builder->run[r];
-        const uint32_t end = run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
-        n_ids = end > n_ids ? end : n_ids;
-    }
-    memset(s->next, 0, n_ids * sizeof(*s->next));
-    for (uint32_t r = 0; r < builder->n_runs; r++) {
-        const struct rw_run *run = &builder->run[r];
-        const uint32_t n_docs = run_docs(builder, r);
-        for (uint32_t k = 0; k < run->n; k++)
-            s->next[builder->entry_feature[run->feature + k]] += n_docs;
-    }
-    return n_ids;
-}
-
 static void sort_run(const struct rw_piece_scratch *s, const uint16_t *feature,
                      const float *restrict from, size_t n, uint32_t n_docs)
 {
@@ -141,7 +116,7 @@ static void sort_rows(const struct rw_piece_scratch *s, const uint16_t *feature,
     }
 }
 
-/* Where each feature's entries go. */
+/* Where each feature's entries go; s->next: how many it has, then the first of them. */
 static int make_places(struct rw_piece_scratch *s, uint32_t n_ids)
 {
     uint32_t at = 0;
@@ -165,7 +140,10 @@ int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder, 
 {
     s->shares_rows = builder->n_runs <= 1;
     const uint64_t n_rows = s->shares_rows ? builder->n_docs : builder->n_entries;
-    RW_TRY(make_places(s, count_features(s, builder)));
+    const uint32_t n_ids = rw_builder_n_ids(builder);
+    memset(s->next, 0, n_ids * sizeof(*s->next));
+    rw_builder_count(builder, s->next);
+    RW_TRY(make_places(s, n_ids));
     RW_TRY(RW_GROW(NULL, s->value, s->value_room, builder->n_entries));
     RW_TRY(RW_GROW(NULL, s->row, s->row_room, n_rows));
     for (uint32_t i = 0; s->shares_rows && i < builder->n_docs; i++)
@@ -173,7 +151,7 @@ int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder, 
     for (uint32_t r = 0; r < builder->n_runs; r++) {
         const struct rw_run *run = &builder->run[r];
         const uint16_t *feature = builder->entry_feature + run->feature;
-        const uint32_t n_docs = run->n ? run_docs(builder, r) : 0;
+        const uint32_t n_docs = run->n ? rw_builder_run_docs(builder, r) : 0;
         for (uint32_t first = 0; first < n_docs; first += TILE) {
             const uint32_t now = n_docs - first < TILE ? n_docs - first : TILE;
             sort_run(s, feature, builder->entry_value + run->value + (size_t)first * run->n, run->n,

@@ -82,5 +82,5 @@ int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
     *out = NULL;
     if (rw_letor_is_large(ctx, paths, n_paths) && trains_on_host(ctx, params))
         RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, out));
-    return *out ? RW_OK : rw_dataset_read(ctx, paths, n_paths, out);
+    return *out ? RW_OK : rw_dataset_read_by(ctx, paths, n_paths, &rule, out);
 }

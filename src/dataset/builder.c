@@ -140,6 +140,27 @@ int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
     return RW_OK;
 }
 
+uint32_t rw_builder_n_ids(const struct rw_builder *builder)
+{
+    uint32_t n_ids = 0;
+    for (uint32_t r = 0; r < builder->n_runs; r++) {
+        const struct rw_run *run = &builder->run[r];
+        const uint32_t end = run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
+        n_ids = end > n_ids ? end : n_ids;
+    }
+    return n_ids;
+}
+
+void rw_builder_count(const struct rw_builder *builder, uint32_t *counts)
+{
+    for (uint32_t r = 0; r < builder->n_runs; r++) {
+        const struct rw_run *run = &builder->run[r];
+        const uint32_t n_docs = rw_builder_run_docs(builder, r);
+        for (uint32_t k = 0; k < run->n; k++)
+            counts[builder->entry_feature[run->feature + k]] += n_docs;
+    }
+}
+
 void rw_builder_empty(struct rw_builder *builder)
 {
     builder->n_docs = builder->n_queries = builder->n_runs = builder->n_places = 0;

@@ -141,13 +141,8 @@ static int count_ids(void *job, struct rw_share *share)
     uint32_t n_ids = 0;
     for (uint64_t b, end; rw_share_next(share, &b, &end);) {
         for (; b < end; b++) {
-            const struct rw_builder *builder = &finish->builders[b];
-            for (uint32_t r = 0; r < builder->n_runs; r++) {
-                const struct rw_run *run = &builder->run[r];
-                const uint32_t most =
-                    run->n ? builder->entry_feature[run->feature + run->n - 1] + 1u : 0;
-                n_ids = most > n_ids ? most : n_ids;
-            }
+            const uint32_t most = rw_builder_n_ids(&finish->builders[b]);
+            n_ids = most > n_ids ? most : n_ids;
         }
     }
     rw_share_lock(share);
@@ -177,25 +172,6 @@ static int make_groups(struct rw_ctx *ctx, struct finish *finish)
         group->cursor = finish->cursors + (size_t)g * finish->n_ids;
     }
     return RW_OK;
-}
-
-/* The document behind a run. */
-static uint32_t run_end(const struct rw_builder *builder, uint32_t r)
-{
-    return r + 1 < builder->n_runs ? builder->run[r + 1].doc : builder->n_docs;
-}
-
-static void count_entries(const struct finish *finish, struct group *group)
-{
-    for (int b = group->first; b < group->end; b++) {
-        const struct rw_builder *builder = &finish->builders[b];
-        for (uint32_t r = 0; r < builder->n_runs; r++) {
-            const struct rw_run *run = &builder->run[r];
-            const uint32_t n_docs = run_end(builder, r) - run->doc;
-            for (uint32_t k = 0; k < run->n; k++)
-                group->cursor[builder->entry_feature[run->feature + k]] += n_docs;
-        }
-    }
 }
 
 static size_t column_bytes(uint32_t n)
@@ -341,7 +317,7 @@ static void fill_group(const struct finish *finish, const struct group *group)
             fill_placed(finish, group->cursor, b);
         for (uint32_t r = 0; r < builder->n_runs && !builder->is_placed; r++) {
             const struct rw_run *run = &builder->run[r];
-            const uint32_t end = run_end(builder, r);
+            const uint32_t end = run->doc + rw_builder_run_docs(builder, r);
             if (run->n == 0) /* there may be no entries at all */
                 continue;
             const float *value = builder->entry_value + run->value;
@@ -394,7 +370,8 @@ static int count_groups(void *job, struct rw_share *share)
 {
     const struct finish *finish = job;
     for (uint64_t g, end; rw_share_next(share, &g, &end);)
-        count_entries(finish, &finish->group[g]);
+        for (int b = finish->group[g].first; b < finish->group[g].end; b++)
+            rw_builder_count(&finish->builders[b], finish->group[g].cursor);
     return RW_OK;
 }
 

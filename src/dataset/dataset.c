@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -17,8 +18,8 @@ void rw_dataset_free(struct rw_dataset *dataset)
     if (!dataset)
         return;
     rw_bins_free(dataset->bins);
-    if (dataset->bytes) {
-        rw_file_bytes_free(dataset->bytes);
+    if (dataset->cache) {
+        munmap(dataset->cache, dataset->cache_bytes);
     } else {
         for (uint32_t i = 0; dataset->column && !dataset->column_block && i < dataset->n_columns;
              i++) {

@@ -71,9 +71,10 @@ struct rw_dataset {
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
     struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
-    /* Of a cache: all arrays above but `weight`, `column` are views of these. One of their owners
-     * is this; NULL: not from a cache. */
-    struct rw_file_bytes *bytes;
+    /* Of a cache: all arrays above but `weight` and `column`, and the codes of `bins`, are views of
+     * these; NULL: not from a cache; owned, a mapping */
+    void *cache;
+    size_t cache_bytes;
     struct rw_place *place; /* [n_places] by document; NULL: not read from text; owned */
     uint32_t n_places;
     char **file; /* [n_files] names as they were given; each owned */
@@ -151,6 +152,16 @@ struct rw_builder {
     int any_comment;
     uint64_t n_clamped;
 };
+/* The documents of a run. */
+static inline uint32_t rw_builder_run_docs(const struct rw_builder *builder, uint32_t r)
+{
+    const uint32_t end = r + 1 < builder->n_runs ? builder->run[r + 1].doc : builder->n_docs;
+    return end - builder->run[r].doc;
+}
+/* One more than the largest feature id. */
+uint32_t rw_builder_n_ids(const struct rw_builder *builder);
+/* Adds to counts [rw_builder_n_ids] how many documents have each feature. */
+void rw_builder_count(const struct rw_builder *builder, uint32_t *counts);
 void rw_builder_release(struct rw_builder *builder);
 /* Begins a query (its id is copied, `id_bytes` long). */
 int rw_builder_query(struct rw_ctx *ctx, struct rw_builder *builder, const char *id,

@@ -53,40 +53,6 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
     return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
 }
 
-struct crc_job {
-    const char *data;
-    uint32_t *sums; /* of each piece */
-};
-
-static int crc_of_pieces(void *user, struct rw_share *share)
-{
-    const struct crc_job *job = user;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        job->sums[i] = rw_checksum(0, job->data + i * RW_INPUT_PIECE, RW_INPUT_PIECE);
-    return RW_OK;
-}
-
-/* That of n_bytes bytes from those of all whole pieces, and the rest behind them. */
-static uint32_t join_sums(const char *data, size_t n_bytes, const uint32_t *sums)
-{
-    const size_t n_whole = n_bytes / RW_INPUT_PIECE, rest = n_bytes % RW_INPUT_PIECE;
-    uint32_t crc = 0;
-    for (size_t i = 0; i < n_whole; i++)
-        crc = (uint32_t)crc32_combine(crc, sums[i], RW_INPUT_PIECE);
-    return rw_checksum(crc, data + n_whole * RW_INPUT_PIECE, rest);
-}
-
-int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc)
-{
-    const size_t n_whole = n_bytes / RW_INPUT_PIECE;
-    struct crc_job job = {data, NULL};
-    RW_TRY(RW_NEW(ctx, job.sums, n_whole));
-    rw_parallel(ctx, ctx ? ctx->n_threads : 1, n_whole, 1, crc_of_pieces, &job);
-    *crc = join_sums(data, n_bytes, job.sums);
-    rw_mem_free(job.sums);
-    return RW_OK;
-}
-
 /* --- writing --- */
 
 struct cache_out {
@@ -291,18 +257,24 @@ int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const s
 
 /* --- reading --- */
 
-/* sums: of its pieces, or NULL. */
-static int check_header(struct rw_ctx *ctx, const char *name, const void *map, size_t n_bytes,
-                        const uint32_t *sums, struct rw_cache_header *h,
-                        struct rw_cache_layout *layout)
+/* Of a whole file, its last bytes included: is its checksum right? */
+static int checksum_is_right(const struct rw_loaded *loaded)
 {
-    const uint64_t size = n_bytes;
-    if (n_bytes < sizeof(*h) + CRC_BYTES)
+    uint32_t crc;
+    memcpy(&crc, (const char *)loaded->data + loaded->n_bytes - CRC_BYTES, CRC_BYTES);
+    return loaded->crc == crc32_combine(crc, rw_checksum(0, &crc, CRC_BYTES), CRC_BYTES);
+}
+
+static int check_header(struct rw_ctx *ctx, const char *name, const struct rw_loaded *loaded,
+                        struct rw_cache_header *h, struct rw_cache_layout *layout)
+{
+    const size_t size = loaded->file_bytes;
+    if (size < sizeof(*h) + CRC_BYTES)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "'%s' is cut short: a cache has at least %zu bytes, this "
                        "has %zu",
-                       name, sizeof(*h) + CRC_BYTES, n_bytes);
-    memcpy(h, map, sizeof(*h));
+                       name, sizeof(*h) + CRC_BYTES, size);
+    memcpy(h, loaded->data, sizeof(*h));
     if (memcmp(h->magic, RW_CACHE_MAGIC, sizeof(h->magic)) != 0)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: it does not begin as a cache", name);
     if (h->byte_order != RW_CACHE_BYTE_ORDER)
@@ -319,13 +291,7 @@ static int check_header(struct rw_ctx *ctx, const char *name, const void *map, s
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        size < h->file_bytes ? "cut short" : "too long",
                        (unsigned long long)h->file_bytes, (unsigned long long)size);
-    uint32_t crc, found;
-    memcpy(&crc, (const char *)map + n_bytes - CRC_BYTES, CRC_BYTES);
-    if (sums)
-        found = join_sums(map, n_bytes - CRC_BYTES, sums);
-    else
-        RW_TRY(rw_cache_crc(ctx, map, n_bytes - CRC_BYTES, &found));
-    if (found != crc)
+    if (!checksum_is_right(loaded))
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its checksum does not match", name);
     if (rw_cache_layout(h, size, layout) < 0 || layout->file_bytes != size)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is damaged: its counts do not fit its size", name);
@@ -338,9 +304,10 @@ static int damaged(struct rw_ctx *ctx, const char *name, const char *what)
 }
 
 static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                        const struct rw_cache_layout *layout, struct rw_dataset *dataset)
+                        const struct rw_cache_layout *layout, int has_values,
+                        struct rw_dataset *dataset)
 {
-    char *map = dataset->bytes->data;
+    char *map = dataset->cache;
     const uint32_t *feature = (const void *)(map + layout->offset[RW_CACHE_COLUMN_FEATURE]);
     const uint32_t *n = (const void *)(map + layout->offset[RW_CACHE_COLUMN_N]);
     const uint8_t *sparse = (const void *)(map + layout->offset[RW_CACHE_COLUMN_SPARSE]);
@@ -358,12 +325,12 @@ static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_ca
             return damaged(ctx, name, "a column's length is wrong");
         column->feature = feature[c];
         column->n = n[c];
-        column->value = value + n_values;
-        n_values += n[c];
-        if (sparse[c]) {
+        if (has_values)
+            column->value = value + n_values;
+        if (has_values && sparse[c])
             column->row = row + n_rows;
-            n_rows += n[c];
-        }
+        n_values += n[c];
+        n_rows += sparse[c] ? n[c] : 0;
     }
     if (n_rows != h->n_rows || n_values != h->n_values)
         return damaged(ctx, name, "the columns' lengths do not add up");
@@ -402,16 +369,20 @@ static int view_codes(struct rw_ctx *ctx, const char *name, const struct rw_cach
     return at == h->code_bytes ? RW_OK : damaged(ctx, name, "there are codes too many");
 }
 
+static struct rw_cut_rule rule_of(const struct rw_cache_header *h)
+{
+    return (struct rw_cut_rule){
+        .bins = h->bins, .absent_missing = (int)h->absent_missing, .min_docs = h->min_docs};
+}
+
 /* Cuts are copied, for they are freed like any other; codes stay in the file's bytes. */
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
                      const struct rw_cache_layout *layout, struct rw_dataset *dataset)
 {
-    char *map = dataset->bytes->data;
+    char *map = dataset->cache;
     struct rw_bins *bins;
     RW_TRY(RW_NEW(ctx, dataset->bins, 1));
     bins = dataset->bins;
-    bins->bytes = dataset->bytes;
-    bins->bytes->n_more_owners++;
     bins->codes_are_views = 1;
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
@@ -427,9 +398,7 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
         copy(ctx, (void **)&cuts->has_missing, map + layout->offset[RW_CACHE_HAS_MISSING], n, 1));
     if (h->bins < 2 || h->bins > 1024 || h->absent_missing > 1)
         return damaged(ctx, name, "its parameters are out of range");
-    bins->rule.bins = h->bins;
-    bins->rule.absent_missing = (int)h->absent_missing;
-    bins->rule.min_docs = h->min_docs;
+    bins->rule = rule_of(h);
     bins->n_docs = h->n_docs;
     cuts->n_constant = h->n_constant;
     cuts->n_few = h->n_few;
@@ -446,23 +415,50 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     return view_codes(ctx, name, h, map + layout->offset[RW_CACHE_CODE], bins);
 }
 
-int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out)
+/* Values, and the documents that they are of, if training by `rule` needs only codes, and the cache
+ * has them. h: what its header is before it is read. */
+static void leave_out_values(const struct rw_input *input, const struct rw_cut_rule *rule,
+                             struct rw_cache_header *h, struct rw_loaded *loaded)
+{
+    struct rw_cache_layout layout;
+    size_t n_bytes;
+    const unsigned char *head = rw_input_head(input, &n_bytes);
+    _Static_assert(sizeof(*h) <= RW_INPUT_HEAD, "the header is in the head");
+    if (n_bytes < sizeof(*h))
+        return;
+    memcpy(h, head, sizeof(*h));
+    const struct rw_cut_rule has = rule_of(h);
+    if (!h->has_bins || !rw_cut_rule_serves(&has, rule) ||
+        rw_cache_layout(h, UINT64_MAX / 2, &layout) < 0 || layout.file_bytes != h->file_bytes)
+        return;
+    loaded->left_out = layout.offset[RW_CACHE_ROW];
+    loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
+}
+
+int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
+                  struct rw_dataset **out)
 {
     const char *name = rw_input_name(input);
-    struct rw_cache_header header;
+    struct rw_cache_header header, before;
     struct rw_cache_layout layout;
     struct rw_dataset *dataset;
-    struct rw_file_bytes *bytes = NULL;
-    uint32_t *sums = NULL;
+    struct rw_loaded loaded = {.data = NULL};
     int status;
     *out = NULL;
     RW_TRY(rw_dataset_new(ctx, &dataset));
-    RW_TRY_OUT(RW_NEW(ctx, bytes, 1));
-    RW_TRY_OUT(rw_input_load(ctx, input, &bytes->data, &bytes->n_bytes, &sums));
-    dataset->bytes = bytes;
-    bytes = NULL;
-    char *map = dataset->bytes->data;
-    RW_TRY_OUT(check_header(ctx, name, map, dataset->bytes->n_bytes, sums, &header, &layout));
+    if (rule)
+        leave_out_values(input, rule, &before, &loaded);
+    RW_TRY_OUT(rw_input_load(ctx, input, &loaded));
+    dataset->cache = loaded.data;
+    dataset->cache_bytes = loaded.n_bytes;
+    char *map = loaded.data;
+    RW_TRY_OUT(check_header(ctx, name, &loaded, &header, &layout));
+    if (loaded.left_out_end && memcmp(&before, &header, sizeof(header)) != 0) {
+        status = rw_fail(ctx, RW_ERR_DATA, "'%s' changed while it was read", name);
+        goto out;
+    }
+    for (int i = RW_CACHE_LABEL; i < RW_CACHE_N_SECTIONS; i++)
+        layout.offset[i] -= loaded.left_out_end - loaded.left_out;
     if (header.has_bins > 1 || header.has_comments > 1 || header.n_docs == 0 ||
         header.n_docs > RW_MAX_DOCS || header.n_queries == 0 || header.n_queries > header.n_docs) {
         status = damaged(ctx, name, "a count is out of range");
@@ -479,15 +475,13 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset 
         dataset->comment_offset = (void *)(map + layout.offset[RW_CACHE_COMMENT_OFFSET]);
         dataset->comment_text = map + layout.offset[RW_CACHE_COMMENT_TEXT];
     }
-    RW_TRY_OUT(view_columns(ctx, name, &header, &layout, dataset));
+    RW_TRY_OUT(view_columns(ctx, name, &header, &layout, !loaded.left_out_end, dataset));
     if (header.has_bins)
         RW_TRY_OUT(view_bins(ctx, name, &header, &layout, dataset));
     RW_TRY_OUT(rw_cache_check(ctx, name, dataset, &header));
     *out = dataset;
     dataset = NULL;
 out:
-    rw_mem_free(bytes);
-    rw_mem_free(sums);
     rw_dataset_free(dataset);
     return status;
 }
@@ -529,7 +523,7 @@ static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_see
     RW_TRY(RW_NEW(ctx, reader, 1));
     reader->seen = seen;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(rw_cache_read(ctx, input, &reader->dataset));
+    RW_TRY_OUT(rw_cache_read(ctx, input, NULL, &reader->dataset));
     *state = reader;
     return RW_OK;
 out:

@@ -62,11 +62,11 @@ struct rw_cache_layout {
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
                     struct rw_cache_layout *layout);
 
-/* CRC-32 of a piece of memory, by all of the context's threads (NULL: by the caller's). */
-int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc);
-
-/* Reads and checks a whole cache. The data set keeps its bytes, not the file, which may change. */
-int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);
+/* Reads and checks a whole cache. The data set keeps its bytes, not the file, which may change.
+ * rule: NULL, or of a training: if the codes serve it, values are read, for the checksum, but not
+ * kept. */
+int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
+                  struct rw_dataset **out);
 
 /* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
  * that nothing later can be led astray. name: of the file. */

@@ -65,7 +65,8 @@ static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_d
             (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
             return damaged(ctx, name, "feature ids do not ascend");
     }
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad_columns, &job));
+    if (rw_dataset_has_values(dataset))
+        RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad_columns, &job));
     return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "io/checksum.h"
 
-enum { RAW_BYTES = 1 << 18, HEAD_BYTES = 64, SLICE_BYTES = 1 << 17 };
+enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };
 
 struct rw_input {
     char *name; /* owned */
@@ -83,7 +83,7 @@ static int fetch(struct rw_input *input)
 static int open_content(struct rw_ctx *ctx, struct rw_input *input)
 {
     RW_TRY(RW_NEW_RAW(ctx, input->raw, RAW_BYTES));
-    while (input->raw_n < HEAD_BYTES && !input->raw_end) {
+    while (input->raw_n < RW_INPUT_HEAD && !input->raw_end) {
         if (fetch(input) < 0)
             return rw_fail(ctx, input->failed, "%s", input->error);
     }
@@ -148,7 +148,7 @@ void rw_input_close(struct rw_input *input)
 
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes)
 {
-    *n_bytes = input->raw_n < HEAD_BYTES ? input->raw_n : HEAD_BYTES;
+    *n_bytes = input->raw_n < RW_INPUT_HEAD ? input->raw_n : RW_INPUT_HEAD;
     return input->raw;
 }
 
@@ -313,27 +313,47 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
     return 0;
 }
 
+static void cut_left_out(struct rw_loaded *loaded, size_t file_bytes)
+{
+    if (loaded->left_out_end > file_bytes)
+        loaded->left_out_end = file_bytes;
+    if (loaded->left_out > loaded->left_out_end)
+        loaded->left_out = loaded->left_out_end;
+    loaded->file_bytes = file_bytes;
+    loaded->n_bytes = file_bytes - (loaded->left_out_end - loaded->left_out);
+}
+
 struct load_job {
     const struct rw_input *input;
-    unsigned char *to;
-    size_t bytes;
+    struct rw_loaded *loaded;
     uint32_t *sums; /* [pieces] */
     int read_errno; /* of any piece; 0: the file has become shorter */
 };
 
-/* Slice by slice, so that what is summed is still in the nearest caches. */
-static int load_piece(struct load_job *job, uint64_t piece, int *why)
+/* Slice by slice, so that what is summed is still in the nearest caches. left_out: [SLICE_BYTES]
+ * for what is not kept. */
+static int load_piece(struct load_job *job, uint64_t piece, unsigned char *left_out, int *why)
 {
-    const size_t first = (size_t)piece * RW_INPUT_PIECE, left = job->bytes - first;
-    const size_t end = left < RW_INPUT_PIECE ? job->bytes : first + RW_INPUT_PIECE;
+    const struct rw_loaded *l = job->loaded;
+    const size_t first = (size_t)piece * PIECE_BYTES, left = l->file_bytes - first;
+    const size_t end = left < PIECE_BYTES ? l->file_bytes : first + PIECE_BYTES;
     job->sums[piece] = 0;
-    for (size_t at = first; at < end; at += SLICE_BYTES) {
-        const size_t n = end - at < SLICE_BYTES ? end - at : SLICE_BYTES;
-        size_t got;
-        *why = rw_input_read_at(job->input, at, job->to + at, n, &got);
+    for (size_t at = first, n; at < end; at += n) {
+        unsigned char *to = (unsigned char *)l->data + at;
+        size_t stop = end, got;
+        if (at < l->left_out) {
+            stop = l->left_out < end ? l->left_out : end;
+        } else if (at < l->left_out_end) {
+            stop = l->left_out_end < end ? l->left_out_end : end;
+            to = left_out;
+        } else {
+            to -= l->left_out_end - l->left_out;
+        }
+        n = stop - at < SLICE_BYTES ? stop - at : SLICE_BYTES;
+        *why = rw_input_read_at(job->input, at, to, n, &got);
         if (*why || got < n)
             return RW_ERR_IO;
-        job->sums[piece] = rw_checksum(job->sums[piece], job->to + at, n);
+        job->sums[piece] = rw_checksum(job->sums[piece], to, n);
     }
     return RW_OK;
 }
@@ -341,61 +361,73 @@ static int load_piece(struct load_job *job, uint64_t piece, int *why)
 static int load_pieces(void *user, struct rw_share *share)
 {
     struct load_job *job = user;
-    for (uint64_t piece, end; rw_share_next(share, &piece, &end);) {
-        int why;
-        if (load_piece(job, piece, &why) < 0) {
-            rw_share_lock(share);
-            job->read_errno = why;
-            rw_share_unlock(share);
-            return RW_ERR_IO;
-        }
+    unsigned char *left_out;
+    int status, why = 0;
+    RW_TRY(RW_NEW_RAW(NULL, left_out, SLICE_BYTES));
+    for (uint64_t piece, end; rw_share_next(share, &piece, &end);)
+        RW_TRY_OUT(load_piece(job, piece, left_out, &why));
+    status = RW_OK;
+out:
+    if (why) {
+        rw_share_lock(share);
+        job->read_errno = why;
+        rw_share_unlock(share);
     }
-    return RW_OK;
+    rw_mem_free(left_out);
+    return status;
+}
+
+static uint32_t join_sums(const uint32_t *sums, size_t n_bytes)
+{
+    const size_t n_whole = n_bytes / PIECE_BYTES, rest = n_bytes % PIECE_BYTES;
+    uint32_t crc = 0;
+    for (size_t i = 0; i < n_whole; i++)
+        crc = (uint32_t)crc32_combine(crc, sums[i], PIECE_BYTES);
+    return rest ? (uint32_t)crc32_combine(crc, sums[n_whole], (z_off_t)rest) : crc;
+}
+
+static int fail_no_room(struct rw_ctx *ctx, const struct rw_input *input)
+{
+    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
 }
 
 /* A regular file, by all threads. */
-static int load_file(struct rw_ctx *ctx, struct rw_input *input, size_t bytes, void **data,
-                     uint32_t **sums)
+static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
-    const uint64_t n_pieces = bytes / RW_INPUT_PIECE + (bytes % RW_INPUT_PIECE > 0);
-    struct load_job job = {.input = input, .bytes = bytes};
+    const size_t bytes = loaded->file_bytes;
+    const uint64_t n_pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES > 0);
+    struct load_job job = {.input = input, .loaded = loaded};
     RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
-    job.to = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (job.to == MAP_FAILED) {
+    loaded->data =
+        mmap(NULL, loaded->n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (loaded->data == MAP_FAILED) {
         rw_mem_free(job.sums);
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
+        return fail_no_room(ctx, input);
     }
-    madvise(job.to, bytes, MADV_HUGEPAGE); /* fewer faults; no matter if there are none */
+    madvise(loaded->data, loaded->n_bytes, MADV_HUGEPAGE); /* fewer faults; no matter if none */
     const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, load_pieces, &job);
-    if (status < 0) {
-        munmap(job.to, bytes);
-        rw_mem_free(job.sums);
-        if (job.read_errno)
-            return rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name);
-        return rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
-                       input->name);
-    }
-    *data = job.to;
-    *sums = job.sums;
-    return RW_OK;
+    loaded->crc = join_sums(job.sums, bytes);
+    rw_mem_free(job.sums);
+    if (status >= 0)
+        return RW_OK;
+    munmap(loaded->data, loaded->n_bytes);
+    if (status == RW_ERR_MEMORY)
+        return fail_no_room(ctx, input);
+    if (job.read_errno)
+        return rw_fail_io(ctx, job.read_errno, "cannot read '%s'", input->name);
+    return rw_fail(ctx, status, "cannot read '%s': it became shorter while it was read",
+                   input->name);
 }
 
-int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes,
-                  uint32_t **sums)
+/* What comes in one stream is in memory as a whole before anything is left out. */
+static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
-    struct stat info;
-    *data = NULL;
-    *sums = NULL;
-    if (input->fd >= 0 && input->close_fd && fstat(input->fd, &info) == 0 &&
-        S_ISREG(info.st_mode) && info.st_size > 0) {
-        *n_bytes = (size_t)info.st_size;
-        return load_file(ctx, input, *n_bytes, data, sums);
-    }
     size_t room = RAW_BYTES, n = 0;
     unsigned char *map =
         mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     while (map != MAP_FAILED) {
         const size_t got = read_plain(input, map + n, room - n);
+        loaded->crc = rw_checksum(loaded->crc, map + n, got);
         n += got;
         if (n < room)
             break;
@@ -406,15 +438,29 @@ int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, void **data, size_
         room *= 2;
     }
     if (map == MAP_FAILED)
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' does not fit", input->name);
+        return fail_no_room(ctx, input);
     if (input->failed || n == 0) {
         munmap(map, room);
         return input->failed ? rw_fail(ctx, input->failed, "%s", input->error)
                              : rw_fail(ctx, RW_ERR_FORMAT, "'%s' is empty", input->name);
     }
-    *data = mremap(map, room, n, 0); /* shrinks in place, so that munmap(n) frees all */
-    *n_bytes = n;
+    cut_left_out(loaded, n);
+    memmove(map + loaded->left_out, map + loaded->left_out_end, n - loaded->left_out_end);
+    /* shrinks in place, so that munmap(n_bytes) frees all */
+    loaded->data = mremap(map, room, loaded->n_bytes, 0);
     return RW_OK;
+}
+
+int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
+{
+    struct stat info;
+    loaded->data = NULL;
+    loaded->crc = 0;
+    if (input->fd < 0 || !input->close_fd || fstat(input->fd, &info) != 0 ||
+        !S_ISREG(info.st_mode) || info.st_size <= 0)
+        return load_stream(ctx, input, loaded);
+    cut_left_out(loaded, (size_t)info.st_size);
+    return load_file(ctx, input, loaded);
 }
 
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes)

@@ -43,16 +43,23 @@ void rw_input_go_to_member(struct rw_input *input, uint64_t at);
 int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n,
                      size_t *got);
 
-/* The first raw bytes of the file, before anything was read: at most 64. */
+/* The first raw bytes of the file, before anything was read: at most RW_INPUT_HEAD. */
+enum { RW_INPUT_HEAD = 128 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
-/* The whole file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it
- * is whatever becomes of the file. Before any rw_input_read. Freed by munmap(*data, *n_bytes).
- * sums: CRC-32 of each RW_INPUT_PIECE bytes, where they came with reading, or NULL; the caller's.
- */
-enum { RW_INPUT_PIECE = 1 << 22 };
-int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, void **data, size_t *n_bytes,
-                  uint32_t **sums);
+/* A file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it is
+ * whatever becomes of the file. */
+struct rw_loaded {
+    /* Set by the caller: bytes [left_out, left_out_end) of the file are read, but not kept; those
+     * behind them follow those before them. Cut at the end of the file. */
+    size_t left_out, left_out_end;
+    void *data; /* freed by munmap(data, n_bytes) */
+    size_t n_bytes;
+    size_t file_bytes;
+    uint32_t crc; /* CRC-32 of the whole file */
+};
+/* Before any rw_input_read. */
+int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded);
 
 /* The rest of the content as one text, a 0 behind it; freed with rw_mem_free. */
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes);

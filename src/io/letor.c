@@ -307,7 +307,6 @@ static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_le
 static void parse_piece(const struct rw_letor *letor, uint64_t piece,
                         struct rw_letor_worker *worker, struct rw_letor_chunk *chunk)
 {
-    chunk->want = letor->want;
     chunk->status = read_piece(letor, piece, worker, chunk);
     if (chunk->status < 0)
         return;
@@ -399,6 +398,7 @@ static int next_pieces(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_bui
     const int n = left < (uint64_t)letor->n_chunks ? (int)left : letor->n_chunks;
     RW_TRY(open_early(ctx, letor, list));
     for (int i = 0; i < n; i++) {
+        letor->chunk[i].want = letor->want;
         letor->chunk[i].early = list->early;
         letor->chunk[i].number = letor->next_piece + (uint64_t)i;
     }
@@ -509,10 +509,7 @@ int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_
 {
     struct rw_letor_chunk chunk = {.want = RW_LETOR_PICK};
     RW_TRY(RW_GROW(NULL, worker->pick.row, worker->pick.row_room, worker->pick.n_docs));
-    RW_TRY(read_piece(letor, piece, worker, &chunk));
-    rw_letor_chunk_parse(&chunk, worker);
-    if (chunk.status == RW_OK && chunk.read_errno)
-        chunk.status = RW_ERR_IO;
+    parse_piece(letor, piece, worker, &chunk);
     return chunk.status;
 }
 

@@ -1,5 +1,5 @@
-/* Files in pieces. A piece is what a format gives at a time: a block of text, some documents of a
- * cache. */
+/* Files as one data set, or in pieces. A piece is what a format gives at a time: a block of text,
+ * some documents of a cache. */
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "io/format.h"
@@ -12,8 +12,25 @@ struct rw_reader {
     struct rw_input *input; /* the file being read; owned */
     const struct rw_format *format;
     void *state;
+    struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
     uint64_t n_clamped;
 };
+
+/* At least one, and standard input at most once. */
+static int check_paths(struct rw_ctx *ctx, const char *const *paths, int n_paths)
+{
+    int n_stdin = 0;
+    if (n_paths < 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "no file to read");
+    for (int i = 0; i < n_paths; i++)
+        n_stdin += strcmp(paths[i], "-") == 0;
+    if (n_stdin > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "standard input ('-') stands %d times; it can be read "
+                       "once",
+                       n_stdin);
+    return RW_OK;
+}
 
 int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_reader **out)
@@ -22,7 +39,7 @@ int rw_reader_open(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     struct rw_reader *reader = NULL;
     int status;
     *out = NULL;
-    RW_TRY(rw_format_check_paths(ctx, paths, n_paths));
+    RW_TRY(check_paths(ctx, paths, n_paths));
     RW_TRY_OUT(RW_NEW(ctx, reader, 1));
     RW_TRY_OUT(RW_NEW(ctx, reader->path, (size_t)n_paths));
     for (; reader->n_paths < n_paths; reader->n_paths++)
@@ -48,6 +65,7 @@ void rw_reader_close(struct rw_reader *reader)
     if (!reader)
         return;
     close_file(reader);
+    rw_seen_free(reader->seen);
     for (int i = 0; i < reader->n_paths; i++)
         rw_mem_free(reader->path[i]);
     rw_mem_free(reader->path);
@@ -59,30 +77,87 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
     RW_TRY(rw_input_open(ctx, reader->path[reader->next_path], &reader->input));
     reader->next_path++;
     reader->format = rw_format_of(reader->input);
-    return reader->format->open(ctx, reader->input, NULL, &reader->state);
+    return RW_OK;
+}
+
+/* Adds the next piece's builders, in order, to `list`; *more is 0 behind the last file. */
+static int next_piece(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_builder_list *list,
+                      int *more)
+{
+    int is_open = 1;
+    if (!reader->input)
+        RW_TRY(open_file(ctx, reader));
+    if (!reader->state)
+        RW_TRY(reader->format->open(ctx, reader->input, reader->seen, &reader->state));
+    RW_TRY(reader->format->next(ctx, reader->state, list, &is_open));
+    if (!is_open)
+        close_file(reader);
+    *more = is_open || reader->next_path < reader->n_paths;
+    return RW_OK;
 }
 
 int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_dataset **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {0};
-    int status = RW_OK, more;
+    int status = RW_OK, more = reader->input || reader->next_path < reader->n_paths;
     *out = NULL;
-    while (list.n == 0) {
-        if (!reader->state && reader->next_path == reader->n_paths) {
-            rw_format_note_clamped(ctx, reader->n_clamped);
-            reader->n_clamped = 0;
-            goto out;
-        }
-        if (!reader->state)
-            RW_TRY_OUT(open_file(ctx, reader));
-        RW_TRY_OUT(reader->format->next(ctx, reader->state, &list, &more));
-        if (!more)
-            close_file(reader);
+    while (list.n == 0 && more)
+        RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+    if (list.n == 0) {
+        rw_format_note_clamped(ctx, reader->n_clamped);
+        reader->n_clamped = 0;
+        goto out;
     }
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, out));
     reader->n_clamped += (*out)->n_clamped;
 out:
     rw_builder_list_release(&list);
     return status;
+}
+
+/* notice: a query that comes back is an error; else it is one more query of that id. */
+static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                      const struct rw_cut_rule *rule, struct rw_dataset **out)
+{
+    struct rw_builder_list list = {.is_whole = n_paths == 1};
+    struct rw_reader *reader;
+    int status, more = 1;
+    *out = NULL;
+    RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    if (notice)
+        RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
+    RW_TRY_OUT(open_file(ctx, reader));
+    if (n_paths == 1 && reader->format->whole) {
+        RW_TRY_OUT(reader->format->whole(ctx, reader->input, rule, out));
+    } else {
+        while (more)
+            RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
+        RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, out));
+    }
+    rw_format_note_clamped(ctx, (*out)->n_clamped);
+    status = RW_OK;
+out:
+    rw_reader_close(reader);
+    rw_builder_list_release(&list);
+    return status;
+}
+
+int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                    struct rw_dataset **out)
+{
+    return rw_dataset_read_by(ctx, paths, n_paths, NULL, out);
+}
+
+int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                       const struct rw_cut_rule *rule, struct rw_dataset **out)
+{
+    RW_DEFAULT_FPENV;
+    return read_files(ctx, paths, n_paths, 1, rule, out);
+}
+
+int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                          struct rw_dataset **out)
+{
+    return read_files(ctx, paths, n_paths, 0, NULL, out);
 }

@@ -89,8 +89,8 @@ struct rw_engine_ops {
     int batch; /* nodes that it is best asked for at once; 0: one */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
-     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. The dataset is not kept.
-     */
+     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. Of the dataset nothing is
+     * kept but the codes of its `bins`, which must outlive the engine. */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
     /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. They hold
      * until they are set again; the documents' weights multiply them. */

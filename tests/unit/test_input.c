@@ -169,33 +169,61 @@ Test(input, what_cannot_be_opened)
     assert_refused("folder", RW_ERR_IO, "cannot read 'folder': Is a directory");
 }
 
+/* Loads it but for bytes [left_out, left_out_end), from a file or from memory. */
+static void assert_loaded(const char *bytes, size_t n, size_t left_out, size_t left_out_end,
+                          int in_memory)
+{
+    struct rw_loaded loaded = {.left_out = left_out, .left_out_end = left_out_end};
+    struct rw_input *input;
+    if (in_memory)
+        cr_assert_eq(rw_input_open_memory(scratch_ctx, "m", bytes, n, &input), RW_OK);
+    else
+        cr_assert_eq(rw_input_open(scratch_ctx, "big", &input), RW_OK);
+    cr_assert_eq(rw_input_load(scratch_ctx, input, &loaded), RW_OK);
+    rw_input_close(input);
+    const size_t end = left_out_end < n ? left_out_end : n;
+    const size_t begin = left_out < end ? left_out : end;
+    cr_assert_eq(loaded.left_out, begin);
+    cr_assert_eq(loaded.left_out_end, end);
+    cr_assert_eq(loaded.file_bytes, n);
+    cr_assert_eq(loaded.n_bytes, n - (end - begin));
+    cr_assert_eq(loaded.crc, crc32(0, (const unsigned char *)bytes, (uInt)n));
+    cr_assert_eq(memcmp(loaded.data, bytes, begin), 0);
+    cr_assert_eq(memcmp((char *)loaded.data + begin, bytes + end, n - end), 0);
+    munmap(loaded.data, loaded.n_bytes);
+}
+
+/* Bytes are left out within a slice, over slices of 2^17 bytes and over pieces of 2^22. */
 Test(input, loaded)
 {
-    uint32_t *sums;
-    scratch_text("a", "0123456789");
-    struct rw_input *input;
-    void *data;
-    size_t n;
-    cr_assert_eq(rw_input_open(scratch_ctx, "a", &input), RW_OK);
-    const unsigned char *head = rw_input_head(input, &n);
-    cr_assert_eq(n, 10);
-    cr_assert_eq(head[3], '3');
-    cr_assert_eq(rw_input_load(scratch_ctx, input, &data, &n, &sums), RW_OK);
-    rw_input_close(input);
-    cr_assert_eq(n, 10);
-    cr_assert_eq(memcmp(data, "0123456789", 10), 0);
-    cr_assert_eq(sums[0], crc32(0, data, 10));
-    rw_mem_free(sums);
-    munmap(data, n);
-    char *big = malloc(3000000);
-    memset(big, 7, 3000000);
-    cr_assert_eq(rw_input_open_memory(scratch_ctx, "memory", big, 3000000, &input), RW_OK);
-    cr_assert_eq(rw_input_load(scratch_ctx, input, &data, &n, &sums), RW_OK);
-    rw_input_close(input);
-    cr_assert_eq(n, 3000000);
-    cr_assert_eq(memcmp(data, big, n), 0);
-    munmap(data, n);
+    static const size_t left_out[][2] = {{0, 0},
+                                         {128, 128},
+                                         {128, 192},
+                                         {1 << 17, 1 << 18},
+                                         {1000, (1 << 22) + 64},
+                                         {1 << 22, 1 << 23},
+                                         {3000064, 9999936},
+                                         {64, 9999999},
+                                         {64, 20000000},
+                                         {11000000, 12000000}};
+    enum { N_BYTES = 10000000 };
+    char *const big = malloc(N_BYTES);
+    for (size_t i = 0; i < N_BYTES; i++)
+        big[i] = (char)(i * 2654435761u >> 13);
+    scratch_write("big", big, N_BYTES);
+    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+        for (int in_memory = 0; in_memory < 2; in_memory++)
+            assert_loaded(big, N_BYTES, left_out[i][0], left_out[i][1], in_memory);
+    }
+    scratch_write("big", big, 10);
+    assert_loaded(big, 10, 0, 0, 0);
     free(big);
+    struct rw_input *input;
+    size_t n;
+    cr_assert_eq(rw_input_open(scratch_ctx, "big", &input), RW_OK);
+    rw_input_head(input, &n);
+    cr_assert_eq(n, 10);
+    rw_input_close(input);
 }
 
 Test(input, read_anywhere)

@@ -435,9 +435,10 @@ Test(letor_codes, training)
     write_docs("a.txt", 3, 0, 2500, 0);
     for (int i = 0; i < 4; i++) {
         struct rw_params *params;
-        struct rw_dataset *whole, *codes;
+        struct rw_dataset *whole, *codes, *cached;
         struct rw_model *model;
         double scores[2500];
+        const char *const cache[] = {"a.rwb"};
         cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "device", way[i].device), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "ignore", way[i].ignore), RW_OK);
@@ -448,9 +449,15 @@ Test(letor_codes, training)
         cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
         cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, paths, 1, &codes), RW_OK);
         cr_assert(!rw_dataset_has_values(codes));
+        cr_assert_eq(rw_dataset_write_cache(scratch_ctx, whole, params, "a.rwb"), RW_OK);
+        cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, cache, 1, &cached), RW_OK);
+        cr_assert(!rw_dataset_has_values(cached));
         char *expected = train(params, whole);
         char *first = train(params, codes), *again = train(params, codes);
         cr_assert_str_eq(expected, first);
+        cr_assert_str_eq(expected, again);
+        free(again);
+        again = train(params, cached);
         cr_assert_str_eq(expected, again);
         free(expected);
         free(first);
@@ -474,22 +481,6 @@ Test(letor_codes, training)
         rw_params_free(params);
         rw_dataset_free(whole);
         rw_dataset_free(codes);
+        rw_dataset_free(cached);
     }
-}
-
-/* The engine may outlive the data set: codes have several owners. */
-Test(letor_codes, shared)
-{
-    const char *const paths[] = {"a.txt"};
-    const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    struct rw_dataset *dataset;
-    rw_cut_sample_set_docs(LIMIT);
-    write_docs("a.txt", 7, 0, 700, 0);
-    cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &dataset), RW_OK);
-    struct rw_bins *bins = dataset->bins;
-    rw_bins_share(bins);
-    rw_dataset_free(dataset);
-    cr_assert_eq(bins->n_docs, 700);
-    cr_assert_lt(rw_bins_code(bins, 0, 699), rw_cuts_n_codes(bins->cuts, 0));
-    rw_bins_free(bins);
 }

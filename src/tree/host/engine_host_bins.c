@@ -81,8 +81,7 @@ int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
     struct rw_cuts *cuts = NULL;
     *out = NULL;
     *place = NULL;
-    if (!from || from->rule.bins != rule->bins ||
-        from->rule.absent_missing != rule->absent_missing || from->rule.min_docs > rule->min_docs)
+    if (!from || !rw_cut_rule_serves(&from->rule, rule))
         return rw_dataset_need_values(ctx, dataset);
     RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
     RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
@@ -147,30 +146,25 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
 }
 
 /* The codes that came with the data under the engine's own cuts, which are taken, or freed. They
- * are shared, for twice is too much of them, unless the engine has memory of its own. */
-static int bins_from_data(struct rw_host *host, struct rw_bins *from, struct rw_cuts *cuts,
+ * stay the data set's, for twice is too much of them, unless the engine has memory of its own. */
+static int bins_from_data(struct rw_host *host, const struct rw_bins *from, struct rw_cuts *cuts,
                           const uint32_t *place, struct rw_bins **out)
 {
     struct rw_bins *bins;
-    const int is_shared = !host->alloc;
     int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
     if (status < 0) {
         rw_cuts_free(cuts);
         return status;
     }
-    for (uint32_t f = 0; is_shared && f < cuts->n_features; f++)
+    bins->codes_are_views = !host->alloc;
+    for (uint32_t f = 0; !host->alloc && f < cuts->n_features; f++)
         bins->codes[f] = from->codes[place[f]];
-    for (uint32_t f = 0; !is_shared && f < cuts->n_features && status >= 0; f++)
+    for (uint32_t f = 0; host->alloc && f < cuts->n_features && status >= 0; f++)
         status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
                             rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
     if (status < 0) {
         rw_bins_free(bins);
         return status;
-    }
-    if (is_shared) {
-        rw_bins_share(from);
-        bins->viewed = from;
-        bins->codes_are_views = 1;
     }
     *out = bins;
     return RW_OK;
