@@ -345,8 +345,8 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
     for (int i = 0; i < n_metrics; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
         gain |= kind->uses_gain;
-        discounted |= kind->query == rw_query_ndcg || kind->query == rw_query_dcg;
-        stops |= kind->query == rw_query_err;
+        discounted |= kind->uses_discount;
+        stops |= kind->uses_max_gain;
         ranked |= !kind->by_document;
         if (kind->uses_relevance)
             relevant = &metrics[i].relevant;

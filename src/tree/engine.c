@@ -212,6 +212,10 @@ int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_pl
     if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||
         plan->judged->n_docs != engine->n_docs[set])
         return misuse(engine, "no such set to be watched");
+    for (int m = 0; m < plan->n_metrics; m++) {
+        if (plan->metric[m].kind->device == RW_METRIC_HOST)
+            return misuse(engine, "a metric to be watched that only the host measures");
+    }
     engine->watched[set] = 0;
     if (!engine->ops->watch)
         return RW_OK;
