@@ -60,7 +60,7 @@ int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_pa
     RW_TRY(rw_params_metrics(ctx, params, watch->metric, &watch->n_metrics));
     for (int m = 0; m < watch->n_metrics; m++)
         watch->any_uses_gain |= watch->metric[m].kind->uses_gain;
-    if (watch->any_uses_gain || params->objective != RW_OBJECTIVE_REGRESSION)
+    if (watch->any_uses_gain || rw_params_objective(params)->ranks)
         RW_TRY(rw_gain_rule_init(ctx, &watch->gains, params->label_gain));
     uint32_t most = 1;
     for (int set = 0; set < n_sets; set++) {

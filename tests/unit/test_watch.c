@@ -22,7 +22,7 @@ static void on_log(void *user, enum rw_log_level level, const char *line)
 static void setup(void)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = 4, .min_docs = 1},
-                                          .gradient = RW_GRADIENT_RESIDUAL,
+                                          .objective = &rw_objective_regression,
                                           .lambda = {.sigma = 1.0f},
                                           .min_docs = 1,
                                           .bits = 8,
