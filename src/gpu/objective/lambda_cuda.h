@@ -27,8 +27,9 @@ struct rw_cuda_lambda_info {
     uint64_t gradient_bits, hessian_bits;
 };
 
-/* rules, dataset, gains ([n_docs]; only of an objective that ranks, else NULL) are not kept. Copies go
- * through the device's stream; returns when they are done. RW_ERR_DATA as the objective's check. */
+/* rules, dataset, gains ([n_docs]; only of an objective that ranks, else NULL) are not kept. Copies
+ * go through the device's stream; returns when they are done. RW_ERR_DATA as the objective's
+ * check. */
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
                        const double *gains, struct rw_cuda_lambda **out);
