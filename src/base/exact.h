@@ -70,26 +70,31 @@ RW_HD int64_t rw_round_float(float v)
 #endif
 }
 
+#define EXP_FN            RW_HD
+#define EXP_NAME          rw_expf_part
+#define EXP_V             float
+#define EXP_LESS(c, a, b) ((c) - (a) * (b))
+#include "base/exp_tmpl.h"
+
+/* 2^n, as exp_tmpl.h has n. */
+RW_HD float rw_expf_power(float shifted)
+{
+    return rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
+}
+
+RW_HD float rw_expf_limited(float x)
+{
+    x = x > -87.0f ? x : -87.0f;
+    return x > 88.0f ? 88.0f : x;
+}
+
 /* exp in float for x in [-87, 88]; beyond, the value at the end. Error under 2 units in the last
- * place. Cody-Waite reduction, then the Taylor polynomial of degree 7 on [-ln2/2, ln2/2]. */
+ * place. */
 RW_HD float rw_expf(float x)
 {
-    if (!(x > -87.0f))
-        x = -87.0f;
-    if (x > 88.0f)
-        x = 88.0f;
-    const float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 x 2^23 + n: n in the low bits */
-    const float n = shifted - 12582912.0f;
-    const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-    float p = 1.98412698e-4f;
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
-    p = p * r * r + r;
-    p = p + 1.0f;
-    return p * rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
+    float shifted;
+    const float p = rw_expf_part(rw_expf_limited(x), &shifted);
+    return p * rw_expf_power(shifted);
 }
 
 /* log2 of a positive normal number; error under 1e-15 relative to the result, exact at powers of 2.

@@ -125,7 +125,7 @@ static int load(struct rw_ctx *ctx, struct rw_asked *asked, const struct rw_data
 {
     const struct rw_grow_rules most = grow_rules(MOST_LEAVES, 0);
     const struct rw_engine_rules rules = {.cut = {.bins = BINS, .min_docs = MIN_DOCS},
-                                          .gradient = RW_GRADIENT_LAMBDA,
+                                          .objective = &rw_objective_lambdarank,
                                           .lambda = {.sigma = 1.0f, .truncation = 30, .norm = 1},
                                           .min_docs = MIN_DOCS,
                                           .bits = BITS,

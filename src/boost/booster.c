@@ -11,7 +11,6 @@
 #include "boost/no_split.h"
 #include "boost/params_table.h"
 #include "boost/watch.h"
-#include "objective/yetirank.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -29,7 +28,7 @@ struct booster {
     struct rw_feature_name *names;
     int32_t n_names;
     uint8_t *ignore; /* [65536] NULL: none */
-    double *gain;    /* [n_docs] lambdarank and yetirank */
+    double *gain;    /* [n_docs] of an objective that ranks */
     struct rw_watch watch;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
@@ -37,7 +36,7 @@ struct booster {
     struct rw_grower *grower;
     int32_t *leaf_slot;                    /* [max leaves] */
     double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
-    struct rw_yetirank *yetirank;          /* NULL: another objective */
+    struct rw_gradients *handed;           /* NULL: the caller's, or an engine's own */
     const struct rw_model *init;           /* NULL, or to go on from */
     struct rw_go_on go_on;                 /* with init only */
     struct rw_model *model;
@@ -62,7 +61,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->scores);
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
-    rw_yetirank_free(b->yetirank);
+    rw_gradients_free(b->handed);
     rw_go_on_release(&b->go_on);
     rw_model_free(b->model);
 }
@@ -75,20 +74,16 @@ static void stage(const struct booster *b, const char *name, double *start)
     *start = now;
 }
 
-static int has_custom_objective(const struct booster *b)
+/* NULL: the caller's own. */
+static const struct rw_objective *objective_of(const struct booster *b)
 {
-    return b->hooks && b->hooks->gradients;
-}
-
-static int is_yetirank(const struct booster *b)
-{
-    return !has_custom_objective(b) && b->params.objective == RW_OBJECTIVE_YETIRANK;
+    return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(&b->params);
 }
 
 /* Gradients are made here, from scores that the engine hands out. */
 static int has_own_gradients(const struct booster *b)
 {
-    return has_custom_objective(b) || is_yetirank(b);
+    return !objective_of(b) || objective_of(b)->device == RW_OBJECTIVE_HOST;
 }
 
 /* ---- before the first round ---- */
@@ -163,17 +158,15 @@ static int prepare_features(struct booster *b)
 static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
 {
     const struct rw_params *p = &b->params;
+    struct rw_objective_rule objective;
+    rw_params_objective_rule(p, &objective);
     *rules = (struct rw_engine_rules){
         .cut = {.bins = p->bins,
                 .absent_missing = p->absent,
                 .min_docs = (uint32_t)p->min_docs,
                 .ignore = b->ignore},
-        .gradient = has_own_gradients(b)                      ? RW_GRADIENT_CUSTOM
-                    : p->objective == RW_OBJECTIVE_LAMBDARANK ? RW_GRADIENT_LAMBDA
-                                                              : RW_GRADIENT_RESIDUAL,
-        .lambda = {.sigma = (float)p->sigma,
-                   .truncation = rw_params_truncation(p),
-                   .norm = p->norm},
+        .objective = has_own_gradients(b) ? NULL : objective_of(b),
+        .lambda = objective.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
         .split_l2 = p->split_l2,
         .min_docs = (uint32_t)p->min_docs,
@@ -248,7 +241,7 @@ static int take_cpu(struct booster *b)
 
 static int load_engine(struct booster *b)
 {
-    if (b->engine->rules.gradient == RW_GRADIENT_LAMBDA || is_yetirank(b)) {
+    if (objective_of(b) && objective_of(b)->ranks) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
         RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
     }
@@ -300,14 +293,11 @@ static int prepare_own_gradients(struct booster *b)
     RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
     RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
     RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
-    if (!is_yetirank(b))
+    if (!objective_of(b))
         return RW_OK;
-    const struct rw_yetirank_rule rule = {.sigma = (float)b->params.sigma,
-                                          .truncation = rw_params_truncation(&b->params),
-                                          .permutations = (uint32_t)b->params.permutations,
-                                          .decay = b->params.decay,
-                                          .seed = b->params.seed};
-    return rw_yetirank_new(b->ctx, &rule, b->set[0], b->gain, &b->yetirank);
+    struct rw_objective_rule rule;
+    rw_params_objective_rule(&b->params, &rule);
+    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
 }
 
 static int go_on(struct booster *b)
@@ -362,8 +352,8 @@ static int prepare(struct booster *b, const struct rw_params *params)
 static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
-    if (b->yetirank)
-        rw_yetirank_run(b->yetirank, (uint32_t)b->round, b->scores, b->gradients, b->hessians);
+    if (b->handed)
+        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, b->gradients, b->hessians);
     else if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
@@ -474,7 +464,7 @@ static int report_params(struct booster *b)
             RW_TRY(rw_watch_gain_text(&b->watch, &param->value));
         else if (i == RW_AT_PARAM_ignore && b->ignore)
             RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
-        else if (i == RW_AT_PARAM_objective && has_custom_objective(b))
+        else if (i == RW_AT_PARAM_objective && !objective_of(b))
             RW_TRY(rw_mem_copy_text(b->ctx, &param->value, "custom"));
         else
             RW_TRY(rw_mem_copy_text(b->ctx, &param->value, rw_params_get(&b->params, info->name)));

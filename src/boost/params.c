@@ -192,16 +192,16 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 {
     if (params->split != RW_SPLIT_AUTO)
         return (enum rw_param_split)params->split;
-    /* weights of regression are counts: newton would only take longer */
-    return params->objective != RW_OBJECTIVE_REGRESSION && n_docs >= LARGE_DOCS ? RW_SPLIT_NEWTON
-                                                                                : RW_SPLIT_MART;
+    /* without ranking, hessians are counts: newton would only take longer */
+    return rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS ? RW_SPLIT_NEWTON
+                                                                      : RW_SPLIT_MART;
 }
 
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features)
 {
     if (params->rate > 0.0)
         return params->rate;
-    if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
+    if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
         return high_rate;
     return n_features >= MANY_FEATURES ? low_rate : high_rate;
 }
@@ -211,19 +211,37 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
 {
     if (params->sample_features > 0.0)
         return params->sample_features;
-    if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
+    if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
         return 1.0;
     if (n_features >= MANY_FEATURES && rw_params_rate(params, n_docs, n_features) <= low_rate)
         return 0.25; /* pays after many rounds only, which a low rate takes */
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 
-uint32_t rw_params_truncation(const struct rw_params *params)
+const struct rw_objective *rw_params_objective(const struct rw_params *params)
 {
-    uint32_t n = 0;
-    for (const char *c = params->truncation; *c >= '0' && *c <= '9'; c++)
-        n = n * 10 + (uint32_t)(*c - '0');
-    return n; /* "none" has no digits: 0 */
+    return rw_objective_at(params->objective);
+}
+
+/* A parameter as a number; texts that are none ("none") and "off" are 0. */
+static double number_of(const void *params, const char *name)
+{
+    const struct rw_param_row *row = &rw_param_rows[rw_param_find(name)];
+    const char *field = (const char *)params + row->offset;
+    double n = 0.0;
+    if (row->info.type == RW_PARAM_REAL)
+        return *(const double *)field;
+    if (row->info.type != RW_PARAM_TEXT)
+        return *(const int *)field;
+    for (const char *c = *(char *const *)field; *c >= '0' && *c <= '9'; c++)
+        n = n * 10.0 + (double)(*c - '0');
+    return n;
+}
+
+void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule)
+{
+    rw_objective_rule_init(rule, rw_params_objective(params), number_of, params);
+    rule->seed = params->seed;
 }
 
 int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
@@ -290,6 +308,31 @@ int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, ch
     return RW_OK;
 }
 
+/* What only other objectives read must not be set; but for a 0, which is so anyway: no truncation,
+ * no norm. */
+static int check_objective(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    const struct rw_objective *own = rw_params_objective(params), *other;
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const char *name = rw_param_rows[at].info.name;
+        const struct rw_objective *only = NULL;
+        int n_readers = 0;
+        for (int i = 0; (other = rw_objective_at(i)); i++) {
+            if (rw_objective_param(other, name) >= 0) {
+                only = other;
+                n_readers++;
+            }
+        }
+        if (n_readers == 0 || rw_objective_param(own, name) >= 0 ||
+            number_of(params, name) == 0.0 || !rw_params_must_matter(params, name))
+            continue;
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s objective %s", name,
+                       n_readers == 1 ? "without" : "with",
+                       n_readers == 1 ? only->name : own->name);
+    }
+    return RW_OK;
+}
+
 /* Are the leaves no fewer than all that `depth` levels can have? */
 static int has_room_for_levels(const struct rw_params *params)
 {
@@ -306,16 +349,12 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'rate': expected a number, 1e-6 to 1, or 0, found '%g'",
                        params->rate);
-    const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
-    const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
+    const struct rw_objective *objective = rw_params_objective(params);
     const int levels = params->grow == RW_GROW_LEVELS;
-    const int truncates = strcmp(params->truncation, "none") != 0;
     const int some_features =
-        params->sample_features < 1 && (params->sample_features > 0 || !regression);
-    const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
+        params->sample_features < 1 && (params->sample_features > 0 || objective->ranks);
+    const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
                        params->sample_queries < 1 || some_features;
-    /* A value that says what is so anyway is not idle: no lambdas, no norm of theirs, whether 'on'
-     * (the default) or 'off'. */
     const struct {
         enum rw_param_at at;
         int idle;
@@ -324,11 +363,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
-        {RW_AT_PARAM_truncation, regression && truncates, "with objective regression"},
-        {RW_AT_PARAM_sigma, regression, "with objective regression"},
-        {RW_AT_PARAM_permutations, !yetirank, "without objective yetirank"},
-        {RW_AT_PARAM_decay, !yetirank, "without objective yetirank"},
-        {RW_AT_PARAM_label_gain, regression && !needs.gain,
+        {RW_AT_PARAM_label_gain, !objective->ranks && !needs.gain,
          "without an objective or metric that uses gains"},
         {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
         {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
@@ -342,6 +377,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
             return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
                            rules[i].why);
     }
+    RW_TRY(check_objective(ctx, params));
     if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");

@@ -3,12 +3,12 @@
 #define RW_BOOST_PARAMS_H
 
 #include "metric/metric.h"
+#include "objective/objective.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum rw_param_objective { RW_OBJECTIVE_LAMBDARANK, RW_OBJECTIVE_REGRESSION, RW_OBJECTIVE_YETIRANK };
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
@@ -32,8 +32,8 @@ struct rw_params {
     char text[512];  /* rw_params_get's answer */
 };
 
-/* The number of top positions whose pairs count; 0: none (all pairs). */
-uint32_t rw_params_truncation(const struct rw_params *params);
+const struct rw_objective *rw_params_objective(const struct rw_params *params);
+void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */

@@ -60,7 +60,7 @@ int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_pa
     RW_TRY(rw_params_metrics(ctx, params, watch->metric, &watch->n_metrics));
     for (int m = 0; m < watch->n_metrics; m++)
         watch->any_uses_gain |= watch->metric[m].kind->uses_gain;
-    if (watch->any_uses_gain || params->objective != RW_OBJECTIVE_REGRESSION)
+    if (watch->any_uses_gain || rw_params_objective(params)->ranks)
         RW_TRY(rw_gain_rule_init(ctx, &watch->gains, params->label_gain));
     uint32_t most = 1;
     for (int set = 0; set < n_sets; set++) {
@@ -99,9 +99,12 @@ static int measure_set(struct rw_watch *watch, struct rw_engine *engine, int set
 {
     const struct rw_params *params = watch->params;
     struct rw_metric_result result[RW_MAX_METRICS];
-    const int measured = watch->n_metrics > 0 ? rw_engine_metrics(engine, set, result) : 1;
-    RW_TRY(measured);
-    if (has_custom(watch) || !measured)
+    const int by_engine = rw_engine_metrics(engine, set, result);
+    int by_host = has_custom(watch), n_measured = 0;
+    RW_TRY(by_engine);
+    for (int m = 0; m < watch->n_metrics; m++)
+        by_host |= !by_engine || watch->metric[m].kind->device == RW_METRIC_HOST;
+    if (by_host)
         RW_TRY(rw_engine_read_scores(engine, set, watch->scores));
     if (has_custom(watch)) {
         double value;
@@ -110,23 +113,28 @@ static int measure_set(struct rw_watch *watch, struct rw_engine *engine, int set
         watch->value[(*v)++].value = value;
     }
     for (int m = 0; m < watch->n_metrics; m++) {
-        if (!measured)
+        struct rw_metric_result own;
+        const int is_measured = by_engine && watch->metric[m].kind->device != RW_METRIC_HOST;
+        if (!is_measured)
             RW_TRY(rw_metric_eval(watch->ctx, &watch->metric[m], &watch->judged[set], watch->scores,
                                   (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
-                                  &result[m]));
-        watch->value[(*v)++].value = result[m].mean;
+                                  &own));
+        watch->value[(*v)++].value = is_measured ? result[n_measured++].mean : own.mean;
     }
     return RW_OK;
 }
 
-int rw_watch_plan(const struct rw_watch *watch, int set, struct rw_metric_plan *plan)
+int rw_watch_plan(struct rw_watch *watch, int set, struct rw_metric_plan *plan)
 {
     *plan = (struct rw_metric_plan){.judged = &watch->judged[set],
-                                    .metric = watch->metric,
-                                    .n_metrics = watch->n_metrics,
+                                    .metric = watch->on_device,
                                     .empty = (enum rw_empty)watch->params->empty,
                                     .ties = (enum rw_ties)watch->params->ties};
-    return watches(watch, set) && watch->n_metrics > 0;
+    for (int m = 0; m < watch->n_metrics; m++) {
+        if (watch->metric[m].kind->device != RW_METRIC_HOST)
+            watch->on_device[plan->n_metrics++] = watch->metric[m];
+    }
+    return watches(watch, set) && plan->n_metrics > 0;
 }
 
 static int tell_engine(struct rw_watch *watch, struct rw_engine *engine)

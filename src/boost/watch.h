@@ -18,6 +18,8 @@ struct rw_watch {
     struct rw_gain_rule gains;
     struct rw_metric metric[RW_MAX_METRICS];
     int n_metrics; /* of the table's */
+    /* Those that a device can measure, in the same order; rw_watch_plan makes them. */
+    struct rw_metric on_device[RW_MAX_METRICS];
     int any_uses_gain;
     int n_sets;                                /* training set and validation sets */
     const struct rw_dataset *set[RW_MAX_SETS]; /* borrowed */
@@ -41,8 +43,8 @@ struct rw_watch {
 int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                   int n_sets);
-/* What is measured of a set. Returns 0 if nothing is. */
-int rw_watch_plan(const struct rw_watch *watch, int set, struct rw_metric_plan *plan);
+/* What a device can measure of a set. Returns 0 if that is nothing. */
+int rw_watch_plan(struct rw_watch *watch, int set, struct rw_metric_plan *plan);
 void rw_watch_release(struct rw_watch *watch);
 /* Measures all watched sets after `round` (from 1). */
 int rw_watch_round(struct rw_watch *watch, struct rw_engine *engine, int round);

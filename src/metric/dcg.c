@@ -222,3 +222,51 @@ double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const 
         sum += scratch[r] * discounts[r];
     return sum;
 }
+
+uint32_t rw_longest_query(const uint32_t *query_offset, uint32_t n_queries)
+{
+    uint32_t longest = 0;
+    for (uint32_t q = 0; q < n_queries; q++) {
+        const uint32_t n = query_offset[q + 1] - query_offset[q];
+        longest = n > longest ? n : longest;
+    }
+    return longest;
+}
+
+void rw_discounts(double *discounts, uint32_t n)
+{
+    for (uint32_t r = 0; r < n; r++)
+        discounts[r] = rw_discount(r);
+}
+
+struct ideal_job {
+    const double *gains, *discounts;
+    const uint32_t *query_offset;
+    uint32_t truncation, longest;
+    double *scratch; /* [threads][longest] */
+    double *ideal;   /* [n_queries] */
+};
+
+static int ideals_of_queries(void *user, struct rw_share *share)
+{
+    const struct ideal_job *job = user;
+    const uint32_t *offset = job->query_offset;
+    double *scratch = job->scratch + (size_t)share->thread * job->longest;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            job->ideal[q] = rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q],
+                                         job->truncation, job->discounts, scratch);
+    }
+    return RW_OK;
+}
+
+int rw_ideal_dcgs(struct rw_ctx *ctx, const double *gains, const uint32_t *query_offset,
+                  uint32_t n_queries, uint32_t truncation, const double *discounts, double *ideal)
+{
+    const uint32_t longest = rw_longest_query(query_offset, n_queries);
+    struct ideal_job job = {gains, discounts, query_offset, truncation, longest, NULL, ideal};
+    RW_TRY(RW_NEW_RAW(ctx, job.scratch, (size_t)ctx->n_threads * longest));
+    rw_parallel(ctx, ctx->n_threads, n_queries, 64, ideals_of_queries, &job);
+    rw_mem_free(job.scratch);
+    return RW_OK;
+}

@@ -37,10 +37,18 @@ int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct r
 /* values: [n], sorted in place by falling value; no NaN. */
 void rw_sort_falling(double *values, uint32_t n);
 
+/* ---- tables of queries, for metrics and objectives ---- */
+
+uint32_t rw_longest_query(const uint32_t *query_offset, uint32_t n_queries);
+void rw_discounts(double *discounts, uint32_t n); /* rw_discount of 0 to n - 1 */
+
 /* Best DCG of the top `truncation` (0: all) of a query. gains: [n]; discounts: [>= n];
  * scratch: [n] doubles. Terms are added in falling order of gain. */
 double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,
                     double *scratch);
+/* rw_ideal_dcg of each query. gains: by document; ideal: [n_queries], written. */
+int rw_ideal_dcgs(struct rw_ctx *ctx, const double *gains, const uint32_t *query_offset,
+                  uint32_t n_queries, uint32_t truncation, const double *discounts, double *ideal);
 
 #ifdef __cplusplus
 }

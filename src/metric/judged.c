@@ -56,15 +56,10 @@ int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw
     judged->n_queries = dataset->n_queries;
     judged->query_offset = dataset->query_offset;
     judged->label = dataset->label;
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
-        const uint32_t n = judged->query_offset[q + 1] - judged->query_offset[q];
-        if (n > judged->longest)
-            judged->longest = n;
-    }
+    judged->longest = rw_longest_query(judged->query_offset, judged->n_queries);
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW_RAW(ctx, judged->discount, judged->longest));
-    for (uint32_t r = 0; r < judged->longest; r++)
-        judged->discount[r] = rw_discount(r);
+    rw_discounts(judged->discount, judged->longest);
     RW_TRY_OUT(prepare_weights(ctx, judged, dataset));
     if (any_uses_gain)
         RW_TRY_OUT(prepare_gains(ctx, judged, dataset, gains));
@@ -345,8 +340,8 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
     for (int i = 0; i < n_metrics; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
         gain |= kind->uses_gain;
-        discounted |= kind->query == rw_query_ndcg || kind->query == rw_query_dcg;
-        stops |= kind->query == rw_query_err;
+        discounted |= kind->uses_discount;
+        stops |= kind->uses_max_gain;
         ranked |= !kind->by_document;
         if (kind->uses_relevance)
             relevant = &metrics[i].relevant;

@@ -5,21 +5,34 @@
 #include <string.h>
 
 #include "dataset/dataset.h"
+#include "metric/metric_query.h"
 #include "metric/order.h"
 
+/* A row's function, where host and device share one. */
+#define HOST(name)
+#define DEVICE(name)                                                                            \
+    double rw_query_##name(const struct rw_metric *metric, const struct rw_ranked_query *query) \
+    {                                                                                           \
+        return rw_##name##_of(metric, query);                                                   \
+    }
+#define RW_METRIC(name, device, ...) device(name)
+#include "metric/metrics.def"
+#undef RW_METRIC
+#undef HOST
+#undef DEVICE
+
+#define HOST(name)   RW_METRIC_HOST
+#define DEVICE(name) RW_METRIC_##name
 static const struct rw_metric_kind kinds[] = {
-    /* name, uses_gain, uses_relevance, lower_is_better, by_document, root, at, query, help */
-    {"ndcg", 1, 0, 0, 0, 0, RW_AT_OPTIONAL, rw_query_ndcg, "DCG over the best DCG at the cut-off"},
-    {"dcg", 1, 0, 0, 0, 0, RW_AT_OPTIONAL, rw_query_dcg, "sum of gain / log2(1 + rank)"},
-    {"map", 0, 1, 0, 0, 0, RW_AT_OPTIONAL, rw_query_map, "mean average precision"},
-    {"mrr", 0, 1, 0, 0, 0, RW_AT_OPTIONAL, rw_query_mrr, "1 / rank of the first relevant document"},
-    {"err", 1, 0, 0, 0, 0, RW_AT_OPTIONAL, rw_query_err, "expected reciprocal rank"},
-    {"p", 0, 1, 0, 0, 0, RW_AT_REQUIRED, rw_query_precision, "relevant documents in the top k / k"},
-    {"recall", 0, 1, 0, 0, 0, RW_AT_REQUIRED, rw_query_recall,
-     "share of the relevant documents in the top k"},
-    {"rbp", 0, 1, 0, 0, 0, RW_AT_PERSISTENCE, rw_query_rbp, "rank-biased precision"},
-    {"rmse", 0, 0, 1, 1, 1, RW_AT_NONE, rw_query_rmse, "root of the mean squared error"},
-    {"logloss", 0, 1, 1, 1, 0, RW_AT_NONE, rw_query_logloss, "logistic loss of the scores"},
+#define RW_METRIC(metric, where, cutoff, spelling, text, ...) \
+    {.name = #metric,                                         \
+     .device = where(metric),                                 \
+     .at = (cutoff),                                          \
+     .query = rw_query_##metric,                              \
+     .help = (text),                                          \
+     __VA_ARGS__},
+#include "metric/metrics.def"
+#undef RW_METRIC
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -30,7 +43,11 @@ const struct rw_metric_kind *rw_metric_kind_at(int i)
 
 /* ------------------------------------------------------------------ names */
 
-#define ALL_METRICS "ndcg[@k] dcg[@k] map[@k] mrr[@k] err[@k] p@k recall@k rbp:P rmse logloss"
+static const char all_metrics[] =
+#define RW_METRIC(name, device, at, spelling, ...) " " spelling
+#include "metric/metrics.def"
+#undef RW_METRIC
+    ;
 
 enum { LONGEST_NAME = 31 };
 
@@ -135,9 +152,9 @@ static int unknown_metric(struct rw_ctx *ctx, const char *text)
         snprintf(advice, sizeof(advice), "did you mean '%s'?", meant.name);
     else
         snprintf(advice, sizeof(advice), "there is no such metric here");
-    return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "unknown metric '%.60s'; %s%s%s%s\nhint: metrics are " ALL_METRICS, text, advice,
-                   meant.note ? "\nhint: " : "", meant.note ? meant.note : "", minus_hint(text));
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.60s'; %s%s%s%s\nhint: metrics are%s",
+                   text, advice, meant.note ? "\nhint: " : "", meant.note ? meant.note : "",
+                   minus_hint(text), all_metrics);
 }
 
 static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,

@@ -9,9 +9,11 @@
  *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
  *   n_x counts, x_bytes sizes, x_ms times */
 
-/* Metrics of a ranked query. To add one: write its function in rank/<name>.c, declare it here, and
- * give it a row in metric.c's table; the command line, training, eval and the property tests read
- * the table.
+/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, listed in
+ * src/meson.build, (2) give it a row in metrics.def, with the device HOST. The command line,
+ * training on any engine, eval and the property tests read the table. A metric that GPUs are to
+ * measure by themselves is written as rw_<name>_of in metric_query.h instead, with the device
+ * DEVICE in its row.
  *
  * A query's metric is summed in rank order in double; the mean over queries is taken over values
  * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it.
@@ -57,13 +59,24 @@ struct rw_ranked_query {
     double max_gain; /* largest gain of the data set, for err */
 };
 
+/* The kernels' names of the metrics. */
+enum rw_metric_device {
+    RW_METRIC_HOST, /* none: the host measures it */
+#define RW_METRIC(name, device, ...) RW_METRIC_##name,
+#include "metric/metrics.def"
+#undef RW_METRIC
+};
+
 struct rw_metric; /* one asked for: kind + cut-off */
 struct rw_metric_kind {
     const char *name;
     int uses_gain, uses_relevance;
+    int uses_discount, uses_max_gain; /* of the gains: for the line of conventions */
     int lower_is_better;
-    int by_document; /* the mean is over documents, not queries, and the order does not matter */
-    int root;        /* what is averaged is the metric's square */
+    int by_document;  /* the mean is over documents, not queries, and the order does not matter */
+    int root;         /* what is averaged is the metric's square */
+    int ties_scratch; /* its mean over the orders of ties needs the scratch */
+    enum rw_metric_device device;
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
     /* The value (squared if `root`); NaN if the query is empty for this metric (nothing relevant:
      * no ideal). */
@@ -124,7 +137,7 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
 /* What is to be measured of a set, for engines that measure by themselves. */
 struct rw_metric_plan {
     const struct rw_judged *judged;
-    const struct rw_metric *metric; /* [n_metrics] */
+    const struct rw_metric *metric; /* [n_metrics] none whose kind's device is RW_METRIC_HOST */
     int n_metrics;
     enum rw_empty empty;
     enum rw_ties ties;
@@ -153,16 +166,10 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             enum rw_ties ties, char *buffer, size_t size);
 
 /* The rows' functions. */
-double rw_query_ndcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_dcg(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_map(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_mrr(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_err(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_precision(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_recall(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_rbp(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_rmse(const struct rw_metric *metric, const struct rw_ranked_query *query);
-double rw_query_logloss(const struct rw_metric *metric, const struct rw_ranked_query *query);
+#define RW_METRIC(name, ...) \
+    double rw_query_##name(const struct rw_metric *metric, const struct rw_ranked_query *query);
+#include "metric/metrics.def"
+#undef RW_METRIC
 
 /* Positions that count: the cut-off, or the whole list. */
 RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)

@@ -1,5 +1,5 @@
-/* The mathematics of the metrics: one ranked query's value, once for host and device. The rows of
- * metric.c's table call these (ndcg.c, classic.c, pointwise.c), and so do the kernels.
+/* The mathematics of the metrics: one ranked query's value, once for host and device. metric.c's
+ * table and the kernels make their calls of these from metrics.def.
  *
  * DCG and NDCG: Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. Of the
  * others all but err know only "relevant" (label >= L) and not.
@@ -93,7 +93,7 @@ RW_HD double rw_relevant_in_top(const struct rw_metric *metric, const struct rw_
 }
 
 /* Over k even where the list is shorter, as trec_eval counts. */
-RW_HD double rw_precision_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
+RW_HD double rw_p_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_count_relevant(metric, query, 0, query->n) == 0)
         return (double)NAN;

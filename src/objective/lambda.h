@@ -30,35 +30,26 @@ struct rw_lambda_pair {
     int64_t lambda, weight;
 };
 
-/* Before rounding; both 0 or more. */
-struct rw_lambda_real {
-    float lambda, weight;
-};
+/* rw_lambda_real_of_pair. */
+#define PAIR_FN                     RW_HD
+#define PAIR_V                      float
+#define PAIR(name)                  rw_lambda_##name
+#define PAIR_UNIT                   float
+#define PAIR_OVER(a, unit)          ((a) / (unit))
+#define PAIR_NORMED(a, s, unit)     ((a) / (0.01f + ((s) < 0.0f ? -(s) : (s))))
+#define PAIR_LIMITED                rw_expf_limited
+#define PAIR_EXP                    rw_expf_part
+#define PAIR_SCALED(p, shifted)     ((p)*rw_expf_power(shifted))
+#define PAIR_SIGMOID(p, shifted, e) (1.0f / (1.0f + (e)))
+#include "objective/pair_tmpl.h"
 
-/* The pair of a document with the larger gain ("hi") and one with the smaller ("lo").
- * gain_diff > 0; discount_diff >= 0; score_diff = s_hi - s_lo; ideal > 0. */
-RW_HD struct rw_lambda_real rw_lambda_real_of_pair(float gain_diff, float discount_diff,
-                                                   float score_diff, float ideal, float sigma,
-                                                   int norm)
-{
-    float delta = gain_diff * discount_diff / ideal;
-    if (norm)
-        delta = delta / (0.01f + (score_diff < 0.0f ? -score_diff : score_diff));
-    const float e = rw_expf(sigma * score_diff);
-    const float rho = 1.0f / (1.0f + e);
-    struct rw_lambda_real real;
-    real.lambda = sigma * rho * delta;
-    real.weight = sigma * (e * rho) * real.lambda;
-    return real;
-}
-
-/* The same in units; scale = 2^(40-e). */
+/* A pair in units; scale = 2^(40-e); ideal > 0. */
 RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_diff,
                                               float score_diff, float ideal, float sigma, int norm,
                                               float scale)
 {
     const struct rw_lambda_real real =
-        rw_lambda_real_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm);
+        rw_lambda_real_of_pair(gain_diff, discount_diff, score_diff, sigma, sigma, ideal, norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * scale);
     pair.weight = rw_round_float(real.weight * scale);

@@ -41,22 +41,29 @@ INLINE __m512 quotient(__m512 a, __m512 b, __m512 y)
     return _mm512_fmadd_ps(_mm512_fnmadd_ps(b, q, a), y, q);
 }
 
-/* rw_expf; of arguments that it doesn't limit, if `easy`. n x 0.693359375 has no rounding, so that
- * fused or not is the same. */
-INLINE __m512 exp_of(__m512 x, int easy)
+#define EXP_FN            INLINE
+#define EXP_NAME          exp_part
+#define EXP_V             __m512
+#define EXP_LESS(c, a, b) _mm512_fnmadd_ps((a), _mm512_set1_ps(b), (c))
+#include "base/exp_tmpl.h"
+
+INLINE __m512 limited(__m512 x)
 {
-    if (!easy)
-        x = _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-87.0f)), _mm512_set1_ps(88.0f));
-    const __m512 n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;
-    const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x) - n * -2.12194440e-4f;
-    __m512 p = r * 1.98412698e-4f + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
-    p = p * r * r + r;
-    return _mm512_scalef_ps(p + 1.0f, n);
+    return _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-87.0f)), _mm512_set1_ps(88.0f));
 }
+
+#define PAIR_FN    INLINE
+#define PAIR_V     __m512
+#define PAIR(name) sixteen_##name
+#define PAIR_UNIT  const struct rw_lambda_row *
+#define PAIR_OVER(a, row) \
+    quotient((a), _mm512_set1_ps((row)->unit), _mm512_set1_ps((row)->reciprocal))
+#define PAIR_NORMED(a, s, row)      ((a) / (0.01f + _mm512_abs_ps(s)))
+#define PAIR_LIMITED                limited
+#define PAIR_EXP                    exp_part
+#define PAIR_SCALED(p, shifted)     _mm512_scalef_ps((p), (shifted)-12582912.0f)
+#define PAIR_SIGMOID(p, shifted, e) (1.0f / (1.0f + (e)))
+#include "objective/pair_tmpl.h"
 
 /* Adds 16 integers to 16 of an array, or takes them away; both sums of eight and eight. */
 INLINE void add_integers(__m512 real, int64_t *to, int negative, __m512i *sums)
@@ -77,10 +84,9 @@ INLINE void add_listed(struct rw_lambda_row *row, struct list *list, uint32_t fr
                        int easy)
 {
     const __m512d score = _mm512_set1_pd(row->score), discount = _mm512_set1_pd(row->discount);
-    const __m512 unit = _mm512_set1_ps(row->unit), reciprocal = _mm512_set1_ps(row->reciprocal);
-    const __m512 sign = _mm512_set1_ps(-0.0f), one = _mm512_set1_ps(1.0f);
+    const __m512 sign = _mm512_set1_ps(-0.0f);
     const __m512i least = _mm512_set1_epi32((int)from);
-    const __m512 sigma = _mm512_set1_ps(easy ? 1.0f : row->sigma); /* x 1: nothing */
+    const float sigma = easy ? 1.0f : row->sigma; /* x 1: nothing */
     __m512i lambdas = _mm512_setzero_si512(), weights = lambdas;
     for (uint32_t i = list->next; i < list->n; i += LANES) {
         const __mmask16 below = _mm512_cmpge_epu32_mask(_mm512_load_si512(list->at + i), least);
@@ -88,15 +94,10 @@ INLINE void add_listed(struct rw_lambda_row *row, struct list *list, uint32_t fr
         const __m512 d = differences(discount, list->discount + i);
         const __m512 toward = _mm512_and_ps(g, sign);
         const __m512 s = _mm512_xor_ps(differences(score, list->score + i), toward);
-        __m512 delta = quotient(g * d, unit, reciprocal);
-        if (norm)
-            delta = delta / (0.01f + _mm512_andnot_ps(sign, s));
-        const __m512 e = exp_of(sigma * s, easy);
-        const __m512 rho = one / (one + e);
-        const __m512 lambda = sigma * rho * delta;
-        const __m512 weight = sigma * (e * rho) * lambda;
-        add_integers(lambda, list->lambda + i, 1, &lambdas);
-        add_integers(_mm512_andnot_ps(sign, weight), list->weight + i, 0, &weights);
+        const struct sixteen_real real =
+            sixteen_real_of_pair(g, d, s, sigma, sigma, row, norm, !easy);
+        add_integers(real.lambda, list->lambda + i, 1, &lambdas);
+        add_integers(_mm512_abs_ps(real.weight), list->weight + i, 0, &weights);
     }
     row->lambda = _mm512_reduce_add_epi64(lambdas);
     row->weight = _mm512_reduce_add_epi64(weights);

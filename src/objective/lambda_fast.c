@@ -41,31 +41,30 @@ struct others {
 #define ALL_FLOATS(value)    ((floats){0} + (value))
 #define WITH_SIGN(value, by) ((doubles)((longs)(value) ^ (by)))
 
-/* rw_expf, of arguments that it doesn't limit. */
-#define EXP_EASY(result, x)                                            \
-    do {                                                               \
-        const floats shifted = (x)*1.44269504f + 12582912.0f;          \
-        const floats n = shifted - 12582912.0f;                        \
-        const floats r = ((x)-n * 0.693359375f) - n * -2.12194440e-4f; \
-        floats p = r * 1.98412698e-4f + 1.38888889e-3f;                \
-        p = p * r + 8.33333333e-3f;                                    \
-        p = p * r + 4.16666667e-2f;                                    \
-        p = p * r + 1.66666667e-1f;                                    \
-        p = p * r + 0.5f;                                              \
-        p = p * r * r + r;                                             \
-        p = p + 1.0f;                                                  \
-        (result) = p * (floats)(((ints)shifted << 23) + (127 << 23));  \
-    } while (0)
+INLINE floats limited(floats x)
+{
+    x = (floats)CHOOSE((x > -87.0f), (ints)x, (ints)ALL_FLOATS(-87.0f));
+    return (floats)CHOOSE((x > 88.0f), (ints)ALL_FLOATS(88.0f), (ints)x);
+}
 #define MOST_EASY 80.0
 
-/* rw_expf. */
-#define EXP(result, argument)                                                \
-    do {                                                                     \
-        floats x = (argument);                                               \
-        x = (floats)CHOOSE((x > -87.0f), (ints)x, (ints)ALL_FLOATS(-87.0f)); \
-        x = (floats)CHOOSE((x > 88.0f), (ints)ALL_FLOATS(88.0f), (ints)x);   \
-        EXP_EASY(result, x);                                                 \
-    } while (0)
+#define EXP_FN            INLINE
+#define EXP_NAME          exp_part
+#define EXP_V             floats
+#define EXP_LESS(c, a, b) ((c) - (a) * (b))
+#include "base/exp_tmpl.h"
+
+#define PAIR_FN                     INLINE
+#define PAIR_V                      floats
+#define PAIR(name)                  eight_##name
+#define PAIR_UNIT                   float
+#define PAIR_OVER(a, unit)          ((a) / (unit))
+#define PAIR_NORMED(a, s, unit)     ((a) / (0.01f + (floats)((ints)(s)&INT32_MAX)))
+#define PAIR_LIMITED                limited
+#define PAIR_EXP                    exp_part
+#define PAIR_SCALED(p, shifted)     ((p) * (floats)(((ints)(shifted) << 23) + (127 << 23)))
+#define PAIR_SIGMOID(p, shifted, e) (1.0f / (1.0f + (e)))
+#include "objective/pair_tmpl.h"
 
 #ifdef __clang__
 #define SHUFFLE(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
@@ -102,17 +101,12 @@ INLINE void add_row(struct rw_lambda_row *row, struct rw_lambda_block *block, ui
             __builtin_convertvector((doubles)((longs)WITH_SIGN(gain_diff, sign) & inside), floats);
         const floats d = __builtin_convertvector(row->discount - discount, floats);
         const floats s = __builtin_convertvector(WITH_SIGN(row->score - score, sign), floats);
-        floats delta = g * d / row->unit, e;
-        if (norm)
-            delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
-        EXP(e, row->sigma * s);
-        const floats rho = 1.0f / (1.0f + e);
-        const floats real_lambda = row->sigma * rho * delta;
-        const floats real_weight = row->sigma * (e * rho) * real_lambda;
+        const struct eight_real real =
+            eight_real_of_pair(g, d, s, row->sigma, row->sigma, row->unit, norm, 1);
         const longs by =
-            (longs)(__builtin_convertvector(real_lambda, doubles) + TO_INTEGER) - integer;
+            (longs)(__builtin_convertvector(real.lambda, doubles) + TO_INTEGER) - integer;
         const longs heavy =
-            (longs)(__builtin_convertvector(real_weight, doubles) + TO_INTEGER) - integer;
+            (longs)(__builtin_convertvector(real.weight, doubles) + TO_INTEGER) - integer;
         const longs below = sign < 0, with_sign = (by ^ below) - below;
         longs lambda, weight;
         LOAD(lambda, block->lambda + i);
@@ -141,7 +135,7 @@ INLINE void add_listed(struct rw_lambda_row *row, struct others *docs, uint32_t 
     longs lambdas = {0}, weights = {0};
     for (uint32_t i = from; i < docs->n; i += LANES) {
         doubles score, discount;
-        floats g, e;
+        floats g;
         ints above;
         LOAD(score, docs->score + i);
         LOAD(discount, docs->discount + i);
@@ -150,21 +144,13 @@ INLINE void add_listed(struct rw_lambda_row *row, struct others *docs, uint32_t 
         const floats d = __builtin_convertvector(row->discount - discount, floats);
         const floats s =
             (floats)((ints) __builtin_convertvector(row->score - score, floats) ^ above);
-        floats delta = g * d / row->unit;
-        if (norm)
-            delta = delta / (0.01f + (floats)((ints)s & INT32_MAX));
-        if (easy)
-            EXP_EASY(e, s);
-        else
-            EXP(e, sigma * s);
-        const floats rho = 1.0f / (1.0f + e);
-        const floats real_lambda = easy ? rho * delta : sigma * rho * delta;
-        const floats real_weight = easy ? e * rho * real_lambda : sigma * (e * rho) * real_lambda;
-        const floats with_sign = (floats)((ints)real_lambda ^ above);
+        const struct eight_real real =
+            eight_real_of_pair(g, d, s, sigma, sigma, row->unit, norm, !easy);
+        const floats with_sign = (floats)((ints)real.lambda ^ above);
         const longs by =
             (longs)(__builtin_convertvector(with_sign, doubles) + TO_INTEGER) - integer;
         const longs heavy =
-            (longs)(__builtin_convertvector(real_weight, doubles) + TO_INTEGER) - integer;
+            (longs)(__builtin_convertvector(real.weight, doubles) + TO_INTEGER) - integer;
         longs lambda, weight;
         LOAD(lambda, docs->lambda + i);
         LOAD(weight, docs->weight + i);

@@ -2,13 +2,10 @@
 
 #include <string.h>
 
-#include "base/ctx.h"
-#include "base/mem.h"
 #include "base/rng.h"
-#include "dataset/dataset.h"
-#include "metric/dcg.h"
+#include "objective/objective.h"
 
-enum { DRAWN = 4, FEW = 64, PARALLEL_DOCS = 2048 };
+enum { DRAWN = 4, FEW = 64 };
 
 /* Of a random word: u = (word + 1/2) / 2^32, so that u and 1 - u are exact and not 0. */
 static double odds_of(uint32_t word)
@@ -103,139 +100,51 @@ void rw_yetirank_query(enum rw_isa isa, const struct rw_yetirank_rule *rule,
     }
 }
 
-/* ---- a training set ---- */
+/* ---- the row ---- */
 
-struct rw_yetirank {
-    struct rw_ctx *ctx; /* borrowed */
-    struct rw_yetirank_rule rule;
-    enum rw_isa isa;
-    int n_threads;
-    uint32_t n_queries, longest;
-    const uint32_t *query_offset; /* borrowed */
-    const double *gains;          /* borrowed */
-    double *position, *ideal;     /* [longest], [n_queries] */
-    double *scratch;              /* [n_threads][5 longest] */
-    uint32_t *order;              /* [n_threads][longest] */
-    int64_t *lambda, *weight;     /* [n_threads][longest] */
-};
+enum { PERMUTATIONS = 2, DECAY = 3 }; /* among its parameters */
 
-static int make_tables(struct rw_ctx *ctx, struct rw_yetirank *y)
+/* The places' weights, as CatBoost has them. */
+static void positions_of(const struct rw_objective_rule *rule, double *position, uint32_t n)
 {
-    int status = RW_OK;
-    double *discount = NULL, *scratch = NULL;
-    RW_TRY_OUT(RW_NEW(ctx, discount, y->longest));
-    RW_TRY_OUT(RW_NEW(ctx, scratch, y->longest));
-    for (uint32_t r = 0; r < y->longest; r++)
-        discount[r] = rw_discount(r);
     double weight = 1.0;
-    for (uint32_t r = 0; r < y->longest; r++) {
-        y->position[r] = weight;
-        weight = weight * y->rule.decay;
+    for (uint32_t r = 0; r < n; r++) {
+        position[r] = weight;
+        weight = weight * rule->value[DECAY];
     }
-    for (uint32_t q = 0; q < y->n_queries; q++) {
-        const uint32_t first = y->query_offset[q];
-        y->ideal[q] = rw_ideal_dcg(y->gains + first, y->query_offset[q + 1] - first,
-                                   y->rule.truncation, discount, scratch);
-    }
-out:
-    rw_mem_free(discount);
-    rw_mem_free(scratch);
-    return status;
 }
 
-static int make(struct rw_ctx *ctx, struct rw_yetirank *y, const struct rw_dataset *dataset)
+static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
-    y->n_queries = dataset->n_queries;
-    y->query_offset = dataset->query_offset;
-    for (uint32_t q = 0; q < y->n_queries; q++) {
-        const uint32_t n = y->query_offset[q + 1] - y->query_offset[q];
-        y->longest = n > y->longest ? n : y->longest;
-    }
-    const size_t room = (size_t)y->n_threads * y->longest;
-    RW_TRY(RW_NEW(ctx, y->position, y->longest));
-    RW_TRY(RW_NEW(ctx, y->ideal, y->n_queries));
-    RW_TRY(RW_NEW(ctx, y->scratch, room * (DRAWN + 1)));
-    RW_TRY(RW_NEW(ctx, y->order, room));
-    RW_TRY(RW_NEW(ctx, y->lambda, room));
-    RW_TRY(RW_NEW(ctx, y->weight, room));
-    return make_tables(ctx, y);
-}
-
-int rw_yetirank_new(struct rw_ctx *ctx, const struct rw_yetirank_rule *rule,
-                    const struct rw_dataset *dataset, const double *gains, struct rw_yetirank **out)
-{
-    struct rw_yetirank *y;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, y, 1));
-    *y = (struct rw_yetirank){.ctx = ctx,
-                              .rule = *rule,
-                              .isa = rw_isa(),
-                              .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1,
-                              .gains = gains};
-    const int status = make(ctx, y, dataset);
-    if (status < 0) {
-        rw_yetirank_free(y);
-        return status;
-    }
-    *out = y;
-    return RW_OK;
-}
-
-void rw_yetirank_free(struct rw_yetirank *y)
-{
-    if (!y)
-        return;
-    rw_mem_free(y->position);
-    rw_mem_free(y->ideal);
-    rw_mem_free(y->scratch);
-    rw_mem_free(y->order);
-    rw_mem_free(y->lambda);
-    rw_mem_free(y->weight);
-    rw_mem_free(y);
-}
-
-struct run_job {
-    struct rw_yetirank *y;
-    uint32_t tree;
-    const double *scores;
-    double *gradients, *hessians;
-};
-
-static void run_query(const struct run_job *job, uint32_t q, int thread)
-{
-    struct rw_yetirank *y = job->y;
-    const size_t own = (size_t)thread * y->longest;
-    const uint32_t first = y->query_offset[q], n = y->query_offset[q + 1] - first;
-    const struct rw_yetirank_query_of query = {.n = n,
-                                               .first_document = first,
-                                               .tree = job->tree,
-                                               .scores = job->scores + first,
-                                               .gains = y->gains + first,
-                                               .position = y->position,
-                                               .ideal = y->ideal[q],
-                                               .scratch = y->scratch + own * (DRAWN + 1),
-                                               .order = y->order + own,
-                                               .lambda = y->lambda + own,
-                                               .weight = y->weight + own};
-    rw_yetirank_query(y->isa, &y->rule, &query);
+    const struct rw_yetirank_rule own = {.sigma = rule->pair.sigma,
+                                         .truncation = rule->pair.truncation,
+                                         .permutations = (uint32_t)rule->value[PERMUTATIONS],
+                                         .seed = rule->seed};
+    const uint32_t n = query->n;
+    int64_t *const sums = (int64_t *)(query->scratch + (size_t)(DRAWN + 1) * n);
+    const struct rw_yetirank_query_of of = {.n = n,
+                                            .first_document = query->first_document,
+                                            .tree = query->tree,
+                                            .scores = query->scores,
+                                            .gains = query->gains,
+                                            .position = query->positions,
+                                            .ideal = query->ideal,
+                                            .scratch = query->scratch,
+                                            .order = query->order,
+                                            .lambda = sums,
+                                            .weight = sums + n};
+    rw_yetirank_query(query->isa, &own, &of);
     for (uint32_t i = 0; i < n; i++) {
-        job->gradients[first + i] = (double)query.lambda[i] * 0x1p-40;
-        job->hessians[first + i] = (double)query.weight[i] * 0x1p-40;
+        query->gradient[i] = (double)of.lambda[i] * 0x1p-40;
+        query->hessian[i] = (double)of.weight[i] * 0x1p-40;
     }
 }
 
-static int run_queries(void *user, struct rw_share *share)
-{
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++)
-            run_query(user, (uint32_t)q, share->thread);
-    }
-    return RW_OK;
-}
-
-void rw_yetirank_run(struct rw_yetirank *y, uint32_t tree, const double *scores, double *gradients,
-                     double *hessians)
-{
-    struct run_job job = {y, tree, scores, gradients, hessians};
-    rw_parallel(y->ctx, y->n_threads, y->n_queries, 4, run_queries, &job);
-}
+const struct rw_objective rw_objective_yetirank = {.name = "yetirank",
+                                                   .params = "sigma truncation permutations decay",
+                                                   .ranks = 1,
+                                                   .draws = 1,
+                                                   .scratch = DRAWN + 3,
+                                                   .device = RW_OBJECTIVE_HOST,
+                                                   .positions = positions_of,
+                                                   .query = query_of};

@@ -25,7 +25,6 @@ struct rw_yetirank_rule {
     float sigma;
     uint32_t truncation;   /* pairs count if the upper one is in the top so many; 0: all */
     uint32_t permutations; /* rankings of a query a tree; 1 or more */
-    double decay;          /* in (0, 1] */
     uint64_t seed;
 };
 
@@ -47,18 +46,6 @@ struct rw_yetirank_query_of {
 };
 void rw_yetirank_query(enum rw_isa isa, const struct rw_yetirank_rule *rule,
                        const struct rw_yetirank_query_of *query);
-
-/* A training set's. */
-struct rw_dataset;
-struct rw_yetirank;
-/* gains: [n_docs], kept, borrowed; the dataset's offsets of queries too. */
-int rw_yetirank_new(struct rw_ctx *ctx, const struct rw_yetirank_rule *rule,
-                    const struct rw_dataset *dataset, const double *gains,
-                    struct rw_yetirank **out);
-void rw_yetirank_free(struct rw_yetirank *yetirank);
-/* scores, gradients, hessians: [n_docs]; without the documents' weights. */
-void rw_yetirank_run(struct rw_yetirank *yetirank, uint32_t tree, const double *scores,
-                     double *gradients, double *hessians);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,8 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
                      rules->bits <= 16 && rules->max_slots >= 1 &&
                      rules->max_slots <= RW_MAX_SLOTS && rules->min_docs >= 1 &&
                      rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 && rules->min_weight >= 0.0 &&
-                     rules->lambda.sigma > 0.0f;
+                     rules->lambda.sigma > 0.0f &&
+                     (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }
 
@@ -73,7 +74,7 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
 {
     if (set != engine->n_sets || set >= RW_MAX_SETS)
         return misuse(engine, "sets must be loaded in order, the training set first");
-    if (set == 0 && engine->rules.gradient == RW_GRADIENT_LAMBDA && !gains)
+    if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
     if (set > 0)
         RW_TRY(rw_dataset_need_values(engine->ctx, dataset));
@@ -86,7 +87,7 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
-    if (engine->rules.gradient != RW_GRADIENT_CUSTOM || engine->n_sets == 0)
+    if (engine->rules.objective || engine->n_sets == 0)
         return misuse(engine, "gradients are set only for a custom objective, after loading");
     for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
         if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
@@ -109,7 +110,7 @@ int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root
 {
     if (engine->n_sets == 0)
         return misuse(engine, "no training set is loaded");
-    if (engine->rules.gradient == RW_GRADIENT_CUSTOM && !engine->has_gradients)
+    if (!engine->rules.objective && !engine->has_gradients)
         return misuse(engine, "a tree before any gradients");
     engine->in_tree = 0;
     RW_TRY(engine->ops->begin_tree(engine, tree, out));
@@ -212,6 +213,10 @@ int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_pl
     if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||
         plan->judged->n_docs != engine->n_docs[set])
         return misuse(engine, "no such set to be watched");
+    for (int m = 0; m < plan->n_metrics; m++) {
+        if (plan->metric[m].kind->device == RW_METRIC_HOST)
+            return misuse(engine, "a metric to be watched that only the host measures");
+    }
     engine->watched[set] = 0;
     if (!engine->ops->watch)
         return RW_OK;

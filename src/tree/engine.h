@@ -15,8 +15,8 @@
 
 #include "binning/bins.h"
 #include "model/tree.h"
-#include "objective/lambda.h"
 #include "metric/metric.h"
+#include "objective/objective.h"
 #include "tree/numbers.h"
 
 #ifdef __cplusplus
@@ -30,10 +30,11 @@ enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
-    enum { RW_GRADIENT_LAMBDA, RW_GRADIENT_RESIDUAL, RW_GRADIENT_CUSTOM } gradient;
-    struct rw_lambda_rule lambda;
-    int newton;      /* histograms hold weights too */
-    double split_l2; /* k, in average documents */
+    /* One that engines compute. NULL: gradients are handed over (rw_engine_set_gradients). */
+    const struct rw_objective *objective;
+    struct rw_lambda_rule lambda; /* the objective's `pair` */
+    int newton;                   /* histograms hold weights too */
+    double split_l2;              /* k, in average documents */
     uint32_t min_docs;
     double min_weight, min_gain;
     int bits, nearest; /* of quantised lambdas */
@@ -89,11 +90,11 @@ struct rw_engine_ops {
     int batch; /* nodes that it is best asked for at once; 0: one */
     void (*close)(struct rw_engine *);
     /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
-     * [n_docs] of lambdarank's training set, else NULL. Scores start at 0. Of the dataset nothing is
-     * kept but the codes of its `bins`, which must outlive the engine. */
+     * [n_docs] of the training set if the objective ranks, else NULL. Scores start at 0. Of the
+     * dataset nothing is kept but the codes of its `bins`, which must outlive the engine. */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
-    /* RW_GRADIENT_CUSTOM only. gradients, hessians: [n_docs] of the training set; finite. They hold
-     * until they are set again; the documents' weights multiply them. */
+    /* Without an objective only. gradients, hessians: [n_docs] of the training set; finite. They
+     * hold until they are set again; the documents' weights multiply them. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
@@ -153,6 +154,12 @@ struct rw_engine {
 int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                    struct rw_engine **out);
 void rw_engine_close(struct rw_engine *engine);
+
+/* Do the engine's lambdas need the training set's gains? */
+static inline int rw_rules_rank(const struct rw_engine_rules *rules)
+{
+    return rules->objective && rules->objective->ranks;
+}
 
 /* Checked wrappers of the operations. */
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,

@@ -69,6 +69,8 @@ enum check_column {
     N_COLUMNS
 };
 
+enum check_objective { CHECK_LAMBDARANK, CHECK_REGRESSION, CHECK_HANDED_OVER };
+
 struct check_spec {
     const char *name;
     uint32_t n_queries, query_min, query_max; /* documents a query */
@@ -78,7 +80,7 @@ struct check_spec {
     enum check_labels labels;
     enum check_weights weights;
     enum check_gradients gradients;
-    int gradient; /* RW_GRADIENT_... */
+    enum check_objective objective;
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
     double sigma, split_l2, min_weight, min_gain, sample_queries, sample_features;
     uint32_t truncation, min_docs, leaves, n_trees;

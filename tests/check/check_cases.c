@@ -147,7 +147,7 @@ static const struct check_spec table[] = {
     {BASE, .name = "bits/16/many/newton", .bits = 16, .n_queries = 1800, .query_min = 40,
      .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .newton = 1, .n_threads = 7},
     {BASE, .name = "bits/16/one-sign", .bits = 16, .n_queries = 2000, .query_min = 40,
-     .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .gradient = RW_GRADIENT_CUSTOM,
+     .query_max = 40, .n_features = 3, .leaves = 6, .n_trees = 1, .objective = CHECK_HANDED_OVER,
      .gradients = GRADIENTS_ONE_SIGN}, /* the sums pass 2^31 */
     {BASE, .name = "nearest", .nearest = 1},
     {BASE, .name = "nearest/newton", .nearest = 1, .newton = 1, .bits = 12},
@@ -173,19 +173,19 @@ static const struct check_spec table[] = {
     {BASE, .name = "cached/min-docs", .cached = 1, .min_docs = 60},
     {BASE, .name = "cached/missing", .cached = 1, .absent_missing = 1, .bins = 300},
     /* other gradients */
-    {BASE, .name = "regression", .gradient = RW_GRADIENT_RESIDUAL},
-    {BASE, .name = "regression/newton", .gradient = RW_GRADIENT_RESIDUAL, .newton = 1,
+    {BASE, .name = "regression", .objective = CHECK_REGRESSION},
+    {BASE, .name = "regression/newton", .objective = CHECK_REGRESSION, .newton = 1,
      .weights = WEIGHTS_DOC},
-    {BASE, .name = "regression/large", .gradient = RW_GRADIENT_RESIDUAL, .weights = WEIGHTS_LARGE,
+    {BASE, .name = "regression/large", .objective = CHECK_REGRESSION, .weights = WEIGHTS_LARGE,
      .sample_queries = 0.5},
-    {BASE, .name = "custom", .gradient = RW_GRADIENT_CUSTOM},
-    {BASE, .name = "custom/huge", .gradient = RW_GRADIENT_CUSTOM, .gradients = GRADIENTS_HUGE,
+    {BASE, .name = "custom", .objective = CHECK_HANDED_OVER},
+    {BASE, .name = "custom/huge", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_HUGE,
      .newton = 1},
-    {BASE, .name = "custom/tiny", .gradient = RW_GRADIENT_CUSTOM, .gradients = GRADIENTS_TINY,
+    {BASE, .name = "custom/tiny", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_TINY,
      .newton = 1},
-    {BASE, .name = "custom/zero", .gradient = RW_GRADIENT_CUSTOM, .gradients = GRADIENTS_ZERO,
+    {BASE, .name = "custom/zero", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_ZERO,
      .newton = 1},
-    {BASE, .name = "custom/mixed", .gradient = RW_GRADIENT_CUSTOM, .gradients = GRADIENTS_MIXED,
+    {BASE, .name = "custom/mixed", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_MIXED,
      .newton = 1, .weights = WEIGHTS_DOC},
     /* over the number of documents whose values all decide ranks */
     {BASE, .name = "cuts/sampled", .n_queries = 3000, .query_min = 90, .query_max = 90,
@@ -220,7 +220,8 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->labels = (enum check_labels)check_below(&random, 5);
     s->weights = (enum check_weights)check_below(&random, 4);
     s->gradients = (enum check_gradients)check_below(&random, N_GRADIENTS);
-    s->gradient = check_chance(&random, 0.7) ? RW_GRADIENT_LAMBDA : (int)check_below(&random, 3);
+    s->objective = check_chance(&random, 0.7) ? CHECK_LAMBDARANK
+                                              : (enum check_objective)check_below(&random, 3);
     s->newton = (int)check_below(&random, 2);
     s->nearest = (int)check_below(&random, 2);
     s->bits = (int)pick(&random, bits, 5);

@@ -165,11 +165,14 @@ static int set_weights(struct rw_ctx *ctx, const struct check_spec *spec,
 
 static void make_rules(const struct check_spec *spec, struct check_case *c)
 {
+    static const struct rw_objective *const objectives[] = {&rw_objective_lambdarank,
+                                                            &rw_objective_regression, NULL};
     c->rules = (struct rw_engine_rules){
         .cut = {.bins = spec->bins,
                 .absent_missing = spec->absent_missing,
                 .min_docs = spec->min_docs,
                 .ignore = c->ignore},
+        .objective = objectives[spec->objective],
         .lambda = {.sigma = (float)spec->sigma, .truncation = spec->truncation, .norm = spec->norm},
         .newton = spec->newton,
         .split_l2 = spec->split_l2,
@@ -182,10 +185,6 @@ static void make_rules(const struct check_spec *spec, struct check_case *c)
         .query_threshold = (uint64_t)rw_round_int64(spec->sample_queries * 4294967296.0),
         .feature_threshold = (uint64_t)rw_round_int64(spec->sample_features * 4294967296.0),
         .max_slots = 2 * spec->leaves - 1};
-    if (spec->gradient == RW_GRADIENT_RESIDUAL)
-        c->rules.gradient = RW_GRADIENT_RESIDUAL;
-    else if (spec->gradient == RW_GRADIENT_CUSTOM)
-        c->rules.gradient = RW_GRADIENT_CUSTOM;
 }
 
 /* Bins as a cache brings them: every feature, whatever min_docs and ignore say. */

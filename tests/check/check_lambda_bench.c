@@ -86,7 +86,7 @@ out:
 static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set, const char *name,
                      uint32_t truncation, int metrics)
 {
-    const struct rw_engine_rules rules = {.gradient = RW_GRADIENT_LAMBDA,
+    const struct rw_engine_rules rules = {.objective = &rw_objective_lambdarank,
                                           .lambda = {1.0f, truncation, 1}};
     const uint32_t n = set->data.n_docs;
     double visits;

@@ -284,7 +284,7 @@ static void run_lambdas(struct lambda_case *c, int captured)
         struct integers want = {host_room(data->n_docs, sizeof(int64_t)),
                                 host_room(data->n_docs, sizeof(int64_t)),
                                 {0}};
-        if (c->rules->gradient == RW_GRADIENT_LAMBDA)
+        if (rw_rules_rank(c->rules))
             expect_lambdas(c->run->ctx, c->set, &c->rules->lambda, &want);
         else
             expect_reals(c->set, c->gradient, c->hessian, &want);
@@ -313,11 +313,11 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
              set->data.n_queries, n, rules->lambda.truncation, (double)rules->lambda.sigma,
              rules->lambda.norm);
     const int allowed =
-        rules->gradient != RW_GRADIENT_LAMBDA ||
+        !rw_rules_rank(rules) ||
         rw_lambda_check(run->ctx, &rules->lambda, set->longest, set->max_weight) >= 0;
     const int status =
         rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
-                           rules->gradient == RW_GRADIENT_LAMBDA ? set->gain : NULL, &c.lambda);
+                           rw_rules_rank(rules) ? set->gain : NULL, &c.lambda);
     if (!allowed || status < 0) {
         if (!allowed && status == RW_ERR_DATA)
             run->n_refused++;
@@ -340,7 +340,7 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
         good =
             fenced_make(run, &c.d_sampled, n) == 0 &&
             rw_transfer_write(run->ctx, run->device, fenced_at(&c.d_sampled), set->sampled, n) >= 0;
-    if (good && rules->gradient == RW_GRADIENT_CUSTOM) {
+    if (good && !rules->objective) {
         c.gradient = reals;
         c.hessian = reals + n;
         good = rw_cuda_lambda_set_gradients(c.lambda, c.gradient, c.hessian) >= 0;
@@ -397,16 +397,11 @@ static void make_set(struct lambda_run *run, struct lambda_set *set, int shape)
 
 /* ---- stages ---- */
 
-static struct rw_engine_rules rules_of(int gradient, float sigma, uint32_t truncation, int norm)
+/* objective: NULL if gradients are handed over. */
+static struct rw_engine_rules rules_of(const struct rw_objective *objective, float sigma,
+                                       uint32_t truncation, int norm)
 {
-    struct rw_engine_rules rules = {.lambda = {sigma, truncation, norm}};
-    if (gradient == RW_GRADIENT_RESIDUAL)
-        rules.gradient = RW_GRADIENT_RESIDUAL;
-    else if (gradient == RW_GRADIENT_CUSTOM)
-        rules.gradient = RW_GRADIENT_CUSTOM;
-    else
-        rules.gradient = RW_GRADIENT_LAMBDA;
-    return rules;
+    return (struct rw_engine_rules){.objective = objective, .lambda = {sigma, truncation, norm}};
 }
 
 /* Every kind of labels, gains and scores; truncation, sigma, norm, weights and samples in turn. */
@@ -425,7 +420,7 @@ static void stage_lambdas(struct lambda_run *run)
                     uint32_t t = truncations[turn % LENGTH(truncations)];
                     t = shape >= 3 && t > 100 ? 30 : t; /* the host's sake */
                     const struct rw_engine_rules rules =
-                        rules_of(RW_GRADIENT_LAMBDA, sigmas[turn / 2 % LENGTH(sigmas)], t,
+                        rules_of(&rw_objective_lambdarank, sigmas[turn / 2 % LENGTH(sigmas)], t,
                                  turn / 3 % 3 != 0);
                     make_set(run, &set, shape);
                     lambda_set_labels(&set, labels, gains, run->seed + turn);
@@ -450,7 +445,7 @@ static void stage_all_pairs(struct lambda_run *run)
             struct lambda_set set;
             const uint32_t pair[] = {sizes[s], 40, sizes[s]};
             const struct rw_engine_rules rules =
-                rules_of(RW_GRADIENT_LAMBDA, 1.0f, t < 0 ? 0 : sizes[s] + (uint32_t)t - 1, 1);
+                rules_of(&rw_objective_lambdarank, 1.0f, t < 0 ? 0 : sizes[s] + (uint32_t)t - 1, 1);
             if (run->quick && sizes[s] > 3000)
                 continue;
             lambda_set_init(&set, pair, 3);
@@ -467,7 +462,7 @@ static void stage_gradients(struct lambda_run *run)
             for (int custom = 0; custom < 2; custom++) {
                 struct lambda_set set;
                 const struct rw_engine_rules rules =
-                    rules_of(custom ? RW_GRADIENT_CUSTOM : RW_GRADIENT_RESIDUAL, 1.0f, 30, 1);
+                    rules_of(custom ? NULL : &rw_objective_regression, 1.0f, 30, 1);
                 if (scores == SCORES_HUGE && !custom)
                     continue; /* a label less 1e308 overflows: no training comes to that */
                 make_set(run, &set, shape);

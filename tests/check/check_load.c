@@ -19,7 +19,7 @@ void check_plan(struct check_run *run)
     if (!run->has_plan)
         return;
     /* a method that was found faster may keep columns that the plan's does not */
-    const int at_most = plan->on_gpu && ((c->rules.gradient == RW_GRADIENT_LAMBDA &&
+    const int at_most = plan->on_gpu && ((rw_rules_rank(&c->rules) &&
                                           has_large_query(c->set[0]) && plan->bytes > bytes) ||
                                          (!c->rules.hist && bytes <= plan->most_bytes));
     check_that(run, OP_LOAD, plan->bytes == bytes || at_most,
@@ -41,7 +41,7 @@ void check_load(struct check_run *run)
     const int planned = run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan)
                                                : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
-        const double *gains = s == 0 && c->rules.gradient == RW_GRADIENT_LAMBDA ? c->gains : NULL;
+        const double *gains = s == 0 && rw_rules_rank(&c->rules) ? c->gains : NULL;
         struct rw_dataset cached = *c->set[s]; /* the same data, as a cache brings it */
         cached.bins = s == 0 ? c->bins : NULL;
         const int ref_status = rw_engine_load(run->ref, s, c->set[s], gains);

@@ -108,7 +108,7 @@ static void find_engines(struct rw_ctx *ctx, const struct options *o, int *open,
                          struct totals *totals)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = 2},
-                                          .gradient = RW_GRADIENT_LAMBDA,
+                                          .objective = &rw_objective_lambdarank,
                                           .lambda = {.sigma = 1.0f},
                                           .bits = 8,
                                           .min_docs = 1,

@@ -237,7 +237,7 @@ int check_run_case(const struct check_case *c, const char *engine, struct check_
         run->n_splits = 0;
         run->n_nodes = 1;
         run->node[0] = (struct check_node){.can_split = 1, .best = {.column = -1}, .split = -1};
-        if (c->rules.gradient == RW_GRADIENT_CUSTOM)
+        if (!c->rules.objective)
             check_gradients(run, tree);
         if (!check_begin_tree(run, tree))
             break;
@@ -246,7 +246,7 @@ int check_run_case(const struct check_case *c, const char *engine, struct check_
             check_plan(run);
         check_leaf_sums(run);
         check_scores(run);
-        if (c->rules.gradient == RW_GRADIENT_CUSTOM)
+        if (!c->rules.objective)
             check_gradients(run, tree);
         check_grow(run, tree);
     }

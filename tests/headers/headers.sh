@@ -25,7 +25,8 @@ have_cuda=1
 echo '#include <cuda_runtime_api.h>' | "$cc" -x c -fsyntax-only $cuda - 2>/dev/null || have_cuda=0
 without_cuda=
 
-for header in $(cd "$src" && find . -name '*.h' | sed 's|^\./||' | sort); do
+# A template (*_tmpl.h) is text that is included for each of its types, not a header by itself.
+for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./||' | sort); do
     define=-D_GNU_SOURCE
     case $header in
     rankwood.h) define= ;;

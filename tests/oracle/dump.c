@@ -29,9 +29,9 @@ static int option(struct job *job, const char *text)
     const double real = strtod(value, NULL);
 #define NAMED(name) (strlen(name) == n && strncmp(text, name, n) == 0)
     if (NAMED("objective"))
-        job->rules.gradient = strcmp(value, "regression") == 0 ? RW_GRADIENT_RESIDUAL
-                              : strcmp(value, "custom") == 0   ? RW_GRADIENT_CUSTOM
-                                                               : RW_GRADIENT_LAMBDA;
+        job->rules.objective = strcmp(value, "regression") == 0 ? &rw_objective_regression
+                               : strcmp(value, "custom") == 0   ? NULL
+                                                                : &rw_objective_lambdarank;
     else if (NAMED("split"))
         job->rules.newton = strcmp(value, "newton") == 0;
     else if (NAMED("grow"))
@@ -132,7 +132,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     struct rw_tree tree;
     struct rw_grow_times times;
     RW_TRY(rw_engine_read_scores(engine, 0, a->scores));
-    if (job->rules.gradient == RW_GRADIENT_CUSTOM)
+    if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
     int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->weight_q,
@@ -177,11 +177,10 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.gradients, n));
     RW_TRY_OUT(RW_NEW(ctx, a.hessians, n));
     RW_TRY_OUT(RW_NEW(ctx, a.leaf_slot, job->rules.max_slots));
-    if (job->rules.gradient == RW_GRADIENT_LAMBDA)
+    if (rw_rules_rank(&job->rules))
         RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
-    RW_TRY_OUT(
-        rw_engine_load(engine, 0, data, job->rules.gradient == RW_GRADIENT_LAMBDA ? gains : NULL));
+    RW_TRY_OUT(rw_engine_load(engine, 0, data, rw_rules_rank(&job->rules) ? gains : NULL));
     RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
     for (uint32_t t = 0; t < job->n_trees; t++)
         RW_TRY_OUT(one_tree(job, engine, grower, data, t, &a));
@@ -199,6 +198,7 @@ out:
 int main(int argc, char **argv)
 {
     struct job job = {.rules = {.cut = {.bins = 255},
+                                .objective = &rw_objective_lambdarank,
                                 .lambda = {.sigma = 1.0f, .truncation = 30, .norm = 1},
                                 .bits = 8,
                                 .seed = 1,

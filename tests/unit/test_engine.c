@@ -16,6 +16,7 @@ static struct rw_engine *engine;
 static struct rw_engine_rules plain_rules(void)
 {
     return (struct rw_engine_rules){.cut = {.bins = 16, .min_docs = 2},
+                                    .objective = &rw_objective_lambdarank,
                                     .lambda = {.sigma = 1.0f, .truncation = 10, .norm = 1},
                                     .min_docs = 2,
                                     .bits = 8,
@@ -218,7 +219,7 @@ ENGINE_TEST(documents_to_the_left)
 ENGINE_TEST(custom_gradients_hold)
 {
     struct rw_engine_rules rules = plain_rules();
-    rules.gradient = RW_GRADIENT_CUSTOM;
+    rules.objective = NULL;
     double gradients[80], hessians[80], weights[80];
     struct rw_root root[2];
     for (int i = 0; i < 80; i++) {

@@ -27,6 +27,7 @@ static void setup(void)
     cuda->free_bytes = (uint64_t)1 << 36;
     cuda->host.base.rules =
         (struct rw_engine_rules){.cut = {.bins = 255, .min_docs = 2},
+                                 .objective = &rw_objective_lambdarank,
                                  .lambda = {.sigma = 1.0f, .truncation = 10, .norm = 1},
                                  .min_docs = 2,
                                  .bits = 8,

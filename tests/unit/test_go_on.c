@@ -78,7 +78,7 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
     const struct rw_dataset *sets[] = {train, valid};
     const struct rw_engine_rules rules = {
         .cut = {.bins = 64, .absent_missing = init->absent_missing, .min_docs = 2},
-        .gradient = RW_GRADIENT_RESIDUAL,
+        .objective = &rw_objective_regression,
         .lambda = {.sigma = 1.0f},
         .min_docs = 2,
         .bits = 8,

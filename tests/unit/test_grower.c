@@ -30,7 +30,7 @@ static void teardown(void)
 static int grow(const struct rw_grow_rules *rules, double min_gain, const char *device)
 {
     const struct rw_engine_rules engine_rules = {.cut = {.bins = 64, .min_docs = rules->min_docs},
-                                                 .gradient = RW_GRADIENT_RESIDUAL,
+                                                 .objective = &rw_objective_regression,
                                                  .lambda = {.sigma = 1.0f},
                                                  .min_docs = rules->min_docs,
                                                  .min_gain = min_gain,

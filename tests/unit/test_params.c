@@ -83,9 +83,9 @@ Test(params, words_match_the_enums)
         const char *name, *word;
         int value;
     } words[] = {
-        {"objective", "lambdarank", RW_OBJECTIVE_LAMBDARANK},
-        {"objective", "regression", RW_OBJECTIVE_REGRESSION},
-        {"objective", "yetirank", RW_OBJECTIVE_YETIRANK},
+        {"objective", "lambdarank", 0},
+        {"objective", "regression", 1},
+        {"objective", "yetirank", 2},
         {"grow", "leaves", RW_GROW_LEAVES},
         {"split", "auto", RW_SPLIT_AUTO},
         {"split", "mart", RW_SPLIT_MART},
@@ -146,12 +146,32 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(rw_params_split(params, 1000000), RW_SPLIT_MART);
 }
 
-Test(params, truncation)
+Test(params, rule_of_the_objective)
 {
+    struct rw_objective_rule rule;
     set("truncation", "7");
-    cr_expect_eq(rw_params_truncation(params), 7);
+    set("sigma", "2.5");
+    set("seed", "12345678901234567890");
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(rule.pair.truncation, 7);
+    cr_expect_eq(rule.pair.sigma, 2.5f);
+    cr_expect_eq(rule.pair.norm, 1);
+    cr_expect_eq(rule.seed, 12345678901234567890u);
     set("truncation", "none");
-    cr_expect_eq(rw_params_truncation(params), 0);
+    set("norm", "off");
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(rule.pair.truncation, 0);
+    cr_expect_eq(rule.pair.norm, 0);
+    set("objective", "yetirank"); /* which has no norm */
+    set("norm", "on");
+    set("decay", "0.25");
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(rule.pair.norm, 0);
+    cr_expect_eq(rule.value[rw_objective_param(&rw_objective_yetirank, "permutations")], 10.0);
+    cr_expect_eq(rule.value[rw_objective_param(&rw_objective_yetirank, "decay")], 0.25);
+    set("objective", "regression"); /* which has no sigma */
+    rw_params_objective_rule(params, &rule);
+    cr_expect_eq(rule.pair.sigma, 1.0f);
 }
 
 Test(params, metrics)

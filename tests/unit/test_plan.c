@@ -58,6 +58,7 @@ static struct rw_plan_work work_of(uint32_t leaves, uint64_t queries, uint64_t f
     uint8_t ignore[RW_MAX_FEATURE + 1] = {0};
     ignore[2] = 1;
     const struct rw_engine_rules rules = {.cut = {.bins = 255, .ignore = ignore},
+                                          .objective = &rw_objective_lambdarank,
                                           .lambda = {.truncation = 10},
                                           .query_threshold = queries,
                                           .feature_threshold = features,

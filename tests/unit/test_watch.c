@@ -22,7 +22,7 @@ static void on_log(void *user, enum rw_log_level level, const char *line)
 static void setup(void)
 {
     const struct rw_engine_rules rules = {.cut = {.bins = 4, .min_docs = 1},
-                                          .gradient = RW_GRADIENT_RESIDUAL,
+                                          .objective = &rw_objective_regression,
                                           .lambda = {.sigma = 1.0f},
                                           .min_docs = 1,
                                           .bits = 8,
@@ -90,6 +90,79 @@ WATCH_TEST(values_and_their_order)
         cr_assert_eq(model->metric_value[12 + v], model->metric_value[v]);
     }
     rw_model_free(model);
+}
+
+static const struct rw_metric *planned;
+static int n_planned;
+
+static int made_watch(struct rw_engine *own, int set_of, const struct rw_metric_plan *plan)
+{
+    (void)own;
+    (void)set_of;
+    planned = plan->metric;
+    n_planned = plan->n_metrics;
+    return RW_OK;
+}
+
+/* What an engine with a device would answer, told apart from the host's by its value. */
+static int made_metrics(struct rw_engine *own, int set_of, struct rw_metric_result *out)
+{
+    (void)own;
+    for (int m = 0; m < n_planned; m++)
+        out[m] = (struct rw_metric_result){.mean = 10.0 * set_of + m};
+    return 1;
+}
+
+static double always_a_quarter(const struct rw_metric *metric, const struct rw_ranked_query *query)
+{
+    (void)metric;
+    (void)query;
+    return 0.25;
+}
+
+/* A metric as the recipe makes it, between two that a device has. */
+WATCH_TEST(the_host_measures_what_the_device_cannot)
+{
+    const struct rw_engine_ops *const own = engine->ops;
+    struct rw_engine_ops ops = *own;
+    const struct rw_metric_kind made = {
+        .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
+    ops.watch = made_watch;
+    ops.metrics = made_metrics;
+    engine->ops = &ops;
+    set("metric", "ndcg@5,mrr,map");
+    init(NULL, 3);
+    watch.metric[1].kind = &made;
+    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(n_planned, 2);
+    cr_assert_str_eq(planned[0].name, "ndcg@5");
+    cr_assert_str_eq(planned[1].name, "map");
+    static const double values[] = {10.0, 0.25, 11.0, 20.0, 0.25, 21.0};
+    for (int v = 0; v < 6; v++)
+        cr_assert_eq(watch.value[v].value, values[v], "value %d is %g", v, watch.value[v].value);
+    /* an engine refuses a plan that it could not keep */
+    const struct rw_metric_plan plan = {
+        .judged = &watch.judged[1], .metric = watch.metric, .n_metrics = 3};
+    cr_assert_eq(rw_engine_watch(engine, 1, &plan), RW_ERR_ARGUMENT);
+    engine->ops = own;
+}
+
+WATCH_TEST(only_the_host_measures)
+{
+    const struct rw_engine_ops *const own = engine->ops;
+    struct rw_engine_ops ops = *own;
+    const struct rw_metric_kind made = {
+        .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
+    ops.watch = made_watch;
+    ops.metrics = made_metrics;
+    engine->ops = &ops;
+    init(NULL, 2);
+    watch.metric[0].kind = &made;
+    n_planned = -1;
+    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(n_planned, -1); /* there was nothing to plan */
+    cr_assert_eq(watch.value[0].value, 0.25);
+    engine->ops = own;
 }
 
 WATCH_TEST(nothing_to_watch)

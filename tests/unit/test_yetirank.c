@@ -3,6 +3,7 @@
 
 #include "base/ctx.h"
 #include "metric/dcg.h"
+#include "objective/objective.h"
 #include "objective/yetirank.h"
 #include "train_fixture.h"
 
@@ -124,6 +125,22 @@ static double ideal_of(const double *gain, uint32_t n, uint32_t top)
     return dcg;
 }
 
+/* As training asks for them, by the table's row. */
+static void gradients_of(struct rw_ctx *ctx, const struct rw_yetirank_rule *rule, double decay,
+                         const struct rw_dataset *data, const double *gains, uint32_t tree,
+                         const double *scores, double *gradients, double *hessians)
+{
+    const struct rw_objective *objective = &rw_objective_yetirank;
+    struct rw_objective_rule own = {.pair = {.sigma = rule->sigma, .truncation = rule->truncation},
+                                    .seed = rule->seed};
+    own.value[rw_objective_param(objective, "permutations")] = rule->permutations;
+    own.value[rw_objective_param(objective, "decay")] = decay;
+    struct rw_gradients *made;
+    cr_assert_eq(rw_gradients_new(ctx, objective, &own, data, gains, &made), RW_OK);
+    rw_gradients_run(made, tree, scores, gradients, hessians);
+    rw_gradients_free(made);
+}
+
 /* A training set's gradients are the plain procedure's of each query: with the ideal DCG of the
  * truncation, the positions' weights, the documents' numbers and the tree's. */
 Test(yetirank, of_a_training_set)
@@ -142,15 +159,9 @@ Test(yetirank, of_a_training_set)
         scores[i] = floor(fixture_unit(9, i) * 8) * 0.5;
     }
     for (uint32_t t = 0; t < sizeof(truncations) / sizeof(truncations[0]); t++) {
-        struct rw_yetirank *y;
-        const struct rw_yetirank_rule rule = {.sigma = 1.5f,
-                                              .truncation = truncations[t],
-                                              .permutations = 6,
-                                              .decay = 0.5,
-                                              .seed = 21 + t};
-        cr_assert_eq(rw_yetirank_new(ctx, &rule, data, gains, &y), RW_OK);
-        rw_yetirank_run(y, 7, scores, gradients, hessians);
-        rw_yetirank_free(y);
+        const struct rw_yetirank_rule rule = {
+            .sigma = 1.5f, .truncation = truncations[t], .permutations = 6, .seed = 21 + t};
+        gradients_of(ctx, &rule, 0.5, data, gains, 7, scores, gradients, hessians);
         for (uint32_t query = 0; query < QUERIES; query++) {
             const uint32_t first = query * LENGTH;
             q.n = LENGTH;
@@ -255,15 +266,12 @@ Test(yetirank, any_threads_the_same_bytes)
         scores[i] = fixture_unit(9, i);
     }
     for (int k = 0; k < 3; k++) {
-        struct rw_yetirank *y;
         const struct rw_yetirank_rule rule = {
-            .sigma = 1.0f, .permutations = 6, .decay = 0.85, .seed = k == 2 ? 8 : 7};
+            .sigma = 1.0f, .permutations = 6, .seed = k == 2 ? 8 : 7};
         rw_ctx_set_threads(ctx, k == 1 ? 5 : 1);
-        cr_assert_eq(rw_yetirank_new(ctx, &rule, data, gains, &y), RW_OK);
         for (int s = 0; s < 2; s++)
             out[k][s] = malloc(n * sizeof(double));
-        rw_yetirank_run(y, 4, scores, out[k][0], out[k][1]);
-        rw_yetirank_free(y);
+        gradients_of(ctx, &rule, 0.85, data, gains, 4, scores, out[k][0], out[k][1]);
     }
     cr_assert_arr_eq(out[0][0], out[1][0], n * sizeof(double));
     cr_assert_arr_eq(out[0][1], out[1][1], n * sizeof(double));

@@ -118,26 +118,14 @@ __global__ void metric_ties_kernel(const __grid_constant__ struct rw_cuda_metric
 __device__ double metric_value(const struct rw_cuda_metric &m, const struct rw_ranked_query &query)
 {
     switch (m.kind) {
-    case RW_CUDA_NDCG:
-        return rw_ndcg_of(&m.metric, &query);
-    case RW_CUDA_DCG:
-        return rw_dcg_of(&m.metric, &query);
-    case RW_CUDA_MAP:
-        return rw_map_of(&m.metric, &query);
-    case RW_CUDA_MRR:
-        return rw_mrr_of(&m.metric, &query);
-    case RW_CUDA_ERR:
-        return rw_err_of(&m.metric, &query);
-    case RW_CUDA_P:
-        return rw_precision_of(&m.metric, &query);
-    case RW_CUDA_RECALL:
-        return rw_recall_of(&m.metric, &query);
-    case RW_CUDA_RBP:
-        return rw_rbp_of(&m.metric, &query);
-    case RW_CUDA_RMSE:
-        return rw_rmse_of(&m.metric, &query);
-    case RW_CUDA_LOGLOSS:
-        return rw_logloss_of(&m.metric, &query);
+#define HOST(name)
+#define DEVICE(name)       \
+    case RW_METRIC_##name: \
+        return rw_##name##_of(&m.metric, &query);
+#define RW_METRIC(name, device, ...) device(name)
+#include "metric/metrics.def"
+    default: /* the host's, which are in no plan */
+        break;
     }
     return (double)NAN;
 }

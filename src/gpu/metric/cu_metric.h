@@ -9,26 +9,12 @@
 extern "C" {
 #endif
 
-/* Which of the functions of metric/metric_query.h. */
-enum rw_cuda_metric_kind {
-    RW_CUDA_NDCG,
-    RW_CUDA_DCG,
-    RW_CUDA_MAP,
-    RW_CUDA_MRR,
-    RW_CUDA_ERR,
-    RW_CUDA_P,
-    RW_CUDA_RECALL,
-    RW_CUDA_RBP,
-    RW_CUDA_RMSE,
-    RW_CUDA_LOGLOSS,
-};
-
 struct rw_cuda_metric {
-    enum rw_cuda_metric_kind kind;
+    enum rw_metric_device kind;
     int by_document;
     struct rw_metric metric; /* its `kind` is NULL: a pointer of the host */
     const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all 1 */
-    double *d_scratch;       /* [n_docs + n_queries], of ERR with ties averaged; else NULL */
+    double *d_scratch;       /* [n_docs + n_queries], with ties averaged, where the metric needs it; else NULL */
 };
 
 /* What a block, or all of them, found. 128-bit sums as in struct rw_metric_sums. */

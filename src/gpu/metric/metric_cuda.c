@@ -22,28 +22,6 @@ struct rw_cuda_metrics {
     uint64_t bytes;
 };
 
-static const struct {
-    double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
-    enum rw_cuda_metric_kind kind;
-} kinds[] = {
-    {rw_query_ndcg, RW_CUDA_NDCG},     {rw_query_dcg, RW_CUDA_DCG},
-    {rw_query_map, RW_CUDA_MAP},       {rw_query_mrr, RW_CUDA_MRR},
-    {rw_query_err, RW_CUDA_ERR},       {rw_query_precision, RW_CUDA_P},
-    {rw_query_recall, RW_CUDA_RECALL}, {rw_query_rbp, RW_CUDA_RBP},
-    {rw_query_rmse, RW_CUDA_RMSE},     {rw_query_logloss, RW_CUDA_LOGLOSS},
-};
-
-static int find_kind(struct rw_ctx *ctx, const struct rw_metric *metric,
-                     enum rw_cuda_metric_kind *out)
-{
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (kinds[i].query == metric->kind->query) {
-            *out = kinds[i].kind;
-            return RW_OK;
-        }
-    return rw_fail(ctx, RW_ERR_UNSUPPORTED, "metric '%s' is not there on the device", metric->name);
-}
-
 static int upload(struct rw_cuda_metrics *metrics, void *out, const void *from, size_t n,
                   size_t size)
 {
@@ -124,13 +102,13 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     RW_TRY_OUT(RW_NEW(metrics->ctx, metric, n_metrics));
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
-        RW_TRY_OUT(find_kind(metrics->ctx, &plan->metric[m], &metric[m].kind));
         RW_TRY_OUT(upload_weights(metrics, judged, kind, &d_weight[!!kind->by_document]));
+        metric[m].kind = kind->device;
         metric[m].metric = plan->metric[m];
         metric[m].metric.kind = NULL;
         metric[m].by_document = kind->by_document;
         metric[m].d_weight = d_weight[!!kind->by_document];
-        if (metric[m].kind != RW_CUDA_ERR || plan->ties != RW_TIES_MEAN)
+        if (!kind->ties_scratch || plan->ties != RW_TIES_MEAN)
             continue;
         const size_t bytes = ((size_t)judged->n_docs + judged->n_queries) * sizeof(double);
         if (metrics->device)

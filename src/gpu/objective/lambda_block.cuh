@@ -81,7 +81,7 @@ lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_p
     const float sign = copysignf(1.0f, gain_diff);
     const struct rw_lambda_real real = rw_lambda_real_of_pair(
         fabsf(gain_diff), (float)(upper.discount - own.discount),
-        sign * (float)(own.score - upper.score), query.ideal, sigma, query.norm);
+        sign * (float)(own.score - upper.score), sigma, sigma, query.ideal, query.norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
     pair.weight = rw_round_float(real.weight * query.scale);

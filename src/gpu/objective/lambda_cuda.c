@@ -10,10 +10,11 @@
 #include "gpu/device/tuning.h"
 #include "metric/metric.h"
 
+struct objective;
 struct rw_cuda_lambda {
     struct rw_ctx *ctx;       /* borrowed */
     struct rw_device *device; /* borrowed */
-    int gradient;
+    const struct objective *objective;
     uint32_t n_docs;
     uint64_t bytes;
     struct rw_cuda_rank rank;     /* lambdas only */
@@ -135,38 +136,6 @@ static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, si
 
 /* ---- LambdaRank's tables ---- */
 
-struct ideal_job {
-    const struct rw_dataset *dataset;
-    const double *gains, *discount;
-    uint32_t truncation, longest;
-    double *scratch; /* [threads][longest] */
-    double *ideal;   /* [n_queries] */
-};
-
-static int ideals_of_queries(void *user, struct rw_share *share)
-{
-    const struct ideal_job *job = user;
-    const uint32_t *offset = job->dataset->query_offset;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++)
-            job->ideal[q] =
-                rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q], job->truncation,
-                             job->discount, job->scratch + (size_t)share->thread * job->longest);
-    }
-    return RW_OK;
-}
-
-static int make_ideals(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *gains,
-                       const struct rw_lambda_rule *rule, uint32_t longest, const double *discount,
-                       double *ideal)
-{
-    struct ideal_job job = {dataset, gains, discount, rule->truncation, longest, NULL, ideal};
-    RW_TRY(RW_NEW_RAW(ctx, job.scratch, (size_t)ctx->n_threads * longest));
-    rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, ideals_of_queries, &job);
-    rw_mem_free(job.scratch);
-    return RW_OK;
-}
-
 /* Are gains as lambda_tame.h asks for? gain: [n], falling. */
 static int is_tame(const double *gain, uint32_t n)
 {
@@ -259,7 +228,7 @@ out:
 }
 
 static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
-                        const struct rw_dataset *dataset, const double *gains, double max_weight)
+                        const struct rw_dataset *dataset, const double *gains)
 {
     struct rw_ctx *ctx = lambda->ctx;
     struct rw_lambda_args *args = &lambda->lambda;
@@ -272,14 +241,13 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
                         .truncation = rule->truncation,
                         .spread_tops = RW_LAMBDA_SPREAD_TOPS};
     list_work(&work);
-    RW_TRY(rw_lambda_check(ctx, rule, work.longest, max_weight));
     RW_TRY_OUT(RW_NEW_RAW(ctx, discount, work.longest));
     RW_TRY_OUT(RW_NEW_RAW(ctx, ideal, dataset->n_queries));
     RW_TRY_OUT(RW_NEW_RAW(ctx, gain, n));
     RW_TRY_OUT(RW_NEW_RAW(ctx, slot, n));
-    for (uint32_t r = 0; r < work.longest; r++)
-        discount[r] = rw_discount(r);
-    RW_TRY_OUT(make_ideals(ctx, dataset, gains, rule, work.longest, discount, ideal));
+    rw_discounts(discount, work.longest);
+    RW_TRY_OUT(rw_ideal_dcgs(ctx, gains, dataset->query_offset, dataset->n_queries,
+                             rule->truncation, discount, ideal));
     struct order_job job = {&work, gains, gain, slot, 0};
     rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
     args->tame = job.n_wild == 0 && rw_tame_rule(rule);
@@ -305,11 +273,127 @@ out:
     return status;
 }
 
+static uint64_t bytes_of_lambdas(const struct rw_lambda_rule *rule,
+                                 const struct rw_dataset *dataset)
+{
+    const uint64_t n = dataset->n_docs;
+    struct work work = {.query_offset = dataset->query_offset,
+                        .n_queries = dataset->n_queries,
+                        .truncation = rule->truncation};
+    work.spread_tops = choose_spread_tops(&work);
+    list_work(&work); /* jobs of queries without an ideal are counted too */
+    uint64_t bytes = n * (sizeof(double) + sizeof(uint16_t));
+    bytes += sizeof(double) * ((uint64_t)work.longest + work.n_queries);
+    bytes += sizeof(uint32_t) * ((uint64_t)work.n_block + work.n_warp + work.n_spread);
+    bytes += work.n_jobs * sizeof(*work.job) + work.n_tiles * sizeof(*work.tile) +
+             work.n_spread * sizeof(struct rw_lambda_total);
+    return bytes +
+           rw_cuda_rank_plan_bytes(dataset->n_docs, dataset->n_queries, dataset->query_offset);
+}
+
+static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
+                       const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                       struct rw_cuda_lambda_info *d_info)
+{
+    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_lambda_args args = lambda->lambda;
+    args.d_scores = d_scores;
+    args.d_sampled = d_sampled;
+    args.d_pair = d_pair;
+    args.d_info = d_info;
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(&args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(&args, stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(&args, stream));
+    return RW_OK;
+}
+
+static uint32_t launches_of_lambdas(const struct rw_cuda_lambda *lambda)
+{
+    const struct rw_lambda_args *args = &lambda->lambda;
+    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block > 0) +
+           (args->n_warp > args->n_narrow) + (args->n_narrow > 0) + (args->n_tiles > 0) +
+           (args->n_jobs > 0);
+}
+
+/* ---- Real gradients: residuals, and those that the host hands over ---- */
+
+static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+                          const struct rw_dataset *dataset, const double *gains)
+{
+    (void)rule, (void)gains;
+    return UPLOAD(lambda, lambda->real.d_label, dataset->label, dataset->n_docs);
+}
+
+static uint64_t bytes_of_residuals(const struct rw_lambda_rule *rule,
+                                   const struct rw_dataset *dataset)
+{
+    (void)rule;
+    return (uint64_t)dataset->n_docs * sizeof(float);
+}
+
+static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
+                       const struct rw_dataset *dataset, const double *gains)
+{
+    (void)rule, (void)gains;
+    RW_TRY(UPLOAD(lambda, lambda->real.d_gradient, NULL, dataset->n_docs));
+    return UPLOAD(lambda, lambda->real.d_hessian, NULL, dataset->n_docs);
+}
+
+static uint64_t bytes_of_handed(const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
+{
+    (void)rule;
+    return (uint64_t)dataset->n_docs * 2 * sizeof(double);
+}
+
+static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
+                     const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
+                     struct rw_cuda_lambda_info *d_info)
+{
+    struct rw_gradient_args real = lambda->real;
+    real.d_scores = d_scores;
+    real.d_sampled = d_sampled;
+    real.d_pair = d_pair;
+    real.d_info = d_info;
+    RW_CU(lambda->ctx,
+          (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
+    return RW_OK;
+}
+
+static uint32_t launches_of_reals(const struct rw_cuda_lambda *lambda)
+{
+    (void)lambda;
+    return 3;
+}
+
+/* ---- The table ---- */
+
+struct objective {
+    int (*load)(struct rw_cuda_lambda *, const struct rw_lambda_rule *, const struct rw_dataset *,
+                const double *gains);
+    uint64_t (*bytes)(const struct rw_lambda_rule *, const struct rw_dataset *); /* of `load` */
+    int (*run)(struct rw_cuda_lambda *, const double *d_scores, const uint8_t *d_sampled,
+               void *stream, struct rw_lambda_pair *d_pair, struct rw_cuda_lambda_info *d_info);
+    uint32_t (*launches)(const struct rw_cuda_lambda *);
+};
+
+static const struct objective *objective_of(const struct rw_engine_rules *rules)
+{
+    static const struct objective objectives[] = {
+        [RW_OBJECTIVE_HOST] = {load_handed, bytes_of_handed, run_reals, launches_of_reals},
+        [RW_OBJECTIVE_PAIRS] = {load_lambdas, bytes_of_lambdas, run_lambdas, launches_of_lambdas},
+        [RW_OBJECTIVE_RESIDUALS] = {load_residuals, bytes_of_residuals, run_reals,
+                                    launches_of_reals},
+    };
+    return &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
+}
+
 /* ---- The object ---- */
 
 static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                 const struct rw_dataset *dataset, const double *gains)
 {
+    const struct rw_objective_rule rule = {.pair = rules->lambda};
     const size_t n = dataset->n_docs;
     const double *d_doc_weight = NULL;
     double most = 1.0;
@@ -321,16 +405,10 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
     }
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    switch (rules->gradient) {
-    case RW_GRADIENT_LAMBDA:
-        return load_lambdas(lambda, &rules->lambda, dataset, gains, most);
-    case RW_GRADIENT_RESIDUAL:
-        return UPLOAD(lambda, lambda->real.d_label, dataset->label, n);
-    case RW_GRADIENT_CUSTOM:
-        RW_TRY(UPLOAD(lambda, lambda->real.d_gradient, NULL, n));
-        return UPLOAD(lambda, lambda->real.d_hessian, NULL, n);
-    }
-    return RW_OK;
+    if (rules->objective && rules->objective->check)
+        RW_TRY(rules->objective->check(
+            lambda->ctx, &rule, rw_longest_query(dataset->query_offset, dataset->n_queries), most));
+    return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
 }
 
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
@@ -342,7 +420,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
     RW_TRY(RW_NEW(ctx, lambda, 1));
     lambda->ctx = ctx;
     lambda->device = device;
-    lambda->gradient = (int)rules->gradient;
+    lambda->objective = objective_of(rules);
     lambda->n_docs = dataset->n_docs;
     const int status = load(lambda, rules, dataset, gains);
     if (status < 0) {
@@ -371,24 +449,8 @@ uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset)
 {
-    const uint64_t n = dataset->n_docs;
-    uint64_t bytes = dataset->weight ? n * sizeof(double) : 0;
-    if (rules->gradient == RW_GRADIENT_RESIDUAL)
-        return bytes + n * sizeof(float);
-    if (rules->gradient == RW_GRADIENT_CUSTOM)
-        return bytes + 2 * n * sizeof(double);
-    struct work work = {.query_offset = dataset->query_offset,
-                        .n_queries = dataset->n_queries,
-                        .truncation = rules->lambda.truncation};
-    work.spread_tops = choose_spread_tops(&work);
-    list_work(&work); /* jobs of queries without an ideal are counted too */
-    bytes += n * (sizeof(double) + sizeof(uint16_t));
-    bytes += sizeof(double) * ((uint64_t)work.longest + work.n_queries);
-    bytes += sizeof(uint32_t) * ((uint64_t)work.n_block + work.n_warp + work.n_spread);
-    bytes += work.n_jobs * sizeof(*work.job) + work.n_tiles * sizeof(*work.tile) +
-             work.n_spread * sizeof(struct rw_lambda_total);
-    return bytes +
-           rw_cuda_rank_plan_bytes(dataset->n_docs, dataset->n_queries, dataset->query_offset);
+    return (dataset->weight ? (uint64_t)dataset->n_docs * sizeof(double) : 0) +
+           objective_of(rules)->bytes(&rules->lambda, dataset);
 }
 
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
@@ -405,36 +467,11 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
                         const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                         struct rw_cuda_lambda_info *d_info)
 {
-    struct rw_ctx *ctx = lambda->ctx;
     rw_transfer_launched(lambda->device, rw_cuda_lambda_launches(lambda));
-    if (lambda->gradient != RW_GRADIENT_LAMBDA) {
-        struct rw_gradient_args real = lambda->real;
-        real.d_scores = d_scores;
-        real.d_sampled = d_sampled;
-        real.d_pair = d_pair;
-        real.d_info = d_info;
-        RW_CU(ctx,
-              (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
-        return RW_OK;
-    }
-    struct rw_lambda_args args = lambda->lambda;
-    args.d_scores = d_scores;
-    args.d_sampled = d_sampled;
-    args.d_pair = d_pair;
-    args.d_info = d_info;
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_begin(&args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&lambda->rank, d_scores, d_sampled, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_queries(&args, stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_lambda_spread(&args, stream));
-    return RW_OK;
+    return lambda->objective->run(lambda, d_scores, d_sampled, stream, d_pair, d_info);
 }
 
 uint32_t rw_cuda_lambda_launches(const struct rw_cuda_lambda *lambda)
 {
-    const struct rw_lambda_args *args = &lambda->lambda;
-    if (lambda->gradient != RW_GRADIENT_LAMBDA)
-        return 3;
-    return 1 + rw_cuda_rank_launches(&lambda->rank) + (args->n_block > 0) +
-           (args->n_warp > args->n_narrow) + (args->n_narrow > 0) + (args->n_tiles > 0) +
-           (args->n_jobs > 0);
+    return lambda->objective->launches(lambda);
 }

@@ -27,8 +27,9 @@ struct rw_cuda_lambda_info {
     uint64_t gradient_bits, hessian_bits;
 };
 
-/* rules, dataset, gains ([n_docs]; only of RW_GRADIENT_LAMBDA, else NULL) are not kept. Copies go
- * through the device's stream; returns when they are done. RW_ERR_DATA as rw_lambda_check. */
+/* rules, dataset, gains ([n_docs]; only of an objective that ranks, else NULL) are not kept. Copies
+ * go through the device's stream; returns when they are done. RW_ERR_DATA as the objective's
+ * check. */
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
                        const double *gains, struct rw_cuda_lambda **out);
@@ -38,7 +39,7 @@ uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
                                    const struct rw_dataset *dataset);
 
-/* RW_GRADIENT_CUSTOM only, before the first run. gradients, hessians: [n_docs], on the host,
+/* Without an objective only, before the first run. gradients, hessians: [n_docs], on the host,
  * without the documents' weights. Waits for the copy. */
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
                                  const double *hessians);

@@ -75,22 +75,12 @@ RW_HD float rw_tame_quotient(float a, float b, float y)
     return rw_tame_fma(rw_tame_fma(-b, q, a), y, q);
 }
 
-/* rw_expf for |x| <= 40, as p 2^n. */
-RW_HD float rw_tame_exp(float x, float *power)
-{
-    const float shifted = x * 1.44269504f + 12582912.0f;
-    const float n = shifted - 12582912.0f;
-    const float r = rw_tame_fma(n, -0.693359375f, x) - n * -2.12194440e-4f;
-    float p = 1.98412698e-4f;
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
-    p = p * r * r + r;
-    *power = rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
-    return p + 1.0f;
-}
+/* For |x| <= 40; rw_expf_power gives the power. */
+#define EXP_FN            RW_HD
+#define EXP_NAME          rw_tame_exp
+#define EXP_V             float
+#define EXP_LESS(c, a, b) rw_tame_fma((a), -(b), (c))
+#include "base/exp_tmpl.h"
 
 /* The nearest integer of v in [0, 2^46), halves to even. The high part is at most 2^23, the low one
  * within 2^22 of 0. */
@@ -131,6 +121,28 @@ RW_HD struct rw_tame_query rw_tame_query_of(float ideal, int norm)
     return query;
 }
 
+/* a / (near + slope |score_diff|) */
+RW_HD float rw_tame_normed(const struct rw_tame_query *query, float a, float score_diff)
+{
+    const float divisor = rw_tame_fma(fabsf(score_diff), query->slope, query->near);
+    return rw_tame_quotient(a, divisor, rw_tame_reciprocal(divisor));
+}
+
+/* Negative products, of no pair, become 0. */
+#define PAIR_FN    RW_HD
+#define PAIR_V     float
+#define PAIR(name) rw_tame_##name
+#define PAIR_UNIT  const struct rw_tame_query *
+#define PAIR_OVER(a, query) \
+    rw_tame_quotient(fmaxf((a), 0.0f), (query)->unit, (query)->unit_reciprocal)
+#define PAIR_NORMED(a, s, query) rw_tame_normed((query), (a), (s))
+#define PAIR_LIMITED(x)          (x)
+#define PAIR_EXP                 rw_tame_exp
+#define PAIR_SCALED(p, shifted)  ((p)*rw_expf_power(shifted))
+#define PAIR_SIGMOID(p, shifted, e) \
+    rw_tame_reciprocal(rw_tame_fma((p), rw_expf_power(shifted), 1.0f))
+#include "objective/pair_tmpl.h"
+
 /* A pair, or 0 if discount_diff is not above 0. gain_diff: its magnitude, or 0: no pair.
  * score_diff: of the two scores either way; toward: sigma, negative if score_diff is the lower
  * gain's score less the higher's. */
@@ -138,19 +150,11 @@ RW_HD struct rw_tame_pair rw_tame_pair_of(const struct rw_tame_query *query, flo
                                           float discount_diff, float score_diff, float toward,
                                           float sigma)
 {
-    const float over = fmaxf(gain_diff * discount_diff, 0.0f);
-    const float plain = rw_tame_quotient(over, query->unit, query->unit_reciprocal);
-    const float divisor = rw_tame_fma(fabsf(score_diff), query->slope, query->near);
-    const float delta = rw_tame_quotient(plain, divisor, rw_tame_reciprocal(divisor));
-    float power;
-    const float p = rw_tame_exp(toward * score_diff, &power);
-    const float e = p * power;
-    const float rho = rw_tame_reciprocal(rw_tame_fma(p, power, 1.0f));
-    const float lambda = sigma * rho * delta;
-    const float weight = sigma * (e * rho) * lambda;
+    const struct rw_tame_real real =
+        rw_tame_real_of_pair(gain_diff, discount_diff, score_diff, toward, sigma, query, 1, 0);
     struct rw_tame_pair pair;
-    pair.lambda = rw_tame_round(lambda);
-    pair.weight = rw_tame_round(weight);
+    pair.lambda = rw_tame_round(real.lambda);
+    pair.weight = rw_tame_round(real.weight);
     return pair;
 }
 

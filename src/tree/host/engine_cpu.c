@@ -164,8 +164,7 @@ static int make_words(void *job, struct rw_share *share)
 /* Weights can be negative only where a custom objective makes them so. */
 static int is_joint(const struct rw_cpu *cpu)
 {
-    return cpu->words.packed && cpu->words.newton &&
-           cpu->ref.host.base.rules.gradient != RW_GRADIENT_CUSTOM;
+    return cpu->words.packed && cpu->words.newton && cpu->ref.host.base.rules.objective;
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)

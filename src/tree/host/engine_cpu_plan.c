@@ -61,21 +61,17 @@ static void plan_gradients(const struct rw_engine *engine, const struct rw_datas
     const struct rw_engine_rules *rules = &engine->rules;
     const struct rw_host *host = NULL;
     const uint64_t n = dataset->n_docs;
-    uint64_t longest = 0;
+    const uint64_t longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     uint64_t bytes = ((uint64_t)dataset->n_queries + 1) * sizeof(*host->query_offset);
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint64_t length = dataset->query_offset[q + 1] - dataset->query_offset[q];
-        longest = length > longest ? length : longest;
-    }
     if (dataset->weight)
         bytes += n * sizeof(*host->weight_doc);
-    if (rules->gradient == RW_GRADIENT_LAMBDA)
+    if (rw_rules_rank(rules))
         bytes += n * sizeof(*host->gain) + dataset->n_queries * sizeof(*host->ideal) +
                  longest *
                      (sizeof(*host->discount) + (uint64_t)engine->n_threads * sizeof(*host->order));
-    else
+    if (!rules->objective || !rules->objective->is_fixed)
         bytes += n * (sizeof(*host->gradient) + sizeof(*host->hessian));
-    if (rules->gradient == RW_GRADIENT_RESIDUAL)
+    if (rules->objective && !rules->objective->ranks)
         bytes += n * sizeof(*host->label);
     bytes += n * (sizeof(*host->lambda) + sizeof(*host->weight) + sizeof(*host->lambda_q));
     if (rules->newton)

@@ -380,7 +380,7 @@ static int may_be_packed(const struct rw_cpu *cpu)
     const struct rw_engine *base = &cpu->ref.host.base;
     if (!cpu->words.packed || base->split_rule.l2 >= 0x1p60)
         return 0;
-    return !cpu->words.newton || base->rules.gradient != RW_GRADIENT_CUSTOM;
+    return !cpu->words.newton || base->rules.objective;
 }
 
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,

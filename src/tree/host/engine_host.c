@@ -57,39 +57,30 @@ static int copy(struct rw_host *host, void **out, const void *from, size_t n, si
     return RW_OK;
 }
 
-static int load_lambda_tables(struct rw_host *host, const struct rw_dataset *dataset,
-                              const double *gains)
+/* What an objective that ranks looks at. */
+static int load_rank_tables(struct rw_host *host, const struct rw_dataset *dataset,
+                            const double *gains)
 {
-    const uint32_t n_docs = dataset->n_docs;
-    RW_TRY(copy(host, (void **)&host->gain, gains, n_docs, sizeof(*gains)));
+    RW_TRY(copy(host, (void **)&host->gain, gains, dataset->n_docs, sizeof(*gains)));
     RW_TRY(RW_HOST_NEW(host, host->ideal, host->n_queries));
     RW_TRY(RW_HOST_NEW(host, host->discount, host->longest));
-    for (uint32_t r = 0; r < host->longest; r++)
-        host->discount[r] = rw_discount(r);
-    double *scratch;
-    RW_TRY(RW_NEW(host->base.ctx, scratch, host->longest));
-    for (uint32_t q = 0; q < host->n_queries; q++) {
-        const uint32_t first = host->query_offset[q];
-        host->ideal[q] = rw_ideal_dcg(gains + first, host->query_offset[q + 1] - first,
-                                      host->base.rules.lambda.truncation, host->discount, scratch);
-    }
-    rw_mem_free(scratch);
-    return RW_OK;
+    RW_TRY(RW_HOST_NEW(host, host->order, (size_t)host->base.n_threads * host->longest));
+    rw_discounts(host->discount, host->longest);
+    return rw_ideal_dcgs(host->base.ctx, gains, dataset->query_offset, host->n_queries,
+                         host->base.rules.lambda.truncation, host->discount, host->ideal);
 }
 
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                          const double *gains)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_objective *objective = rules->objective;
+    const struct rw_objective_rule rule = {.pair = rules->lambda};
     const size_t n = dataset->n_docs;
-    const size_t n_threads = (size_t)host->base.n_threads;
     host->n_queries = dataset->n_queries;
     RW_TRY(copy(host, (void **)&host->query_offset, dataset->query_offset,
                 (size_t)dataset->n_queries + 1, sizeof(uint32_t)));
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        const uint32_t length = host->query_offset[q + 1] - host->query_offset[q];
-        host->longest = length > host->longest ? length : host->longest;
-    }
+    host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     double most = 1.0;
     if (dataset->weight) {
         RW_TRY(copy(host, (void **)&host->weight_doc, dataset->weight, n, sizeof(double)));
@@ -97,16 +88,16 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
         for (size_t i = 0; i < n; i++)
             most = dataset->weight[i] > most ? dataset->weight[i] : most;
     }
-    if (rules->gradient == RW_GRADIENT_LAMBDA) {
-        RW_TRY(rw_lambda_check(host->base.ctx, &rules->lambda, host->longest, most));
-        RW_TRY(load_lambda_tables(host, dataset, gains));
-        RW_TRY(RW_HOST_NEW(host, host->order, n_threads * host->longest));
-    } else {
+    if (objective && objective->check)
+        RW_TRY(objective->check(host->base.ctx, &rule, host->longest, most));
+    if (!objective || !objective->is_fixed) {
         RW_TRY(RW_HOST_NEW(host, host->gradient, n));
         RW_TRY(RW_HOST_NEW(host, host->hessian, n));
-        if (rules->gradient == RW_GRADIENT_RESIDUAL)
-            RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
     }
+    if (rw_rules_rank(rules))
+        RW_TRY(load_rank_tables(host, dataset, gains));
+    else if (objective)
+        RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
     RW_TRY(RW_HOST_NEW(host, host->lambda, n));
     RW_TRY(RW_HOST_NEW(host, host->weight, n));
     RW_TRY(RW_HOST_NEW(host, host->lambda_q, n));
@@ -129,13 +120,20 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
     return load_training(host, dataset, gains);
 }
 
+/* Documents [first, end)'s weights multiply their real gradients. */
+static void weigh_reals(struct rw_host *host, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; host->weight_doc && i < end; i++) {
+        host->gradient[i] *= host->weight_doc[i];
+        host->hessian[i] *= host->weight_doc[i];
+    }
+}
+
 int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians)
 {
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
-        const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
-        host->gradient[i] = gradients[i] * by;
-        host->hessian[i] = hessians[i] * by;
-    }
+    memcpy(host->gradient, gradients, host->base.n_docs[0] * sizeof(*gradients));
+    memcpy(host->hessian, hessians, host->base.n_docs[0] * sizeof(*hessians));
+    weigh_reals(host, 0, host->base.n_docs[0]);
     return RW_OK;
 }
 
@@ -201,29 +199,28 @@ static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                   host->lambda + first, host->weight + first, extent);
 }
 
-static void lambdas_of_query(const struct rw_host *host, uint32_t q, uint32_t *order)
+/* What the objective makes of a query. order: [longest] scratch. */
+static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t *order)
 {
-    const struct rw_lambda_rule *rule = &host->base.rules.lambda;
-    const uint32_t first = host->query_offset[q];
-    const struct rw_lambda_query_of query = {.n = host->query_offset[q + 1] - first,
-                                             .scores = host->set[0].score + first,
-                                             .gains = host->gain + first,
-                                             .weights =
-                                                 host->weight_doc ? host->weight_doc + first : NULL,
-                                             .order = order,
-                                             .discounts = host->discount,
-                                             .ideal = host->ideal[q],
-                                             .lambda = host->lambda + first,
-                                             .weight = host->weight + first};
-    if (host->ideal[q] > 0.0 && host->fast)
-        rw_rank_query_fast(host->isa, query.scores, query.n, order);
-    else if (host->ideal[q] > 0.0)
-        rw_rank_query(query.scores, query.n, 0, order);
-    if (host->fast)
-        rw_lambda_query_fast(host->isa, rule, &query);
-    else
-        rw_lambda_query(rule, query.n, query.scores, query.gains, query.weights, order,
-                        query.discounts, query.ideal, query.lambda, query.weight);
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_objective_rule rule = {.pair = rules->lambda};
+    const size_t first = host->query_offset[q];
+    const struct rw_objective_query query = {
+        .n = host->query_offset[q + 1] - host->query_offset[q],
+        .isa = host->isa,
+        .fast = host->fast,
+        .scores = host->set[0].score + first,
+        .labels = host->label ? host->label + first : NULL,
+        .weights = host->weight_doc ? host->weight_doc + first : NULL,
+        .gains = host->gain ? host->gain + first : NULL,
+        .discounts = host->discount,
+        .ideal = host->ideal ? host->ideal[q] : 0.0,
+        .order = order,
+        .lambda = host->lambda + first,
+        .weight = host->weight + first,
+        .gradient = host->gradient ? host->gradient + first : NULL,
+        .hessian = host->hessian ? host->hessian + first : NULL};
+    rules->objective->query(&rule, &query);
 }
 
 /* Threads that pay for the training set's documents. */
@@ -238,7 +235,7 @@ struct gradient_job {
     struct rw_extent *extent;
 };
 
-static int lambdas_of_queries(void *user, struct rw_share *share)
+static int fixed_of_queries(void *user, struct rw_share *share)
 {
     const struct gradient_job *job = user;
     const struct rw_host *host = job->host;
@@ -248,7 +245,7 @@ static int lambdas_of_queries(void *user, struct rw_share *share)
         for (; q < end; q++) {
             if (!host->sampled[host->query_offset[q]])
                 continue;
-            lambdas_of_query(host, (uint32_t)q, order);
+            gradients_of_query(host, (uint32_t)q, order);
             add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
         }
     }
@@ -258,11 +255,12 @@ static int lambdas_of_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static void lambda_gradients(struct rw_host *host, struct rw_extent *extent)
+/* An objective's own fixed point. */
+static void fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct gradient_job job = {.host = host, .extent = extent};
     rw_parallel(host->base.ctx, threads_of(host, PARALLEL_PAIR_DOCS), host->n_queries, 4,
-                lambdas_of_queries, &job);
+                fixed_of_queries, &job);
 }
 
 struct magnitude_job {
@@ -296,14 +294,13 @@ static int exponent_of(const struct rw_host *host, const double *values)
     return rw_fixed_exponent(job.largest, RW_LAMBDA_EXPONENT);
 }
 
-static int residuals_of(void *user, struct rw_share *share)
+static int reals_of_queries(void *user, struct rw_share *share)
 {
     struct rw_host *host = user;
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        for (; i < end; i++) {
-            const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
-            host->gradient[i] = ((double)host->label[i] - host->set[0].score[i]) * by;
-            host->hessian[i] = by;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            gradients_of_query(host, (uint32_t)q, NULL);
+            weigh_reals(host, host->query_offset[q], host->query_offset[q + 1]);
         }
     }
     return RW_OK;
@@ -337,8 +334,8 @@ static void real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const int n_threads = threads_of(host, PARALLEL_DOCS);
-    if (host->base.rules.gradient == RW_GRADIENT_RESIDUAL)
-        rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, residuals_of, host);
+    if (host->base.rules.objective)
+        rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
     host->root.lambda_exponent = exponent_of(host, host->gradient);
     host->root.weight_exponent = exponent_of(host, host->hessian);
     struct gradient_job job = {.host = host,
@@ -402,8 +399,8 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     RW_TRY(draw_samples(host));
     root->lambda_exponent = root->weight_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
-    if (rules->gradient == RW_GRADIENT_LAMBDA)
-        lambda_gradients(host, &extent);
+    if (rules->objective && rules->objective->is_fixed)
+        fixed_gradients(host, &extent);
     else
         real_gradients(host, &extent);
     root->sum = extent.sum;

@@ -29,12 +29,12 @@ struct rw_host {
     /* the training set */
     uint32_t n_queries;
     uint32_t *query_offset;     /* [n_queries + 1] */
-    float *label;               /* [n_docs] residuals only, else NULL */
-    double *gain;               /* [n_docs] lambdas only, else NULL */
+    float *label;               /* [n_docs] of an objective that does not rank, else NULL */
+    double *gain;               /* [n_docs] of one that ranks, else NULL; as order */
     double *ideal;              /* [n_queries] ideal DCG of the top `truncation` */
     double *weight_doc;         /* [n_docs] NULL: all 1 */
     double *discount;           /* [longest query] */
-    double *gradient, *hessian; /* [n_docs] custom only */
+    double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
     int64_t *lambda, *weight;     /* [n_docs] fixed point, unrounded */

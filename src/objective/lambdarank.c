@@ -1,6 +1,9 @@
-#include "objective/lambda.h"
+/* LambdaRank: what lambda.h says, as a row of the table. */
+#include "objective/objective.h"
 
 #include <string.h>
+
+#include "metric/metric.h"
 
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
                     double max_weight)
@@ -56,3 +59,41 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
         weight[i] = rw_lambda_final(weight[i], factor, own);
     }
 }
+
+/* ---- the row ---- */
+
+static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
+                 double max_weight)
+{
+    return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
+}
+
+static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+{
+    const struct rw_lambda_query_of of = {.n = query->n,
+                                          .scores = query->scores,
+                                          .gains = query->gains,
+                                          .weights = query->weights,
+                                          .order = query->order,
+                                          .discounts = query->discounts,
+                                          .ideal = query->ideal,
+                                          .lambda = query->lambda,
+                                          .weight = query->weight};
+    if (query->ideal > 0.0 && query->fast)
+        rw_rank_query_fast(query->isa, of.scores, of.n, query->order);
+    else if (query->ideal > 0.0)
+        rw_rank_query(of.scores, of.n, 0, query->order);
+    if (query->fast)
+        rw_lambda_query_fast(query->isa, &rule->pair, &of);
+    else
+        rw_lambda_query(&rule->pair, of.n, of.scores, of.gains, of.weights, of.order, of.discounts,
+                        of.ideal, of.lambda, of.weight);
+}
+
+const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
+                                                     .params = "sigma truncation norm",
+                                                     .ranks = 1,
+                                                     .is_fixed = 1,
+                                                     .device = RW_OBJECTIVE_PAIRS,
+                                                     .check = check,
+                                                     .query = query_of};

@@ -1,0 +1,185 @@
+/* The table of objectives, and the gradients of those that are handed over. */
+#include "objective/objective.h"
+
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/mem.h"
+#include "dataset/dataset.h"
+#include "metric/dcg.h"
+
+/* Documents under which sharing a loop costs more than it gains. */
+enum { PARALLEL_DOCS = 2048 };
+
+static const struct rw_objective *const objectives[] = {
+#define RW_OBJECTIVE(name) &rw_objective_##name,
+#include "objective/objectives.def"
+#undef RW_OBJECTIVE
+};
+
+const char rw_objective_words[] =
+#define RW_OBJECTIVE(name) "|" #name
+#include "objective/objectives.def"
+#undef RW_OBJECTIVE
+    ;
+
+const struct rw_objective *rw_objective_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof(objectives) / sizeof(objectives[0])) ? objectives[i] : NULL;
+}
+
+int rw_objective_param(const struct rw_objective *objective, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *at = objective->params;
+    for (int i = 0; *at; i++) {
+        const size_t n = strcspn(at, " ");
+        if (n == length && memcmp(at, name, n) == 0)
+            return i;
+        at += n + (at[n] == ' ');
+    }
+    return -1;
+}
+
+void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_objective *objective,
+                            double (*value_of)(const void *user, const char *name),
+                            const void *user)
+{
+    *rule = (struct rw_objective_rule){.pair = {.sigma = 1.0f}};
+    const char *at = objective->params;
+    for (int i = 0; *at; i++) {
+        char name[32];
+        const size_t n = strcspn(at, " ");
+        memcpy(name, at, n);
+        name[n] = 0;
+        rule->value[i] = value_of(user, name);
+        at += n + (at[n] == ' ');
+    }
+    const int sigma = rw_objective_param(objective, "sigma");
+    const int truncation = rw_objective_param(objective, "truncation");
+    const int norm = rw_objective_param(objective, "norm");
+    if (sigma >= 0)
+        rule->pair.sigma = (float)rule->value[sigma];
+    if (truncation >= 0)
+        rule->pair.truncation = (uint32_t)rule->value[truncation];
+    if (norm >= 0)
+        rule->pair.norm = rule->value[norm] != 0.0;
+}
+
+/* ---- a training set ---- */
+
+struct rw_gradients {
+    struct rw_ctx *ctx; /* borrowed */
+    const struct rw_objective *objective;
+    struct rw_objective_rule rule;
+    const struct rw_dataset *dataset; /* borrowed */
+    const double *gains;              /* borrowed */
+    enum rw_isa isa;
+    int n_threads;
+    uint32_t longest;
+    double *discount, *position, *ideal; /* [longest], [longest], [n_queries] or NULL */
+    double *scratch;                     /* [n_threads][longest x scratch] */
+    uint32_t *order;                     /* [n_threads][longest] */
+};
+
+static int make(struct rw_ctx *ctx, struct rw_gradients *g)
+{
+    const struct rw_dataset *dataset = g->dataset;
+    g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    const size_t room = (size_t)g->n_threads * g->longest;
+    RW_TRY(RW_NEW(ctx, g->order, room));
+    RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
+    if (g->objective->positions) {
+        RW_TRY(RW_NEW(ctx, g->position, g->longest));
+        g->objective->positions(&g->rule, g->position, g->longest);
+    }
+    if (!g->objective->ranks)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, g->discount, g->longest));
+    RW_TRY(RW_NEW(ctx, g->ideal, dataset->n_queries));
+    rw_discounts(g->discount, g->longest);
+    return rw_ideal_dcgs(ctx, g->gains, dataset->query_offset, dataset->n_queries,
+                         g->rule.pair.truncation, g->discount, g->ideal);
+}
+
+int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
+                     const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
+                     const double *gains, struct rw_gradients **out)
+{
+    struct rw_gradients *g;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, g, 1));
+    *g = (struct rw_gradients){.ctx = ctx,
+                               .objective = objective,
+                               .rule = *rule,
+                               .dataset = dataset,
+                               .gains = gains,
+                               .isa = rw_isa(),
+                               .n_threads = dataset->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1};
+    const int status = make(ctx, g);
+    if (status < 0) {
+        rw_gradients_free(g);
+        return status;
+    }
+    *out = g;
+    return RW_OK;
+}
+
+void rw_gradients_free(struct rw_gradients *g)
+{
+    if (!g)
+        return;
+    rw_mem_free(g->discount);
+    rw_mem_free(g->position);
+    rw_mem_free(g->ideal);
+    rw_mem_free(g->scratch);
+    rw_mem_free(g->order);
+    rw_mem_free(g);
+}
+
+struct run_job {
+    const struct rw_gradients *g;
+    uint32_t tree;
+    const double *scores;
+    double *gradient, *hessian;
+};
+
+static void run_query(const struct run_job *job, uint32_t q, int thread)
+{
+    const struct rw_gradients *g = job->g;
+    const size_t own = (size_t)thread * g->longest;
+    const uint32_t first = g->dataset->query_offset[q];
+    const struct rw_objective_query query = {.n = g->dataset->query_offset[q + 1] - first,
+                                             .first_document = first,
+                                             .tree = job->tree,
+                                             .isa = g->isa,
+                                             .fast = 1,
+                                             .scores = job->scores + first,
+                                             .labels = g->dataset->label + first,
+                                             .gains = g->gains ? g->gains + first : NULL,
+                                             .discounts = g->discount,
+                                             .positions = g->position,
+                                             .ideal = g->ideal ? g->ideal[q] : 0.0,
+                                             .order = g->order + own,
+                                             .scratch =
+                                                 g->scratch + own * (size_t)g->objective->scratch,
+                                             .gradient = job->gradient + first,
+                                             .hessian = job->hessian + first};
+    g->objective->query(&g->rule, &query);
+}
+
+static int run_queries(void *user, struct rw_share *share)
+{
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++)
+            run_query(user, (uint32_t)q, share->thread);
+    }
+    return RW_OK;
+}
+
+void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores, double *gradient,
+                      double *hessian)
+{
+    struct run_job job = {g, tree, scores, gradient, hessian};
+    rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, &job);
+}

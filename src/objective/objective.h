@@ -1,0 +1,101 @@
+/* Objectives: what training optimises, as gradients by document. To add one: (1) write
+ * objective/<name>.c with its rw_objective_<name>, listed in src/meson.build; (2) give it a row in
+ * objectives.def; (3) give parameters of its own rows in boost/params.def, and name all that it
+ * reads in `params`. Training on every engine, the checks of parameters and the messages read the
+ * table. */
+#ifndef RW_OBJECTIVE_OBJECTIVE_H
+#define RW_OBJECTIVE_OBJECTIVE_H
+
+#include "objective/lambda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RW_OBJECTIVE_PARAMS = 8 };
+
+/* What a training chose. */
+struct rw_objective_rule {
+    struct rw_lambda_rule pair;        /* sigma, truncation and norm, where it has them */
+    double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; 0: "none" or "off" */
+    uint64_t seed;
+};
+
+/* One query of the training set. */
+struct rw_objective_query {
+    uint32_t n, first_document, tree;
+    enum rw_isa isa;
+    int fast;              /* 0: the reference's plain path, to the same bits */
+    const double *scores;  /* [n], in the order of the input, as all but the tables by position */
+    const float *labels;   /* [n] NULL if an engine computes what ranks */
+    const double *weights; /* [n] the documents', NULL: all 1; for `is_fixed` */
+    /* Of objectives that rank; NULL and 0 otherwise. */
+    const double *gains;     /* [n] */
+    const double *discounts; /* [>= n] by position */
+    double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
+    uint32_t *order;         /* [n] scratch */
+    /* Of objectives that are handed over. */
+    const double *positions; /* [>= n] what `positions` made */
+    double *scratch;         /* [n x `scratch`] */
+
+    int64_t *lambda, *weight;   /* [n] written if `is_fixed` */
+    double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
+};
+
+/* What a device computes by itself. */
+enum rw_objective_device {
+    RW_OBJECTIVE_HOST, /* nothing: the host computes the gradients and hands them over */
+    RW_OBJECTIVE_PAIRS,
+    RW_OBJECTIVE_RESIDUALS,
+};
+
+struct rw_objective {
+    const char *name;
+    const char *params; /* "sigma decay": the parameters that it reads */
+    int ranks;          /* compares a query's documents by their gains; else each is by itself */
+    int draws;          /* random numbers, by the seed */
+    int is_fixed;       /* in units of 2^-40; else real numbers, whose unit a tree chooses */
+    /* With RW_OBJECTIVE_HOST engines are handed the gradients, real ones (not `is_fixed`), made on
+     * the host; otherwise each engine computes it, by `query` or on its device. */
+    enum rw_objective_device device;
+    int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
+    /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
+     * much for its numbers. NULL: nothing is. */
+    int (*check)(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
+                 double max_weight);
+    /* Fills a table by position, [n], made once. NULL: it needs none. */
+    void (*positions)(const struct rw_objective_rule *rule, double *position, uint32_t n);
+    void (*query)(const struct rw_objective_rule *rule, const struct rw_objective_query *query);
+};
+
+#define RW_OBJECTIVE(name) extern const struct rw_objective rw_objective_##name;
+#include "objective/objectives.def"
+#undef RW_OBJECTIVE
+
+/* Table, by index; NULL past the end. */
+const struct rw_objective *rw_objective_at(int i);
+/* "|lambdarank|regression|...": the words of the table. */
+extern const char rw_objective_words[];
+/* Where `name` stands among the objective's parameters; -1: it does not read it. */
+int rw_objective_param(const struct rw_objective *objective, const char *name);
+/* Asks for each of the objective's parameters. */
+void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_objective *objective,
+                            double (*value_of)(const void *user, const char *name),
+                            const void *user);
+
+/* The gradients of a training set, for an objective that is handed over. */
+struct rw_dataset;
+struct rw_gradients;
+/* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels. */
+int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
+                     const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
+                     const double *gains, struct rw_gradients **out);
+void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
+/* scores, gradient, hessian: [n_docs]; without the documents' weights. */
+void rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, const double *scores,
+                      double *gradient, double *hessian);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* The one formula of a pair of documents: the logistic loss of their scores, weighed by what their
+ * exchange does to NDCG (Burges 2010), with the norm that LightGBM and XGBoost have. Written once
+ * for every vector type and instruction set, to the same bits; no guard, for it is included for
+ * each. The includer defines, and this file undefines:
+ *   PAIR_FN, PAIR_V           the function's specifiers; float, or a vector of floats
+ *   PAIR(name)                the function's and the struct's names
+ *   PAIR_UNIT                 type of the ideal DCG, in units if results are to be
+ *   PAIR_OVER(a, unit)        a / unit
+ *   PAIR_NORMED(a, s, unit)   a / (0.01 + |s|)
+ *   PAIR_LIMITED(x)           x, limited to [-87, 88]
+ *   PAIR_EXP(x, &shifted)     made by base/exp_tmpl.h
+ *   PAIR_SCALED(p, shifted)   p 2^n
+ *   PAIR_SIGMOID(p, shifted, e)  1 / (1 + e), e = p 2^n
+ *
+ * gain_diff: the larger gain less the smaller; discount_diff: 0 or more; score_diff: the score of
+ * the larger gain less the other's. A negative gain_diff makes both results negative. Where toward
+ * is -sigma, score_diff has the other sign. `limit` is needed where |sigma score_diff| may pass
+ * what PAIR_EXP takes. */
+struct PAIR(real) {
+    PAIR_V lambda, weight; /* before rounding */
+};
+
+PAIR_FN struct PAIR(real)
+    PAIR(real_of_pair)(PAIR_V gain_diff, PAIR_V discount_diff, PAIR_V score_diff, float toward,
+                       float sigma, PAIR_UNIT unit, int norm, int limit)
+{
+    PAIR_V delta = PAIR_OVER(gain_diff * discount_diff, unit);
+    if (norm)
+        delta = PAIR_NORMED(delta, score_diff, unit);
+    PAIR_V x = toward * score_diff, shifted;
+    if (limit)
+        x = PAIR_LIMITED(x);
+    const PAIR_V p = PAIR_EXP(x, &shifted);
+    const PAIR_V e = PAIR_SCALED(p, shifted);
+    const PAIR_V rho = PAIR_SIGMOID(p, shifted, e);
+    struct PAIR(real) real;
+    real.lambda = sigma * rho * delta;
+    real.weight = sigma * (e * rho) * real.lambda;
+    return real;
+}
+#undef PAIR_FN
+#undef PAIR_V
+#undef PAIR
+#undef PAIR_UNIT
+#undef PAIR_OVER
+#undef PAIR_NORMED
+#undef PAIR_LIMITED
+#undef PAIR_EXP
+#undef PAIR_SCALED
+#undef PAIR_SIGMOID

@@ -1,0 +1,112 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "boost/params_table.h"
+#include "train_fixture.h"
+#include "tree/engine.h"
+
+/* Whatever the table's rows are: what objective.h asks of them. */
+Test(objective, rows)
+{
+    int n = 0;
+    for (const struct rw_objective *row; (row = rw_objective_at(n)); n++) {
+        char params[256];
+        cr_assert(strlen(row->params) < sizeof(params));
+        cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
+        cr_expect(row->query != NULL);
+        cr_expect(row->device != RW_OBJECTIVE_HOST || !row->is_fixed, "%s", row->name);
+        cr_expect(row->device == RW_OBJECTIVE_HOST || (!row->scratch && !row->positions));
+        strcpy(params, row->params);
+        int place = 0;
+        for (char *name = strtok(params, " "); name; name = strtok(NULL, " ")) {
+            cr_expect(rw_param_find(name) >= 0, "%s: there is no parameter '%s'", row->name, name);
+            cr_expect_eq(rw_objective_param(row, name), place++);
+        }
+        cr_expect(place <= RW_OBJECTIVE_PARAMS);
+        cr_expect_eq(rw_objective_param(row, "sig"), -1);
+    }
+    cr_expect_eq(n, 3);
+    cr_expect_null(rw_objective_at(-1));
+}
+
+static struct rw_ctx *ctx;
+static struct rw_dataset *train;
+
+static void integers(const struct rw_objective *objective, const double *gradients,
+                     const double *hessians, int64_t *lambda, int64_t *weight)
+{
+    const struct rw_engine_rules rules = {.cut = {.bins = 16, .min_docs = 1},
+                                          .objective = objective,
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .query_threshold = (uint64_t)1 << 32,
+                                          .feature_threshold = (uint64_t)1 << 32,
+                                          .max_slots = 3};
+    struct rw_engine *engine;
+    struct rw_root root;
+    double *scores = malloc(train->n_docs * sizeof(*scores));
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        scores[i] = fixture_unit(4, i) * 3.0 - 1.0;
+    cr_assert_eq(rw_engine_open(ctx, "ref", &rules, &engine), RW_OK);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_OK);
+    cr_assert_eq(rw_engine_set_scores(engine, 0, scores), RW_OK);
+    if (!objective)
+        cr_assert_eq(rw_engine_set_gradients(engine, gradients, hessians), RW_OK);
+    cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+    int32_t *lambda_q = malloc(train->n_docs * sizeof(*lambda_q));
+    uint8_t *sampled = malloc(train->n_docs);
+    cr_assert_eq(engine->ops->read_integers(engine, lambda, weight, lambda_q, NULL, sampled),
+                 RW_OK);
+    rw_engine_close(engine);
+    free(lambda_q);
+    free(sampled);
+    free(scores);
+}
+
+/* What an engine computes and what the host hands over are the same integers. */
+Test(objective, computed_or_handed_over)
+{
+    enum { QUERIES = 300, LENGTH = 9, DOCS = QUERIES * LENGTH };
+    static double weights[DOCS], scores[DOCS], gradients[DOCS], hessians[DOCS];
+    static int64_t lambda[2][DOCS], weight[2][DOCS];
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    train = fixture_data(ctx, 2, QUERIES, LENGTH, 2);
+    for (uint32_t i = 0; i < DOCS; i++) {
+        weights[i] = 0.1 + fixture_unit(6, i);
+        scores[i] = fixture_unit(4, i) * 3.0 - 1.0;
+    }
+    cr_assert_eq(rw_mem_new(ctx, (void **)&train->weight, DOCS, sizeof(double)), RW_OK);
+    memcpy(train->weight, weights, sizeof(weights));
+    const struct rw_objective_rule rule = {.pair = {.sigma = 1.0f}};
+    struct rw_gradients *made;
+    cr_assert_eq(rw_gradients_new(ctx, &rw_objective_regression, &rule, train, NULL, &made), RW_OK);
+    rw_gradients_run(made, 0, scores, gradients, hessians);
+    rw_gradients_free(made);
+    integers(&rw_objective_regression, NULL, NULL, lambda[0], weight[0]);
+    integers(NULL, gradients, hessians, lambda[1], weight[1]);
+    cr_assert_arr_eq(lambda[0], lambda[1], sizeof(lambda[0]));
+    cr_assert_arr_eq(weight[0], weight[1], sizeof(weight[0]));
+    for (uint32_t i = 1; i < DOCS; i++) /* weighted residuals in one unit */
+        cr_assert_float_eq((double)lambda[0][i] / (double)lambda[0][0],
+                           ((double)train->label[i] - scores[i]) * weights[i] /
+                               (((double)train->label[0] - scores[0]) * weights[0]),
+                           1e-12 * (1.0 + fabs((double)lambda[0][i] / (double)lambda[0][0])));
+    rw_dataset_free(train);
+    rw_ctx_free(ctx);
+}
+
+Test(objective, an_engine_computes_only_what_engines_have)
+{
+    struct rw_engine *engine;
+    const struct rw_engine_rules rules = {.cut = {.bins = 16, .min_docs = 1},
+                                          .objective = &rw_objective_yetirank,
+                                          .lambda = {.sigma = 1.0f},
+                                          .min_docs = 1,
+                                          .bits = 8,
+                                          .max_slots = 3};
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    cr_assert_eq(rw_engine_open(ctx, "ref", &rules, &engine), RW_ERR_ARGUMENT);
+    rw_ctx_free(ctx);
+}
