@@ -5,7 +5,7 @@
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
-#include "tree/host/engine_ref.h"
+#include "tree/host/engine_host.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,7 +124,7 @@ struct rw_cpu_sparse {
 };
 
 struct rw_cpu {
-    struct rw_ref ref;
+    struct rw_host host;
     struct rw_cpu_group group[2];
     uint32_t n_passes;
     struct rw_cpu_pass *pass; /* [n_passes] of this tree */
@@ -139,19 +139,19 @@ struct rw_cpu {
     int32_t *buffer_of;   /* [max_slots] -1: none */
     int32_t *free_buffer; /* [n_buffers] stack */
     int32_t n_free, n_buffers;
-    uint32_t least_kept;    /* documents */
-    struct rw_sibling *job; /* [max_slots] of a call */
-    struct rw_cell *total;  /* [max_slots] */
-    struct rw_split *best;  /* [max_slots] found while histograms are made */
-    uint32_t *chunk_left;   /* [n_threads] scratch of a parallel partition */
+    uint32_t least_kept;        /* documents */
+    struct rw_sibling *job;     /* [max_slots] of a call */
+    struct rw_cell *total;      /* [max_slots] */
+    struct rw_split *best;      /* [max_slots] found while histograms are made */
+    uint32_t *chunk_left;       /* [n_threads] scratch of a parallel partition */
+    struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
     uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct {
-        int64_t word[8];      /* a line of the cache */
-    } * part_sum;             /* [n_threads] of its part of a node */
-    int64_t *built;           /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
-    size_t built_words;       /* n_words, and joint ones' */
-    struct rw_engine_ops ops; /* ref's, and what is overwritten */
+        int64_t word[8]; /* a line of the cache */
+    } * part_sum;        /* [n_threads] of its part of a node */
+    int64_t *built;      /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
+    size_t built_words;  /* n_words, and joint ones' */
 };
 
 static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
@@ -229,13 +229,7 @@ int rw_cpu_load_lanes(struct rw_cpu *cpu);
 size_t rw_cpu_row_bytes(uint32_t n, int bytes);
 /* The passes of a tree, after its features were drawn. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
-/* Memory for n_docs documents' rows and so on that comes with the engine's own. */
-int rw_cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw);
 void rw_cpu_large_pages(void *p, size_t bytes);
-#define RW_CPU_NEW(cpu, pointer, n) \
-    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
-#define RW_CPU_NEW_RAW(cpu, pointer, n) \
-    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 
 /* Documents to be added to the cells of a pass. */
 struct rw_cpu_add {
@@ -254,7 +248,7 @@ void rw_cpu_add_docs(const struct rw_cpu_add *add);
 /* Threads that pay for so many documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
-    return n_docs >= PARALLEL_DOCS ? cpu->ref.host.base.n_threads : 1;
+    return n_docs >= PARALLEL_DOCS ? cpu->host.base.n_threads : 1;
 }
 
 /* The documents of the sample into cpu->doc. Returns how many there are. */

@@ -86,7 +86,7 @@ static void add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, 
     const size_t n_words = rw_cpu_doc_words(&cpu->words);
     uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS * 3];
-    struct rw_cpu_add add = {.isa = cpu->ref.host.isa, .n_words = (int)n_words, .word = word};
+    struct rw_cpu_add add = {.isa = cpu->host.isa, .n_words = (int)n_words, .word = word};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
@@ -172,7 +172,7 @@ void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uin
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
                                const int64_t *built, size_t n_words, int64_t *scratch)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     if (!lane->code_of)
         return built;
     const uint8_t *code_of = lane->code_of + (size_t)k * lane->n_codes;
@@ -209,7 +209,7 @@ static inline __attribute__((always_inline)) void add_sparse_words(const struct 
 
 void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
     int64_t *cells = rw_cpu_cells(cpu, slot, 0);
     for (uint32_t c = 0; c < cpu->sparse.n; c++) {
@@ -227,7 +227,7 @@ void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
 
 void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const size_t n_words = (size_t)cpu->words.n_words;
     const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
     int64_t *cell = rw_cpu_cells(cpu, slot, f), *rest = cell + bins->codes[f].rest * n_words;

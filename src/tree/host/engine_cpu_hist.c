@@ -97,7 +97,7 @@ static void finish_lane(const struct rw_cpu *cpu, const struct rw_sibling *s,
     const size_t n_words = search[0].joint ? 1 : (size_t)cpu->words.n_words;
     for (uint32_t k = 0; k < lane->n; k++) {
         const uint32_t f = lane->feature[k];
-        if (cpu->ref.host.feature_sampled[f])
+        if (cpu->host.feature_sampled[f])
             search_both(cpu, s, f, rw_cpu_cells_of(cpu, lane, k, built, n_words, scratch), search);
     }
 }
@@ -221,7 +221,7 @@ static int merge_lanes(void *job, struct rw_share *share)
 
 static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_parts = (uint32_t)n_threads};
     pair.joint = rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller] / pair.n_parts + 1);
     for (; pair.first < cpu->n_passes; pair.first = pair.last) {
@@ -255,7 +255,7 @@ static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct
     start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {
         const uint32_t f = cpu->sparse.column[c];
-        if (!cpu->ref.host.feature_sampled[f])
+        if (!cpu->host.feature_sampled[f])
             continue;
         rw_cpu_derive_rest(cpu, s->smaller, f, sum);
         search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
@@ -308,7 +308,7 @@ static int run_sparse(void *job, struct rw_share *share)
 
 static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     const uint32_t n_siblings = (uint32_t)division->n_siblings;
     const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
     struct tasks tasks = {cpu, division, cpu->sparse.n ? n_siblings : 0};
@@ -385,8 +385,7 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
         const struct rw_sibling *s = &cpu->job[i];
         if (cpu->n[s->smaller] >= cpu->least_kept) {
             if (cpu->n_free == 0)
-                return rw_fail(cpu->ref.host.base.ctx, RW_ERR_INTERNAL,
-                               "no histogram buffer is free");
+                return rw_fail(cpu->host.base.ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
             cpu->buffer_of[s->smaller] = cpu->free_buffer[--cpu->n_free];
         }
         if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)

@@ -139,13 +139,13 @@ static void try_feature(struct bundle *b, struct rw_cpu_lane *lane, uint32_t f)
 /* Makes lanes of the narrow features; taken: [n_features], written. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8_t *taken)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
     struct bundle *b;
     uint8_t *used = group->bundled;
-    RW_TRY(RW_NEW(cpu->ref.host.base.ctx, b, 1));
-    RW_TRY_OUT(new_bundle(cpu->ref.host.base.ctx, bins, b));
+    RW_TRY(RW_NEW(cpu->host.base.ctx, b, 1));
+    RW_TRY_OUT(new_bundle(cpu->host.base.ctx, bins, b));
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
@@ -153,7 +153,7 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         *lane =
             (struct rw_cpu_lane){.n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
         if (!b->code)
-            RW_TRY_OUT(RW_NEW_RAW(cpu->ref.host.base.ctx, b->code, bins->n_docs));
+            RW_TRY_OUT(RW_NEW_RAW(cpu->host.base.ctx, b->code, bins->n_docs));
         memcpy(b->code, bins->codes[f].code, bins->n_docs);
         memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
         for (uint32_t code = 0; code < lane->n_codes; code++)
@@ -305,9 +305,9 @@ static int find_frequents(void *user, struct rw_share *share)
 
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     int status = RW_OK;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     struct frequent_job job = {
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
     RW_TRY_OUT(RW_NEW_RAW(ctx, job.bits, (size_t)group->n * BITS));
@@ -315,7 +315,7 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
     for (uint32_t i = 0; i < job.n_sample; i++)
         job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
-    order_lanes(cpu->ref.host.isa, group, job.n_sample, job.bits, job.frequent);
+    order_lanes(cpu->host.isa, group, job.n_sample, job.bits, job.frequent);
 out:
     rw_mem_free(job.bits);
     rw_mem_free(job.frequent);
@@ -426,7 +426,7 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
 
 static int is_lane(const struct rw_cpu *cpu, uint32_t f)
 {
-    return !cpu->sparse.n || !cpu->ref.host.set[0].bins->codes[f].row;
+    return !cpu->sparse.n || !cpu->host.set[0].bins->codes[f].row;
 }
 
 struct rows_job {
@@ -449,8 +449,8 @@ static int put_blocks(void *user, struct rw_share *share)
 
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
     uint32_t n_dense = 0;
@@ -458,11 +458,11 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
     for (uint32_t f = 0; f < n_features; f++)
         n_dense += is_lane(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes;
     group->bytes = bytes;
-    RW_TRY_OUT(RW_CPU_NEW(cpu, group->lane, n_dense));
-    RW_TRY_OUT(RW_CPU_NEW(cpu, group->active, n_dense));
-    RW_TRY_OUT(RW_CPU_NEW_RAW(cpu, group->bundled, bytes == 1 ? (size_t)n_dense * 256 : 0));
-    RW_TRY_OUT(
-        rw_cpu_new(cpu, (void **)&group->row, bins->n_docs, rw_cpu_row_bytes(n_dense, bytes), 1));
+    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->lane, n_dense));
+    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->active, n_dense));
+    RW_TRY_OUT(RW_HOST_NEW_RAW(&cpu->host, group->bundled, bytes == 1 ? (size_t)n_dense * 256 : 0));
+    RW_TRY_OUT(rw_host_new(&cpu->host, (void **)&group->row, bins->n_docs,
+                           rw_cpu_row_bytes(n_dense, bytes), 1));
     RW_TRY_OUT(RW_NEW(ctx, taken, n_features));
     if (bytes == 1)
         RW_TRY_OUT(bundle_features(cpu, group, taken));
@@ -490,7 +490,7 @@ int rw_cpu_load_lanes(struct rw_cpu *cpu)
 {
     RW_TRY(load_group(cpu, &cpu->group[0], 1));
     RW_TRY(load_group(cpu, &cpu->group[1], 2));
-    return RW_CPU_NEW(cpu, cpu->pass, rw_cpu_most_passes(cpu->ref.host.set[0].bins->cuts));
+    return RW_HOST_NEW(&cpu->host, cpu->pass, rw_cpu_most_passes(cpu->host.set[0].bins->cuts));
 }
 
 /* ---- passes ---- */
@@ -498,7 +498,7 @@ int rw_cpu_load_lanes(struct rw_cpu *cpu)
 static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
 {
     const struct rw_cpu_group *group = pass->group;
-    const uint64_t n_docs = cpu->ref.host.base.n_docs[0];
+    const uint64_t n_docs = cpu->host.base.n_docs[0];
     const uint32_t n = n_docs < SAMPLE ? (uint32_t)n_docs : SAMPLE;
     uint32_t n_frequent = 0;
     pass->frequent = 0;
@@ -513,7 +513,7 @@ static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
             c++;
         n_frequent += c == pass->n;
     }
-    pass->skips = (uint64_t)n_frequent * 8 >= (uint64_t)n * worth[cpu->ref.host.isa];
+    pass->skips = (uint64_t)n_frequent * 8 >= (uint64_t)n * worth[cpu->host.isa];
 }
 
 void rw_cpu_list_passes(struct rw_cpu *cpu)
@@ -526,7 +526,7 @@ void rw_cpu_list_passes(struct rw_cpu *cpu)
         for (uint32_t c = 0; c < group->n; c++) {
             int is_sampled = 0;
             for (uint32_t k = 0; k < group->lane[c].n; k++)
-                is_sampled |= cpu->ref.host.feature_sampled[group->lane[c].feature[k]];
+                is_sampled |= cpu->host.feature_sampled[group->lane[c].feature[k]];
             if (is_sampled)
                 group->active[group->n_active++] = c;
         }

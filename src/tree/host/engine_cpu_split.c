@@ -210,7 +210,7 @@ RW_AVX512 static float score_avx512(const struct column *column, struct scores *
 static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f, uint32_t b,
                    const struct rw_cell *left, const struct rw_cell *missing)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_cell *all = &search->all;
     const struct rw_cell right = {all->n - left->n - missing->n,
                                   all->weight - left->weight - missing->weight,
@@ -224,8 +224,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
         rw_cell_add(missing_left ? &l : &r, missing);
         if (l.n == 0 || r.n == 0)
             continue;
-        const double gain =
-            rw_split_gain(&cpu->ref.host.base.split_rule, &l, &r, search->parent_gain);
+        const double gain = rw_split_gain(&cpu->host.base.split_rule, &l, &r, search->parent_gain);
         /* of equal ones the lower feature's: groups of columns are not in their order */
         if (gain > search->best.gain ||
             (gain > 0.0 && gain == search->best.gain && (int32_t)f < search->best.column))
@@ -247,7 +246,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
 static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                     const int64_t *cells)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const size_t n_words = (size_t)cpu->words.n_words;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
     struct rw_cell missing = {0, 0, 0}, left = {0, 0, 0};
@@ -304,8 +303,8 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
     static score_fn *const paths[] = {score_plain, score_avx2, score_avx512};
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
     const enum kind kind = search->joint ? JOINT : cpu->words.newton ? WEIGHTS : COUNTS;
     struct scores sums;
@@ -320,7 +319,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .l2 = (float)rule->l2};
     if (cuts->has_missing[f])
         take_cell(&column, kind, n_bins, column.missing);
-    const float largest = paths[cpu->ref.host.isa](&column, &sums, kind);
+    const float largest = paths[cpu->host.isa](&column, &sums, kind);
     if (largest > search->rough)
         search->rough = largest;
     const float least = least_score(search->rough);
@@ -355,12 +354,11 @@ static int32_t least_weight(const struct rw_split_rule *rule)
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search)
 {
-    *search =
-        (struct rw_cpu_search){.all = *all,
-                               .parent_gain = rw_side_gain(&cpu->ref.host.base.split_rule, all),
-                               .rough = -1.0f,
-                               .min_weight = least_weight(&cpu->ref.host.base.split_rule),
-                               .best = {.slot = slot, .column = -1}};
+    *search = (struct rw_cpu_search){.all = *all,
+                                     .parent_gain = rw_side_gain(&cpu->host.base.split_rule, all),
+                                     .rough = -1.0f,
+                                     .min_weight = least_weight(&cpu->host.base.split_rule),
+                                     .best = {.slot = slot, .column = -1}};
 }
 
 /* Joint cells as others, [n][2]. */
@@ -377,7 +375,7 @@ static const int64_t *unjoined(const int64_t *cells, uint64_t n, int64_t *out)
  * makes them so. */
 static int may_be_packed(const struct rw_cpu *cpu)
 {
-    const struct rw_engine *base = &cpu->ref.host.base;
+    const struct rw_engine *base = &cpu->host.base;
     if (!cpu->words.packed || base->split_rule.l2 >= 0x1p60)
         return 0;
     return !cpu->words.newton || base->rules.gradient != RW_GRADIENT_CUSTOM;
@@ -386,8 +384,8 @@ static int may_be_packed(const struct rw_cpu *cpu)
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    const struct rw_split_rule *rule = &cpu->ref.host.base.split_rule;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const int worth = search->all.n >= 2 * rule->min_docs;
     /* scores must not pass what float holds, nor gains what double does */
     if (worth && may_be_packed(cpu)) {

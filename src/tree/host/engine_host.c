@@ -10,12 +10,24 @@
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
 
-int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
+int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
+                 struct rw_engine **out)
+{
+    RW_TRY(rw_mem_new(ctx, (void **)out, 1, bytes));
+    (*out)->ops = ops;
+    (*out)->ctx = ctx;
+    return RW_OK;
+}
+
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
 {
     host->base.info.bytes += n * size;
     if (!host->alloc)
-        return rw_mem_new_raw(host->base.ctx, out, n, size);
-    return host->alloc(&host->base, out, n * size);
+        return (raw ? rw_mem_new_raw : rw_mem_new)(host->base.ctx, out, n, size);
+    RW_TRY(host->alloc(&host->base, out, n * size));
+    if (!raw)
+        memset(*out, 0, n * size);
+    return RW_OK;
 }
 
 void rw_host_drop(struct rw_host *host, void *p)
@@ -52,7 +64,7 @@ void rw_host_release(struct rw_host *host)
 
 static int copy(struct rw_host *host, void **out, const void *from, size_t n, size_t size)
 {
-    RW_TRY(rw_host_new(host, out, n, size));
+    RW_TRY(rw_host_new(host, out, n, size, 1));
     memcpy(*out, from, n * size);
     return RW_OK;
 }
@@ -62,8 +74,8 @@ static int load_lambda_tables(struct rw_host *host, const struct rw_dataset *dat
 {
     const uint32_t n_docs = dataset->n_docs;
     RW_TRY(copy(host, (void **)&host->gain, gains, n_docs, sizeof(*gains)));
-    RW_TRY(RW_HOST_NEW(host, host->ideal, host->n_queries));
-    RW_TRY(RW_HOST_NEW(host, host->discount, host->longest));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->ideal, host->n_queries));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->discount, host->longest));
     for (uint32_t r = 0; r < host->longest; r++)
         host->discount[r] = rw_discount(r);
     double *scratch;
@@ -100,20 +112,20 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     if (rules->gradient == RW_GRADIENT_LAMBDA) {
         RW_TRY(rw_lambda_check(host->base.ctx, &rules->lambda, host->longest, most));
         RW_TRY(load_lambda_tables(host, dataset, gains));
-        RW_TRY(RW_HOST_NEW(host, host->order, n_threads * host->longest));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->order, n_threads * host->longest));
     } else {
-        RW_TRY(RW_HOST_NEW(host, host->gradient, n));
-        RW_TRY(RW_HOST_NEW(host, host->hessian, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->gradient, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->hessian, n));
         if (rules->gradient == RW_GRADIENT_RESIDUAL)
             RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
     }
-    RW_TRY(RW_HOST_NEW(host, host->lambda, n));
-    RW_TRY(RW_HOST_NEW(host, host->weight, n));
-    RW_TRY(RW_HOST_NEW(host, host->lambda_q, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->weight, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
     if (rules->newton)
-        RW_TRY(RW_HOST_NEW(host, host->weight_q, n));
-    RW_TRY(RW_HOST_NEW(host, host->sampled, n));
-    return RW_HOST_NEW(host, host->feature_sampled, host->base.info.n_features);
+        RW_TRY(RW_HOST_NEW_RAW(host, host->weight_q, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
+    return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
@@ -122,20 +134,49 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
     RW_TRY(rw_host_make_bins(host, set, dataset));
     RW_TRY(rw_host_move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        host->set[set].score[i] = 0.0;
     if (set > 0)
         return RW_OK;
     return load_training(host, dataset, gains);
 }
 
-int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians)
+/* ---- operations ---- */
+
+int rw_host_set_gradients(struct rw_engine *engine, const double *gradients, const double *hessians)
 {
-    for (uint32_t i = 0; i < host->base.n_docs[0]; i++) {
+    struct rw_host *host = (struct rw_host *)engine;
+    for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
         const double by = host->weight_doc ? host->weight_doc[i] : 1.0;
         host->gradient[i] = gradients[i] * by;
         host->hessian[i] = hessians[i] * by;
     }
+    return RW_OK;
+}
+
+int rw_host_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    const struct rw_host *host = (const struct rw_host *)engine;
+    memcpy(scores, host->set[set].score, engine->n_docs[set] * sizeof(*scores));
+    return RW_OK;
+}
+
+int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    memcpy(host->set[set].score, scores, engine->n_docs[set] * sizeof(*scores));
+    return RW_OK;
+}
+
+int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                          int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    const struct rw_host *host = (const struct rw_host *)engine;
+    const size_t n = engine->n_docs[0];
+    memcpy(lambda, host->lambda, n * sizeof(*lambda));
+    memcpy(weight, host->weight, n * sizeof(*weight));
+    memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
+    if (host->weight_q)
+        memcpy(weight_q, host->weight_q, n * sizeof(*weight_q));
+    memcpy(sampled, host->sampled, n);
     return RW_OK;
 }
 
