@@ -297,6 +297,33 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 
+/* How a column's cells, or those taken from them, are given: packed words; each with its weight; or
+ * both in one. */
+enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
+enum { RW_CPU_MOST_CELLS = 1025 + RW_CPU_CELLS };
+
+/* A column of a node, packed. */
+struct rw_cpu_column {
+    const int64_t *cells; /* [n]; n a multiple of RW_CPU_CELLS */
+    const int64_t *from;  /* taken from them first, which are not joint then; or NULL */
+    int64_t *to;          /* where the result goes, never joint; or NULL */
+    uint32_t n;
+    int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
+    int32_t min_docs, min_weight;
+    float l2;
+};
+
+/* Sums of cells up to each bin, and rough scores of the cuts behind them. */
+struct rw_cpu_scores {
+    int64_t left[RW_CPU_MOST_CELLS], weight[RW_CPU_MOST_CELLS];
+    float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
+};
+
+/* Returns the largest score. */
+typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
+                              enum rw_cpu_cells kind);
+rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
+
 int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
