@@ -11,10 +11,10 @@ static void cpu_close(struct rw_engine *engine)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int g = 0; g < 2; g++) {
-        rw_mem_free(cpu->group[g].lane);
+        rw_mem_free(cpu->group[g].bundle);
         rw_mem_free(cpu->group[g].row);
         rw_mem_free(cpu->group[g].active);
-        rw_mem_free(cpu->group[g].bundled);
+        rw_mem_free(cpu->group[g].shared_code);
     }
     rw_mem_free(cpu->sparse.column);
     rw_mem_free(cpu->sparse.offset);
@@ -95,7 +95,7 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
     for (uint32_t f = 0; f < cuts->n_features; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     RW_TRY(load_sparse(cpu));
-    RW_TRY(rw_cpu_load_lanes(cpu));
+    RW_TRY(rw_cpu_load_rows(cpu));
     RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc, n_docs));
     RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc_scratch, n_docs));
     RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));

@@ -35,22 +35,22 @@ static void plan_rows(const struct rw_cuts *cuts, uint32_t n_docs, const uint32_
     const struct rw_cpu_group *group = NULL;
     const struct rw_cpu_sparse *sparse = NULL;
     uint64_t rows = 0, cells = 0;
-    uint32_t n_lanes[2] = {0, 0};
+    uint32_t n_bundles[2] = {0, 0};
     const int has_sparse = count_sparse(cuts, n_docs, n) > 0;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (n[f] == n_docs || !has_sparse) {
-            n_lanes[rw_cuts_code_bytes(cuts, f) - 1]++;
+            n_bundles[rw_cuts_code_bytes(cuts, f) - 1]++;
         } else
             cells += n[f];
     }
     for (int g = 0; g < 2; g++)
-        rows += n_docs * rw_cpu_row_bytes(n_lanes[g], g + 1);
+        rows += n_docs * rw_cpu_row_bytes(n_bundles[g], g + 1);
     rw_plan_add(out, "rows",
                 rows + cells * sizeof(*sparse->cell) +
                     ((uint64_t)n_docs + 2) * sizeof(*sparse->offset));
     rw_plan_add(out, "tables",
-                (n_lanes[0] + n_lanes[1]) * (sizeof(*group->active) + sizeof(*group->lane)) +
-                    n_lanes[0] * (uint64_t)256 + cuts->n_features * sizeof(*sparse->column) +
+                (n_bundles[0] + n_bundles[1]) * (sizeof(*group->active) + sizeof(*group->bundle)) +
+                    n_bundles[0] * (uint64_t)256 + cuts->n_features * sizeof(*sparse->column) +
                     rw_cpu_most_passes(cuts) * sizeof(struct rw_cpu_pass));
 }
 

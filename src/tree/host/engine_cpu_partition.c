@@ -81,7 +81,7 @@ static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct turn 
     for (int g = 0; g < 2; g++) {
         const struct rw_cpu_group *group = &cpu->group[g];
         for (uint32_t c = 0; c < group->n; c++) {
-            if (group->lane[c].feature[0] != column)
+            if (group->bundle[c].feature[0] != column)
                 continue;
             turn->row = NULL;
             turn->code = group->row + c * (size_t)group->bytes;
