@@ -25,6 +25,14 @@ enum rw_isa {
 #define RW_AVX512
 #endif
 
+/* A NAME_tmpl.c is one text for several widths and instruction sets: src/meson.build compiles it
+ * for each, with RW_TMPL_BITS where there are widths, RW_TMPL_AVX2 or RW_TMPL_AVX512 (neither:
+ * plain), and these instructions for all of the file. RW_TMPL_NAME gives what it defines a name of
+ * its own: name_plain_8, name_avx2_16. */
+#define RW_TMPL_JOINED(a, b) a##b
+#define RW_TMPL_JOIN(a, b)   RW_TMPL_JOINED(a, b)
+#define RW_TMPL_NAME(name)   RW_TMPL_JOIN(name, RW_TMPL_SUFFIX)
+
 /* What this processor has, and RANKWOOD_ISA allows. Reads the environment: not for loops. */
 enum rw_isa rw_isa(void);
 const char *rw_isa_name(enum rw_isa isa);

@@ -162,7 +162,7 @@ int rw_asked_init(struct rw_ctx *ctx, struct rw_asked *asked, uint32_t n_queries
 int rw_asked_columns(const struct rw_asked *asked, int bits, uint32_t *n_narrow,
                      struct rw_made_columns *out)
 {
-    const struct rw_bins *bins = rw_cpu_of(asked->engine)->ref.host.set[0].bins;
+    const struct rw_bins *bins = rw_cpu_of(asked->engine)->host.set[0].bins;
     return rw_made_columns_of_bins(asked->engine->ctx, bins, bits, n_narrow, out);
 }
 

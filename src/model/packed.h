@@ -98,28 +98,35 @@ static inline size_t rw_packed_places_bytes(const struct rw_packed *packed)
     return (size_t)RW_PACKED_PLACES * RW_PACKED_DOCS * packed->code_bytes;
 }
 
+/* What is done with codes of one width (packed_tmpl.c). */
+struct rw_packed_width {
+    /* A row's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
+    void (*encode)(const struct rw_packed *packed, const struct rw_packed_row *row,
+                   const float *values, void *codes);
+    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
+    void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
+                void *places, double *score);
+};
+
 /* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
 struct rw_packed_ops {
     const char *name;
     uint32_t most[2]; /* leaves of a tree that is looked at whole; others are walked */
     double row_ns;    /* a document's code of one row, about */
     double node_ns;   /* a document's share of a node that is looked at, codes of one byte */
-    /* A row's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
-    void (*encode[2])(const struct rw_packed *packed, const struct rw_packed_row *row,
-                      const float *values, void *codes);
-    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
-    void (*add[2])(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
-                   void *places, double *score);
+    const struct rw_packed_width *width[2];
 };
 
 /* For a processor that has these instructions. */
 const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
-/* Tables of the files that hold them; NULL: not built in. */
-extern const struct rw_packed_ops *const rw_packed_avx512, *const rw_packed_avx2;
+extern const struct rw_packed_width rw_packed_plain_8, rw_packed_plain_16, rw_packed_avx2_8,
+    rw_packed_avx2_16, rw_packed_avx512_8, rw_packed_avx512_16;
 
-/* Walks the tree for all documents of a block. For all ways. */
-void rw_packed_walk(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                    const void *codes, double *score);
+/* Walks the tree for all documents of a block. For all instruction sets. */
+void rw_packed_walk_8(const struct rw_packed *packed, const struct rw_packed_tree *tree,
+                      const void *codes, double *score);
+void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tree *tree,
+                       const void *codes, double *score);
 
 struct rw_dataset;
 /* scores: [n_docs], written. */

@@ -14,6 +14,19 @@ enum {
     PARTS = 4                   /* of a thread's work, so that none waits long for another one */
 };
 
+const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
+{
+    static const struct rw_packed_ops ops[] =
+    { [RW_ISA_PLAIN] = {"plain", {256, 128}, 5.0, 0.043, {&rw_packed_plain_8, &rw_packed_plain_16}},
+#if RW_HAS_X86
+      [RW_ISA_AVX2] = {"avx2", {256, 160}, 2.2, 0.033, {&rw_packed_avx2_8, &rw_packed_avx2_16}},
+      [RW_ISA_AVX512] =
+          {"avx512", {256, 320}, 0.9, 0.0175, {&rw_packed_avx512_8, &rw_packed_avx512_16}},
+#endif
+    };
+    return &ops[isa];
+}
+
 struct job {
     const struct rw_packed *packed;
     const struct rw_rows *rows;      /* borrowed; or NULL, and then: */
@@ -46,6 +59,7 @@ static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
                           const struct room *room)
 {
     const struct rw_packed *p = job->packed;
+    const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
     const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     for (uint32_t i = 0; i < p->n_rows; i++) {
@@ -59,8 +73,7 @@ static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
             for (uint32_t d = 0; d < end - begin; d++)
                 room->value[d] = p->flat->absent;
         for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
-            p->ops->encode[p->code_bytes - 1](p, row, room->value + d,
-                                              room->codes + b * codes_bytes + i * row_bytes);
+            width->encode(p, row, room->value + d, room->codes + b * codes_bytes + i * row_bytes);
     }
 }
 
@@ -94,14 +107,15 @@ static void encode_rows(const struct job *job, uint32_t begin, uint32_t end,
                         const struct room *room)
 {
     const struct rw_packed *p = job->packed;
+    const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
     const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
     char *codes = room->codes;
     for (uint32_t from = begin; from < end; from += RW_PACKED_DOCS) {
         turn_block(job, from, end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS,
                    room->value);
         for (uint32_t i = 0; i < p->n_rows; i++, codes += row_bytes)
-            p->ops->encode[p->code_bytes - 1](
-                p, &p->row[i], room->value + (size_t)p->row[i].slot * RW_PACKED_DOCS, codes);
+            width->encode(p, &p->row[i], room->value + (size_t)p->row[i].slot * RW_PACKED_DOCS,
+                          codes);
     }
 }
 
@@ -109,6 +123,7 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
                          double *scores)
 {
     const struct rw_packed *p = job->packed;
+    const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
     const struct room room = room_of(job, thread);
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     const uint32_t n_blocks = (end - begin + RW_PACKED_DOCS - 1) / RW_PACKED_DOCS;
@@ -119,9 +134,8 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
     memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
     for (int32_t i = 0; i < p->n_batches; i++) {
         for (uint32_t b = 0; b < n_blocks; b++)
-            p->ops->add[p->code_bytes - 1](p, p->batch[i], p->batch[i + 1],
-                                           room.codes + b * codes_bytes, room.places,
-                                           room.score + (size_t)b * RW_PACKED_DOCS);
+            width->add(p, p->batch[i], p->batch[i + 1], room.codes + b * codes_bytes, room.places,
+                       room.score + (size_t)b * RW_PACKED_DOCS);
     }
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }

@@ -7,10 +7,9 @@ static const struct {
     const char *name;
     int (*open)(struct rw_ctx *, int, struct rw_engine **);
 } engines[] = {
-    {"ref", rw_engine_open_ref},
-    {"cpu", rw_engine_open_cpu},
-    {"sim", rw_engine_open_sim},
-    {"cuda", rw_engine_open_cuda},
+#define ROW(name) {#name, rw_engine_open_##name},
+    RW_ENGINES(ROW)
+#undef ROW
 };
 
 #define N_ENGINES (sizeof(engines) / sizeof(engines[0]))

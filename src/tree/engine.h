@@ -4,9 +4,12 @@
  * the finished tree; scores only when a custom objective, a host metric or the user asks. Codes,
  * lambdas and histograms never do.
  *
- * To add an engine: (1) fill a `struct rw_engine_ops` in tree/engine_<name>.c (or gpu/), (2)
- * declare its open function here, (3) give it a row in engine.c's table. Arguments are checked
- * once, in engine.c's wrappers; engines may assert.
+ * To add an engine: (1) write tree/host/engine_<name>.c (gpu/engine/ for a device) with a `struct
+ * rw_engine_ops` and rw_engine_open_<name>, and list it in src/meson.build; (2) give it a row in
+ * RW_ENGINES. tests/check then compares it with ref. Users name it by --device once that parameter
+ * lists it (boost/params.def). An engine on the host embeds struct rw_host and takes what is the
+ * same for all from it (tree/host/engine_host.h). Arguments are checked once, in engine.c's
+ * wrappers; engines may assert.
  *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
@@ -183,11 +186,12 @@ int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_pl
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
-/* One for each engine; `device` counts GPUs. */
-int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out);
-int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out);
-int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out);
-int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out);
+/* The table of engines, a row each; its open function is the engine's, `device` counts GPUs. */
+#define RW_ENGINES(ROW) ROW(ref) ROW(cpu) ROW(sim) ROW(cuda)
+#define RW_ENGINE_OPEN(name) \
+    int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
+RW_ENGINES(RW_ENGINE_OPEN)
+#undef RW_ENGINE_OPEN
 
 /* Shared by engines on the host (engine.c): the rule of splits of a tree from its root.
  */

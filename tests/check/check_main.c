@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "check.h"
 
-static const char *const engine_name[] = {"ref", "cpu", "sim", "cuda"};
+#define NAME(name) #name,
+static const char *const engine_name[] = {RW_ENGINES(NAME)};
 static const char *const op_name[N_OPS] = {"load",        "set_gradients", "begin_tree",
                                            "best_splits", "partition",     "leaf_sums",
                                            "scores",      "grow"};

@@ -1,6 +1,6 @@
 /* The engine for processors: row-major codes, histogram cells packed into one 64-bit word where the
- * sums allow, the larger sibling by subtraction, documents of a node kept together. Starts from
- * ref's table and overwrites what is worth it; every integer is the same. */
+ * sums allow, the larger sibling by subtraction, documents of a node kept together. Every
+ * integer is ref's. */
 #include <sys/mman.h>
 
 #include "base/isa.h"
@@ -11,10 +11,10 @@ static void cpu_close(struct rw_engine *engine)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     for (int g = 0; g < 2; g++) {
-        rw_mem_free(cpu->group[g].lane);
+        rw_mem_free(cpu->group[g].bundle);
         rw_mem_free(cpu->group[g].row);
         rw_mem_free(cpu->group[g].active);
-        rw_mem_free(cpu->group[g].bundled);
+        rw_mem_free(cpu->group[g].shared_code);
     }
     rw_mem_free(cpu->sparse.column);
     rw_mem_free(cpu->sparse.offset);
@@ -22,21 +22,14 @@ static void cpu_close(struct rw_engine *engine)
     void *const owned[] = {
         cpu->doc,       cpu->doc_scratch, cpu->begin, cpu->n,        cpu->word,       cpu->pool,
         cpu->buffer_of, cpu->free_buffer, cpu->total, cpu->best,     cpu->chunk_left, cpu->cell_at,
-        cpu->gathered,  cpu->built,       cpu->pass,  cpu->part_sum, cpu->job};
+        cpu->gathered,  cpu->built,       cpu->pass,  cpu->part_sum, cpu->job,        cpu->node};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
-    rw_ref_ops.close(engine);
+    rw_host_release(&cpu->host);
+    rw_mem_free(cpu);
 }
 
 /* ---- loading ---- */
-
-/* Counted: the plan (engine_cpu_plan.c) says beforehand what comes together here. */
-int rw_cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw)
-{
-    cpu->ref.host.base.info.bytes += n * size;
-    return raw ? rw_mem_new_raw(cpu->ref.host.base.ctx, out, n, size)
-               : rw_mem_new(cpu->ref.host.base.ctx, out, n, size);
-}
 
 /* Asks for large pages where there is room for some: rows are read here and there, and most of that
  * time would go to finding their pages. */
@@ -56,10 +49,10 @@ void rw_cpu_large_pages(void *p, size_t bytes)
 static int load_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     uint32_t n_sparse = 0;
-    RW_TRY(RW_CPU_NEW(cpu, sparse->column, bins->cuts->n_features));
-    RW_TRY(RW_CPU_NEW(cpu, sparse->offset, (size_t)bins->n_docs + 2));
+    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features));
+    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         n_sparse += bins->codes[f].row != NULL;
     if (!rw_cpu_has_sparse(n_sparse, bins->cuts->n_features))
@@ -77,7 +70,7 @@ static int load_sparse(struct rw_cpu *cpu)
     }
     for (uint32_t doc = 0; doc < bins->n_docs; doc++)
         begin[doc + 1] += begin[doc];
-    RW_TRY(RW_CPU_NEW_RAW(cpu, sparse->cell, begin[bins->n_docs]));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, begin[bins->n_docs]));
     for (uint32_t c = 0; c < sparse->n; c++) {
         const uint32_t f = sparse->column[c];
         const struct rw_codes *codes = &bins->codes[f];
@@ -94,39 +87,40 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     const size_t n_slots = engine->rules.max_slots, n_docs = dataset->n_docs;
-    RW_TRY(rw_ref_ops.load(engine, set, dataset, gains));
+    RW_TRY(rw_host_load(&cpu->host, set, dataset, gains));
     if (set > 0)
         return RW_OK;
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    RW_TRY(RW_CPU_NEW(cpu, cpu->cell_at, (size_t)cuts->n_features + 1));
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->cell_at, (size_t)cuts->n_features + 1));
     for (uint32_t f = 0; f < cuts->n_features; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     RW_TRY(load_sparse(cpu));
-    RW_TRY(rw_cpu_load_lanes(cpu));
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->doc, n_docs));
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->doc_scratch, n_docs));
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
+    RW_TRY(rw_cpu_load_rows(cpu));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc_scratch, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
     rw_cpu_large_pages(cpu->word, n_docs * (engine->rules.newton ? 3 : 2) * sizeof(*cpu->word));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->begin, n_slots));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->n, n_slots));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->total, n_slots));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->buffer_of, n_slots));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->best, n_slots));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->chunk_left, (size_t)engine->n_threads));
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->gathered,
-                          (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
-    RW_TRY(RW_CPU_NEW(cpu, cpu->part_sum, (size_t)engine->n_threads));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->begin, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->n, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->total, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->buffer_of, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->best, n_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->node, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->chunk_left, (size_t)engine->n_threads));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->gathered,
+                           (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->part_sum, (size_t)engine->n_threads));
     cpu->built_words = engine->rules.newton ? 3 : 2;
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->built,
-                          (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->built,
+                           (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words));
     /* memory that is never touched costs nothing */
     const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs, cpu->sparse.n);
     cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
-    RW_TRY(RW_CPU_NEW(cpu, cpu->job, n_slots));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->job, n_slots));
     cpu->n_buffers = (int32_t)n_buffers;
     cpu->buffer_words = cpu->cell_at[cuts->n_features] * (engine->rules.newton ? 3 : 2);
-    RW_TRY(RW_CPU_NEW(cpu, cpu->free_buffer, n_buffers));
-    RW_TRY(RW_CPU_NEW_RAW(cpu, cpu->pool, n_buffers * cpu->buffer_words));
+    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->free_buffer, n_buffers));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->pool, n_buffers * cpu->buffer_words));
     rw_cpu_large_pages(cpu->pool, n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
     rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
                                        sizeof(*cpu->built));
@@ -138,7 +132,7 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
 static int make_words(void *job, struct rw_share *share)
 {
     struct rw_cpu *cpu = job;
-    const struct rw_host *host = &cpu->ref.host;
+    const struct rw_host *host = &cpu->host;
     const struct rw_cpu_words words = cpu->words;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
@@ -164,13 +158,13 @@ static int make_words(void *job, struct rw_share *share)
 /* Weights can be negative only where a custom objective makes them so. */
 static int is_joint(const struct rw_cpu *cpu)
 {
-    return cpu->words.packed && cpu->words.newton && cpu->ref.host.base.rules.objective;
+    return cpu->words.packed && cpu->words.newton && cpu->host.base.rules.objective;
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    RW_TRY(rw_host_begin_tree(&cpu->ref.host, tree, out));
+    RW_TRY(rw_host_begin_tree(&cpu->host, tree, out));
     const int32_t largest = rw_quantise_limit(engine->rules.bits);
     cpu->words.newton = engine->rules.newton;
     cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
@@ -204,7 +198,7 @@ struct leaf_sums {
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
-    const struct rw_host *host = &l->cpu->ref.host;
+    const struct rw_host *host = &l->cpu->host;
     const uint64_t all = l->n_parts;
     uint64_t part, last;
     while (rw_share_next(share, &part, &last)) {
@@ -268,7 +262,7 @@ static int add_leaves(void *job, struct rw_share *share)
 {
     enum { LINE_SCORES = 8 };
     const struct added_tree *a = job;
-    const uint32_t n_docs = a->cpu->ref.host.base.n_docs[0];
+    const uint32_t n_docs = a->cpu->host.base.n_docs[0];
     uint64_t first, last;
     while (rw_share_next(share, &first, &last)) {
         const uint64_t least = first / LINE_SCORES * LINE_SCORES;
@@ -289,19 +283,16 @@ static int add_leaves(void *job, struct rw_share *share)
 static int add_walked(void *job, struct rw_share *share)
 {
     const struct added_tree *a = job;
-    const struct rw_host *host = &a->cpu->ref.host;
-    const struct rw_coded_node *nodes = a->cpu->ref.node;
+    const struct rw_host *host = &a->cpu->host;
+    const struct rw_coded_node *nodes = a->cpu->node;
     const struct rw_bins *bins = host->set[a->set].bins;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
         for (; doc < end; doc++) {
             if (a->leaf_slot && host->sampled[doc])
                 continue;
-            int32_t at = a->tree->n_leaves == 1 ? -1 : 0;
-            while (at >= 0) {
-                const uint32_t code = rw_bins_code(bins, nodes[at].column, (uint32_t)doc);
-                at = rw_coded_goes_left(&nodes[at], code) ? nodes[at].left : nodes[at].right;
-            }
-            a->score[doc] += (double)a->tree->leaf[~at];
+            const int32_t leaf =
+                a->tree->n_leaves == 1 ? 0 : rw_coded_leaf(nodes, bins, (uint32_t)doc);
+            a->score[doc] += (double)a->tree->leaf[leaf];
         }
     }
     return RW_OK;
@@ -311,39 +302,43 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
                         const int32_t *leaf_slot)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    const struct rw_host *host = &cpu->ref.host;
+    const struct rw_host *host = &cpu->host;
     const uint32_t n_docs = engine->n_docs[set];
     struct added_tree job = {cpu, tree, set == 0 ? leaf_slot : NULL, set, host->set[set].score};
     if (job.leaf_slot)
         rw_parallel(engine->ctx, rw_cpu_threads(cpu, n_docs), n_docs, 0, add_leaves, &job);
     if (job.leaf_slot && cpu->n[0] == n_docs)
         return RW_OK;
-    RW_TRY(rw_host_code_tree(host, tree, cpu->ref.node));
+    RW_TRY(rw_host_code_tree(host, tree, cpu->node));
     return rw_parallel(engine->ctx, n_docs >= WALKED_DOCS ? engine->n_threads : 1, n_docs, 0,
                        add_walked, &job);
 }
 
+static const struct rw_engine_ops cpu_ops = {
+    .name = "cpu",
+    .batch = 8, /* work for many threads; of one-at-a-time growth 1 in 100 is built in vain */
+    .close = cpu_close,
+    .load = cpu_load,
+    .set_gradients = rw_host_set_gradients,
+    .begin_tree = cpu_begin_tree,
+    .histograms = rw_cpu_histograms,
+    .best_splits = rw_cpu_best_splits,
+    .partition = rw_cpu_partition,
+    .leaf_sums = cpu_leaf_sums,
+    .add_tree = cpu_add_tree,
+    .read_scores = rw_host_read_scores,
+    .set_scores = rw_host_set_scores,
+    .read_integers = rw_host_read_integers,
+    .plan = rw_cpu_plan,
+    .tree_ms = rw_cpu_tree_ms,
+};
+
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    RW_TRY(rw_ref_new(ctx, &rw_ref_ops, sizeof(struct rw_cpu), out));
-    struct rw_engine_ops *ops = &rw_cpu_of(*out)->ops;
-    struct rw_host *host = &rw_cpu_of(*out)->ref.host;
+    RW_TRY(rw_host_open(ctx, &cpu_ops, sizeof(struct rw_cpu), out));
+    struct rw_host *host = &rw_cpu_of(*out)->host;
     host->fast = 1;
     host->isa = rw_isa();
-    *ops = rw_ref_ops;
-    ops->name = "cpu";
-    ops->batch = 8; /* work for many threads; of one-at-a-time growth 1 in 100 is built in vain */
-    ops->close = cpu_close;
-    ops->load = cpu_load;
-    ops->begin_tree = cpu_begin_tree;
-    ops->histograms = rw_cpu_histograms;
-    ops->best_splits = rw_cpu_best_splits;
-    ops->partition = rw_cpu_partition;
-    ops->leaf_sums = cpu_leaf_sums;
-    ops->add_tree = cpu_add_tree;
-    ops->plan = rw_cpu_plan;
-    ops->tree_ms = rw_cpu_tree_ms;
-    (*out)->ops = ops;
     return RW_OK;
 }

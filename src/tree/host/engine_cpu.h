@@ -1,11 +1,11 @@
-/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_docs.c
- * partitions, engine_cpu_hist.c divides histograms and splits among the threads, engine_cpu_build.c
- * gathers documents, engine_cpu_add.c adds them to cells, engine_cpu_split.c finds the best cut of
- * a feature. */
+/* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
+ * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
+ * among the threads, engine_cpu_build.c gathers documents, engine_cpu_add.c adds them to cells,
+ * engine_cpu_split.c finds the best cut of a feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
 
-#include "tree/host/engine_ref.h"
+#include "tree/host/engine_host.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,26 +14,26 @@ extern "C" {
 /* Work (updates, documents) under which a parallel region costs more than it gains. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
 
-/* Lanes that one pass over documents adds to, their cells in the nearest cache; documents, and
+/* Bundles that one pass over documents adds to, their cells in the nearest cache; documents, and
  * passes, whose codes are gathered at once; cells to whose multiples a feature's are filled up, so
- * that vectors never reach another feature; features of a lane, at most. */
+ * that vectors never reach another feature; features of a bundle, at most. */
 enum {
-    RW_CPU_LANES = 8,
+    RW_CPU_PASS_BUNDLES = 8,
     RW_CPU_DOCS = 1024,
     RW_CPU_PASSES = 32,
     RW_CPU_CELLS = 8,
-    RW_CPU_BUNDLE = 8
+    RW_CPU_BUNDLE_FEATURES = 8
 };
 /* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
  * more a pass, so that not all of them fall into the same places of the cache. */
 enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
-/* Codes of a feature that may share a lane. */
+/* Codes of a feature that may share a bundle. */
 enum { RW_CPU_SHARED = 64 };
-/* Cells of a lane in a thread's own histogram: equal codes of neighbours must not be a multiple of
- * 4 KiB apart, or processors take them for the same place. `built` holds RW_CPU_PASSES narrow
+/* Cells of a bundle in a thread's own histogram: equal codes of neighbours must not be a multiple
+ * of 4 KiB apart, or processors take them for the same address. `built` holds RW_CPU_PASSES narrow
  * passes, or as many wide ones as have room. */
 enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = 1024 + 2 * RW_CPU_CELLS };
-enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_LANES * RW_CPU_NARROW };
+enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
 /* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
  *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
@@ -83,35 +83,35 @@ static inline size_t rw_cpu_doc_words(const struct rw_cpu_words *words)
     return words->most_joint ? 1 : (size_t)words->n_words;
 }
 
-/* A place of a row: the code of a feature, or of a few narrow ones that have few codes together. */
-struct rw_cpu_lane {
+/* What has one code in a row: a feature, or a few narrow ones that have few codes together. */
+struct rw_cpu_bundle {
     uint32_t n; /* features */
-    uint32_t feature[RW_CPU_BUNDLE];
-    uint32_t n_codes, frequent; /* codes of the lane, and the most frequent one */
-    uint8_t *code_of;           /* [n][n_codes] each feature's code; NULL: the lane's. Borrowed */
-    uint8_t *made; /* [n_docs] while data is loaded: a shared lane's codes; else NULL */
+    uint32_t feature[RW_CPU_BUNDLE_FEATURES];
+    uint32_t n_codes, frequent; /* codes of the bundle, and the most frequent one */
+    uint8_t *code_of;           /* [n][n_codes] each feature's code; NULL: the bundle's. Borrowed */
+    uint8_t *made; /* [n_docs] while data is loaded: a shared bundle's codes; else NULL */
 };
 
-struct rw_cpu_group { /* lanes whose codes have one width */
+struct rw_cpu_group { /* bundles whose codes have one width */
     uint32_t n;
-    struct rw_cpu_lane *lane; /* [n] */
-    uint8_t *row;             /* [n_docs][stride] codes of `bytes` bytes */
-    size_t stride;            /* bytes */
-    int bytes;                /* 1 or 2 */
+    struct rw_cpu_bundle *bundle; /* [n] */
+    uint8_t *row;                 /* [n_docs][stride] codes of `bytes` bytes */
+    size_t stride;                /* bytes */
+    int bytes;                    /* 1 or 2 */
     uint32_t n_active;
-    uint32_t *active; /* [n_active] lanes with a feature of this tree's sample */
-    uint8_t *bundled; /* [features][256] codes of features that share a lane */
+    uint32_t *active;     /* [n_active] bundles with a feature of this tree's sample */
+    uint8_t *shared_code; /* [features][256] codes of features that share a bundle */
 };
 
-/* Lanes that documents are added to together. Where most documents have all lanes' frequent codes,
- * they are passed over, and what is left of all goes to these codes' cells (weighted histogramming,
- * section 4.4.2, with eight features in place of one). */
+/* Bundles that documents are added to together. Where most documents have all bundles' frequent
+ * codes, they are passed over, and what is left of all goes to these codes' cells (weighted
+ * histogramming, section 4.4.2, with eight features in place of one). */
 struct rw_cpu_pass {
     const struct rw_cpu_group *group;
     uint32_t first, n; /* of the group's `active` */
     uint64_t frequent; /* the codes as gathered */
     int skips;
-    uint32_t step; /* cells of a lane */
+    uint32_t step; /* cells of a bundle */
 };
 
 /* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
@@ -124,7 +124,7 @@ struct rw_cpu_sparse {
 };
 
 struct rw_cpu {
-    struct rw_ref ref;
+    struct rw_host host;
     struct rw_cpu_group group[2];
     uint32_t n_passes;
     struct rw_cpu_pass *pass; /* [n_passes] of this tree */
@@ -139,19 +139,19 @@ struct rw_cpu {
     int32_t *buffer_of;   /* [max_slots] -1: none */
     int32_t *free_buffer; /* [n_buffers] stack */
     int32_t n_free, n_buffers;
-    uint32_t least_kept;    /* documents */
-    struct rw_sibling *job; /* [max_slots] of a call */
-    struct rw_cell *total;  /* [max_slots] */
-    struct rw_split *best;  /* [max_slots] found while histograms are made */
-    uint32_t *chunk_left;   /* [n_threads] scratch of a parallel partition */
+    uint32_t least_kept;        /* documents */
+    struct rw_sibling *job;     /* [max_slots] of a call */
+    struct rw_cell *total;      /* [max_slots] */
+    struct rw_split *best;      /* [max_slots] found while histograms are made */
+    uint32_t *chunk_left;       /* [n_threads] scratch of a parallel partition */
+    struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
     uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct {
-        int64_t word[8];      /* a line of the cache */
-    } * part_sum;             /* [n_threads] of its part of a node */
-    int64_t *built;           /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
-    size_t built_words;       /* n_words, and joint ones' */
-    struct rw_engine_ops ops; /* ref's, and what is overwritten */
+        int64_t word[8]; /* a line of the cache */
+    } * part_sum;        /* [n_threads] of its part of a node */
+    int64_t *built;      /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
+    size_t built_words;  /* n_words, and joint ones' */
 };
 
 static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
@@ -220,22 +220,17 @@ static inline int rw_cpu_has_sparse(uint32_t n_sparse, uint32_t n_features)
 
 static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
 {
-    return cuts->n_features / RW_CPU_LANES + 2; /* two groups, both with a pass that is not full */
+    return cuts->n_features / RW_CPU_PASS_BUNDLES +
+           2; /* two groups, both with a pass that is not full */
 }
 
-/* The lanes of set 0's codes, and the rows (engine_cpu_lanes.c). */
-int rw_cpu_load_lanes(struct rw_cpu *cpu);
-/* Bytes of a row of n lanes of `bytes`. */
+/* The bundles of set 0's features, and their rows (engine_cpu_rows.c). */
+int rw_cpu_load_rows(struct rw_cpu *cpu);
+/* Bytes of a row of n bundles of `bytes`. */
 size_t rw_cpu_row_bytes(uint32_t n, int bytes);
 /* The passes of a tree, after its features were drawn. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
-/* Memory for n_docs documents' rows and so on that comes with the engine's own. */
-int rw_cpu_new(struct rw_cpu *cpu, void **out, size_t n, size_t size, int raw);
 void rw_cpu_large_pages(void *p, size_t bytes);
-#define RW_CPU_NEW(cpu, pointer, n) \
-    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
-#define RW_CPU_NEW_RAW(cpu, pointer, n) \
-    rw_cpu_new((cpu), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 
 /* Documents to be added to the cells of a pass. */
 struct rw_cpu_add {
@@ -247,14 +242,14 @@ struct rw_cpu_add {
     enum rw_isa isa;
     const int64_t *word; /* [n][n_words] */
     int n_words;
-    int64_t *cell; /* [lanes][step][n_words] */
+    int64_t *cell; /* [bundles][step][n_words] */
 };
 void rw_cpu_add_docs(const struct rw_cpu_add *add);
 
 /* Threads that pay for so many documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
-    return n_docs >= PARALLEL_DOCS ? cpu->ref.host.base.n_threads : 1;
+    return n_docs >= PARALLEL_DOCS ? cpu->host.base.n_threads : 1;
 }
 
 /* The documents of the sample into cpu->doc. Returns how many there are. */
@@ -279,9 +274,9 @@ void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uin
 /* The same, never joint. */
 void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
                         uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
-/* The cells of a lane's k-th feature from the lane's: these, or taken together in `scratch`. */
-const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
-                               const int64_t *built, size_t n_words, int64_t *scratch);
+/* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
+const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
+                               uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);
 /* A node's kept cells of all sparse columns, but for those that no document is added to; and such a
  * one: what is left of the node's words, `sum`. */
 void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot);
@@ -302,6 +297,33 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
  * the result is kept, never joint, which may be `cells`. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
+
+/* How a column's cells, or those taken from them, are given: packed words; each with its weight; or
+ * both in one. */
+enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
+enum { RW_CPU_MOST_CELLS = 1025 + RW_CPU_CELLS };
+
+/* A column of a node, packed. */
+struct rw_cpu_column {
+    const int64_t *cells; /* [n]; n a multiple of RW_CPU_CELLS */
+    const int64_t *from;  /* taken from them first, which are not joint then; or NULL */
+    int64_t *to;          /* where the result goes, never joint; or NULL */
+    uint32_t n;
+    int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
+    int32_t min_docs, min_weight;
+    float l2;
+};
+
+/* Sums of cells up to each bin, and rough scores of the cuts behind them. */
+struct rw_cpu_scores {
+    int64_t left[RW_CPU_MOST_CELLS], weight[RW_CPU_MOST_CELLS];
+    float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
+};
+
+/* Returns the largest score. */
+typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
+                              enum rw_cpu_cells kind);
+rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);

@@ -1,7 +1,7 @@
 /* Adds documents to histogram cells: what most of a tree's time goes to. A processor stores to one
  * place a cycle, so the number of additions decides: documents that have the frequent codes of all
- * lanes are left out, and a cell's words are added at once. A pass adds to a few lanes only, whose
- * cells then stay in the nearest cache. */
+ * bundles are left out, and a cell's words are added at once. A pass adds to a few bundles only,
+ * whose cells then stay in the nearest cache. */
 #include "base/isa.h"
 #include "tree/host/engine_cpu.h"
 #if RW_HAS_X86
@@ -26,9 +26,9 @@ INLINE void add_cell(int64_t *cell, const int64_t *word, size_t n_words)
     }
 }
 
-/* All lanes of n documents, codes [n]. */
-INLINE void add_lanes(const struct rw_cpu_add *add, const int64_t *word, uint32_t n, size_t n_words,
-                      uint32_t n_lanes)
+/* All bundles of n documents, codes [n]. */
+INLINE void add_bundles(const struct rw_cpu_add *add, const int64_t *word, uint32_t n,
+                        size_t n_words, uint32_t n_bundles)
 {
     enum { STEP = RW_CPU_NARROW };
     int64_t *const cell = add->cell;
@@ -37,7 +37,7 @@ INLINE void add_lanes(const struct rw_cpu_add *add, const int64_t *word, uint32_
         int64_t own[3];
         for (size_t k = 0; k < n_words; k++)
             own[k] = word[i * n_words + k];
-        for (uint32_t c = 0; c < n_lanes; c++)
+        for (uint32_t c = 0; c < n_bundles; c++)
             add_cell(cell + ((codes >> (8 * c) & 255) + c * STEP) * n_words, own, n_words);
     }
 }
@@ -106,7 +106,7 @@ RW_AVX512 static uint32_t keep_avx512(const struct rw_cpu_add *add, int n_words,
 }
 #endif
 
-/* What the documents with the frequent codes add goes to each lane's cell of them. */
+/* What the documents with the frequent codes add goes to each bundle's cell of them. */
 INLINE uint32_t pass_over(const struct rw_cpu_add *add, size_t n_words, int64_t *kept)
 {
     const struct rw_cpu_pass *pass = add->pass;
@@ -135,28 +135,28 @@ INLINE void add_narrow(const struct rw_cpu_add *add, size_t n_words)
     }
     switch (add->pass->n) {
     case 1:
-        add_lanes(add, word, n, n_words, 1);
+        add_bundles(add, word, n, n_words, 1);
         break;
     case 2:
-        add_lanes(add, word, n, n_words, 2);
+        add_bundles(add, word, n, n_words, 2);
         break;
     case 3:
-        add_lanes(add, word, n, n_words, 3);
+        add_bundles(add, word, n, n_words, 3);
         break;
     case 4:
-        add_lanes(add, word, n, n_words, 4);
+        add_bundles(add, word, n, n_words, 4);
         break;
     case 5:
-        add_lanes(add, word, n, n_words, 5);
+        add_bundles(add, word, n, n_words, 5);
         break;
     case 6:
-        add_lanes(add, word, n, n_words, 6);
+        add_bundles(add, word, n, n_words, 6);
         break;
     case 7:
-        add_lanes(add, word, n, n_words, 7);
+        add_bundles(add, word, n, n_words, 7);
         break;
     default:
-        add_lanes(add, word, n, n_words, 8);
+        add_bundles(add, word, n, n_words, 8);
     }
 }
 
@@ -164,10 +164,10 @@ INLINE void add_wide(const struct rw_cpu_add *add, size_t n_words)
 {
     const struct rw_cpu_group *group = add->pass->group;
     const uint32_t *place = group->active + add->pass->first;
-    const uint32_t n_lanes = add->pass->n;
+    const uint32_t n_bundles = add->pass->n;
     for (uint32_t i = 0; i < add->n; i++) {
         const uint16_t *row = (const void *)(group->row + add->doc[i] * group->stride);
-        for (uint32_t c = 0; c < n_lanes; c++)
+        for (uint32_t c = 0; c < n_bundles; c++)
             add_cell(add->cell + (row[place[c]] + c * RW_CPU_WIDE) * n_words,
                      add->word + i * n_words, n_words);
     }

@@ -23,11 +23,12 @@ static void gather(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n, ui
         __builtin_prefetch(next + line_to);
         uint64_t *to = gathered + i;
         uint32_t c = first;
-        for (; all && c + RW_CPU_LANES <= last; c += RW_CPU_LANES, to += RW_CPU_GATHERED)
-            memcpy(to, row + c, RW_CPU_LANES);
-        for (; c < last; c += RW_CPU_LANES, to += RW_CPU_GATHERED) {
+        for (; all && c + RW_CPU_PASS_BUNDLES <= last;
+             c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED)
+            memcpy(to, row + c, RW_CPU_PASS_BUNDLES);
+        for (; c < last; c += RW_CPU_PASS_BUNDLES, to += RW_CPU_GATHERED) {
             uint64_t codes = 0;
-            for (uint32_t k = 0; k < RW_CPU_LANES && c + k < last; k++)
+            for (uint32_t k = 0; k < RW_CPU_PASS_BUNDLES && c + k < last; k++)
                 codes |= (uint64_t)row[group->active[c + k]] << (8 * k);
             *to = codes;
         }
@@ -39,8 +40,8 @@ uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
 {
     uint32_t cells = 0, at = from;
     while (at < end && at - from < RW_CPU_PASSES &&
-           cells + cpu->pass[at].step * RW_CPU_LANES <= RW_CPU_BUILT)
-        cells += cpu->pass[at++].step * RW_CPU_LANES;
+           cells + cpu->pass[at].step * RW_CPU_PASS_BUNDLES <= RW_CPU_BUILT)
+        cells += cpu->pass[at++].step * RW_CPU_PASS_BUNDLES;
     return at;
 }
 
@@ -71,10 +72,10 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
         const struct rw_cpu_pass *pass = &cpu->pass[p];
         for (uint32_t c = 0; c < pass->n; c++, cell += pass->step * n_words) {
             const uint32_t n_codes =
-                pass->group->lane[pass->group->active[pass->first + c]].n_codes;
+                pass->group->bundle[pass->group->active[pass->first + c]].n_codes;
             memset(cell, 0, rw_cpu_filled_up(n_codes) * n_words * sizeof(int64_t));
         }
-        cell += (RW_CPU_LANES - pass->n) * pass->step * n_words;
+        cell += (RW_CPU_PASS_BUNDLES - pass->n) * pass->step * n_words;
     }
 }
 
@@ -86,7 +87,7 @@ static void add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, 
     const size_t n_words = rw_cpu_doc_words(&cpu->words);
     uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
     int64_t word[RW_CPU_DOCS * 3];
-    struct rw_cpu_add add = {.isa = cpu->ref.host.isa, .n_words = (int)n_words, .word = word};
+    struct rw_cpu_add add = {.isa = cpu->host.isa, .n_words = (int)n_words, .word = word};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
@@ -106,7 +107,7 @@ static void add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, 
             add.pass = &cpu->pass[p];
             add.codes = gathered + (size_t)(p - from) * RW_CPU_GATHERED;
             rw_cpu_add_docs(&add);
-            add.cell += RW_CPU_LANES * add.pass->step * n_words;
+            add.cell += RW_CPU_PASS_BUNDLES * add.pass->step * n_words;
         }
     }
 }
@@ -127,12 +128,12 @@ static void add_joint_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t e
         const struct rw_cpu_pass *pass = &cpu->pass[p];
         for (uint32_t c = 0; c < pass->n; c++) {
             const uint32_t n_codes =
-                pass->group->lane[pass->group->active[pass->first + c]].n_codes;
+                pass->group->bundle[pass->group->active[pass->first + c]].n_codes;
             const uint64_t at = c * (uint64_t)pass->step;
             rw_joint_add(joint + at, rw_cpu_filled_up(n_codes), cells + 2 * at);
         }
-        joint += RW_CPU_LANES * (uint64_t)pass->step;
-        cells += RW_CPU_LANES * (uint64_t)pass->step * 2;
+        joint += RW_CPU_PASS_BUNDLES * (uint64_t)pass->step;
+        cells += RW_CPU_PASS_BUNDLES * (uint64_t)pass->step * 2;
     }
 }
 
@@ -169,15 +170,15 @@ void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uin
     rw_joint_add(joint, 1, sum);
 }
 
-const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_lane *lane, uint32_t k,
-                               const int64_t *built, size_t n_words, int64_t *scratch)
+const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
+                               uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
-    if (!lane->code_of)
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    if (!bundle->code_of)
         return built;
-    const uint8_t *code_of = lane->code_of + (size_t)k * lane->n_codes;
-    memset(scratch, 0, rw_cpu_n_cells(cuts, lane->feature[k]) * n_words * sizeof(int64_t));
-    for (uint32_t code = 0; code < lane->n_codes; code++, built += n_words) {
+    const uint8_t *code_of = bundle->code_of + (size_t)k * bundle->n_codes;
+    memset(scratch, 0, rw_cpu_n_cells(cuts, bundle->feature[k]) * n_words * sizeof(int64_t));
+    for (uint32_t code = 0; code < bundle->n_codes; code++, built += n_words) {
         int64_t *cell = scratch + code_of[code] * n_words;
         for (size_t w = 0; w < n_words; w++)
             cell[w] += built[w];
@@ -209,7 +210,7 @@ static inline __attribute__((always_inline)) void add_sparse_words(const struct 
 
 void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
 {
-    const struct rw_cuts *cuts = cpu->ref.host.set[0].bins->cuts;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const uint32_t n = cpu->n[slot], *doc = cpu->doc + cpu->begin[slot];
     int64_t *cells = rw_cpu_cells(cpu, slot, 0);
     for (uint32_t c = 0; c < cpu->sparse.n; c++) {
@@ -227,7 +228,7 @@ void rw_cpu_build_sparse(const struct rw_cpu *cpu, int32_t slot)
 
 void rw_cpu_derive_rest(const struct rw_cpu *cpu, int32_t slot, uint32_t f, const int64_t *sum)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const size_t n_words = (size_t)cpu->words.n_words;
     const size_t n = rw_cuts_n_codes(bins->cuts, f) * n_words;
     int64_t *cell = rw_cpu_cells(cpu, slot, f), *rest = cell + bins->codes[f].rest * n_words;

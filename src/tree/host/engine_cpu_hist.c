@@ -8,7 +8,7 @@
 /* ---- tasks ---- */
 
 /* How a call's work is divided. Few pairs of siblings are taken in order, those with most documents
- * first, and divided into the more ranges of passes, or lanes, the more documents they have. */
+ * first, and divided into the more ranges of passes, or bundles, the more documents they have. */
 enum { MOST_ORDERED = 64 };
 struct division {
     const struct rw_sibling *siblings;
@@ -88,23 +88,24 @@ static void set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
         cpu->total[s->larger] = search[1].all;
 }
 
-/* Puts a lane's cells where they stay, and searches them and the sibling's. */
-static void finish_lane(const struct rw_cpu *cpu, const struct rw_sibling *s,
-                        const struct rw_cpu_lane *lane, const int64_t *built,
-                        struct rw_cpu_search *search)
+/* Puts a bundle's cells where they stay, and searches them and the sibling's. */
+static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
+                          const struct rw_cpu_bundle *bundle, const int64_t *built,
+                          struct rw_cpu_search *search)
 {
     int64_t scratch[RW_CPU_SHARED * 3];
     const size_t n_words = search[0].joint ? 1 : (size_t)cpu->words.n_words;
-    for (uint32_t k = 0; k < lane->n; k++) {
-        const uint32_t f = lane->feature[k];
-        if (cpu->ref.host.feature_sampled[f])
-            search_both(cpu, s, f, rw_cpu_cells_of(cpu, lane, k, built, n_words, scratch), search);
+    for (uint32_t k = 0; k < bundle->n; k++) {
+        const uint32_t f = bundle->feature[k];
+        if (cpu->host.feature_sampled[f])
+            search_both(cpu, s, f, rw_cpu_cells_of(cpu, bundle, k, built, n_words, scratch),
+                        search);
     }
 }
 
-static const struct rw_cpu_lane *lane_of(const struct rw_cpu_pass *pass, uint32_t c)
+static const struct rw_cpu_bundle *bundle_of(const struct rw_cpu_pass *pass, uint32_t c)
 {
-    return &pass->group->lane[pass->group->active[pass->first + c]];
+    return &pass->group->bundle[pass->group->active[pass->first + c]];
 }
 
 /* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
@@ -130,8 +131,8 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
         for (uint32_t p = first; p < last; p++) {
             const struct rw_cpu_pass *pass = &cpu->pass[p];
             for (uint32_t c = 0; c < pass->n; c++)
-                finish_lane(cpu, s, lane_of(pass, c), built + c * pass->step * n_words, search);
-            built += RW_CPU_LANES * pass->step * n_words;
+                finish_bundle(cpu, s, bundle_of(pass, c), built + c * pass->step * n_words, search);
+            built += RW_CPU_PASS_BUNDLES * pass->step * n_words;
         }
         first = last;
     } while (first < end);
@@ -140,10 +141,10 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     keep_both(cpu, share, s, search);
 }
 
-/* All parts' cells of a lane, [n], added up in `sum`; at: where they are, in cells. joint: they
+/* All parts' cells of a bundle, [n], added up in `sum`; at: where they are, in cells. joint: they
  * are joint, and the sum is not. */
-static void merge_lane(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint, uint32_t n_parts,
-                       int64_t *sum)
+static void merge_bundle(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint,
+                         uint32_t n_parts, int64_t *sum)
 {
     const size_t n_words = (size_t)cpu->words.n_words;
     memset(sum, 0, n * n_words * sizeof(*sum));
@@ -168,7 +169,7 @@ static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
 }
 
 /* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
- * its own, then merged lane by lane. */
+ * its own, then merged bundle by bundle. */
 struct shared_pair {
     struct rw_cpu *cpu;
     const struct rw_sibling *sibling;
@@ -196,24 +197,24 @@ static int build_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static int merge_lanes(void *job, struct rw_share *share)
+static int merge_bundles(void *job, struct rw_share *share)
 {
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
     int64_t sum[RW_CPU_WIDE * 3];
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const uint32_t c = (uint32_t)(i % RW_CPU_LANES);
+        const uint32_t c = (uint32_t)(i % RW_CPU_PASS_BUNDLES);
         const struct rw_cpu_pass *pass = &cpu->pass[pair->first];
         size_t at = 0;
-        for (; pass < &cpu->pass[pair->first + i / RW_CPU_LANES]; pass++)
-            at += RW_CPU_LANES * pass->step;
+        for (; pass < &cpu->pass[pair->first + i / RW_CPU_PASS_BUNDLES]; pass++)
+            at += RW_CPU_PASS_BUNDLES * pass->step;
         if (c >= pass->n)
             continue;
-        const struct rw_cpu_lane *lane = lane_of(pass, c);
-        merge_lane(cpu, at + c * pass->step, rw_cpu_filled_up(lane->n_codes), pair->joint,
-                   pair->n_parts, sum);
-        finish_lane(cpu, pair->sibling, lane, sum, search);
+        const struct rw_cpu_bundle *bundle = bundle_of(pass, c);
+        merge_bundle(cpu, at + c * pass->step, rw_cpu_filled_up(bundle->n_codes), pair->joint,
+                     pair->n_parts, sum);
+        finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
     keep_both(cpu, share, pair->sibling, search);
     return RW_OK;
@@ -221,7 +222,7 @@ static int merge_lanes(void *job, struct rw_share *share)
 
 static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_threads)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     struct shared_pair pair = {.cpu = cpu, .sibling = s, .n_parts = (uint32_t)n_threads};
     pair.joint = rw_cpu_is_joint(&cpu->words, cpu->n[s->smaller] / pair.n_parts + 1);
     for (; pair.first < cpu->n_passes; pair.first = pair.last) {
@@ -231,7 +232,8 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
             const struct rw_cell smaller = sum_of_parts(cpu, pair.n_parts);
             start_searches(cpu, s, &smaller, 0, pair.search);
         }
-        rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_LANES, 1, merge_lanes, &pair);
+        rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,
+                    merge_bundles, &pair);
     }
     set_totals(cpu, s, pair.search);
 }
@@ -255,7 +257,7 @@ static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct
     start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {
         const uint32_t f = cpu->sparse.column[c];
-        if (!cpu->ref.host.feature_sampled[f])
+        if (!cpu->host.feature_sampled[f])
             continue;
         rw_cpu_derive_rest(cpu, s->smaller, f, sum);
         search_both(cpu, s, f, rw_cpu_cells(cpu, s->smaller, f), search);
@@ -308,7 +310,7 @@ static int run_sparse(void *job, struct rw_share *share)
 
 static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     const uint32_t n_siblings = (uint32_t)division->n_siblings;
     const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
     struct tasks tasks = {cpu, division, cpu->sparse.n ? n_siblings : 0};
@@ -385,8 +387,7 @@ static int take_buffers(struct rw_cpu *cpu, int n_jobs)
         const struct rw_sibling *s = &cpu->job[i];
         if (cpu->n[s->smaller] >= cpu->least_kept) {
             if (cpu->n_free == 0)
-                return rw_fail(cpu->ref.host.base.ctx, RW_ERR_INTERNAL,
-                               "no histogram buffer is free");
+                return rw_fail(cpu->host.base.ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
             cpu->buffer_of[s->smaller] = cpu->free_buffer[--cpu->n_free];
         }
         if (s->larger >= 0 && cpu->n[s->larger] >= cpu->least_kept)
@@ -421,7 +422,7 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
     const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
     const uint32_t wanted = (uint32_t)((2 * n_threads + n - 1) / n);
-    const uint32_t sparse = cpu->sparse.n / RW_CPU_LANES;
+    const uint32_t sparse = cpu->sparse.n / RW_CPU_PASS_BUNDLES;
     struct division division = {.siblings = cpu->job,
                                 .n_siblings = n,
                                 .n_sparse_ranges = sparse <= 1 || n_threads == 1 ? 1

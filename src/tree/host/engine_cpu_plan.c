@@ -1,5 +1,4 @@
-/* Bytes that engine_cpu.c, and the engines it starts from, will hold: what they count in
- * info.bytes. */
+/* Bytes that the engine for processors will hold: what it counts in info.bytes. */
 #include "base/mem.h"
 #include "tree/host/engine_cpu.h"
 #include "tree/plan.h"
@@ -36,22 +35,22 @@ static void plan_rows(const struct rw_cuts *cuts, uint32_t n_docs, const uint32_
     const struct rw_cpu_group *group = NULL;
     const struct rw_cpu_sparse *sparse = NULL;
     uint64_t rows = 0, cells = 0;
-    uint32_t n_lanes[2] = {0, 0};
+    uint32_t n_bundles[2] = {0, 0};
     const int has_sparse = count_sparse(cuts, n_docs, n) > 0;
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if (n[f] == n_docs || !has_sparse) {
-            n_lanes[rw_cuts_code_bytes(cuts, f) - 1]++;
+            n_bundles[rw_cuts_code_bytes(cuts, f) - 1]++;
         } else
             cells += n[f];
     }
     for (int g = 0; g < 2; g++)
-        rows += n_docs * rw_cpu_row_bytes(n_lanes[g], g + 1);
+        rows += n_docs * rw_cpu_row_bytes(n_bundles[g], g + 1);
     rw_plan_add(out, "rows",
                 rows + cells * sizeof(*sparse->cell) +
                     ((uint64_t)n_docs + 2) * sizeof(*sparse->offset));
     rw_plan_add(out, "tables",
-                (n_lanes[0] + n_lanes[1]) * (sizeof(*group->active) + sizeof(*group->lane)) +
-                    n_lanes[0] * (uint64_t)256 + cuts->n_features * sizeof(*sparse->column) +
+                (n_bundles[0] + n_bundles[1]) * (sizeof(*group->active) + sizeof(*group->bundle)) +
+                    n_bundles[0] * (uint64_t)256 + cuts->n_features * sizeof(*sparse->column) +
                     rw_cpu_most_passes(cuts) * sizeof(struct rw_cpu_pass));
 }
 
@@ -90,18 +89,16 @@ static void plan_growth(const struct rw_engine *engine, const struct rw_cuts *cu
     for (uint32_t f = 0; f < cuts->n_features; f++)
         n_cells += rw_cpu_n_cells(cuts, f);
     rw_plan_add(out, "lists",
-                n * (sizeof(*cpu->doc) + sizeof(*cpu->doc_scratch) + words * sizeof(*cpu->word) +
-                     sizeof(*cpu->ref.slot_of_doc)));
+                n * (sizeof(*cpu->doc) + sizeof(*cpu->doc_scratch) + words * sizeof(*cpu->word)));
     rw_plan_add(out, "histograms", n_buffers * n_cells * words * sizeof(*cpu->pool));
     rw_plan_add(out, "tables",
                 n_slots * (sizeof(*cpu->begin) + sizeof(*cpu->n) + sizeof(*cpu->total) +
-                           sizeof(*cpu->buffer_of) + sizeof(*cpu->ref.node) +
-                           sizeof(*cpu->ref.cell) + sizeof(*cpu->ref.parent) +
-                           sizeof(*cpu->ref.leaf_of) + sizeof(*cpu->best) + sizeof(*cpu->job)) +
+                           sizeof(*cpu->buffer_of) + sizeof(*cpu->node) + sizeof(*cpu->best) +
+                           sizeof(*cpu->job)) +
                     n_buffers * sizeof(*cpu->free_buffer) +
-                    cuts->n_features * (sizeof(*cpu->ref.host.feature_sampled) +
-                                        sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at)) +
-                    sizeof(*cpu->ref.cell_offset) + sizeof(*cpu->cell_at) +
+                    cuts->n_features *
+                        (sizeof(*cpu->host.feature_sampled) + sizeof(*cpu->cell_at)) +
+                    sizeof(*cpu->cell_at) +
                     (uint64_t)engine->n_threads *
                         (sizeof(*cpu->chunk_left) + sizeof(*cpu->part_sum) +
                          RW_CPU_PASSES * RW_CPU_GATHERED * sizeof(*cpu->gathered) +
@@ -114,7 +111,7 @@ int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struc
     int status = RW_OK;
     struct rw_cuts *cuts = NULL;
     uint32_t *place = NULL, *n = NULL;
-    RW_TRY_OUT(rw_host_plan_cuts(&cpu->ref.host, data->set[0], &cuts, &place));
+    RW_TRY_OUT(rw_host_plan_cuts(&cpu->host, data->set[0], &cuts, &place));
     RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
     for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
         plan_codes(engine, data->set[set], cuts, set == 0 ? place : NULL, n, out);

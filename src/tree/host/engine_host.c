@@ -10,12 +10,24 @@
 /* Documents under which a parallel region costs more than it gains. */
 enum { PARALLEL_DOCS = 16384, PARALLEL_PAIR_DOCS = 2048, CHUNK = 4096 };
 
-int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size)
+int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
+                 struct rw_engine **out)
+{
+    RW_TRY(rw_mem_new(ctx, (void **)out, 1, bytes));
+    (*out)->ops = ops;
+    (*out)->ctx = ctx;
+    return RW_OK;
+}
+
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
 {
     host->base.info.bytes += n * size;
     if (!host->alloc)
-        return rw_mem_new_raw(host->base.ctx, out, n, size);
-    return host->alloc(&host->base, out, n * size);
+        return (raw ? rw_mem_new_raw : rw_mem_new)(host->base.ctx, out, n, size);
+    RW_TRY(host->alloc(&host->base, out, n * size));
+    if (!raw)
+        memset(*out, 0, n * size);
+    return RW_OK;
 }
 
 void rw_host_drop(struct rw_host *host, void *p)
@@ -52,7 +64,7 @@ void rw_host_release(struct rw_host *host)
 
 static int copy(struct rw_host *host, void **out, const void *from, size_t n, size_t size)
 {
-    RW_TRY(rw_host_new(host, out, n, size));
+    RW_TRY(rw_host_new(host, out, n, size, 1));
     memcpy(*out, from, n * size);
     return RW_OK;
 }
@@ -62,9 +74,9 @@ static int load_rank_tables(struct rw_host *host, const struct rw_dataset *datas
                             const double *gains)
 {
     RW_TRY(copy(host, (void **)&host->gain, gains, dataset->n_docs, sizeof(*gains)));
-    RW_TRY(RW_HOST_NEW(host, host->ideal, host->n_queries));
-    RW_TRY(RW_HOST_NEW(host, host->discount, host->longest));
-    RW_TRY(RW_HOST_NEW(host, host->order, (size_t)host->base.n_threads * host->longest));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->ideal, host->n_queries));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->discount, host->longest));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->order, (size_t)host->base.n_threads * host->longest));
     rw_discounts(host->discount, host->longest);
     return rw_ideal_dcgs(host->base.ctx, gains, dataset->query_offset, host->n_queries,
                          host->base.rules.lambda.truncation, host->discount, host->ideal);
@@ -91,20 +103,20 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     if (objective && objective->check)
         RW_TRY(objective->check(host->base.ctx, &rule, host->longest, most));
     if (!objective || !objective->is_fixed) {
-        RW_TRY(RW_HOST_NEW(host, host->gradient, n));
-        RW_TRY(RW_HOST_NEW(host, host->hessian, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->gradient, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->hessian, n));
     }
     if (rw_rules_rank(rules))
         RW_TRY(load_rank_tables(host, dataset, gains));
     else if (objective)
         RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
-    RW_TRY(RW_HOST_NEW(host, host->lambda, n));
-    RW_TRY(RW_HOST_NEW(host, host->weight, n));
-    RW_TRY(RW_HOST_NEW(host, host->lambda_q, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->weight, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
     if (rules->newton)
-        RW_TRY(RW_HOST_NEW(host, host->weight_q, n));
-    RW_TRY(RW_HOST_NEW(host, host->sampled, n));
-    return RW_HOST_NEW(host, host->feature_sampled, host->base.info.n_features);
+        RW_TRY(RW_HOST_NEW_RAW(host, host->weight_q, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
+    return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
@@ -113,8 +125,6 @@ int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset
     RW_TRY(rw_host_make_bins(host, set, dataset));
     RW_TRY(rw_host_move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
-    for (uint32_t i = 0; i < dataset->n_docs; i++)
-        host->set[set].score[i] = 0.0;
     if (set > 0)
         return RW_OK;
     return load_training(host, dataset, gains);
@@ -129,11 +139,42 @@ static void weigh_reals(struct rw_host *host, uint32_t first, uint32_t end)
     }
 }
 
-int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians)
+/* ---- operations ---- */
+
+int rw_host_set_gradients(struct rw_engine *engine, const double *gradients, const double *hessians)
 {
-    memcpy(host->gradient, gradients, host->base.n_docs[0] * sizeof(*gradients));
-    memcpy(host->hessian, hessians, host->base.n_docs[0] * sizeof(*hessians));
-    weigh_reals(host, 0, host->base.n_docs[0]);
+    struct rw_host *host = (struct rw_host *)engine;
+    memcpy(host->gradient, gradients, engine->n_docs[0] * sizeof(*gradients));
+    memcpy(host->hessian, hessians, engine->n_docs[0] * sizeof(*hessians));
+    weigh_reals(host, 0, engine->n_docs[0]);
+    return RW_OK;
+}
+
+int rw_host_read_scores(struct rw_engine *engine, int set, double *scores)
+{
+    const struct rw_host *host = (const struct rw_host *)engine;
+    memcpy(scores, host->set[set].score, engine->n_docs[set] * sizeof(*scores));
+    return RW_OK;
+}
+
+int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    memcpy(host->set[set].score, scores, engine->n_docs[set] * sizeof(*scores));
+    return RW_OK;
+}
+
+int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                          int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+{
+    const struct rw_host *host = (const struct rw_host *)engine;
+    const size_t n = engine->n_docs[0];
+    memcpy(lambda, host->lambda, n * sizeof(*lambda));
+    memcpy(weight, host->weight, n * sizeof(*weight));
+    memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
+    if (host->weight_q)
+        memcpy(weight_q, host->weight_q, n * sizeof(*weight_q));
+    memcpy(sampled, host->sampled, n);
     return RW_OK;
 }
 

@@ -1,6 +1,6 @@
-/* State and steps that the engines on the host share: the data of each set, and the start of a tree
- * (samples, lambdas, quantised integers). engine_ref.c adds the plain growing of trees,
- * engine_cpu.c the fast one. */
+/* State and steps that the engines on the host share: the data of each set, the start of a tree
+ * (samples, lambdas, quantised integers), and scores. engine_ref.c adds the plain growing of trees,
+ * engine_cpu.c the fast one; neither knows the other. */
 #ifndef RW_TREE_ENGINE_HOST_H
 #define RW_TREE_ENGINE_HOST_H
 
@@ -47,10 +47,16 @@ struct rw_host {
     struct rw_root root;
 };
 
-int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size); /* not zeroed */
-#define RW_HOST_NEW(host, pointer, n) \
-    rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)))
+/* An engine of `bytes` bytes that begins with a struct rw_host. */
+int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
+                 struct rw_engine **out);
 void rw_host_release(struct rw_host *host);
+/* Counted in info.bytes, which a plan says beforehand. raw: not zeroed. */
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw);
+#define RW_HOST_NEW(host, pointer, n) \
+    rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
+#define RW_HOST_NEW_RAW(host, pointer, n) \
+    rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 void rw_host_drop(struct rw_host *host, void *p);
 
 /* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. */
@@ -75,9 +81,16 @@ void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t thre
                   uint64_t seed, uint32_t tree, uint32_t stream);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const double *gains);
-int rw_host_set_gradients(struct rw_host *host, const double *gradients, const double *hessians);
 /* Everything of begin_tree but what an engine keeps of its own. */
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
+
+/* Operations that are the same for all (tree/engine.h). */
+int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
+                          const double *hessians);
+int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
+int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
+int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+                          int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled);
 
 /* RW_ERR_INTERNAL unless so many documents were expected to the left. */
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);
@@ -95,6 +108,29 @@ int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
 static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 {
     return code == node->missing_code ? node->missing_left : code <= node->bin;
+}
+
+/* A split as a node without children. */
+static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
+                                                  const struct rw_split *split)
+{
+    const uint32_t column = (uint32_t)split->column;
+    return (struct rw_coded_node){.column = column,
+                                  .bin = split->bin,
+                                  .missing_code = rw_cuts_n_bins(cuts, column),
+                                  .missing_left = split->missing_left};
+}
+
+/* The leaf of a document of the set in a tree of more than one. */
+static inline int32_t rw_coded_leaf(const struct rw_coded_node *nodes, const struct rw_bins *bins,
+                                    uint32_t doc)
+{
+    int32_t at = 0;
+    while (at >= 0) {
+        const uint32_t code = rw_bins_code(bins, nodes[at].column, doc);
+        at = rw_coded_goes_left(&nodes[at], code) ? nodes[at].left : nodes[at].right;
+    }
+    return ~at;
 }
 
 #ifdef __cplusplus

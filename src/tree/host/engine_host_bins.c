@@ -62,7 +62,7 @@ static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_
     for (int i = 0; i < 2; i++) {
         if (!part[i].from)
             continue;
-        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size)
+        RW_TRY(host ? rw_host_new(host, part[i].out, from->n, part[i].size, 1)
                     : rw_mem_new_raw(ctx, part[i].out, from->n, part[i].size));
         memcpy(*part[i].out, part[i].from, from->n * part[i].size);
     }

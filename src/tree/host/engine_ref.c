@@ -39,24 +39,15 @@ static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *
     if (set > 0)
         return RW_OK;
     const struct rw_cuts *cuts = cuts_of(ref);
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->slot_of_doc, dataset->n_docs));
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->parent, engine->rules.max_slots));
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->leaf_of, engine->rules.max_slots));
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->cell_offset, cuts->n_features + 1));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->slot_of_doc, dataset->n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->parent, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->leaf_of, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->cell_offset, cuts->n_features + 1));
     ref->cell_offset[0] = 0;
     for (uint32_t f = 0; f < cuts->n_features; f++)
         ref->cell_offset[f + 1] = ref->cell_offset[f] + rw_cuts_n_codes(cuts, f);
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->node, engine->rules.max_slots));
-    RW_TRY(RW_HOST_NEW(&ref->host, ref->cell, engine->rules.max_slots));
-    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        ref->cell[s] = NULL;
-    return RW_OK;
-}
-
-static int ref_set_gradients(struct rw_engine *engine, const double *gradients,
-                             const double *hessians)
-{
-    return rw_host_set_gradients(&ref_of(engine)->host, gradients, hessians);
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->node, engine->rules.max_slots));
+    return RW_HOST_NEW(&ref->host, ref->cell, engine->rules.max_slots);
 }
 
 static int ref_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -75,7 +66,7 @@ static int build(struct rw_ref *ref, int32_t slot)
 {
     const uint64_t n_cells = ref->cell_offset[cuts_of(ref)->n_features];
     if (!ref->cell[slot])
-        RW_TRY(RW_HOST_NEW(&ref->host, ref->cell[slot], n_cells));
+        RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->cell[slot], n_cells));
     struct rw_cell *cells = ref->cell[slot];
     for (uint64_t c = 0; c < n_cells; c++)
         cells[c] = (struct rw_cell){0, 0, 0};
@@ -174,12 +165,7 @@ static int ref_partition(struct rw_engine *engine, const struct rw_split *splits
     struct rw_ref *ref = ref_of(engine);
     for (int i = 0; i < n; i++) {
         const struct rw_split *split = &splits[i];
-        const struct rw_cuts *cuts = cuts_of(ref);
-        const struct rw_coded_node node = {.column = (uint32_t)split->column,
-                                           .bin = split->bin,
-                                           .missing_code =
-                                               rw_cuts_n_bins(cuts, (uint32_t)split->column),
-                                           .missing_left = split->missing_left};
+        const struct rw_coded_node node = rw_coded_split(cuts_of(ref), split);
         uint32_t n_left = 0;
         ref->parent[split->left] = ref->parent[split->right] = split->slot;
         for (uint32_t doc = 0; doc < engine->n_docs[0]; doc++) {
@@ -221,40 +207,10 @@ static int ref_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     (void)leaf_slot;
     RW_TRY(rw_host_code_tree(&ref->host, tree, ref->node));
     for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++) {
-        int32_t at = tree->n_leaves == 1 ? -1 : 0;
-        while (at >= 0) {
-            const struct rw_coded_node *node = &ref->node[at];
-            const uint32_t code = rw_bins_code(ref->host.set[set].bins, node->column, doc);
-            at = rw_coded_goes_left(node, code) ? node->left : node->right;
-        }
-        ref->host.set[set].score[doc] += (double)tree->leaf[~at];
+        const int32_t leaf =
+            tree->n_leaves == 1 ? 0 : rw_coded_leaf(ref->node, ref->host.set[set].bins, doc);
+        ref->host.set[set].score[doc] += (double)tree->leaf[leaf];
     }
-    return RW_OK;
-}
-
-static int ref_read_scores(struct rw_engine *engine, int set, double *scores)
-{
-    memcpy(scores, ref_of(engine)->host.set[set].score, engine->n_docs[set] * sizeof(double));
-    return RW_OK;
-}
-
-static int ref_set_scores(struct rw_engine *engine, int set, const double *scores)
-{
-    memcpy(ref_of(engine)->host.set[set].score, scores, engine->n_docs[set] * sizeof(double));
-    return RW_OK;
-}
-
-static int ref_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                             int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
-{
-    const struct rw_host *host = &ref_of(engine)->host;
-    const size_t n = engine->n_docs[0];
-    memcpy(lambda, host->lambda, n * sizeof(*lambda));
-    memcpy(weight, host->weight, n * sizeof(*weight));
-    memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
-    if (host->weight_q)
-        memcpy(weight_q, host->weight_q, n * sizeof(*weight_q));
-    memcpy(sampled, host->sampled, n);
     return RW_OK;
 }
 
@@ -262,29 +218,20 @@ const struct rw_engine_ops rw_ref_ops = {
     .name = "ref",
     .close = ref_close,
     .load = ref_load,
-    .set_gradients = ref_set_gradients,
+    .set_gradients = rw_host_set_gradients,
     .begin_tree = ref_begin_tree,
     .histograms = ref_histograms,
     .best_splits = ref_best_splits,
     .partition = ref_partition,
     .leaf_sums = ref_leaf_sums,
     .add_tree = ref_add_tree,
-    .read_scores = ref_read_scores,
-    .set_scores = ref_set_scores,
-    .read_integers = ref_read_integers,
+    .read_scores = rw_host_read_scores,
+    .set_scores = rw_host_set_scores,
+    .read_integers = rw_host_read_integers,
 };
-
-int rw_ref_new(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
-               struct rw_engine **out)
-{
-    RW_TRY(rw_mem_new(ctx, (void **)out, 1, bytes));
-    (*out)->ops = ops;
-    (*out)->ctx = ctx;
-    return RW_OK;
-}
 
 int rw_engine_open_ref(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    return rw_ref_new(ctx, &rw_ref_ops, sizeof(struct rw_ref), out);
+    return rw_host_open(ctx, &rw_ref_ops, sizeof(struct rw_ref), out);
 }

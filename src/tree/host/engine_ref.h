@@ -1,4 +1,4 @@
-/* The plain engine's state and operations, for the engines that start from its table. */
+/* The plain engine's state and operations: sim runs them elsewhere, tests compare with them. */
 #ifndef RW_TREE_ENGINE_REF_H
 #define RW_TREE_ENGINE_REF_H
 
@@ -18,10 +18,6 @@ struct rw_ref {
 };
 
 extern const struct rw_engine_ops rw_ref_ops;
-
-/* An engine of `bytes` bytes that begins with a struct rw_ref, under `ops`. */
-int rw_ref_new(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
-               struct rw_engine **out);
 
 /* The best split of a node from its canonical histogram: cells [n_codes of each feature, adjoined];
  * the oracle of every split search. */

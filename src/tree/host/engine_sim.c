@@ -14,9 +14,8 @@
 enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };
 
 struct sim {
-    struct rw_ref ref;
-    struct rw_engine_ops ops;
-    uint8_t *range; /* reserved whole; [0, used) is the device's memory */
+    struct rw_ref ref; /* whose operations run over this memory */
+    uint8_t *range;    /* reserved whole; [0, used) is the device's memory */
     size_t used;
     uint64_t *fence; /* offsets of the fences, in ordinary memory */
     size_t n_fences, fence_room;
@@ -238,10 +237,26 @@ static void sim_close(struct rw_engine *engine)
     munmap(range, RANGE_BYTES);
 }
 
+static const struct rw_engine_ops sim_ops = {
+    .name = "sim",
+    .close = sim_close,
+    .load = sim_load,
+    .set_gradients = sim_set_gradients,
+    .begin_tree = sim_begin_tree,
+    .histograms = sim_histograms,
+    .best_splits = sim_best_splits,
+    .partition = sim_partition,
+    .leaf_sums = sim_leaf_sums,
+    .add_tree = sim_add_tree,
+    .read_scores = sim_read_scores,
+    .set_scores = sim_set_scores,
+    .read_integers = sim_read_integers,
+};
+
 int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
 {
     (void)device;
-    RW_TRY(rw_ref_new(ctx, &rw_ref_ops, sizeof(struct sim), out));
+    RW_TRY(rw_host_open(ctx, &sim_ops, sizeof(struct sim), out));
     struct sim *sim = sim_of(*out);
     sim->range =
         mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -252,19 +267,5 @@ int rw_engine_open_sim(struct rw_ctx *ctx, int device, struct rw_engine **out)
     }
     sim->ref.host.alloc = sim_alloc;
     sim->ref.host.free = sim_free;
-    sim->ops = (struct rw_engine_ops){.name = "sim",
-                                      .close = sim_close,
-                                      .load = sim_load,
-                                      .set_gradients = sim_set_gradients,
-                                      .begin_tree = sim_begin_tree,
-                                      .histograms = sim_histograms,
-                                      .best_splits = sim_best_splits,
-                                      .partition = sim_partition,
-                                      .leaf_sums = sim_leaf_sums,
-                                      .add_tree = sim_add_tree,
-                                      .read_scores = sim_read_scores,
-                                      .set_scores = sim_set_scores,
-                                      .read_integers = sim_read_integers};
-    (*out)->ops = &sim->ops;
     return RW_OK;
 }

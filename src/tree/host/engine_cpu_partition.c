@@ -20,7 +20,7 @@ static uint32_t part_begin(const struct parts *parts, uint64_t part)
 static int count_sampled(void *job, struct rw_share *share)
 {
     const struct parts *parts = job;
-    const uint8_t *sampled = parts->cpu->ref.host.sampled;
+    const uint8_t *sampled = parts->cpu->host.sampled;
     for (uint64_t part, end; rw_share_next(share, &part, &end);) {
         for (; part < end; part++) {
             uint32_t n = 0;
@@ -35,7 +35,7 @@ static int count_sampled(void *job, struct rw_share *share)
 static int list_sampled(void *job, struct rw_share *share)
 {
     const struct parts *parts = job;
-    const uint8_t *sampled = parts->cpu->ref.host.sampled;
+    const uint8_t *sampled = parts->cpu->host.sampled;
     for (uint64_t part, end; rw_share_next(share, &part, &end);) {
         for (; part < end; part++) {
             uint32_t at = 0;
@@ -52,8 +52,8 @@ static int list_sampled(void *job, struct rw_share *share)
 
 uint32_t rw_cpu_list_docs(struct rw_cpu *cpu)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
-    const uint32_t n_docs = cpu->ref.host.base.n_docs[0];
+    struct rw_ctx *ctx = cpu->host.base.ctx;
+    const uint32_t n_docs = cpu->host.base.n_docs[0];
     struct parts parts = {cpu, n_docs, (uint32_t)rw_cpu_threads(cpu, n_docs)};
     uint32_t n_sampled = 0;
     rw_parallel(ctx, (int)parts.n, parts.n, 0, count_sampled, &parts);
@@ -70,9 +70,8 @@ struct turn {
     const uint32_t *row; /* sparse columns: their entries' documents, [n]; else NULL */
     const uint8_t *code; /* of each document, or entry */
     size_t bytes, stride;
-    uint32_t n, column;
-    uint32_t bin, missing_code;
-    int missing_left;
+    uint32_t n;
+    struct rw_coded_node node;
     uint8_t left[1026]; /* of each code */
 };
 
@@ -82,7 +81,7 @@ static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct turn 
     for (int g = 0; g < 2; g++) {
         const struct rw_cpu_group *group = &cpu->group[g];
         for (uint32_t c = 0; c < group->n; c++) {
-            if (group->lane[c].feature[0] != column)
+            if (group->bundle[c].feature[0] != column)
                 continue;
             turn->row = NULL;
             turn->code = group->row + c * (size_t)group->bytes;
@@ -94,22 +93,17 @@ static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct turn 
 
 static void set_turn(const struct rw_cpu *cpu, const struct rw_split *split, struct turn *turn)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t column = (uint32_t)split->column;
     const struct rw_codes *codes = &bins->codes[column];
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, column);
-    const struct rw_coded_node node = {.bin = split->bin,
-                                       .missing_code = rw_cuts_n_bins(bins->cuts, column),
-                                       .missing_left = split->missing_left};
+    const struct rw_coded_node node = rw_coded_split(bins->cuts, split);
     *turn = (struct turn){.row = codes->row,
                           .code = codes->code,
                           .bytes = bytes,
                           .stride = bytes,
                           .n = codes->n,
-                          .column = column,
-                          .bin = node.bin,
-                          .missing_code = node.missing_code,
-                          .missing_left = node.missing_left};
+                          .node = node};
     if (codes->row && !cpu->sparse.n)
         find_in_rows(cpu, column, turn);
     for (uint32_t code = 0; code < rw_cuts_n_codes(bins->cuts, column); code++)
@@ -148,10 +142,10 @@ RW_AVX512 static uint32_t part_avx512(const struct turn *turn, const uint32_t *d
                                       uint32_t *left, uint32_t *right)
 {
     enum { LANES = 16, ALONE = 3 };
-    const __m512i bin = _mm512_set1_epi32((int)turn->bin);
-    const __m512i missing = _mm512_set1_epi32((int)turn->missing_code);
+    const __m512i bin = _mm512_set1_epi32((int)turn->node.bin);
+    const __m512i missing = _mm512_set1_epi32((int)turn->node.missing_code);
     const __m512i back = _mm512_set1_epi32(-ALONE);
-    const __mmask16 missing_left = turn->missing_left ? 0xffff : 0;
+    const __mmask16 missing_left = turn->node.missing_left ? 0xffff : 0;
     uint32_t i = 0, n_left = 0;
     for (; i < n && doc[i] < ALONE; i++) {
         const uint32_t one = doc[i];
@@ -184,11 +178,11 @@ RW_AVX512 static uint32_t part_avx512(const struct turn *turn, const uint32_t *d
 static uint32_t part_sparse(const struct rw_cpu *cpu, const struct turn *turn, const uint32_t *doc,
                             uint32_t n, uint32_t *left, uint32_t *right)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     uint32_t n_left = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t one = doc[i];
-        const uint32_t goes = turn->left[rw_bins_code(bins, turn->column, one)];
+        const uint32_t goes = turn->left[rw_bins_code(bins, turn->node.column, one)];
         left[n_left] = one;
         right[i - n_left] = one;
         n_left += goes;
@@ -202,8 +196,8 @@ static uint32_t part(const struct rw_cpu *cpu, const struct turn *turn, uint32_t
     if (turn->row)
         return part_sparse(cpu, turn, doc, n, doc, right);
 #if RW_HAS_X86
-    if (cpu->ref.host.isa == RW_ISA_AVX512 && turn->stride == 1 && turn->bytes == 1 &&
-        cpu->ref.host.base.n_docs[0] < (uint32_t)1 << 31)
+    if (cpu->host.isa == RW_ISA_AVX512 && turn->stride == 1 && turn->bytes == 1 &&
+        cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
         return part_avx512(turn, doc, n, doc, right);
 #endif
     if (turn->bytes == 2)
@@ -220,7 +214,7 @@ static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32
     cpu->n[split->left] = n_left;
     cpu->begin[split->right] = first + n_left;
     cpu->n[split->right] = n - n_left;
-    return rw_host_check_left(&cpu->ref.host, split, n_left);
+    return rw_host_check_left(&cpu->host, split, n_left);
 }
 
 /* A node by one thread. Returns the documents that go left. */
@@ -280,8 +274,8 @@ static int join_parts(void *job, struct rw_share *share)
 
 static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
-    const int n_threads = cpu->ref.host.base.n_threads;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
+    const int n_threads = cpu->host.base.n_threads;
     const uint32_t first = cpu->begin[split->slot];
     struct large_split l = {.parts = {cpu, cpu->n[split->slot], (uint32_t)n_threads},
                             .doc = cpu->doc + first,
@@ -296,7 +290,7 @@ static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
 
 static int is_large(const struct rw_cpu *cpu, const struct rw_split *split)
 {
-    return cpu->ref.host.base.n_threads > 1 && cpu->n[split->slot] >= PARALLEL_DOCS;
+    return cpu->host.base.n_threads > 1 && cpu->n[split->slot] >= PARALLEL_DOCS;
 }
 
 struct small_splits {

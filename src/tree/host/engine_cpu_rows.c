@@ -1,7 +1,8 @@
 /* Rows of codes for the engine for processors. Narrow features that have few codes together (a
- * count, its ratio, whether it is all) share a lane: one addition serves all of them, and their
- * cells are taken from the lane's. Lanes that have their frequent codes in the same documents stand
- * together, so that a pass can leave these out. Neither can change a sum. */
+ * count, its ratio, whether it is all) form a bundle: one addition serves all of them, and their
+ * cells are taken from the bundle's; any other feature is a bundle of its own. Bundles that have
+ * their frequent codes in the same documents stand together, so that a pass can leave these out.
+ * Neither can change a sum. */
 
 #include "base/isa.h"
 #include "base/mem.h"
@@ -11,8 +12,8 @@
 #endif
 
 enum {
-    TRIES = 32,     /* features that are tried with a lane */
-    TOGETHER = 256, /* codes of a shared lane, at most; and documents for each of them, at least */
+    TRIES = 32,     /* features that are tried with a bundle */
+    TOGETHER = 256, /* codes of a shared bundle, at most; documents for each of them, at least */
     SAMPLE = 4096   /* documents that a choice is made by */
 };
 
@@ -24,18 +25,18 @@ size_t rw_cpu_row_bytes(uint32_t n, int bytes)
     return lines - all <= lines / 8 ? lines : all;
 }
 
-/* ---- features that share a lane ---- */
+/* ---- features that share a bundle ---- */
 
-/* A lane being made. */
-struct bundle {
+/* A bundle being made. */
+struct bundling {
     const struct rw_bins *bins;
-    uint8_t *code, *next; /* [n_docs] the lane's codes; scratch */
+    uint8_t *code, *next; /* [n_docs] the bundle's codes; scratch */
     uint32_t step, n_sample;
     uint8_t
         *sample; /* [n_features][n_sample] codes of every step-th document, where they may share */
-    uint8_t *few, *few_next; /* [n_sample] the lane's of these documents; scratch */
+    uint8_t *few, *few_next; /* [n_sample] the bundle's of these documents; scratch */
     uint32_t n_codes, most;
-    uint8_t code_of[RW_CPU_BUNDLE][256];
+    uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
 static int may_share(const struct rw_bins *bins, uint32_t f)
@@ -43,7 +44,7 @@ static int may_share(const struct rw_bins *bins, uint32_t f)
     return !bins->codes[f].row && rw_cuts_n_codes(bins->cuts, f) <= RW_CPU_SHARED;
 }
 
-static void take_sample(const uint8_t *code, const struct bundle *b, uint8_t *to)
+static void take_sample(const uint8_t *code, const struct bundling *b, uint8_t *to)
 {
     for (uint32_t i = 0; i < b->n_sample; i++)
         to[i] = code[(size_t)i * b->step];
@@ -51,7 +52,7 @@ static void take_sample(const uint8_t *code, const struct bundle *b, uint8_t *to
 
 static int take_samples(void *job, struct rw_share *share)
 {
-    const struct bundle *b = job;
+    const struct bundling *b = job;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         if (may_share(b->bins, (uint32_t)f))
             take_sample(b->bins->codes[f].code, b, b->sample + f * b->n_sample);
@@ -59,7 +60,7 @@ static int take_samples(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static int new_bundle(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundle *b)
+static int start_bundling(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundling *b)
 {
     const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
     b->bins = bins;
@@ -74,7 +75,7 @@ static int new_bundle(struct rw_ctx *ctx, const struct rw_bins *bins, struct bun
     return rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
 }
 
-static void free_bundle(struct bundle *b)
+static void end_bundling(struct bundling *b)
 {
     rw_mem_free(b->code);
     rw_mem_free(b->next);
@@ -84,7 +85,7 @@ static void free_bundle(struct bundle *b)
     rw_mem_free(b);
 }
 
-/* Codes of the n_codes of a lane with one more feature, of n documents, in `next`. Returns their
+/* Codes of the n_codes of a bundle with one more feature, of n documents, in `next`. Returns their
  * number, or 0: more than `most`. */
 static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more, uint32_t n,
                      uint32_t most, uint8_t *next, uint8_t pair[256][2])
@@ -113,77 +114,77 @@ static void swap_codes(uint8_t **a, uint8_t **b)
     *b = swap;
 }
 
-/* Takes the feature into the lane if they have few codes together. */
-static void try_feature(struct bundle *b, struct rw_cpu_lane *lane, uint32_t f)
+/* Takes the feature into the bundle if they have few codes together. */
+static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32_t f)
 {
-    uint8_t pair[256][2], code_of[RW_CPU_BUNDLE][256];
-    if (b->step > 1 && !join(b->few, lane->n_codes, b->sample + (size_t)f * b->n_sample,
+    uint8_t pair[256][2], code_of[RW_CPU_BUNDLE_FEATURES][256];
+    if (b->step > 1 && !join(b->few, bundle->n_codes, b->sample + (size_t)f * b->n_sample,
                              b->n_sample, b->most, b->few_next, pair))
         return;
-    const uint32_t n = join(b->code, lane->n_codes, b->bins->codes[f].code, b->bins->n_docs,
+    const uint32_t n = join(b->code, bundle->n_codes, b->bins->codes[f].code, b->bins->n_docs,
                             b->most, b->next, pair);
     if (n == 0)
         return;
     for (uint32_t code = 0; code < n; code++) {
-        for (uint32_t k = 0; k < lane->n; k++)
+        for (uint32_t k = 0; k < bundle->n; k++)
             code_of[k][code] = b->code_of[k][pair[code][0]];
-        code_of[lane->n][code] = pair[code][1];
+        code_of[bundle->n][code] = pair[code][1];
     }
     memcpy(b->code_of, code_of, sizeof(code_of));
-    lane->feature[lane->n++] = f;
-    lane->n_codes = n;
+    bundle->feature[bundle->n++] = f;
+    bundle->n_codes = n;
     swap_codes(&b->code, &b->next);
     take_sample(b->code, b, b->few);
 }
 
-/* Makes lanes of the narrow features; taken: [n_features], written. */
+/* Makes bundles of the narrow features; taken: [n_features], written. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8_t *taken)
 {
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
-    struct bundle *b;
-    uint8_t *used = group->bundled;
-    RW_TRY(RW_NEW(cpu->ref.host.base.ctx, b, 1));
-    RW_TRY_OUT(new_bundle(cpu->ref.host.base.ctx, bins, b));
+    struct bundling *b;
+    uint8_t *used = group->shared_code;
+    RW_TRY(RW_NEW(cpu->host.base.ctx, b, 1));
+    RW_TRY_OUT(start_bundling(cpu->host.base.ctx, bins, b));
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
-        struct rw_cpu_lane *lane = &group->lane[group->n];
-        *lane =
-            (struct rw_cpu_lane){.n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
+        struct rw_cpu_bundle *bundle = &group->bundle[group->n];
+        *bundle = (struct rw_cpu_bundle){
+            .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
         if (!b->code)
-            RW_TRY_OUT(RW_NEW_RAW(cpu->ref.host.base.ctx, b->code, bins->n_docs));
+            RW_TRY_OUT(RW_NEW_RAW(cpu->host.base.ctx, b->code, bins->n_docs));
         memcpy(b->code, bins->codes[f].code, bins->n_docs);
         memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
-        for (uint32_t code = 0; code < lane->n_codes; code++)
+        for (uint32_t code = 0; code < bundle->n_codes; code++)
             b->code_of[0][code] = (uint8_t)code;
         int tries = 0;
-        for (uint32_t other = f + 1; other < n_features && lane->n < RW_CPU_BUNDLE && tries < TRIES;
-             other++) {
+        for (uint32_t other = f + 1;
+             other < n_features && bundle->n < RW_CPU_BUNDLE_FEATURES && tries < TRIES; other++) {
             if (taken[other] || !may_share(bins, other))
                 continue;
             tries++;
-            try_feature(b, lane, other);
+            try_feature(b, bundle, other);
         }
-        if (lane->n == 1)
+        if (bundle->n == 1)
             continue;
-        lane->code_of = used;
-        lane->made = b->code;
+        bundle->code_of = used;
+        bundle->made = b->code;
         b->code = NULL;
-        for (uint32_t k = 0; k < lane->n; k++) {
-            taken[lane->feature[k]] = 1;
-            memcpy(used, b->code_of[k], lane->n_codes);
-            used += lane->n_codes;
+        for (uint32_t k = 0; k < bundle->n; k++) {
+            taken[bundle->feature[k]] = 1;
+            memcpy(used, b->code_of[k], bundle->n_codes);
+            used += bundle->n_codes;
         }
         group->n++;
     }
 out:
-    free_bundle(b);
+    end_bundling(b);
     return status;
 }
 
-/* ---- the order of lanes ---- */
+/* ---- the order of bundles ---- */
 
 /* Eighths of all documents that are worth being left out of a pass, by path: looking for them takes
  * time, too. */
@@ -191,13 +192,13 @@ static const uint32_t worth[] = {5, 5, 1};
 
 enum { BITS = SAMPLE / 64 };
 
-/* A narrow lane's codes of n documents, which ascend. */
-static void take_codes(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
+/* A narrow bundle's codes of n documents, which ascend. */
+static void take_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
                        const uint32_t *doc, uint32_t n, uint8_t *to)
 {
-    const struct rw_codes *codes = &bins->codes[lane->feature[0]];
-    const uint8_t *code = lane->made ? lane->made : codes->code;
-    if (lane->made || !codes->row) {
+    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
+    const uint8_t *code = bundle->made ? bundle->made : codes->code;
+    if (bundle->made || !codes->row) {
         for (uint32_t i = 0; i < n; i++)
             to[i] = code[doc[i]];
         return;
@@ -211,23 +212,23 @@ static void take_codes(const struct rw_bins *bins, const struct rw_cpu_lane *lan
     }
 }
 
-/* The lane's frequent code, and which documents of the sample have it. Returns how many. */
-static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_lane *lane,
+/* The bundle's frequent code, and which documents of the sample have it. Returns how many. */
+static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
                               const uint32_t *doc, uint32_t n, uint64_t *bits)
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
-    take_codes(bins, lane, doc, n, code);
+    take_codes(bins, bundle, doc, n, code);
     for (uint32_t i = 0; i < n; i++)
         count[code[i]]++;
-    for (uint32_t c = 0; c < lane->n_codes; c++) {
-        if (count[c] > count[lane->frequent])
-            lane->frequent = c;
+    for (uint32_t c = 0; c < bundle->n_codes; c++) {
+        if (count[c] > count[bundle->frequent])
+            bundle->frequent = c;
     }
     memset(bits, 0, BITS * sizeof(*bits));
     for (uint32_t i = 0; i < n; i++)
-        bits[i / 64] |= (uint64_t)(code[i] == lane->frequent) << (i % 64);
-    return count[lane->frequent];
+        bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
+    return count[bundle->frequent];
 }
 
 static uint32_t n_common_plain(const uint64_t *a, const uint64_t *b)
@@ -247,17 +248,18 @@ RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
     return n;
 }
 
-/* A pass after the other: the lane whose frequent code is the most frequent, then those that share
- * the most documents with all before. What is left, that has no such code, keeps its order. */
-static void order_lanes(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
-                        uint64_t *bits, uint32_t *share)
+/* One pass after the other: the bundle whose frequent code is the most frequent, then those that
+ * share the most documents with all before. What is left, that has no such code, keeps its order.
+ */
+static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
+                          uint64_t *bits, uint32_t *share)
 {
     enum { AMONG = 512 };
     uint32_t (*const n_common)(const uint64_t *, const uint64_t *) =
         isa == RW_ISA_PLAIN ? n_common_plain : n_common_avx2;
     for (uint32_t at = 0; at < group->n; at++) {
         uint64_t all[BITS];
-        const uint32_t of_pass = at % RW_CPU_LANES;
+        const uint32_t of_pass = at % RW_CPU_PASS_BUNDLES;
         uint32_t best = at, most = 0;
         if (of_pass == 0)
             memset(all, 0xff, sizeof(all));
@@ -271,9 +273,9 @@ static void order_lanes(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sa
         if (of_pass == 0 && (uint64_t)most * 8 < (uint64_t)sample)
             return;
         uint64_t *one = bits + (size_t)at * BITS, *other = bits + (size_t)best * BITS;
-        const struct rw_cpu_lane lane = group->lane[at];
-        group->lane[at] = group->lane[best];
-        group->lane[best] = lane;
+        const struct rw_cpu_bundle bundle = group->bundle[at];
+        group->bundle[at] = group->bundle[best];
+        group->bundle[best] = bundle;
         const uint32_t swap = share[at];
         share[at] = share[best];
         share[best] = swap;
@@ -290,24 +292,24 @@ struct frequent_job {
     const struct rw_bins *bins;
     const struct rw_cpu_group *group;
     uint32_t n_sample, doc[SAMPLE];
-    uint64_t *bits;     /* [lanes][BITS] */
-    uint32_t *frequent; /* [lanes] sampled documents with the lane's most frequent code */
+    uint64_t *bits;     /* [bundles][BITS] */
+    uint32_t *frequent; /* [bundles] sampled documents with the bundle's most frequent code */
 };
 
 static int find_frequents(void *user, struct rw_share *share)
 {
     const struct frequent_job *job = user;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        job->frequent[i] = find_frequent(job->bins, &job->group->lane[i], job->doc, job->n_sample,
+        job->frequent[i] = find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
                                          job->bits + i * BITS);
     return RW_OK;
 }
 
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     int status = RW_OK;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     struct frequent_job job = {
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
     RW_TRY_OUT(RW_NEW_RAW(ctx, job.bits, (size_t)group->n * BITS));
@@ -315,7 +317,7 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
     for (uint32_t i = 0; i < job.n_sample; i++)
         job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
-    order_lanes(cpu->ref.host.isa, group, job.n_sample, job.bits, job.frequent);
+    order_bundles(cpu->host.isa, group, job.n_sample, job.bits, job.frequent);
 out:
     rw_mem_free(job.bits);
     rw_mem_free(job.frequent);
@@ -324,11 +326,11 @@ out:
 
 /* ---- rows ---- */
 
-/* The codes of documents [first, last) of a lane. */
-static void put_lane(const struct rw_bins *bins, const struct rw_cpu_lane *lane, size_t bytes,
-                     uint32_t first, uint32_t last, uint8_t *to, size_t stride)
+/* The codes of documents [first, last) of a bundle. */
+static void put_bundle(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle, size_t bytes,
+                       uint32_t first, uint32_t last, uint8_t *to, size_t stride)
 {
-    const struct rw_codes *codes = &bins->codes[lane->feature[0]];
+    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
     uint32_t entry = 0;
     for (uint32_t end = codes->row ? codes->n : 0; entry < end;) { /* the first at `first` or on */
         const uint32_t middle = (entry + end) / 2;
@@ -339,8 +341,8 @@ static void put_lane(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
     }
     for (uint32_t doc = first; doc < last; doc++, to += stride) {
         uint32_t code = codes->rest;
-        if (lane->made)
-            code = lane->made[doc];
+        if (bundle->made)
+            code = bundle->made[doc];
         else if (!codes->row)
             code = rw_codes_entry(codes, bytes, doc);
         else if (entry < codes->n && codes->row[entry] == doc)
@@ -355,15 +357,15 @@ static void put_lane(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
 
 enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
 
-/* Rows of 8 narrow lanes, n documents, a multiple of 16. */
-static void put_eight(const uint8_t *const *lane, uint32_t n, uint8_t *to, size_t stride)
+/* Rows of 8 narrow bundles, n documents, a multiple of 16. */
+static void put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
 {
 #if RW_HAS_X86
     for (uint32_t doc = 0; doc < n; doc += 16) {
         __m128i a[8], b[8];
         for (int c = 0; c < 8; c++)
-            a[c] = _mm_loadu_si128((const __m128i *)(lane[c] + doc));
-        for (int c = 0; c < 8; c += 2) { /* pairs of lanes, of documents 0 to 7 and 8 to 15 */
+            a[c] = _mm_loadu_si128((const __m128i *)(bundle[c] + doc));
+        for (int c = 0; c < 8; c += 2) { /* pairs of bundles, of documents 0 to 7 and 8 to 15 */
             b[c] = _mm_unpacklo_epi8(a[c], a[c + 1]);
             b[c + 1] = _mm_unpackhi_epi8(a[c], a[c + 1]);
         }
@@ -373,7 +375,7 @@ static void put_eight(const uint8_t *const *lane, uint32_t n, uint8_t *to, size_
             a[4 * c + 2] = _mm_unpacklo_epi16(b[4 * c + 1], b[4 * c + 3]);
             a[4 * c + 3] = _mm_unpackhi_epi16(b[4 * c + 1], b[4 * c + 3]);
         }
-        for (uint32_t i = 0; i < 4; i++) { /* all eight lanes of four documents */
+        for (uint32_t i = 0; i < 4; i++) { /* all eight bundles of four documents */
             const __m128i low = _mm_unpacklo_epi32(a[i], a[4 + i]);
             const __m128i high = _mm_unpackhi_epi32(a[i], a[4 + i]);
             uint8_t *row = to + (doc + 4 * i) * stride;
@@ -386,19 +388,19 @@ static void put_eight(const uint8_t *const *lane, uint32_t n, uint8_t *to, size_
 #else
     for (uint32_t doc = 0; doc < n; doc++) {
         for (int c = 0; c < 8; c++)
-            to[doc * stride + (size_t)c] = lane[c][doc];
+            to[doc * stride + (size_t)c] = bundle[c][doc];
     }
 #endif
 }
 
-/* A narrow lane's codes of documents [first, last), in `made` if they do not stand in a row. */
-static const uint8_t *lane_codes(const struct rw_bins *bins, const struct rw_cpu_lane *lane,
-                                 uint32_t first, uint32_t last, uint8_t *made)
+/* A narrow bundle's codes of documents [first, last), in `made` if they do not stand in a row. */
+static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
+                                   uint32_t first, uint32_t last, uint8_t *made)
 {
-    const struct rw_codes *codes = &bins->codes[lane->feature[0]];
-    if (lane->made || !codes->row)
-        return (lane->made ? lane->made : (const uint8_t *)codes->code) + first;
-    put_lane(bins, lane, 1, first, last, made, 1);
+    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
+    if (bundle->made || !codes->row)
+        return (bundle->made ? bundle->made : (const uint8_t *)codes->code) + first;
+    put_bundle(bins, bundle, 1, first, last, made, 1);
     return made;
 }
 
@@ -411,22 +413,22 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
     const uint32_t n_eights = n ? group->n / 8 * 8 : 0;
     uint8_t *to = group->row + first * group->stride, made[8][BLOCK];
     for (uint32_t c = 0; c < n_eights; c += 8) {
-        const uint8_t *lane[8];
+        const uint8_t *bundle[8];
         for (uint32_t i = 0; i < 8; i++)
-            lane[i] = lane_codes(bins, &group->lane[c + i], first, first + n, made[i]);
-        put_eight(lane, n, to + c, group->stride);
+            bundle[i] = bundle_codes(bins, &group->bundle[c + i], first, first + n, made[i]);
+        put_eight(bundle, n, to + c, group->stride);
     }
     for (uint32_t c = 0; c < group->n; c++) {
         const uint32_t done = c < n_eights ? n : 0;
         if (first + done < last)
-            put_lane(bins, &group->lane[c], bytes, first + done, last,
-                     to + done * group->stride + c * bytes, group->stride);
+            put_bundle(bins, &group->bundle[c], bytes, first + done, last,
+                       to + done * group->stride + c * bytes, group->stride);
     }
 }
 
-static int is_lane(const struct rw_cpu *cpu, uint32_t f)
+static int is_dense(const struct rw_cpu *cpu, uint32_t f)
 {
-    return !cpu->sparse.n || !cpu->ref.host.set[0].bins->codes[f].row;
+    return !cpu->sparse.n || !cpu->host.set[0].bins->codes[f].row;
 }
 
 struct rows_job {
@@ -449,26 +451,27 @@ static int put_blocks(void *user, struct rw_share *share)
 
 static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
 {
-    struct rw_ctx *ctx = cpu->ref.host.base.ctx;
-    const struct rw_bins *bins = cpu->ref.host.set[0].bins;
+    struct rw_ctx *ctx = cpu->host.base.ctx;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
     uint32_t n_dense = 0;
     uint8_t *taken = NULL;
     for (uint32_t f = 0; f < n_features; f++)
-        n_dense += is_lane(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes;
+        n_dense += is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes;
     group->bytes = bytes;
-    RW_TRY_OUT(RW_CPU_NEW(cpu, group->lane, n_dense));
-    RW_TRY_OUT(RW_CPU_NEW(cpu, group->active, n_dense));
-    RW_TRY_OUT(RW_CPU_NEW_RAW(cpu, group->bundled, bytes == 1 ? (size_t)n_dense * 256 : 0));
+    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->bundle, n_dense));
+    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->active, n_dense));
     RW_TRY_OUT(
-        rw_cpu_new(cpu, (void **)&group->row, bins->n_docs, rw_cpu_row_bytes(n_dense, bytes), 1));
+        RW_HOST_NEW_RAW(&cpu->host, group->shared_code, bytes == 1 ? (size_t)n_dense * 256 : 0));
+    RW_TRY_OUT(rw_host_new(&cpu->host, (void **)&group->row, bins->n_docs,
+                           rw_cpu_row_bytes(n_dense, bytes), 1));
     RW_TRY_OUT(RW_NEW(ctx, taken, n_features));
     if (bytes == 1)
         RW_TRY_OUT(bundle_features(cpu, group, taken));
     for (uint32_t f = 0; f < n_features; f++) {
-        if (!taken[f] && is_lane(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
-            group->lane[group->n++] = (struct rw_cpu_lane){
+        if (!taken[f] && is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
+            group->bundle[group->n++] = (struct rw_cpu_bundle){
                 .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
     }
     if (bytes == 1)
@@ -479,18 +482,18 @@ static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
     rw_parallel(ctx, ctx->n_threads, (bins->n_docs + BLOCK - 1) / BLOCK, 0, put_blocks, &rows);
 out:
     for (uint32_t c = 0; c < group->n; c++) {
-        rw_mem_free(group->lane[c].made);
-        group->lane[c].made = NULL;
+        rw_mem_free(group->bundle[c].made);
+        group->bundle[c].made = NULL;
     }
     rw_mem_free(taken);
     return status;
 }
 
-int rw_cpu_load_lanes(struct rw_cpu *cpu)
+int rw_cpu_load_rows(struct rw_cpu *cpu)
 {
     RW_TRY(load_group(cpu, &cpu->group[0], 1));
     RW_TRY(load_group(cpu, &cpu->group[1], 2));
-    return RW_CPU_NEW(cpu, cpu->pass, rw_cpu_most_passes(cpu->ref.host.set[0].bins->cuts));
+    return RW_HOST_NEW(&cpu->host, cpu->pass, rw_cpu_most_passes(cpu->host.set[0].bins->cuts));
 }
 
 /* ---- passes ---- */
@@ -498,13 +501,14 @@ int rw_cpu_load_lanes(struct rw_cpu *cpu)
 static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
 {
     const struct rw_cpu_group *group = pass->group;
-    const uint64_t n_docs = cpu->ref.host.base.n_docs[0];
+    const uint64_t n_docs = cpu->host.base.n_docs[0];
     const uint32_t n = n_docs < SAMPLE ? (uint32_t)n_docs : SAMPLE;
     uint32_t n_frequent = 0;
     pass->frequent = 0;
     pass->skips = 0;
     for (uint32_t c = 0; c < pass->n; c++)
-        pass->frequent |= (uint64_t)group->lane[group->active[pass->first + c]].frequent << (8 * c);
+        pass->frequent |= (uint64_t)group->bundle[group->active[pass->first + c]].frequent
+                          << (8 * c);
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = group->row + n_docs * i / n * group->stride;
         uint32_t c = 0;
@@ -513,7 +517,7 @@ static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
             c++;
         n_frequent += c == pass->n;
     }
-    pass->skips = (uint64_t)n_frequent * 8 >= (uint64_t)n * worth[cpu->ref.host.isa];
+    pass->skips = (uint64_t)n_frequent * 8 >= (uint64_t)n * worth[cpu->host.isa];
 }
 
 void rw_cpu_list_passes(struct rw_cpu *cpu)
@@ -525,25 +529,26 @@ void rw_cpu_list_passes(struct rw_cpu *cpu)
         group->n_active = 0;
         for (uint32_t c = 0; c < group->n; c++) {
             int is_sampled = 0;
-            for (uint32_t k = 0; k < group->lane[c].n; k++)
-                is_sampled |= cpu->ref.host.feature_sampled[group->lane[c].feature[k]];
+            for (uint32_t k = 0; k < group->bundle[c].n; k++)
+                is_sampled |= cpu->host.feature_sampled[group->bundle[c].feature[k]];
             if (is_sampled)
                 group->active[group->n_active++] = c;
         }
         is_new |= group->n_active != group->n || n_before != group->n;
     }
-    if (!is_new) /* all lanes, as before */
+    if (!is_new) /* all bundles, as before */
         return;
     cpu->n_passes = 0;
     for (int g = 0; g < 2; g++) {
         const struct rw_cpu_group *group = &cpu->group[g];
-        for (uint32_t first = 0; first < group->n_active; first += RW_CPU_LANES) {
+        for (uint32_t first = 0; first < group->n_active; first += RW_CPU_PASS_BUNDLES) {
             struct rw_cpu_pass *pass = &cpu->pass[cpu->n_passes++];
             const uint32_t left = group->n_active - first;
-            *pass = (struct rw_cpu_pass){.group = group,
-                                         .first = first,
-                                         .n = left < RW_CPU_LANES ? left : RW_CPU_LANES,
-                                         .step = g == 0 ? RW_CPU_NARROW : RW_CPU_WIDE};
+            *pass =
+                (struct rw_cpu_pass){.group = group,
+                                     .first = first,
+                                     .n = left < RW_CPU_PASS_BUNDLES ? left : RW_CPU_PASS_BUNDLES,
+                                     .step = g == 0 ? RW_CPU_NARROW : RW_CPU_WIDE};
             if (g == 0)
                 set_pass(cpu, pass);
         }

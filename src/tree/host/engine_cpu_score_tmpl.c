@@ -1,0 +1,159 @@
+/* Sums of a column's cells up to each bin, and rough scores of the cuts behind them, in float,
+ * eight at a time. Compiled for each instruction set (base/isa.h). Vectors go by address: not every
+ * one has them as arguments. */
+#include <string.h>
+
+#include "base/isa.h"
+#include "tree/host/engine_cpu.h"
+
+enum { LANES = RW_CPU_CELLS };
+typedef float floats __attribute__((vector_size(LANES * 4)));
+typedef int32_t ints __attribute__((vector_size(LANES * 4)));
+typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
+typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
+#define INLINE static inline __attribute__((always_inline))
+
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (longs){__VA_ARGS__})
+#endif
+#define LOW_INTS(vector)  __builtin_convertvector((vector)&0xffffffff, ints)
+#define HIGH_INTS(vector) __builtin_convertvector((vector) >> 32, ints)
+#define FLOATS(vector)    __builtin_convertvector(vector, floats)
+
+/* A joint word's lambda is a packed one's so many bits further on, with its sign. */
+enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_WEIGHT - 32 };
+#define LAMBDA 0xffffffff00000000
+
+/* Packed words and weights of the cells from b on. */
+INLINE void load_cells(const int64_t *cells, uint32_t b, enum rw_cpu_cells kind, longs *words,
+                       longs *weights)
+{
+    longs low, high;
+    memcpy(&low, cells + (kind == RW_CELL_PAIRS ? 2 * b : b), sizeof(low));
+    if (kind == RW_CELL_COUNTS) {
+        *words = low;
+    } else if (kind == RW_CELL_JOINT) {
+        *weights = low >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+        *words = ((longs)((signed_longs)low >> JOINT_LAMBDA) & LAMBDA) +
+                 (low & ((1 << RW_JOINT_COUNT) - 1));
+    } else {
+        memcpy(&high, cells + 2 * b + LANES, sizeof(high));
+        *words = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+        *weights = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+    }
+}
+
+INLINE void store_cells(int64_t *cells, uint32_t b, int newton, const longs *words,
+                        const longs *weights)
+{
+    if (!newton) {
+        memcpy(cells + b, words, sizeof(*words));
+        return;
+    }
+    const longs low = SHUFFLE(*words, *weights, 0, 8, 1, 9, 2, 10, 3, 11);
+    const longs high = SHUFFLE(*words, *weights, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(cells + 2 * b, &low, sizeof(low));
+    memcpy(cells + 2 * b + LANES, &high, sizeof(high));
+}
+
+/* The cells from b on, less those of `from`, and kept. */
+INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_cpu_cells kind,
+                       longs *words, longs *weights)
+{
+    const int newton = kind != RW_CELL_COUNTS;
+    if (!column->from) {
+        load_cells(column->cells, b, kind, words, weights);
+    } else {
+        longs less, lighter;
+        load_cells(column->cells, b, newton ? RW_CELL_PAIRS : RW_CELL_COUNTS, words, weights);
+        load_cells(column->from, b, kind, &less, &lighter);
+        *words -= less;
+        if (newton)
+            *weights -= lighter;
+    }
+    if (column->to)
+        store_cells(column->to, b, newton, words, weights);
+}
+
+/* Sums of each cell and those before it: of one, two, four of them; and of all before, to which
+ * these are added. */
+INLINE void add_up(longs *sums, longs *before)
+{
+    const longs none = {0};
+    *sums += SHUFFLE(none, *sums, 0, 8, 9, 10, 11, 12, 13, 14);
+    *sums += SHUFFLE(none, *sums, 0, 1, 8, 9, 10, 11, 12, 13);
+    *sums += SHUFFLE(none, *sums, 0, 1, 2, 3, 8, 9, 10, 11);
+    const longs whole = SHUFFLE(*sums, *sums, 7, 7, 7, 7, 7, 7, 7, 7);
+    *sums += *before;
+    *before += whole;
+}
+
+/* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
+ * split is not allowed. left, heavy: packed words and weights on the left. */
+INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
+                       int newton, floats *score)
+{
+    const longs right = (uint64_t)column->all[0] - *left;
+    const ints nl = LOW_INTS(*left), nr = LOW_INTS(right);
+    const floats ql = FLOATS(HIGH_INTS(*left)), qr = FLOATS(HIGH_INTS(right));
+    ints allowed = (nl >= column->min_docs) & (nr >= column->min_docs), wl = nl, wr = nr;
+    if (newton) {
+        wl = LOW_INTS(*heavy);
+        wr = LOW_INTS((uint64_t)column->all[1] - *heavy);
+        allowed &= (wl >= column->min_weight) & (wr >= column->min_weight);
+    }
+    const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
+    const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);
+    *score = (floats)((allowed & (ints)both) | (~allowed & (ints)((floats){0} - 1.0f)));
+}
+
+INLINE void keep_larger(floats *largest, const floats *other)
+{
+    const ints above = *other > *largest;
+    *largest = (floats)((above & (ints)*other) | (~above & (ints)*largest));
+}
+
+INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores *out,
+                         enum rw_cpu_cells kind)
+{
+    const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
+    const int newton = kind != RW_CELL_COUNTS;
+    longs before = {0}, weight_before = {0};
+    floats largest = (floats){0} - 1.0f;
+    for (uint32_t b = 0; b < column->n; b += LANES) {
+        longs sums, heavy = {0};
+        floats better;
+        take_cells(column, b, kind, &sums, &heavy);
+        if (newton) {
+            add_up(&heavy, &weight_before);
+            memcpy(out->weight + b, &heavy, sizeof(heavy));
+        }
+        add_up(&sums, &before);
+        memcpy(out->left + b, &sums, sizeof(sums));
+        score_cuts(column, &sums, &heavy, newton, &better);
+        if (column->missing[0]) {
+            const longs with = sums + (uint64_t)column->missing[0];
+            const longs heavier = heavy + (uint64_t)column->missing[1];
+            floats other;
+            score_cuts(column, &with, &heavier, newton, &other);
+            keep_larger(&better, &other);
+        }
+        memcpy(out->score + b, &better, sizeof(better));
+        keep_larger(&largest, &better);
+    }
+    float most = -1.0f;
+    for (int i = 0; i < LANES; i++)
+        most = largest[i] > most ? largest[i] : most;
+    return most;
+}
+
+float RW_TMPL_NAME(rw_cpu_score)(const struct rw_cpu_column *column, struct rw_cpu_scores *out,
+                                 enum rw_cpu_cells kind)
+{
+    if (kind == RW_CELL_COUNTS)
+        return score_cells(column, out, RW_CELL_COUNTS);
+    return kind == RW_CELL_JOINT ? score_cells(column, out, RW_CELL_JOINT)
+                                 : score_cells(column, out, RW_CELL_PAIRS);
+}
