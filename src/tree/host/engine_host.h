@@ -114,11 +114,12 @@ static inline int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t 
 static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
                                                   const struct rw_split *split)
 {
-    const uint32_t column = (uint32_t)split->column;
-    return (struct rw_coded_node){.column = column,
-                                  .bin = split->bin,
-                                  .missing_code = rw_cuts_n_bins(cuts, column),
-                                  .missing_left = split->missing_left};
+    struct rw_coded_node node = {0, 0, 0, 0, 0, 0};
+    node.column = (uint32_t)split->column;
+    node.bin = split->bin;
+    node.missing_code = rw_cuts_n_bins(cuts, node.column);
+    node.missing_left = split->missing_left;
+    return node;
 }
 
 /* The leaf of a document of the set in a tree of more than one. */
