@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define FIELD(field) offsetof(struct rw_params, field)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 /* What another trainer's value is here, as a hint; "" if it is not known. "YetiRank:mode=DCG" is
  * looked up without its own parameters. */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/xgboost_model.h"
-#include "io/format.h"
 
 struct reading {
     struct rw_ctx *ctx;

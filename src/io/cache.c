@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "io/checksum.h"
 #include "io/format.h"
 #include "io/input.h"

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "io/cache.h"
-#include "io/format.h"
 
 struct rw_cache_values {
     struct rw_out_file file;

@@ -16,7 +16,7 @@
 
 #include <immintrin.h>
 
-#include "io/format.h"
+#include "base/number.h"
 
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                     \

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 #include "io/letor.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */

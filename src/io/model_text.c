@@ -8,7 +8,6 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 #include "io/model_words.h"
 
 enum { FIRST_READ_BYTES = 65536 };

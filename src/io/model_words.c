@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 /* What stands at the reader's place, up to a blank, as a person can read it. */
 static void describe(const struct rw_words *r, char *buffer, size_t size)

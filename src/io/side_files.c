@@ -1,8 +1,10 @@
 /* Files with one number a line: weights, scores. */
+#include "io/side_files.h"
+
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "io/format.h"
-#include "io/input.h"
+#include "base/number.h"
+#include "dataset/dataset.h"
 
 struct number_file {
     struct rw_input *input; /* owned */

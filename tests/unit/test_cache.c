@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "io/cache.h"
-#include "io/format.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
 

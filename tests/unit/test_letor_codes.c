@@ -6,8 +6,8 @@
 #include "boost/params.h"
 #include "binning/bins.h"
 #include "io/cache.h"
-#include "io/format.h"
 #include "io/letor.h"
+#include "io/letor_write.h"
 #include "scratch_file.h"
 
 TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);

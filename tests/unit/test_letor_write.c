@@ -1,5 +1,5 @@
-#include "io/format.h"
 #include "same_dataset.h"
+#include "io/letor_write.h"
 #include "scratch_file.h"
 
 TestSuite(letor_write, .init = scratch_begin, .fini = scratch_end);

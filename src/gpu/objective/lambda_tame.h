@@ -88,7 +88,7 @@ RW_HD float rw_tame_exp(float x, float *power)
     p = p * r + 1.66666667e-1f;
     p = p * r + 0.5f;
     p = p * r * r + r;
-    *power = rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
+    *power = rw_float_of_bits((rw_bits_of_float(shifted) << 23) + (127u << 23));
     return p + 1.0f;
 }
 
@@ -99,8 +99,8 @@ RW_HD struct rw_tame_parts rw_tame_round(float v)
     struct rw_tame_parts parts;
     const float high = v + 0x1p46f;
     const float low = (v - (high - 0x1p46f)) + 12582912.0f;
-    parts.high = rw_bits_from_float(high);
-    parts.low = rw_bits_from_float(low);
+    parts.high = rw_bits_of_float(high);
+    parts.low = rw_bits_of_float(low);
     return parts;
 }
 
