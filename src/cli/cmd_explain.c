@@ -45,7 +45,7 @@ static int list_features(struct job *job)
     const int n_named = rw_model_features(job->model, NULL, 0);
     struct rw_feature_use *uses = n_named < 0 ? NULL : calloc((size_t)n_named + 1, sizeof(*uses));
     job->feature = calloc((size_t)n + 1, sizeof(*job->feature));
-    int *at = calloc(65536, sizeof(*at));
+    int *at = calloc(RW_FEATURE_IDS, sizeof(*at));
     const int failed = !uses || !at || !job->feature;
     if (failed)
         goto out;
@@ -469,7 +469,7 @@ static int check(const struct rw_usage *usage, struct job *job)
     if (job->repeats)
         code = rw_options_number(usage, "--repeats", job->repeats, 0, 1000, &repeats);
     if (code <= 0 && job->top)
-        code = rw_options_number(usage, "--top", job->top, 1, 65536, &top);
+        code = rw_options_number(usage, "--top", job->top, 1, RW_FEATURE_IDS, &top);
     if (code > 0)
         return code;
     job->n_repeats = (int)repeats;

@@ -12,9 +12,6 @@
 extern "C" {
 #endif
 
-enum { RW_MAX_FEATURE = 65535 };
-#define RW_MAX_DOCS 2147483647u
-
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
  * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */

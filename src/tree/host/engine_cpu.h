@@ -32,7 +32,7 @@ enum { RW_CPU_SHARED = 64 };
 /* Cells of a lane in a thread's own histogram: equal codes of neighbours must not be a multiple of
  * 4 KiB apart, or processors take them for the same place. `built` holds RW_CPU_PASSES narrow
  * passes, or as many wide ones as have room. */
-enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = 1024 + 2 * RW_CPU_CELLS };
+enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_LANES * RW_CPU_NARROW };
 
 /* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:

@@ -73,7 +73,7 @@ struct turn {
     uint32_t n, column;
     uint32_t bin, missing_code;
     int missing_left;
-    uint8_t left[1026]; /* of each code */
+    uint8_t left[RW_MAX_CODES]; /* of each code */
 };
 
 /* A column of listed entries stands in the rows, too, unless the engine lists it. */

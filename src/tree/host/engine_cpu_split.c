@@ -6,7 +6,7 @@
 #include "base/isa.h"
 #include "tree/host/engine_cpu.h"
 
-enum { LANES = RW_CPU_CELLS, MOST_CELLS = 1025 + RW_CPU_CELLS };
+enum { LANES = RW_CPU_CELLS, MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 typedef float floats __attribute__((vector_size(LANES * 4)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
