@@ -159,15 +159,11 @@ out:
 static int check(const struct rw_usage *usage, struct job *job)
 {
     job->files = (struct rw_list){job->said.operands.text + 1, job->said.operands.n - 1};
-    const int code = rw_options_one_stdin(usage, &job->said.operands, 1);
+    int code = rw_options_check_files(usage, &job->said.operands, 1, job->output);
+    if (code == 0)
+        code = rw_options_check_files(usage, &job->said.operands, 1, job->run);
     if (code != 0)
         return code;
-    const char *outputs[] = {job->output, job->run};
-    for (int i = 0; i < 2 * job->said.operands.n; i++) {
-        const char *input = job->said.operands.text[i / 2], *output = outputs[i % 2];
-        if (output && rw_output_same(output, input))
-            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
-    }
     if (job->output && job->run && rw_output_clash(job->output, job->run))
         return rw_options_wrong(usage, "'-o' and '--trec' name the same file");
     if (job->leaf_ids && !job->output && job->run && strcmp(job->run, "-") == 0)

@@ -447,7 +447,8 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
     return view_codes(ctx, name, h, map + layout->offset[RW_CACHE_CODE], bins);
 }
 
-int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out)
+/* The data set keeps the cache's bytes, not the file, which may change. */
+static int read_whole(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out)
 {
     const char *name = rw_input_name(input);
     struct rw_cache_header header;
@@ -530,7 +531,7 @@ static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_see
     RW_TRY(RW_NEW(ctx, reader, 1));
     reader->seen = seen;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(rw_cache_read(ctx, input, &reader->dataset));
+    RW_TRY_OUT(read_whole(ctx, input, &reader->dataset));
     *state = reader;
     return RW_OK;
 out:
@@ -561,4 +562,4 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
 }
 
 const struct rw_format rw_format_cache = {"cache",     probe,        format_open,
-                                          format_next, format_close, rw_cache_read};
+                                          format_next, format_close, read_whole};

@@ -65,9 +65,6 @@ int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
 /* CRC-32 of a piece of memory, by all of the context's threads (NULL: by the caller's). */
 int rw_cache_crc(struct rw_ctx *ctx, const void *data, size_t n_bytes, uint32_t *crc);
 
-/* Reads and checks a whole cache. The data set keeps its bytes, not the file, which may change. */
-int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, struct rw_dataset **out);
-
 /* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
  * that nothing later can be led astray. name: of the file. */
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,

@@ -167,15 +167,3 @@ int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer)
     RW_TRY(flush(ctx, writer, 1));
     return rw_out_file_commit(ctx, &writer->file);
 }
-
-int rw_letor_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path)
-{
-    struct rw_letor_writer *writer;
-    int status;
-    RW_TRY(rw_letor_writer_open(ctx, path, &writer));
-    RW_TRY_OUT(rw_letor_writer_add(ctx, writer, dataset));
-    status = rw_letor_writer_commit(ctx, writer);
-out:
-    rw_letor_writer_close(writer);
-    return status;
-}

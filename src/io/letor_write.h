@@ -20,9 +20,6 @@ int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer);
 /* Without a commit before it, nothing is left of the file. */
 void rw_letor_writer_close(struct rw_letor_writer *writer);
 
-/* One data set as a file. */
-int rw_letor_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path);
-
 #ifdef __cplusplus
 }
 #endif
