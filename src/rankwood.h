@@ -39,6 +39,14 @@ extern "C" {
 
 #define RW_VERSION "0.1.0"
 
+/* Limits. Feature ids are 0 to RW_MAX_FEATURE, so an array by id has RW_FEATURE_IDS elements. */
+#define RW_MAX_DOCS    2147483647u /* of a data set */
+#define RW_MAX_FEATURE 65535
+#define RW_FEATURE_IDS (RW_MAX_FEATURE + 1)
+#define RW_MAX_BINS    1024  /* value bins of a feature */
+#define RW_MAX_LEAVES  65536 /* of a tree */
+#define RW_MAX_WEIGHT  65536 /* of a document */
+
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
 enum rw_status {

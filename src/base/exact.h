@@ -4,43 +4,12 @@
 #ifndef RW_BASE_EXACT_H
 #define RW_BASE_EXACT_H
 
-#include <stdint.h>
-#include <string.h>
-
-#include "base/hd.h"
-
-RW_HD float rw_float_from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-RW_HD uint32_t rw_bits_from_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-RW_HD double rw_double_from_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-RW_HD uint64_t rw_bits_from_double(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
+#include "base/bits.h"
 
 /* 2^e, e in [-1022, 1023]. */
 RW_HD double rw_pow2(int e)
 {
-    return rw_double_from_bits((uint64_t)(e + 1023) << 52);
+    return rw_double_of_bits((uint64_t)(e + 1023) << 52);
 }
 
 /* The nearest integer, halves to even; |v| < 2^63. */
@@ -79,7 +48,7 @@ RW_HD int64_t rw_round_float(float v)
 /* 2^n, as exp_tmpl.h has n. */
 RW_HD float rw_expf_power(float shifted)
 {
-    return rw_float_from_bits((rw_bits_from_float(shifted) << 23) + (127u << 23));
+    return rw_float_of_bits((rw_bits_of_float(shifted) << 23) + (127u << 23));
 }
 
 RW_HD float rw_expf_limited(float x)
@@ -101,9 +70,9 @@ RW_HD float rw_expf(float x)
  * x = 2^e m, m in [sqrt(1/2), sqrt(2)); log m by the odd series in t = (m-1)/(m+1). */
 RW_HD double rw_log2(double x)
 {
-    const uint64_t bits = rw_bits_from_double(x);
+    const uint64_t bits = rw_bits_of_double(x);
     int e = (int)(bits >> 52) - 1023;
-    double m = rw_double_from_bits((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
+    double m = rw_double_of_bits((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull);
     if (m > 1.4142135623730951) {
         m = m * 0.5;
         e = e + 1;

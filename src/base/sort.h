@@ -3,23 +3,19 @@
 #define RW_BASE_SORT_H
 
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+
+#include "base/bits.h"
 
 /* A key that orders as the float does; NaN must not occur. */
 static inline uint32_t rw_key_of_float(float value)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
+    const uint32_t bits = rw_bits_of_float(value);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
 static inline float rw_float_of_key(uint32_t key)
 {
-    const uint32_t bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return rw_float_of_bits(key & 0x80000000u ? key & 0x7fffffffu : ~key);
 }
 
 /* Sorts keys ascending; keys, scratch: [n]. The result is in keys. */

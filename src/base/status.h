@@ -5,6 +5,10 @@
 
 #include "rankwood.h"
 
+/* A limit as it stands in a message. */
+#define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)
+#define RW_TEXT_OF_VALUE(value) #value
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -5,8 +5,6 @@
 #include "binning/code_search.h"
 #include "binning/cut_find.h"
 
-enum { MOST_CODES = 1026 };
-
 /* What a feature's values become. */
 struct coder {
     struct rw_code_search search;
@@ -131,7 +129,7 @@ static void code_entries(enum rw_isa isa, const struct rw_column *column, uint32
 static int code_column(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
                        const struct coder *coder, struct rw_codes *out)
 {
-    uint32_t counts[MOST_CODES];
+    uint32_t counts[RW_MAX_CODES];
     void *code;
     RW_TRY(rw_mem_new_raw(NULL, &code, column ? column->n : 0, coder->bytes));
     code_entries(isa, column, n_docs, coder, code, counts);
@@ -205,7 +203,7 @@ static int codes_of_intervals(const struct rw_cut_intervals *intervals,
                               const struct rw_feature_cuts *found, uint32_t n, size_t room,
                               size_t bytes, void **code)
 {
-    uint32_t map[RW_MOST_BOUNDS + 2];
+    uint32_t map[RW_MAX_BOUNDS + 2];
     int is_same = room == bytes;
     for (uint32_t k = 0; k <= intervals->n_bounds; k++)
         map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
@@ -338,7 +336,7 @@ static int count_some(void *user, struct rw_share *share)
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         const struct rw_column *column = rw_dataset_column(job->dataset, job->cuts->feature[f]);
         struct coder coder;
-        uint32_t counts[MOST_CODES];
+        uint32_t counts[RW_MAX_CODES];
         coder_of(job->cuts, (uint32_t)f, job->rule->absent_missing, &coder);
         code_entries(job->isa, column, n_docs, &coder, NULL, counts);
         /* as keep_codes decides */

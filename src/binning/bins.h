@@ -5,6 +5,7 @@
 #define RW_DATA_BINS_H
 
 #include "binning/cuts.h"
+#include "base/search.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,16 +75,9 @@ static inline uint32_t rw_bins_code(const struct rw_bins *bins, uint32_t f, uint
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
     if (!codes->row)
         return rw_codes_entry(codes, bytes, doc);
-    uint32_t low = 0, high = codes->n; /* the first entry at or after the document */
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (codes->row[middle] < doc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < codes->n && codes->row[low] == doc ? rw_codes_entry(codes, bytes, low)
-                                                    : codes->rest;
+    const uint32_t entry = rw_numbers_under(codes->row, codes->n, doc);
+    return entry < codes->n && codes->row[entry] == doc ? rw_codes_entry(codes, bytes, entry)
+                                                        : codes->rest;
 }
 
 /* How many documents have each code; counts: [n_codes], written. */

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { RW_SEARCH_ROOM = RW_MOST_BOUNDS + 1 };
+enum { RW_SEARCH_ROOM = RW_MAX_BOUNDS + 1 };
 
 /* A value's place is the number of boundaries that are not above it. */
 struct rw_code_search {
@@ -31,7 +31,7 @@ static inline uint32_t rw_key_of_ordered(int32_t ordered)
     return (uint32_t)ordered ^ 0x80000000u;
 }
 
-/* bound: [n_bounds] keys, ascending; at most RW_MOST_BOUNDS. */
+/* bound: [n_bounds] keys, ascending; at most RW_MAX_BOUNDS. */
 void rw_code_search_init(struct rw_code_search *search, const uint32_t *bound, uint32_t n_bounds,
                          int absent_missing, uint32_t missing);
 /* As rw_bin_of has it: boundaries are just above the cuts but the last. */

@@ -7,10 +7,10 @@
 #endif
 
 enum {
-    PAD = 16,          /* keys written behind the last one, a vector's */
-    MOST_BITS = 16,    /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096,   /* sorted without further ado */
-    FEW_VALUES = 1024, /* counted one by one; at least the most bins */
+    PAD = 16,        /* keys written behind the last one, a vector's */
+    MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
+    FEW_KEYS = 4096, /* sorted without further ado */
+    FEW_VALUES = RW_MAX_BINS, /* counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
     MOST_MARKED = 4 * 1024,
@@ -32,8 +32,8 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n + PAD));
     RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
     RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
-    RW_TRY(RW_NEW_RAW(ctx, s->under, RW_MOST_BOUNDS));
-    RW_TRY(RW_NEW_RAW(ctx, s->below, RW_MOST_BOUNDS));
+    RW_TRY(RW_NEW_RAW(ctx, s->under, RW_MAX_BOUNDS));
+    RW_TRY(RW_NEW_RAW(ctx, s->below, RW_MAX_BOUNDS));
     return RW_NEW_RAW(ctx, s->counter, 1);
 }
 

@@ -27,7 +27,7 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
                          const struct rw_cut_sample *sample);
 void rw_rank_scratch_release(struct rw_rank_scratch *scratch);
 
-/* bound: [RW_MOST_BOUNDS] keys (base/sort.h), ascending; returns their number. A boundary is the
+/* bound: [RW_MAX_BOUNDS] keys (base/sort.h), ascending; returns their number. A boundary is the
  * smallest sampled value on its right. */
 uint32_t rw_cut_bounds(enum rw_isa isa, const struct rw_column *column,
                        const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,

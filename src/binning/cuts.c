@@ -169,7 +169,7 @@ int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missin
 int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out)
 {
-    float cuts[RW_MOST_BOUNDS + 1];
+    float cuts[RW_MAX_BOUNDS + 1];
     uint32_t n_bins = 0;
     for (uint32_t k = 0; k < s->n_bounds; k++) {
         /* an interval is never empty: its lower bound is a value of the data; the first one holds

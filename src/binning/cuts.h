@@ -10,6 +10,7 @@
 #define RW_DATA_CUTS_H
 
 #include "dataset/dataset.h"
+#include "base/search.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,10 +24,10 @@ void rw_cut_sample_set_docs(uint32_t n_docs);
 uint32_t rw_cut_sample_docs(void);
 
 struct rw_cut_rule {
-    int bins;              /* value bins, 2 to 1024 */
+    int bins;              /* value bins, 2 to RW_MAX_BINS */
     int absent_missing;    /* 1: an absent feature is missing; 0: it is 0 */
     uint32_t min_docs;     /* a feature that cannot leave this many on both sides takes no column */
-    const uint8_t *ignore; /* [RW_MAX_FEATURE + 1] 1: leave the feature out; NULL: none; borrowed */
+    const uint8_t *ignore; /* [RW_FEATURE_IDS] 1: leave the feature out; NULL: none; borrowed */
 };
 
 /* Do cuts by `has` hold all of those by `wanted`, whose min_docs and `ignore` only leave features
@@ -70,14 +71,16 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
 
+/* Of a feature: boundaries between its bins, and codes, one of which is for missing values. */
+enum { RW_MAX_BOUNDS = RW_MAX_BINS - 1, RW_MAX_CODES = RW_MAX_BINS + 1 };
+
 /* A feature's values between its boundaries, as keys (base/sort.h). Interval k holds the values
  * from bound[k - 1] on that are under bound[k]. */
-enum { RW_MOST_BOUNDS = 1023 };
 struct rw_cut_intervals {
     uint32_t n_bounds, n_missing;
-    uint32_t bound[RW_MOST_BOUNDS + 1];
-    uint32_t below[RW_MOST_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
-    uint32_t count[RW_MOST_BOUNDS + 3]; /* documents of each interval */
+    uint32_t bound[RW_MAX_BOUNDS + 1];
+    uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
+    uint32_t count[RW_MAX_BOUNDS + 3]; /* documents of each interval */
     int is_counted; /* `below` and `count` are known before the values are gone through */
 };
 
@@ -105,15 +108,8 @@ float rw_cut_between(float a, float b);
 /* The index of a feature by its id; n_features if it has no cuts. */
 static inline uint32_t rw_cuts_index(const struct rw_cuts *cuts, uint32_t feature)
 {
-    uint32_t low = 0, high = cuts->n_features;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (cuts->feature[middle] < feature)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < cuts->n_features && cuts->feature[low] == feature ? low : cuts->n_features;
+    const uint32_t at = rw_numbers_under(cuts->feature, cuts->n_features, feature);
+    return at < cuts->n_features && cuts->feature[at] == feature ? at : cuts->n_features;
 }
 
 /* Number of a feature's value bins. */

@@ -276,7 +276,7 @@ static int find_where(const struct rw_pieces *pieces, struct where *where)
     return RW_OK;
 }
 
-/* bound: [RW_MOST_BOUNDS]; returns the number of boundaries. */
+/* bound: [RW_MAX_BOUNDS]; returns the number of boundaries. */
 static uint32_t find_bounds(const struct rw_pieces *pieces, const struct where *where, uint32_t f,
                             struct rw_rank_scratch *s, uint32_t *bound)
 {
@@ -338,7 +338,7 @@ static int find_some(void *user, struct rw_share *share)
 {
     const struct bounds_job *job = user;
     struct rw_rank_scratch *s = &job->pieces->scratch[share->thread].rank;
-    uint32_t bound[RW_MOST_BOUNDS + 1];
+    uint32_t bound[RW_MAX_BOUNDS + 1];
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         if (job->where->at[f] == job->where->at[f + 1])
             continue;

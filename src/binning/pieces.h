@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-enum { RW_FEATURE_IDS = RW_MAX_FEATURE + 1 };
-
 /* One feature of a piece. */
 struct rw_piece_column {
     uint16_t feature;

@@ -27,7 +27,7 @@ struct booster {
     int n_sets;
     struct rw_feature_name *names;
     int32_t n_names;
-    uint8_t *ignore; /* [65536] NULL: none */
+    uint8_t *ignore; /* [RW_FEATURE_IDS] NULL: none */
     double *gain;    /* [n_docs] of an objective that ranks */
     struct rw_watch watch;
     struct rw_grow_rules grow_rules;
@@ -149,7 +149,7 @@ static int prepare_features(struct booster *b)
     rw_names_warn(b->ctx, b->names, b->n_names, b->set[0]);
     if (!b->params.ignore[0])
         return RW_OK;
-    RW_TRY(RW_NEW(b->ctx, b->ignore, RW_MAX_FEATURE + 1));
+    RW_TRY(RW_NEW(b->ctx, b->ignore, RW_FEATURE_IDS));
     RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
     rw_ignore_warn(b->ctx, b->ignore, b->set[0]);
     return RW_OK;

@@ -3,7 +3,6 @@
 #include "boost/params.h"
 #include "binning/bins.h"
 #include "io/cache.h"
-#include "io/format.h"
 #include "io/letor.h"
 #include "tree/engine.h"
 

@@ -151,7 +151,7 @@ void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int3
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore)
 {
-    memset(ignore, 0, RW_MAX_FEATURE + 1);
+    memset(ignore, 0, RW_FEATURE_IDS);
     while (*list) {
         const size_t length = strcspn(list, ",");
         int found = 0;

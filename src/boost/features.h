@@ -12,13 +12,14 @@ extern "C" {
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 void rw_names_free(struct rw_feature_name *names, int32_t n);
-/* Warns if the data have none of the features to leave out. ignore: [65536]. */
+/* Warns if the data have none of the features to leave out. ignore: [RW_FEATURE_IDS]. */
 void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const struct rw_dataset *data);
 /* Warns of names of features that the training set lacks: there may be a slip in the file. */
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                    const struct rw_dataset *train);
 
-/* list: ids, ranges of ids "3-7" and names, with commas; ignore: [65536], 1 where left out. */
+/* list: ids, ranges of ids "3-7" and names, with commas; ignore: [RW_FEATURE_IDS], 1 where left
+ * out. */
 int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_feature_name *names,
                     int32_t n_names, uint8_t *ignore);
 /* The ignored ids as a list of ids and ranges: the same text for the same set. *out is owned by the

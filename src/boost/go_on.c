@@ -92,7 +92,7 @@ static int check_missing(const struct rw_go_on *go_on, const struct rw_engine *e
     const struct rw_model *init = go_on->init;
     if (engine->ops->set_scores)
         return RW_OK;
-    RW_TRY(RW_NEW(go_on->ctx, known, RW_MAX_FEATURE + 1));
+    RW_TRY(RW_NEW(go_on->ctx, known, RW_FEATURE_IDS));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {

@@ -6,19 +6,19 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define FIELD(field) offsetof(struct rw_params, field)
-#define RW_P_INT(field, name, value, least, most, arg, model, help)       \
-    {{name, RW_PARAM_INT, #value, #least " to " #most, help, arg, model}, \
-     FIELD(field),                                                        \
-     least,                                                               \
+#define RW_P_INT(field, name, value, least, most, arg, model, help)               \
+    {{name, RW_PARAM_INT, #value, #least " to " RW_TEXT(most), help, arg, model}, \
+     FIELD(field),                                                                \
+     least,                                                                       \
      most},
-#define RW_P_REAL(field, name, value, least, most, arg, model, help)       \
-    {{name, RW_PARAM_REAL, #value, #least " to " #most, help, arg, model}, \
-     FIELD(field),                                                         \
-     least,                                                                \
+#define RW_P_REAL(field, name, value, least, most, arg, model, help)               \
+    {{name, RW_PARAM_REAL, #value, #least " to " RW_TEXT(most), help, arg, model}, \
+     FIELD(field),                                                                 \
+     least,                                                                        \
      most},
 #define RW_P_WORD(field, name, value, words, model, help) \
     {{name, RW_PARAM_CHOICE, value, words, help, words, model}, FIELD(field), 0, 0},

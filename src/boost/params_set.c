@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 /* What another trainer's value is here, as a hint; "" if it is not known. "YetiRank:mode=DCG" is
  * looked up without its own parameters. */
@@ -93,8 +93,8 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
         (!whole_number(value, 1000000000, &number) || number == 0))
         return refuse(ctx, info, "a whole number, 1 to 1000000000, or none", value);
     if (at == RW_AT_PARAM_leaves && strcmp(value, "auto") != 0 &&
-        (!whole_number(value, 65536, &number) || number < 2))
-        return refuse(ctx, info, "a whole number, 2 to 65536, or auto", value);
+        (!whole_number(value, RW_MAX_LEAVES, &number) || number < 2))
+        return refuse(ctx, info, "a whole number, 2 to " RW_TEXT(RW_MAX_LEAVES) ", or auto", value);
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|ref|sim", value) < 0 &&
         (strncmp(value, "cuda:", 5) != 0 || !whole_number(value + 5, 255, &number)))
         return refuse(ctx, info, "auto, cpu, cuda, cuda:N, ref or sim", value);

@@ -7,8 +7,8 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 #include "check/data_check.h"
+#include "io/format.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320, SHOWN_FEATURES = 10 };
 

@@ -56,7 +56,7 @@ static int run_hist(const struct rw_usage *usage, const struct rw_said *said,
                                 suites);
     int code = take_number(usage, "--docs", given->docs, 1, 2147483647, &docs);
     if (code == 0)
-        code = take_number(usage, "--features", given->features, 1, 65536, &features);
+        code = take_number(usage, "--features", given->features, 1, RW_FEATURE_IDS, &features);
     if (code == 0)
         code = take_number(usage, "--bins", given->bins, 1, 2147483647, &bins);
     if (code == 0)

@@ -29,12 +29,8 @@ int rw_cmd_bin(int argc, char **argv)
     int status, code = rw_options_parse(&usage, argc, argv, &said);
     if (code >= 0)
         goto out;
-    code = output ? rw_options_one_stdin(&usage, &said.operands, 1)
+    code = output ? rw_options_check_files(&usage, &said.operands, 1, output)
                   : rw_options_wrong(&usage, "'bin' needs -o FILE.rwb");
-    for (int i = 0; i < said.operands.n && code == 0; i++) {
-        if (rw_output_same(output, said.operands.text[i]))
-            code = rw_options_wrong(&usage, "'-o %s' would overwrite the data", output);
-    }
     if (code != 0)
         goto out;
     code = RW_EXIT_FAILURE;

@@ -224,7 +224,7 @@ int rw_cmd_check(int argc, char **argv)
     }
     if (code < 0) {
         const struct rw_list lists[] = {said.operands, against};
-        const int wrong = rw_options_one_stdin(&usage, lists, 2);
+        const int wrong = rw_options_check_files(&usage, lists, 2, NULL);
         code = wrong ? wrong : -1;
     }
     if (code < 0)

@@ -207,10 +207,7 @@ static int compare(struct rw_said *said, const struct request *request)
     struct rw_comparison **comparison = NULL; /* [n_metrics] */
     char *metrics = NULL;
     double *scores[2] = {NULL, NULL};
-    int status = rw_load_dataset(ctx, &said->operands, &dataset), code = RW_EXIT_FAILURE;
-    const char *weights = rw_params_get(said->params, "weights");
-    if (status >= 0 && *weights)
-        status = rw_dataset_read_weights(ctx, dataset, weights);
+    int status = rw_load_weighted(said, &said->operands, &dataset), code = RW_EXIT_FAILURE;
     for (int i = 0; i < 2 && status >= 0; i++) {
         scores[i] = calloc((size_t)rw_dataset_n_docs(dataset) + 1, sizeof(*scores[i]));
         if (!scores[i]) {
@@ -260,7 +257,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
     const char *others[] = {request->side[0], request->side[1], request->groups,
                             rw_params_get(said->params, "weights")};
     const struct rw_list lists[] = {said->operands, {others, 4}};
-    const int code = rw_options_one_stdin(usage, lists, 2);
+    const int code = rw_options_check_files(usage, lists, 2, NULL);
     if (code != 0)
         return code;
     int status = rw_params_set(said->ctx, said->params, "objective", "regression");

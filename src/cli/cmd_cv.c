@@ -207,11 +207,8 @@ static int validate(struct rw_said *said, const struct request *request)
 {
     struct rw_dataset *dataset = NULL;
     struct rw_cv *cv = NULL;
-    const char *weights = rw_params_get(said->params, "weights");
     int code = RW_EXIT_FAILURE;
-    int status = rw_load_dataset(said->ctx, &said->operands, &dataset);
-    if (status >= 0 && *weights)
-        status = rw_dataset_read_weights(said->ctx, dataset, weights);
+    int status = rw_load_weighted(said, &said->operands, &dataset);
     if (status >= 0) {
         rw_talk_line("%u documents in %u queries, %u features, %d folds",
                      rw_dataset_n_docs(dataset), rw_dataset_n_queries(dataset),
@@ -267,7 +264,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
                             rw_params_get(said->params, "names"),
                             rw_params_get(said->params, "label-gain")};
     const struct rw_list lists[] = {said->operands, {others, 3}};
-    code = rw_options_one_stdin(usage, lists, 2);
+    code = rw_options_check_files(usage, lists, 2, NULL);
     if (code != 0)
         return code;
     const int status = rw_params_check(said->ctx, said->params);

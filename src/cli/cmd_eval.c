@@ -165,10 +165,7 @@ static int score(const struct rw_usage *usage, struct rw_said *said, const struc
     int status, code = request->model ? open_model(usage, said, request, &model, &predictor) : -1;
     if (code >= 0)
         goto out;
-    status = rw_load_dataset(ctx, &said->operands, dataset);
-    const char *weights = rw_params_get(said->params, "weights");
-    if (status >= 0 && *weights)
-        status = rw_dataset_read_weights(ctx, *dataset, weights);
+    status = rw_load_weighted(said, &said->operands, dataset);
     if (status >= 0) {
         const uint32_t n_docs = rw_dataset_n_docs(*dataset);
         const double start = rw_progress_clock();
@@ -296,16 +293,9 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
     const char *weights = rw_params_get(said->params, "weights");
     const char *others[] = {request->model, request->scores, weights};
     const struct rw_list lists[] = {said->operands, {others, 3}};
-    const int code = rw_options_one_stdin(usage, lists, 2);
+    const int code = rw_options_check_files(usage, lists, 2, request->per_query);
     if (code != 0)
         return code;
-    for (int i = 0; request->per_query && i < said->operands.n + 3; i++) {
-        const char *input =
-            i < said->operands.n ? said->operands.text[i] : others[i - said->operands.n];
-        if (input && rw_output_same(request->per_query, input))
-            return rw_options_wrong(usage, "'--per-query %s' would overwrite '%s'",
-                                    request->per_query, input);
-    }
     /* Nothing is trained: gains matter only if a metric uses them, as under regression. */
     int status = rw_params_set(said->ctx, said->params, "objective", "regression");
     if (status >= 0)

@@ -45,7 +45,7 @@ static int list_features(struct job *job)
     const int n_named = rw_model_features(job->model, NULL, 0);
     struct rw_feature_use *uses = n_named < 0 ? NULL : calloc((size_t)n_named + 1, sizeof(*uses));
     job->feature = calloc((size_t)n + 1, sizeof(*job->feature));
-    int *at = calloc(65536, sizeof(*at));
+    int *at = calloc(RW_FEATURE_IDS, sizeof(*at));
     const int failed = !uses || !at || !job->feature;
     if (failed)
         goto out;
@@ -94,10 +94,7 @@ static int prepare(const struct rw_usage *usage, struct job *job)
             return code;
         job->n_trees = (int)n_trees;
     }
-    status = rw_load_dataset(ctx, &job->files, &job->dataset);
-    const char *weights = rw_params_get(job->said.params, "weights");
-    if (status >= 0 && *weights)
-        status = rw_dataset_read_weights(ctx, job->dataset, weights);
+    status = rw_load_weighted(&job->said, &job->files, &job->dataset);
     if (status >= 0)
         status = rw_explainer_new(ctx, job->model, job->n_trees, job->dataset, &job->explainer);
     if (status < 0)
@@ -469,21 +466,16 @@ static int check(const struct rw_usage *usage, struct job *job)
     if (job->repeats)
         code = rw_options_number(usage, "--repeats", job->repeats, 0, 1000, &repeats);
     if (code <= 0 && job->top)
-        code = rw_options_number(usage, "--top", job->top, 1, 65536, &top);
+        code = rw_options_number(usage, "--top", job->top, 1, RW_FEATURE_IDS, &top);
     if (code > 0)
         return code;
     job->n_repeats = (int)repeats;
     job->n_top = (int)top;
     const char *weights = rw_params_get(job->said.params, "weights");
     const struct rw_list lists[] = {job->said.operands, {&weights, 1}};
-    code = rw_options_one_stdin(usage, lists, 2);
+    code = rw_options_check_files(usage, lists, 2, job->output);
     if (code != 0)
         return code;
-    for (int i = 0; job->output && i <= job->said.operands.n; i++) {
-        const char *input = i < job->said.operands.n ? job->said.operands.text[i] : weights;
-        if (*input && rw_output_same(job->output, input))
-            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", job->output);
-    }
     /* Nothing is trained: gains matter only if the metric uses them, as under regression. The seed
      * is that of permutations. */
     int status = rw_params_set(job->said.ctx, job->said.params, "objective", "regression");

@@ -106,20 +106,11 @@ static int run(struct job *job)
     return code;
 }
 
-/* The inputs are not written to; of the data, standard input is read once. */
 static int check_files(const struct rw_usage *usage, struct job *job)
 {
     int code = job->verify ? rw_options_split(usage, job->verify, &job->copy, &job->files) : 0;
-    if (code == 0)
-        code = rw_options_one_stdin(usage, &job->files, 1);
-    if (code != 0)
-        return code;
-    for (int i = 0; i <= job->files.n; i++) {
-        const char *input = i == 0 ? job->said.operands.text[0] : job->files.text[i - 1];
-        if (rw_output_same(job->output, input))
-            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", job->output);
-    }
-    return 0;
+    const struct rw_list lists[] = {job->said.operands, job->files};
+    return code == 0 ? rw_options_check_files(usage, lists, 2, job->output) : code;
 }
 
 static int check(const struct rw_usage *usage, struct job *job)

@@ -41,9 +41,9 @@ int rw_cmd_import(int argc, char **argv)
         code = rw_options_wrong(&usage, "'import' needs --from FORMAT");
     else if (!output)
         code = rw_options_wrong(&usage, "'import' needs -o MODEL");
-    else if (strcmp(output, "-") != 0 && rw_output_same(output, said.operands.text[0]))
-        code = rw_options_wrong(&usage, "'%s' is read, so it cannot be written", output);
     else
+        code = rw_options_check_files(&usage, &said.operands, 1, output);
+    if (code == 0)
         code = rw_formats_check(&usage, "--from", from, 1);
     if (code == 0)
         code = rw_formats_base(&usage, base, &how.feature_base);

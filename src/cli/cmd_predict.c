@@ -9,8 +9,6 @@
 #include "cli/talk.h"
 #include "cli/trec.h"
 
-enum { N_FEATURE_IDS = 65536 };
-
 struct job {
     struct rw_said said;
     const char *output, *run, *trees;
@@ -24,7 +22,7 @@ struct job {
     double *scores;  /* [room] owned */
     int32_t *leaves; /* [leaf_room] owned */
     size_t room, leaf_room;
-    unsigned char seen[N_FEATURE_IDS]; /* 1: the data had it so far */
+    unsigned char seen[RW_FEATURE_IDS]; /* 1: the data had it so far */
 };
 
 static int grow(void **array, size_t *room, size_t n, size_t size)
@@ -73,7 +71,7 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
     if (job->leaf_ids)
         no_memory |= grow((void **)&job->leaves, &job->leaf_room, (size_t)n * (size_t)job->n_trees,
                           sizeof(*job->leaves)) < 0;
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++) {
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (!job->seen[f])
             job->seen[f] = rw_dataset_has_feature(piece, f) != 0;
     }
@@ -97,13 +95,13 @@ static int score_piece(struct job *job, const struct rw_dataset *piece)
 
 static void warn_unmatched(const struct job *job)
 {
-    static unsigned char used[N_FEATURE_IDS];
+    static unsigned char used[RW_FEATURE_IDS];
     uint32_t n_missing = 0, n_unknown = 0;
     for (int t = 0; t < job->n_trees; t++) {
         for (int node = 0; node < rw_model_n_leaves(job->model, t) - 1; node++)
-            used[rw_model_node(job->model, t, node).feature % N_FEATURE_IDS] = 1;
+            used[rw_model_node(job->model, t, node).feature % RW_FEATURE_IDS] = 1;
     }
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++) {
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         n_missing += used[f] && !job->seen[f];
         n_unknown += job->seen[f] && !rw_model_had_feature(job->model, f);
     }
@@ -161,15 +159,11 @@ out:
 static int check(const struct rw_usage *usage, struct job *job)
 {
     job->files = (struct rw_list){job->said.operands.text + 1, job->said.operands.n - 1};
-    const int code = rw_options_one_stdin(usage, &job->said.operands, 1);
+    int code = rw_options_check_files(usage, &job->said.operands, 1, job->output);
+    if (code == 0)
+        code = rw_options_check_files(usage, &job->said.operands, 1, job->run);
     if (code != 0)
         return code;
-    const char *outputs[] = {job->output, job->run};
-    for (int i = 0; i < 2 * job->said.operands.n; i++) {
-        const char *input = job->said.operands.text[i / 2], *output = outputs[i % 2];
-        if (output && rw_output_same(output, input))
-            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
-    }
     if (job->output && job->run && rw_output_clash(job->output, job->run))
         return rw_options_wrong(usage, "'-o' and '--trec' name the same file");
     if (job->leaf_ids && !job->output && job->run && strcmp(job->run, "-") == 0)

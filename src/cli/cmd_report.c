@@ -56,20 +56,13 @@ static int check_like(const struct rw_usage *usage, const struct job *job)
 static int check_files(const struct rw_usage *usage, struct job *job)
 {
     const char *weights = rw_params_get(job->said.params, "weights");
-    const char *others[] = {job->said.operands.text[0], *weights ? weights : NULL};
+    const char *others[] = {job->said.operands.text[0], weights};
     int code = rw_options_split(usage, job->valid, &job->copy, &job->files);
     if (code != 0)
         return code;
-    const struct rw_list lists[] = {{others, others[1] ? 2 : 1}, job->files};
-    code = rw_options_one_stdin(usage, lists, 2);
-    if (code != 0)
-        return code;
-    for (int i = 0; i < job->files.n + 2; i++) {
-        const char *input = i < 2 ? others[i] : job->files.text[i - 2];
-        if (input && rw_output_same(job->output, input))
-            return rw_options_wrong(usage, "'%s' is read, so it cannot be written", job->output);
-    }
-    return -1;
+    const struct rw_list lists[] = {{others, 2}, job->files};
+    code = rw_options_check_files(usage, lists, 2, job->output);
+    return code == 0 ? -1 : code;
 }
 
 static int check(const struct rw_usage *usage, struct job *job, struct rw_report_options *how)
@@ -108,10 +101,7 @@ static int read_inputs(struct job *job)
     uint32_t n_missing, n_unknown;
     int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
     if (status >= 0)
-        status = rw_load_dataset(ctx, &job->files, &job->dataset);
-    const char *weights = rw_params_get(job->said.params, "weights");
-    if (status >= 0 && *weights)
-        status = rw_dataset_read_weights(ctx, job->dataset, weights);
+        status = rw_load_weighted(&job->said, &job->files, &job->dataset);
     if (status < 0)
         return rw_talk_failed(ctx, status, "report");
     rw_model_unmatched(job->model, job->dataset, &n_missing, &n_unknown);

@@ -149,7 +149,6 @@ static int check_files(const struct rw_usage *usage, struct job *job)
     struct rw_params *params = job->said.params;
     const char *side[3], *sides[] = {"weights", "names", "label-gain"};
     struct rw_list weights = {calloc((size_t)job->valid_weights.n + 1, sizeof(char *)), 0};
-    const char *outputs[] = {job->output, job->log_path};
     for (int i = 0; i < 3; i++)
         side[i] = rw_params_get(params, sides[i]);
     const int n_lists = job->valid_files.n + 3;
@@ -169,14 +168,9 @@ static int check_files(const struct rw_usage *usage, struct job *job)
     lists[2] = weights;
     for (int i = 0; i < job->valid_files.n; i++)
         lists[i + 3] = job->files[i];
-    int code = rw_options_one_stdin(usage, lists, n_lists);
-    for (int i = 0; i < n_lists && code == 0; i++) {
-        for (int k = 0; k < lists[i].n * 2 && code == 0; k++) {
-            const char *input = lists[i].text[k / 2], *output = outputs[k % 2];
-            if (output && *input && rw_output_same(output, input))
-                code = rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
-        }
-    }
+    int code = rw_options_check_files(usage, lists, n_lists, job->output);
+    if (code == 0)
+        code = rw_options_check_files(usage, lists, n_lists, job->log_path);
     free(lists);
     free(weights.text);
     if (code == 0 && job->log_path && rw_output_clash(job->log_path, job->output))

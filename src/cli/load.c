@@ -43,6 +43,14 @@ int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_d
     return load(ctx, NULL, files, out);
 }
 
+int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
+                     struct rw_dataset **out)
+{
+    const char *weights = rw_params_get(said->params, "weights");
+    const int status = rw_load_dataset(said->ctx, files, out);
+    return status >= 0 && *weights ? rw_dataset_read_weights(said->ctx, *out, weights) : status;
+}
+
 int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_list *files, struct rw_dataset **out)
 {

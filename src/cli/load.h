@@ -6,11 +6,14 @@
 
 #include "cli/options.h"
 
-/* Reads files as one dataset. With --verbose, says the time and memory. A status, whose text is in
- * the context. */
 /* Reads a model that is put to use: warns if its training was interrupted. */
 int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out);
+/* Reads files as one dataset. With --verbose, says the time and memory. A status, whose text is in
+ * the context. */
 int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out);
+/* The same with the weights that the parameter 'weights' names. */
+int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
+                     struct rw_dataset **out);
 
 /* The same for training with `params`: a large set is turned into codes as it is read, and is good
  * for rw_train and nothing else. */

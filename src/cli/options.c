@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "cli/advice.h"
+#include "cli/output.h"
 #include "cli/talk.h"
 
-/* Keys that argp hands back: letters, then the command's own options, then parameters. */
+/* Keys of the table: letters, then the command's own options, then parameters. */
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
 
 /* All that argp prints for --help but its exit. */
@@ -18,17 +19,15 @@ enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY
 struct parsing {
     const struct rw_usage *usage;
     struct rw_said *said;
-    struct argp_option *table; /* [n + 1] owned */
-    int n;
+    struct argp_option *table; /* [n + 1] the command's own options first; owned */
+    int n, n_own;
     struct rw_known_options known; /* the same, for messages */
     char **help; /* [n_help] the parameters' help with ranges; owned, like its texts */
     int n_help;
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
     const char *config;
-    char name[64]; /* "rankwood train" */
     int quiet, verbose, help_asked;
-    int exit; /* of what went wrong; -1: nothing */
 };
 
 static int out_of_memory(void)
@@ -102,17 +101,17 @@ static int add_params(struct parsing *p, int n_params)
 
 static int make_table(struct parsing *p)
 {
-    int n_own = 0, n_params = 0;
-    while (p->usage->options[n_own].name)
-        n_own++;
+    int n_params = 0;
+    while (p->usage->options[p->n_own].name)
+        p->n_own++;
     while (rw_param_info(n_params))
         n_params++;
-    p->table = calloc((size_t)(n_own + n_params) + 8, sizeof(*p->table));
+    p->table = calloc((size_t)(p->n_own + n_params) + 8, sizeof(*p->table));
     p->help = calloc((size_t)n_params + 1, sizeof(*p->help));
     p->value = calloc((size_t)n_params + 1, sizeof(*p->value));
     if (!p->table || !p->help || !p->value)
         return -1;
-    for (int i = 0; i < n_own; i++) {
+    for (int i = 0; i < p->n_own; i++) {
         const struct rw_option *option = &p->usage->options[i];
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
             option->help, 1);
@@ -168,122 +167,108 @@ const char *rw_options_nearest(const char *mistaken, const char *const *words, i
 
 /* ------------------------------------------------------------------ reading */
 
-/* argp would take a beginning of a name for the whole and reports errors its own way; this walk
- * over the line makes sure that it finds none. -1, or the exit code. */
-static int check_line(const struct parsing *p, int argc, char **argv)
+/* Each of these: -1, or the exit code. */
+static int take_once(const struct parsing *p, const char *name, const char **to, const char *text)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *token = argv[i];
-        if (token[0] != '-' || !token[1])
-            continue;
-        if (token[1] == '-') {
-            const size_t n = strcspn(token + 2, "=");
-            const struct argp_option *option = find_option(p, token + 2, n);
-            if (!option)
-                return rw_advice_unknown(&p->known, token);
-            const char *value = token[2 + n] ? token + 3 + n : NULL;
-            if (!option->arg && value)
-                return rw_options_wrong(p->usage, "option '--%s' takes no value", option->name);
-            if (option->arg && !value)
-                value = argv[++i];
-            if (option->arg && (!value || !*value))
-                return rw_options_wrong(p->usage, "option '--%s' needs a value: %s", option->name,
-                                        option->arg);
-            continue;
-        }
-        const size_t n_word = strcspn(token + 1, "=");
-        if (n_word > 1 && find_option(p, token + 1, n_word)) /* "-output", which is no "-o utput" */
+    if (*to)
+        return rw_options_wrong(p->usage, "option '--%s' is given twice", name);
+    *to = text;
+    return -1;
+}
+
+static int take_one_more(struct rw_list *list, const char *text)
+{
+    return list_add(list, text) < 0 ? out_of_memory() : -1;
+}
+
+static int take_own(const struct parsing *p, const struct rw_option *option, const char *text)
+{
+    if (option->kind == RW_OPTION_LIST)
+        return take_one_more(option->value, text);
+    if (option->kind == RW_OPTION_TEXT)
+        return take_once(p, option->name, option->value, text);
+    *(int *)option->value = 1;
+    return -1;
+}
+
+/* text: NULL for an option without a value. */
+static int take(struct parsing *p, const struct argp_option *option, const char *text)
+{
+    if (option - p->table < p->n_own)
+        return take_own(p, &p->usage->options[option - p->table], text);
+    if (option->key == KEY_CONFIG)
+        return take_once(p, option->name, &p->config, text);
+    if (option->arg)
+        return strcmp(option->name, "metric") == 0
+                   ? take_one_more(&p->metrics, text)
+                   : take_once(p, option->name, &p->value[option->key - KEY_PARAM], text);
+    *(option->key == KEY_QUIET     ? &p->quiet
+      : option->key == KEY_VERBOSE ? &p->verbose
+                                   : &p->help_asked) = 1;
+    return -1;
+}
+
+/* argv[*i] is "--name", "--name=value" or "--name" with its value behind it. */
+static int take_long(struct parsing *p, char **argv, int *i)
+{
+    const char *token = argv[*i];
+    const size_t n = strcspn(token + 2, "=");
+    const struct argp_option *option = find_option(p, token + 2, n);
+    if (!option)
+        return rw_advice_unknown(&p->known, token);
+    const char *value = token[2 + n] ? token + 3 + n : NULL;
+    if (!option->arg && value)
+        return rw_options_wrong(p->usage, "option '--%s' takes no value", option->name);
+    if (option->arg && !value)
+        value = argv[++*i];
+    if (option->arg && (!value || !*value))
+        return rw_options_wrong(p->usage, "option '--%s' needs a value: %s", option->name,
+                                option->arg);
+    return take(p, option, value);
+}
+
+/* argv[*i] is letters, the last with its value in it or behind it. */
+static int take_letters(struct parsing *p, char **argv, int *i)
+{
+    const char *token = argv[*i];
+    const size_t n_word = strcspn(token + 1, "=");
+    if (n_word > 1 && find_option(p, token + 1, n_word)) /* "-output", which is no "-o utput" */
+        return rw_advice_unknown(&p->known, token);
+    for (const char *c = token + 1; *c; c++) {
+        const struct argp_option *option = find_letter(p, *c);
+        const char *value = NULL;
+        if (!option)
             return rw_advice_unknown(&p->known, token);
-        for (const char *c = token + 1; *c; c++) {
-            const struct argp_option *option = find_letter(p, *c);
-            if (!option)
-                return rw_advice_unknown(&p->known, token);
-            if (!option->arg)
-                continue;
-            const char *value = c[1] ? c + 1 : argv[++i];
+        if (option->arg) {
+            value = c[1] ? c + 1 : argv[++*i];
             if (!value || !*value)
                 return rw_options_wrong(p->usage, "option '-%c' needs a value: %s", *c,
                                         option->arg);
             if (c[1] == '=')
                 return rw_options_wrong(p->usage, "'%s' is written '-%c %s' or '--%s%s'", token, *c,
                                         c + 2, option->name, c + 1);
-            break;
         }
+        const int result = take(p, option, value);
+        if (result >= 0 || value)
+            return result;
     }
     return -1;
 }
 
-static int twice(struct parsing *p, const char *name)
+/* argp lays out the help; it does not read the line: it would take a beginning of a name for the
+ * whole, and has words of its own for errors. */
+static int read_line(struct parsing *p, int argc, char **argv)
 {
-    p->exit = rw_options_wrong(p->usage, "option '--%s' is given twice", name);
-    return EINVAL;
-}
-
-static int take_own(struct parsing *p, const struct rw_option *option, char *text)
-{
-    if (option->kind == RW_OPTION_LIST)
-        return list_add(option->value, text) < 0 ? ENOMEM : 0;
-    if (option->kind == RW_OPTION_FLAG) {
-        *(int *)option->value = 1;
-        return 0;
+    int result = -1, only_operands = 0;
+    for (int i = 1; i < argc && result < 0; i++) {
+        if (only_operands || argv[i][0] != '-' || !argv[i][1])
+            result = take_one_more(&p->said->operands, argv[i]);
+        else if (strcmp(argv[i], "--") == 0)
+            only_operands = 1;
+        else
+            result = argv[i][1] == '-' ? take_long(p, argv, &i) : take_letters(p, argv, &i);
     }
-    const char **value = option->value;
-    if (*value)
-        return twice(p, option->name);
-    *value = text;
-    return 0;
-}
-
-static int take_param(struct parsing *p, int i, char *text)
-{
-    const char *name = rw_param_info(i)->name;
-    if (strcmp(name, "metric") == 0)
-        return list_add(&p->metrics, text) < 0 ? ENOMEM : 0;
-    if (p->value[i])
-        return twice(p, name);
-    p->value[i] = text;
-    return 0;
-}
-
-static error_t take(int key, char *text, struct argp_state *state)
-{
-    struct parsing *p = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        return list_add(&p->said->operands, text) < 0 ? ENOMEM : 0;
-    case 'h':
-        p->help_asked = 1;
-        return 0;
-    case ARGP_KEY_END:
-        if (p->help_asked) {
-            /* argp is silent under this flag, which was for its errors. */
-            state->flags &= ~(unsigned)ARGP_NO_ERRS;
-            state->name = p->name;
-            argp_state_help(state, stdout, HELP_PARTS);
-        }
-        return 0;
-    case KEY_QUIET:
-        p->quiet = 1;
-        return 0;
-    case KEY_VERBOSE:
-        p->verbose = 1;
-        return 0;
-    case KEY_CONFIG:
-        if (p->config)
-            return twice(p, "config");
-        p->config = text;
-        return 0;
-    default:
-        break;
-    }
-    for (int i = 0; p->usage->options[i].name; i++) {
-        const struct rw_option *option = &p->usage->options[i];
-        if (key == (option->letter ? option->letter : KEY_OWN + i))
-            return take_own(p, option, text);
-    }
-    if (key >= KEY_PARAM && key < KEY_CONFIG)
-        return take_param(p, key - KEY_PARAM, text);
-    return ARGP_ERR_UNKNOWN;
+    return result;
 }
 
 /* argp's note on short options with long twins says nothing new. */
@@ -291,6 +276,30 @@ static char *without_note(int key, const char *text, void *input)
 {
     (void)input;
     return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)(uintptr_t)text;
+}
+
+static error_t print_parts(int key, char *text, struct argp_state *state)
+{
+    (void)text;
+    if (key != ARGP_KEY_END)
+        return ARGP_ERR_UNKNOWN;
+    argp_state_help(state, stdout, HELP_PARTS);
+    return 0;
+}
+
+/* argp leaves out its note only while it parses: here an empty line. */
+static int print_help(const struct parsing *p)
+{
+    char name[64], *line[] = {name, NULL};
+    const struct argp argp = {.options = p->table,
+                              .parser = print_parts,
+                              .args_doc = p->usage->operands,
+                              .doc = p->usage->about,
+                              .help_filter = without_note};
+    snprintf(name, sizeof(name), "rankwood %s", p->usage->command);
+    return argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL) == 0
+               ? RW_EXIT_OK
+               : out_of_memory();
 }
 
 /* ------------------------------------------------------------------ parameters */
@@ -355,19 +364,11 @@ static int check_operands(const struct parsing *p)
 static int parse(struct parsing *p, int argc, char **argv)
 {
     p->known = (struct rw_known_options){p->usage, p->table, p->n, p->said->ctx};
-    int result = check_line(p, argc, argv);
+    int result = read_line(p, argc, argv);
     if (result >= 0)
         return result;
-    snprintf(p->name, sizeof(p->name), "rankwood %s", p->usage->command);
-    const struct argp argp = {.options = p->table,
-                              .parser = take,
-                              .args_doc = p->usage->operands,
-                              .doc = p->usage->about,
-                              .help_filter = without_note};
-    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_NO_ERRS, NULL, p) != 0)
-        return p->exit >= 0 ? p->exit : out_of_memory();
     if (p->help_asked)
-        return RW_EXIT_OK;
+        return print_help(p);
     result = check_operands(p);
     if (result >= 0)
         return result;
@@ -377,7 +378,7 @@ static int parse(struct parsing *p, int argc, char **argv)
 
 int rw_options_parse(const struct rw_usage *usage, int argc, char **argv, struct rw_said *said)
 {
-    struct parsing p = {.usage = usage, .said = said, .exit = -1};
+    struct parsing p = {.usage = usage, .said = said};
     int result;
     memset(said, 0, sizeof(*said));
     if (rw_ctx_new(&said->ctx) < 0 || make_table(&p) < 0 ||
@@ -429,14 +430,20 @@ int rw_options_number(const struct rw_usage *usage, const char *option, const ch
     return 0;
 }
 
-int rw_options_one_stdin(const struct rw_usage *usage, const struct rw_list *lists, int n_lists)
+int rw_options_check_files(const struct rw_usage *usage, const struct rw_list *inputs, int n_lists,
+                           const char *output)
 {
-    int n = 0;
+    int n_stdin = 0;
     for (int i = 0; i < n_lists; i++) {
-        for (int k = 0; k < lists[i].n; k++)
-            n += lists[i].text[k] && strcmp(lists[i].text[k], "-") == 0;
+        for (int k = 0; k < inputs[i].n; k++) {
+            const char *input = inputs[i].text[k];
+            if (input && strcmp(input, "-") == 0 && n_stdin++ > 0)
+                return rw_options_wrong(usage, "standard input ('-') can be read only once");
+            if (input && output && rw_output_same(output, input))
+                return rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
+        }
     }
-    return n > 1 ? rw_options_wrong(usage, "standard input ('-') can be read only once") : 0;
+    return 0;
 }
 
 int rw_options_split(const struct rw_usage *usage, const char *files, char **copy,

@@ -48,8 +48,10 @@ int rw_options_number(const struct rw_usage *usage, const char *option, const ch
 /* Says what is wrong and points to the help; returns RW_EXIT_USAGE. */
 int rw_options_wrong(const struct rw_usage *usage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Is standard input named more than once among these? 0, or the exit code. */
-int rw_options_one_stdin(const struct rw_usage *usage, const struct rw_list *lists, int n_lists);
+/* Are files that are read good: standard input at most once, and none the one that is written? NULL
+ * names no file, for `output` too. 0, or the exit code. */
+int rw_options_check_files(const struct rw_usage *usage, const struct rw_list *inputs, int n_lists,
+                           const char *output);
 /* Files of "a,b": a list of their names, cut in place in *copy (owned by the caller, like the
  * list). 0, or the exit code. */
 int rw_options_split(const struct rw_usage *usage, const char *files, char **copy,

@@ -23,8 +23,8 @@ static struct guarded {
     unsigned char others[N_NAMES];
 } guarded[MOST_GUARDED];
 
-/* PATH.tmp-PID for i = 0, then PATH.tmp-PID-i, as the library names them (io/format.h). Writes at
- * most 4 bytes, and calls nothing: for the handler. */
+/* PATH.tmp-PID for i = 0, then PATH.tmp-PID-i, as the library names them (base/out_file.h). Writes
+ * at most 4 bytes, and calls nothing: for the handler. */
 static void put_suffix(char *end, int i)
 {
     if (i > 0)

@@ -64,12 +64,6 @@ void rw_talk_warn(const char *format, ...)
     SAY("rankwood: warning: ");
 }
 
-void rw_talk_note(const char *format, ...)
-{
-    if (!talk.quiet)
-        SAY("rankwood: note: ");
-}
-
 void rw_talk_line(const char *format, ...)
 {
     if (!talk.quiet)
@@ -137,7 +131,7 @@ void rw_talk_log(void *user, enum rw_log_level level, const char *line)
     if (level == RW_LOG_WARNING)
         rw_talk_warn("%s", line);
     else if (level == RW_LOG_NOTE)
-        rw_talk_note("%s", line);
+        rw_talk_line("rankwood: note: %s", line);
     else if (talk.verbose)
         rw_talk_line("%s", line);
 }

@@ -17,7 +17,6 @@ int rw_talk_is_verbose(void);
 void rw_talk_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void rw_talk_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void rw_talk_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void rw_talk_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line without a prefix, dropped when quiet. */
 void rw_talk_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

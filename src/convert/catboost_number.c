@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "convert/catboost_model.h"
-#include "io/format.h"
 
 enum {
     MOST_DIGITS = 17, /* with a point: it counts no more */

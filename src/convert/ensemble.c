@@ -62,7 +62,7 @@ int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, ui
 {
     if (n > RW_MAX_FEATURE + 2)
         return rw_fail(ctx, RW_ERR_FORMAT, "%llu features; expected at most %d",
-                       (unsigned long long)n, RW_MAX_FEATURE + 1);
+                       (unsigned long long)n, RW_FEATURE_IDS);
     RW_TRY(RW_NEW(ctx, ensemble->column_name, (size_t)n));
     ensemble->n_columns = (uint32_t)n;
     return RW_NEW(ctx, ensemble->column_had, (size_t)n);

@@ -4,9 +4,9 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 #include "io/input.h"
 
 int rw_model_format_at(int i, struct rw_model_format_info *out)

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "io/format.h"
+#include "base/number.h"
 
 static int load(struct rw_ctx *ctx, const struct rw_source *source, size_t flags, json_t **out)
 {

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "convert/onnx_model.h"
 
@@ -53,10 +54,7 @@ static void end_ints(struct emitting *e)
 
 static void add_float(struct emitting *e, double value)
 {
-    const float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof(bits));
-    rw_pb_put_fixed32(&e->array, bits);
+    rw_pb_put_fixed32(&e->array, rw_bits_of_float((float)value));
 }
 
 static void end_floats(struct emitting *e)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/pmml_model.h"
-#include "io/format.h"
 
 enum element {
     E_NONE, /* outside */

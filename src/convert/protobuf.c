@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 
 /* ------------------------------------------------------------------ out */
@@ -158,15 +159,9 @@ int rw_pb_add_ints(struct rw_ctx *ctx, const struct rw_source *source,
 
 static int add_real(struct rw_ctx *ctx, struct rw_pb_reals *to, uint64_t bits, int bytes)
 {
-    const uint32_t half = (uint32_t)bits;
-    float single;
     RW_TRY(RW_GROW(ctx, to->value, to->room, to->n + 1));
-    memcpy(&single, &half, sizeof(single));
-    if (bytes == 4)
-        to->value[to->n] = (double)single;
-    else
-        memcpy(&to->value[to->n], &bits, sizeof(bits));
-    to->n++;
+    to->value[to->n++] =
+        bytes == 4 ? (double)rw_float_of_bits((uint32_t)bits) : rw_double_of_bits(bits);
     return RW_OK;
 }
 

@@ -13,7 +13,7 @@ struct raising {
     const struct rw_model_format *format;
     const struct rw_rules *rules;
     int base;
-    uint8_t *had;       /* [RW_MAX_FEATURE + 1] */
+    uint8_t *had;       /* [RW_FEATURE_IDS] */
     uint64_t n_rounded; /* leaves that are not floats */
     /* of the tree at hand */
     int32_t *number; /* [n_nodes] ours: a split's, or a leaf's; -1: not reached */
@@ -184,7 +184,7 @@ int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *from,
     if (from->n_trees == INT32_MAX)
         return rw_fail(ctx, RW_ERR_FORMAT, "%s: too many trees", path);
     RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(RW_NEW(ctx, r.had, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, r.had, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, model->tree, (size_t)from->n_trees + (size_t)has_base));
     model->n_trees = from->n_trees + has_base;
     model->absent_missing = r.rules->absent == RW_ABSENT_NAN;

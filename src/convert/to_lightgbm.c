@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/convert.h"
-#include "io/format.h"
 
 enum { CATEGORICAL = 1, DEFAULT_LEFT = 2, MISSING_ZERO = 4, MISSING_NAN = 8 };
 
@@ -340,7 +340,7 @@ static int read_header(struct reading *r, struct rw_ensemble *out)
         return rw_refuse(
             r->ctx, r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
             (int)(h[OBJECTIVE].value.n < 60 ? h[OBJECTIVE].value.n : 60), h[OBJECTIVE].value.text);
-    RW_TRY(one_whole(r, &h[MAX_FEATURE], 0, 65535, &last));
+    RW_TRY(one_whole(r, &h[MAX_FEATURE], 0, RW_MAX_FEATURE, &last));
     return read_columns(r, h, last + 1, out);
 }
 

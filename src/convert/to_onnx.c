@@ -126,7 +126,7 @@ static int make_split(struct making *m, size_t i, enum rw_onnx_mode mode, int32_
     const int64_t column = int_at(m, RW_ONNX_FEATURE, i);
     const double t = slot(m, RW_ONNX_VALUE)->reals.value[i];
     const int turned = mode == RW_ONNX_GTE || mode == RW_ONNX_GT;
-    const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : 65535;
+    const int64_t most = m->onnx->n_columns > 0 ? m->onnx->n_columns - 1 : RW_MAX_FEATURE;
     const int nan_true =
         slot(m, RW_ONNX_MISSING_TRUE)->ints.n > 0 && int_at(m, RW_ONNX_MISSING_TRUE, i) != 0;
     if (mode == RW_ONNX_EQ || mode == RW_ONNX_NEQ || mode == RW_ONNX_MEMBER)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/nested_json.h"
-#include "io/format.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 #define SOLR_SLACK 1e-6f

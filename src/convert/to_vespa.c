@@ -77,7 +77,7 @@ static int read_node(struct rw_ctx *ctx, const struct rw_source *source, const j
     json_t *object;
     if (!json_object_get(from, "left_child"))
         return rw_json_number(ctx, source, from, "leaf_value", &node->value);
-    RW_TRY(rw_json_integer(ctx, source, from, "split_feature", 0, 65535, &column));
+    RW_TRY(rw_json_integer(ctx, source, from, "split_feature", 0, RW_MAX_FEATURE, &column));
     RW_TRY(rw_json_text(ctx, source, from, "decision_type", &decision));
     if (strcmp(decision, "<=") != 0)
         return rw_refuse(ctx, source, "decision_type '%.20s': a categorical split", decision);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
+
 enum { MOST_DEPTH = 256 };
 
 struct reading {
@@ -94,17 +96,10 @@ static int number(struct reading *r, int type, json_t **out)
 {
     uint64_t bits = 0;
     int64_t whole = 0;
-    double real;
     if (type == 'd' || type == 'D') {
         RW_TRY(big_endian(r, size_of(type), &bits));
-        if (type == 'd') {
-            const uint32_t low = (uint32_t)bits;
-            float narrow;
-            memcpy(&narrow, &low, sizeof(narrow));
-            real = (double)narrow;
-        } else {
-            memcpy(&real, &bits, sizeof(real));
-        }
+        const double real =
+            type == 'd' ? (double)rw_float_of_bits((uint32_t)bits) : rw_double_of_bits(bits);
         if (!isfinite(real))
             return wrong(r, "NaN or an infinity");
         *out = json_real(real);

@@ -21,7 +21,7 @@ struct verifying {
     uint32_t n_used;
     uint32_t *used;      /* [n_used] features that either side asks for; owned */
     float *block;        /* [n_used][BLOCK] owned */
-    float *ours, *given; /* [RW_MAX_FEATURE + 1] a document for us, and for them; owned */
+    float *ours, *given; /* [RW_FEATURE_IDS] a document for us, and for them; owned */
     double *score[2];    /* [n_docs] ours, theirs; owned */
 };
 
@@ -82,7 +82,7 @@ out:
 static int find_used(struct verifying *v)
 {
     uint8_t *is_used;
-    RW_TRY(RW_NEW(v->ctx, is_used, RW_MAX_FEATURE + 1));
+    RW_TRY(RW_NEW(v->ctx, is_used, RW_FEATURE_IDS));
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const struct rw_ens_tree *other = &v->theirs->tree[t];
         for (int32_t i = 0; i < v->model->tree[t].n_leaves - 1; i++)
@@ -93,7 +93,7 @@ static int find_used(struct verifying *v)
                 is_used[f] = 1;
         }
     }
-    int status = RW_NEW(v->ctx, v->used, RW_MAX_FEATURE + 1);
+    int status = RW_NEW(v->ctx, v->used, RW_FEATURE_IDS);
     for (uint32_t f = 0; f <= RW_MAX_FEATURE && status == RW_OK; f++) {
         if (is_used[f])
             v->used[v->n_used++] = f;
@@ -171,7 +171,7 @@ static void score_doc(struct verifying *v, uint32_t doc)
     int32_t differs = -1;
     for (int32_t t = 0; t < v->model->n_trees; t++) {
         const struct rw_ens_tree *other = &v->theirs->tree[t];
-        const int32_t leaf = rw_tree_leaf(&v->model->tree[t], v->ours, RW_MAX_FEATURE + 1, 0.0f);
+        const int32_t leaf = rw_tree_leaf(&v->model->tree[t], v->ours, RW_FEATURE_IDS, 0.0f);
         const int32_t at = their_leaf(v, other);
         const double value = other->weight * other->node[at].value;
         if (differs < 0 && v->leaf_of[t][at] != leaf)
@@ -288,8 +288,8 @@ out:
 static int own(struct verifying *v)
 {
     RW_TRY(RW_NEW(v->ctx, v->block, (size_t)v->n_used * BLOCK));
-    RW_TRY(RW_NEW(v->ctx, v->ours, RW_MAX_FEATURE + 1));
-    return RW_NEW(v->ctx, v->given, RW_MAX_FEATURE + 1);
+    RW_TRY(RW_NEW(v->ctx, v->ours, RW_FEATURE_IDS));
+    return RW_NEW(v->ctx, v->given, RW_FEATURE_IDS);
 }
 
 static int score_blocks(void *job, struct rw_share *share)

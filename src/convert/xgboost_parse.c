@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "convert/xgboost_model.h"
-#include "io/format.h"
 
 struct reading {
     struct rw_ctx *ctx;
@@ -220,7 +220,7 @@ int rw_xgboost_parse(struct rw_ctx *ctx, const struct rw_source *source, const j
     if (json_object_get(parameters, "num_target"))
         RW_TRY(param(&r, parameters, "num_target", 0, 1, &number));
     RW_TRY(param(&r, parameters, "num_class", 0, 1, &number));
-    RW_TRY(param(&r, parameters, "num_feature", 0, 65536, &number));
+    RW_TRY(param(&r, parameters, "num_feature", 0, RW_FEATURE_IDS, &number));
     r.n_columns = (uint32_t)number;
     RW_TRY(rw_json_text(ctx, source, parameters, "base_score", &base));
     RW_TRY(number_of(&r, "base_score", base, &number));

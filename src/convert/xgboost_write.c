@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "convert/xgboost_model.h"
 
@@ -104,11 +105,9 @@ static void emit_array_end(struct emitting *e)
 
 static void emit_float(struct emitting *e, float value)
 {
-    uint32_t bits;
     comma(e);
-    memcpy(&bits, &value, sizeof(bits));
     if (e->binary)
-        put_word(e->put, bits);
+        put_word(e->put, rw_bits_of_float(value));
     else
         rw_put_float(e->put, value);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 struct parsing {
     struct rw_ctx *ctx;

@@ -1,5 +1,6 @@
 /* Lines in. Where lines have the features of the line before, their ids are held once. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "dataset/dataset.h"
 
 void rw_builder_release(struct rw_builder *builder)
@@ -228,17 +229,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
 /* First entry of a column at or after document `doc`. */
 static uint32_t first_entry(const struct rw_column *column, uint32_t doc)
 {
-    uint32_t low = 0, high = column->n;
-    if (!column->row)
-        return doc;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (column->row[middle] < doc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return column->row ? rw_numbers_under(column->row, column->n, doc) : doc;
 }
 
 /* Columns to lines: counts each line's entries, then places them; columns ascend, so ids do too.
@@ -284,14 +275,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
     RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
     RW_TRY_OUT(copy_entries(ctx, &lines, dataset, begin, end, next));
-    uint32_t q = 0, high = dataset->n_queries;
-    while (q + 1 < high) { /* the query that holds `begin` */
-        const uint32_t middle = q + (high - q) / 2;
-        if (dataset->query_offset[middle] <= begin)
-            q = middle;
-        else
-            high = middle;
-    }
+    uint32_t q = /* the query that holds `begin` */
+        rw_numbers_under(dataset->query_offset, dataset->n_queries, (uint64_t)begin + 1) - 1;
     uint64_t at = 0;
     for (uint32_t i = begin; i < end; i++) {
         if (i == begin || i == dataset->query_offset[q + 1]) {

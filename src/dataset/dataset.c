@@ -6,6 +6,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "binning/bins.h"
 
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
@@ -46,19 +47,13 @@ void rw_dataset_free(struct rw_dataset *dataset)
 
 void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
 {
-    uint32_t low = 0, high = dataset->n_places; /* the number of places at or before the document */
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (dataset->place[middle].doc <= doc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) {
+    const uint32_t n = rw_records_under(dataset->place, sizeof(*dataset->place), dataset->n_places,
+                                        (uint64_t)doc + 1);
+    if (n == 0) {
         snprintf(buffer, size, "document %u", doc + 1);
         return;
     }
-    const struct rw_place *place = &dataset->place[low - 1];
+    const struct rw_place *place = &dataset->place[n - 1];
     snprintf(buffer, size, "%s:%llu:1", dataset->file[place->file],
              (unsigned long long)(place->line + (doc - place->doc)));
 }
@@ -166,17 +161,10 @@ void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, char *buf
 
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature)
 {
-    uint32_t low = 0, high = dataset->n_columns;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (dataset->column[middle].feature < feature)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < dataset->n_columns && dataset->column[low].feature == feature)
-        return &dataset->column[low];
-    return NULL;
+    const uint32_t c =
+        rw_records_under(dataset->column, sizeof(*dataset->column), dataset->n_columns, feature);
+    return c < dataset->n_columns && dataset->column[c].feature == feature ? &dataset->column[c]
+                                                                           : NULL;
 }
 
 int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset)
@@ -200,16 +188,9 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
     }
     for (uint32_t i = begin; i < end; i++)
         values[i - begin] = absent;
-    uint32_t low = 0, high = column->n;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (column->row[middle] < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < column->n && column->row[low] < end; low++)
-        values[column->row[low] - begin] = column->value[low];
+    for (uint32_t k = rw_numbers_under(column->row, column->n, begin);
+         k < column->n && column->row[k] < end; k++)
+        values[column->row[k] - begin] = column->value[k];
 }
 
 void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
@@ -235,9 +216,9 @@ int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const
                        "document",
                        n, dataset->n_queries, dataset->n_docs);
     for (size_t i = 0; i < n; i++) {
-        if (!(weights[i] >= 0 && weights[i] <= 65536))
-            return rw_fail(ctx, RW_ERR_DATA, "weight %zu is %g; expected 0 to 65536", i + 1,
-                           weights[i]);
+        if (!(weights[i] >= 0 && weights[i] <= RW_MAX_WEIGHT))
+            return rw_fail(ctx, RW_ERR_DATA, "weight %zu is %g; expected 0 to %d", i + 1,
+                           weights[i], RW_MAX_WEIGHT);
     }
     double *of_doc;
     RW_TRY(RW_NEW_RAW(ctx, of_doc, dataset->n_docs));
@@ -263,7 +244,7 @@ static int check_memory(struct rw_ctx *ctx, const float *values, const float *la
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
                        RW_MAX_DOCS);
-    if (first_feature > RW_MAX_FEATURE || n_features > RW_MAX_FEATURE + 1 - first_feature)
+    if (first_feature > RW_MAX_FEATURE || n_features > RW_FEATURE_IDS - first_feature)
         return rw_fail(ctx, RW_ERR_DATA, "%u features from %u on; expected ids 0 to %d", n_features,
                        first_feature, RW_MAX_FEATURE);
     if (query_offsets[0] != 0 || query_offsets[n_queries] != n_docs)

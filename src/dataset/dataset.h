@@ -5,34 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/ctx.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { RW_MAX_FEATURE = 65535 };
-#define RW_MAX_DOCS 2147483647u
-
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
  * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
 #define RW_ABSENT_BITS  0x7fc0ab5eu
 #define RW_MISSING_BITS 0x7fc00000u
-
-static inline float rw_float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-static inline uint32_t rw_bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
 
 static inline int rw_is_absent(float value)
 {

@@ -5,9 +5,10 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 #include "io/input.h"
+#include "io/side_files.h"
 #include "metric/dialect.h"
 
 enum { ID_ROOM = 512, WORDS = 6 };

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "io/checksum.h"
 #include "io/format.h"
 #include "io/input.h"
@@ -314,7 +315,7 @@ static int view_columns(struct rw_ctx *ctx, const char *name, const struct rw_ca
     uint32_t *row = (void *)(map + layout->offset[RW_CACHE_ROW]);
     float *value = (void *)(map + layout->offset[RW_CACHE_VALUE]);
     uint64_t n_rows = 0, n_values = 0;
-    if (h->n_columns > RW_MAX_FEATURE + 1)
+    if (h->n_columns > RW_FEATURE_IDS)
         return damaged(ctx, name, "too many features");
     RW_TRY(RW_NEW(ctx, dataset->column, h->n_columns));
     dataset->n_columns = h->n_columns;
@@ -396,7 +397,7 @@ static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache
                 sizeof(*cuts->cut)));
     RW_TRY(
         copy(ctx, (void **)&cuts->has_missing, map + layout->offset[RW_CACHE_HAS_MISSING], n, 1));
-    if (h->bins < 2 || h->bins > 1024 || h->absent_missing > 1)
+    if (h->bins < 2 || h->bins > RW_MAX_BINS || h->absent_missing > 1)
         return damaged(ctx, name, "its parameters are out of range");
     bins->rule = rule_of(h);
     bins->n_docs = h->n_docs;

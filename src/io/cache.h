@@ -73,7 +73,9 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
                    const struct rw_cache_header *header);
 
-/* rw_cache_write to an open file, which is committed. Values that the data set does not hold are in
+int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
+                   const char *path);
+/* The same to an open file, which is committed. Values that the data set does not hold are in
  * the file already. */
 struct rw_out_file;
 int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,

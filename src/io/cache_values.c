@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/out_file.h"
 #include "io/cache.h"
-#include "io/format.h"
 
 struct rw_cache_values {
     struct rw_out_file file;
     uint32_t n_docs, n_columns;
     uint64_t at;         /* of the values in the file */
-    uint32_t *column_of; /* [RW_MAX_FEATURE + 1] UINT32_MAX: not expected; owned */
+    uint32_t *column_of; /* [RW_FEATURE_IDS] UINT32_MAX: not expected; owned */
     uint64_t n_taken;    /* values, by all threads */
     int write_errno;     /* of a write that failed */
 };
@@ -55,8 +55,8 @@ int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
     values->at = layout.offset[RW_CACHE_VALUE];
     values->n_docs = n_docs;
     values->n_columns = n_columns;
-    RW_TRY(RW_NEW_RAW(ctx, values->column_of, RW_MAX_FEATURE + 1));
-    memset(values->column_of, 0xff, (RW_MAX_FEATURE + 1) * sizeof(*values->column_of));
+    RW_TRY(RW_NEW_RAW(ctx, values->column_of, RW_FEATURE_IDS));
+    memset(values->column_of, 0xff, (RW_FEATURE_IDS) * sizeof(*values->column_of));
     for (uint32_t c = 0; c < n_columns; c++)
         values->column_of[feature[c]] = c;
     return RW_OK;

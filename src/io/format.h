@@ -40,41 +40,6 @@ int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
 
-/* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
- * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
- * Returns the first byte not read, or NULL if there is no number at `text`. A magnitude beyond float's
- * range gives the largest finite float and sets *clamped to 1. -0 gives +0. */
-const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped);
-/* The same in double (scores, weights, gains). */
-const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped);
-/* Shortest decimal that reads back as the same float: at least 16 bytes of room; returns the length. */
-int rw_number_write(float value, char *buffer);
-/* The same for double; at least 32 bytes of room. */
-int rw_number_write_double(double value, char *buffer);
-
-/* --- writing files whole or not at all (io/atomic.c) --- */
-struct rw_out_file {
-    FILE *file;      /* to write to */
-    char *path, *temporary; /* owned */
-};
-/* Opens PATH.tmp-PID beside `path`; "-" is standard output, written straight. A directory, a missing
- * folder etc. is RW_ERR_IO now, before work is done. */
-int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
-/* Flushes, syncs, renames; any failure (full disk) removes the temporary file. */
-int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out);
-/* Removes what was written; fine after commit and on a zeroed struct. */
-void rw_out_file_abandon(struct rw_out_file *out);
-
-/* --- cache (io/cache.c) --- */
-int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                   const struct rw_bins *bins, const char *path);
-
-/* --- scores (io/side_files.c): rw_scores_read of an input, which is taken --- */
-int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores);
-
-/* --- LETOR text out (io/letor_write.c); gzip if `path` ends in .gz --- */
-int rw_letor_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path);
-
 #ifdef __cplusplus
 }
 #endif

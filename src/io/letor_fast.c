@@ -16,7 +16,7 @@
 
 #include <immintrin.h>
 
-#include "io/format.h"
+#include "base/number.h"
 
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))
 #define AVX512                                                                     \
@@ -230,17 +230,17 @@ static inline uint64_t feature_text(const char *colon, size_t n)
     return text >> (64 - 8 * n) | (uint64_t)n << 56;
 }
 
-/* The feature that a text says; RW_MAX_FEATURE + 1: none. */
+/* The feature that a text says; RW_FEATURE_IDS: none. */
 static uint32_t feature_of(uint64_t text)
 {
     uint32_t feature = 0;
     for (uint64_t n = text >> 56; n; n--, text >>= 8) {
         const uint32_t digit = (uint32_t)(text & 255) - '0';
         if (digit > 9)
-            return RW_MAX_FEATURE + 1;
+            return RW_FEATURE_IDS;
         feature = feature * 10 + digit;
     }
-    return feature > RW_MAX_FEATURE ? RW_MAX_FEATURE + 1 : feature;
+    return feature > RW_MAX_FEATURE ? RW_FEATURE_IDS : feature;
 }
 
 /* Values k to k + 3 of n one by one, by the careful path; returns how many of them are good. */

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 #include "io/letor.h"
 
 /* A carriage return is a blank, so lines may end with CR LF. */
@@ -122,8 +122,9 @@ static const char *entry_hint(const char *p, const char *end)
     const char *colon = memchr(p, ':', (size_t)(stop - p));
     const int is_named = colon && colon > p && (unsigned char)(*p - '0') > 9 && *p != '-';
     if (is_named)
-        return "\nhint: features are numbered from 0 to 65535; their names go into a file of "
-               "their own (the parameter 'names')";
+        return "\nhint: features are numbered from 0 to " RW_TEXT(
+            RW_MAX_FEATURE) "; their names go "
+                            "into a file of their own (the parameter 'names')";
     return !colon && stop > p && (unsigned char)(*p - '0') > 9
                ? "\nhint: a comment, as a document's id is, begins with '#'"
                : "";

@@ -5,7 +5,8 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
+#include "base/out_file.h"
 
 enum { PACKED_BYTES = 1 << 16, FULL_BYTES = 1 << 18, SLICE_DOCS = 4096 };
 
@@ -165,16 +166,4 @@ int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer)
 {
     RW_TRY(flush(ctx, writer, 1));
     return rw_out_file_commit(ctx, &writer->file);
-}
-
-int rw_letor_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path)
-{
-    struct rw_letor_writer *writer;
-    int status;
-    RW_TRY(rw_letor_writer_open(ctx, path, &writer));
-    RW_TRY_OUT(rw_letor_writer_add(ctx, writer, dataset));
-    status = rw_letor_writer_commit(ctx, writer);
-out:
-    rw_letor_writer_close(writer);
-    return status;
 }

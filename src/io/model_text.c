@@ -8,7 +8,6 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 #include "io/model_words.h"
 
 enum { FIRST_READ_BYTES = 65536 };
@@ -89,7 +88,7 @@ static int read_features(struct rw_words *r, struct rw_model *model)
 {
     uint64_t n, first, last, next = 0;
     RW_TRY(rw_words_take(r, "features "));
-    RW_TRY(rw_words_count(r, "the number of features", RW_MAX_FEATURE + 1, &n));
+    RW_TRY(rw_words_count(r, "the number of features", RW_FEATURE_IDS, &n));
     RW_TRY(rw_words_newline(r));
     RW_TRY(RW_NEW(r->ctx, model->feature, n));
     while (model->n_features < n) {

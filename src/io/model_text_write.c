@@ -7,7 +7,8 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
+#include "base/out_file.h"
 
 struct writer {
     struct rw_ctx *ctx;

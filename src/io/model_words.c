@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/number.h"
 
 /* What stands at the reader's place, up to a blank, as a person can read it. */
 static void describe(const struct rw_words *r, char *buffer, size_t size)
@@ -39,7 +39,7 @@ int rw_words_fail(struct rw_words *r, const char *expected)
                    (size_t)(r->at - r->line_begin) + 1, expected, found);
 }
 
-int rw_words_starts(const struct rw_words *r, const char *text)
+static int starts(const struct rw_words *r, const char *text)
 {
     const size_t n = strlen(text);
     return (size_t)(r->end - r->at) >= n && memcmp(r->at, text, n) == 0;
@@ -47,7 +47,7 @@ int rw_words_starts(const struct rw_words *r, const char *text)
 
 int rw_words_accept(struct rw_words *r, const char *text)
 {
-    if (!rw_words_starts(r, text))
+    if (!starts(r, text))
         return 0;
     r->at += strlen(text);
     return 1;
@@ -111,8 +111,7 @@ int rw_words_number_is(struct rw_words *r, uint64_t number)
     char expected[24];
     snprintf(expected, sizeof(expected), "%llu", (unsigned long long)number);
     const size_t n = strlen(expected);
-    if (!rw_words_starts(r, expected) ||
-        (r->at + n < r->end && r->at[n] != ' ' && r->at[n] != '\n'))
+    if (!starts(r, expected) || (r->at + n < r->end && r->at[n] != ' ' && r->at[n] != '\n'))
         return rw_words_fail(r, expected);
     r->at += n;
     return RW_OK;

@@ -18,8 +18,7 @@ struct rw_words {
 };
 
 int rw_words_fail(struct rw_words *r, const char *expected);
-/* 1: it stands there; rw_words_accept goes behind it, too. */
-int rw_words_starts(const struct rw_words *r, const char *text);
+/* 1: it stood there, and is behind now. */
 int rw_words_accept(struct rw_words *r, const char *text);
 /* Exactly these words of one line. */
 int rw_words_take(struct rw_words *r, const char *text);

@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "base/ctx.h"
+#include "base/number.h"
 #include "io/cache.h"
-#include "io/format.h"
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 

@@ -1,8 +1,10 @@
 /* Files with one number a line: weights, scores. */
+#include "io/side_files.h"
+
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "io/format.h"
-#include "io/input.h"
+#include "base/number.h"
+#include "dataset/dataset.h"
 
 struct number_file {
     struct rw_input *input; /* owned */
@@ -128,7 +130,8 @@ int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, cons
     RW_TRY_OUT(number_file_open(ctx, &file, path));
     while (1) {
         RW_TRY_OUT(RW_GROW(ctx, weight, room, n + 1));
-        RW_TRY_OUT(next_number(ctx, &file, 0, 65536, "a weight from 0 to 65536", &weight[n], &got));
+        RW_TRY_OUT(next_number(ctx, &file, 0, RW_MAX_WEIGHT,
+                               "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT), &weight[n], &got));
         if (!got)
             break;
         n++;

@@ -169,7 +169,7 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
     }
     if (!(largest > 0.0))
         return 1.0;
-    const int exponent = (int)(rw_bits_from_double(largest) >> 52) - 1023;
+    const int exponent = (int)(rw_bits_of_double(largest) >> 52) - 1023;
     return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
 }
 

@@ -10,7 +10,7 @@
  * input can run a sort out of its array. */
 RW_HD uint64_t rw_falling_key(double score)
 {
-    const uint64_t bits = rw_bits_from_double(score + 0.0);
+    const uint64_t bits = rw_bits_of_double(score + 0.0);
     return bits >> 63 ? bits : ~(bits | 0x8000000000000000ull);
 }
 

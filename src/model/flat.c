@@ -18,7 +18,7 @@ static void count_trees(struct rw_flat *flat, const struct rw_model *model)
     }
 }
 
-/* slot_of: [RW_MAX_FEATURE + 1] zeroed, written. */
+/* slot_of: [RW_FEATURE_IDS] zeroed, written. */
 static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                            uint32_t *slot_of)
 {
@@ -65,7 +65,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     flat->n_trees = n_trees ? n_trees : model->n_trees;
     flat->absent = model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
     const size_t n = (size_t)flat->n_trees;
-    RW_TRY_OUT(RW_NEW(ctx, slot_of, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, slot_of, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, flat->first_node, n + 1));
     RW_TRY_OUT(RW_NEW(ctx, flat->first_leaf, n + 1));
     count_trees(flat, model);

@@ -5,8 +5,6 @@
 
 #include "base/mem.h"
 
-enum { N_FEATURE_IDS = 65536 };
-
 static int by_falling_gain(const void *a, const void *b)
 {
     const struct rw_feature_use *x = a, *y = b;
@@ -21,7 +19,7 @@ static void add_up(const struct rw_model *model, struct rw_feature_use *uses)
     for (int32_t i = 0; i < model->n_trees; i++) {
         const struct rw_tree *tree = &model->tree[i];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
-            struct rw_feature_use *use = &uses[tree->feature[node] % N_FEATURE_IDS];
+            struct rw_feature_use *use = &uses[tree->feature[node] % RW_FEATURE_IDS];
             use->n_splits++;
             use->gain += tree->gain[node];
         }
@@ -32,10 +30,10 @@ int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses,
 {
     RW_DEFAULT_FPENV;
     struct rw_feature_use *all;
-    RW_TRY(RW_NEW(NULL, all, N_FEATURE_IDS));
+    RW_TRY(RW_NEW(NULL, all, RW_FEATURE_IDS));
     add_up(model, all);
     int n = 0;
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++) {
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (all[f].n_splits == 0)
             continue;
         all[n] = all[f];

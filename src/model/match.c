@@ -1,6 +1,7 @@
 /* Which features data and model have in common, one at a time. */
 #include "dataset/dataset.h"
 #include "model/model.h"
+#include "base/search.h"
 
 int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
 {
@@ -9,13 +10,6 @@ int rw_dataset_has_feature(const struct rw_dataset *dataset, uint32_t feature)
 
 int rw_model_had_feature(const struct rw_model *model, uint32_t feature)
 {
-    uint32_t low = 0, high = model->n_features; /* ids ascend */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (model->feature[middle] < feature)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < model->n_features && model->feature[low] == feature;
+    const uint32_t at = rw_numbers_under(model->feature, model->n_features, feature);
+    return at < model->n_features && model->feature[at] == feature;
 }

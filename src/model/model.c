@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "dataset/dataset.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
@@ -233,15 +234,9 @@ int rw_model_run_param(const struct rw_model *model, int run, int i, struct rw_r
 
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature)
 {
-    int32_t low = 0, high = model->n_names;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (model->name[middle].feature < feature)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < model->n_names && model->name[low].feature == feature ? model->name[low].name : "";
+    const uint32_t n = (uint32_t)model->n_names;
+    const uint32_t at = rw_records_under(model->name, sizeof(*model->name), n, feature);
+    return at < n && model->name[at].feature == feature ? model->name[at].name : "";
 }
 
 int rw_model_n_leaves(const struct rw_model *model, int tree)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 enum {
@@ -160,16 +161,8 @@ static int make_rows(struct maker *m)
 
 static uint32_t code_of_cut(const struct maker *m, const struct rw_walk_node *node, uint32_t row)
 {
-    const uint32_t *key = m->key + m->first_key[row], wanted = key_of_cut(node->cut);
-    uint32_t low = 0, high = m->packed->row[row].n_cuts - 1;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (key[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rw_numbers_under(m->key + m->first_key[row], m->packed->row[row].n_cuts - 1,
+                            key_of_cut(node->cut));
 }
 
 /* ---- trees ---- */

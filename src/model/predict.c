@@ -20,7 +20,6 @@
 #define WALK_VALUE_NS 1.0
 
 enum {
-    N_FEATURE_IDS = RW_MAX_FEATURE + 1,
     BLOCK_FLOATS = 32768, /* 128 KiB a thread: stays in the second-level cache beside a tree */
     BLOCK_DOCS_LEAST = 16,
     BLOCK_DOCS_MOST = 1024
@@ -59,7 +58,7 @@ double rw_predict_one(const struct rw_model *model, const float *values, size_t 
 
 static void mark_used(const struct rw_model *model, int n_trees, uint8_t *used)
 {
-    memset(used, 0, N_FEATURE_IDS);
+    memset(used, 0, RW_FEATURE_IDS);
     for (int i = 0; i < n_trees; i++)
         for (int32_t node = 0; node < model->tree[i].n_leaves - 1; node++)
             used[model->tree[i].feature[node] & RW_MAX_FEATURE] = 1;
@@ -290,11 +289,11 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
 void rw_model_unmatched(const struct rw_model *model, const struct rw_dataset *dataset,
                         uint32_t *n_missing, uint32_t *n_unknown)
 {
-    uint8_t used[N_FEATURE_IDS];
+    uint8_t used[RW_FEATURE_IDS];
     mark_used(model, model->n_trees, used);
     *n_missing = 0;
     *n_unknown = 0;
-    for (uint32_t f = 0; f < N_FEATURE_IDS; f++)
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         *n_missing += used[f] && !rw_dataset_column(dataset, f);
     uint32_t at = 0; /* both lists ascend */
     for (uint32_t i = 0; i < dataset->n_columns; i++) {

@@ -195,7 +195,7 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
 {
     RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
-    if (first_feature > RW_MAX_FEATURE || n_features > RW_MAX_FEATURE + 1 - first_feature)
+    if (first_feature > RW_MAX_FEATURE || n_features > RW_FEATURE_IDS - first_feature)
         return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
                        "%u features from %u on; expected ids of at most %d", n_features,
                        first_feature, RW_MAX_FEATURE);

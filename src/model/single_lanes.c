@@ -269,8 +269,7 @@ static int is_any_order(const struct rw_flat *flat)
         float most = 0.0f;
         for (uint64_t j = flat->first_leaf[i]; j < flat->first_leaf[i + 1]; j++) {
             const float size = fabsf(flat->leaf[j]);
-            uint32_t bits;
-            memcpy(&bits, &size, sizeof(bits));
+            const uint32_t bits = rw_bits_of_float(size);
             most = size > most ? size : most;
             if (bits == 0)
                 continue;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/format.h"
+#include "base/number.h"
 
 /* Bytes of the well-formed UTF-8 character that `c` begins with (RFC 3629: shortest form, no
  * surrogates, up to U+10FFFF); 0: none. */

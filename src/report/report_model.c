@@ -57,7 +57,7 @@ static int permute(struct rw_ctx *ctx, const struct rw_params *params, struct rw
     int *place = NULL; /* in `permuted`, by id */
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, permuted, (size_t)report->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, place, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, place, RW_FEATURE_IDS));
     RW_TRY_OUT(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
                                   report->n_features));
     for (int i = 0; i < report->n_features; i++)

@@ -10,8 +10,10 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/number.h"
+#include "base/out_file.h"
 #include "binning/bins.h"
-#include "io/format.h"
+#include "io/cache.h"
 
 enum {
     QUERIES_A_PART = 16,

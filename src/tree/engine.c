@@ -16,7 +16,7 @@ static const struct {
 
 static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
 {
-    const int good = rules->cut.bins >= 2 && rules->cut.bins <= 1024 && rules->bits >= 4 &&
+    const int good = rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
                      rules->bits <= 16 && rules->max_slots >= 1 &&
                      rules->max_slots <= RW_MAX_SLOTS && rules->min_docs >= 1 &&
                      rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 && rules->min_weight >= 0.0 &&

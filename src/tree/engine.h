@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-enum { RW_MAX_SETS = 64, RW_MAX_LEAVES = 65536 };
+enum { RW_MAX_SETS = 64 };
 /* Nodes of the largest tree, and half as many again that batches may expand in vain. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
 

@@ -46,7 +46,7 @@ RW_HD int rw_fixed_exponent(double largest, int none)
 {
     if (largest == 0.0)
         return none;
-    const int e = (int)(rw_bits_from_double(largest) >> 52) - 1023;
+    const int e = (int)(rw_bits_of_double(largest) >> 52) - 1023;
     return 60 - e > 400 ? 400 : 60 - e;
 }
 

@@ -222,7 +222,7 @@ int check_case_init(struct rw_ctx *ctx, const struct check_spec *spec, uint64_t 
     if (spec->weights != WEIGHTS_NONE)
         RW_TRY_OUT(set_weights(ctx, spec, &random, train));
     out->gains = malloc((train->n_docs + 1) * sizeof(*out->gains));
-    out->ignore = spec->ignore ? calloc(RW_MAX_FEATURE + 1, 1) : NULL;
+    out->ignore = spec->ignore ? calloc(RW_FEATURE_IDS, 1) : NULL;
     if (!out->gains || (spec->ignore && !out->ignore)) {
         status = RW_ERR_MEMORY;
         goto out;

@@ -422,7 +422,7 @@ static void check_hard(struct cuts_case *c)
                                      1024, 5003, 20011, 262144, 262145, 300007};
     static const int bins[] = {2, 3, 15, 16, 17, 255, 256, 1000, 1023, 1024};
     static const uint32_t least[] = {1, 20, 100};
-    uint8_t *ignore = hist_need(RW_MAX_FEATURE + 1, 1);
+    uint8_t *ignore = hist_need(RW_FEATURE_IDS, 1);
     ignore[1 + 3 * COLUMN_TWO] = ignore[1 + 3 * COLUMN_SPARSE_FEW] = 1;
     c->what = "hard columns";
     for (int s = 0; s < LENGTH(sizes); s++) {

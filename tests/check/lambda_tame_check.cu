@@ -17,7 +17,7 @@ __global__ void tame_check_kernel(struct lambda_tame_wrong *d_wrong)
     const uint64_t n = 1ull << 31;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        const float v = rw_float_from_bits((uint32_t)i);
+        const float v = rw_float_of_bits((uint32_t)i);
         if (v >= 0x1p-100f && v <= 0x1p100f)
             count(&d_wrong->reciprocal, rw_tame_reciprocal(v) != 1.0f / v);
         if (v >= 0x1p-40f && v <= 0x1p40f) {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/rng.h"
-#include "io/format.h"
 #include "io/letor.h"
 
 enum { TEXT_BYTES = 256 };

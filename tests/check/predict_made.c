@@ -137,7 +137,7 @@ int score_one_by_one(struct rw_ctx *ctx, const struct rw_model *model,
     const float absent = model->absent_missing ? NAN : 0.0f;
     float *values;
     uint32_t *next; /* of each column, the entry that comes next */
-    const size_t n_values = RW_MAX_FEATURE + 1;
+    const size_t n_values = RW_FEATURE_IDS;
     RW_TRY(RW_NEW(ctx, values, n_values));
     RW_TRY(RW_NEW(ctx, next, data->n_columns));
     for (uint32_t doc = 0; doc < data->n_docs; doc++) {

@@ -21,7 +21,7 @@ static int is_as_expected(const struct spec *spec, const struct rw_packed *packe
 struct cut_out {
     const struct rw_model *model;
     int n_trees;
-    float *all; /* [RW_MAX_FEATURE + 1] absent but for the part */
+    float *all; /* [RW_FEATURE_IDS] absent but for the part */
     float *value;
     uint32_t n_features, first;
     uint32_t *n_docs;
@@ -49,7 +49,7 @@ static int check_part(struct rw_ctx *ctx, const struct spec *spec, const struct 
     int status = RW_OK;
     cut.n_trees = spec->use ? spec->use : model->n_trees;
     cut.n_docs = &n_docs;
-    RW_TRY_OUT(RW_NEW(ctx, cut.all, RW_MAX_FEATURE + 1));
+    RW_TRY_OUT(RW_NEW(ctx, cut.all, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, cut.value, (size_t)data->n_docs * n_features));
     RW_TRY_OUT(RW_NEW(ctx, want, (size_t)data->n_docs + FENCE));
     RW_TRY_OUT(RW_NEW(ctx, got, (size_t)data->n_docs + FENCE));

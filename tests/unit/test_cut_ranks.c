@@ -179,8 +179,8 @@ static void compare_feature(struct compared *c, uint32_t column, const struct rw
 {
     const uint32_t n_docs = c->dataset->n_docs, id = c->dataset->column[column].feature;
     const struct rw_cuts *cuts = bins->cuts;
-    uint32_t bound[RW_MOST_BOUNDS + 1];
-    float cut[RW_MOST_BOUNDS + 1];
+    uint32_t bound[RW_MAX_BOUNDS + 1];
+    float cut[RW_MAX_BOUNDS + 1];
     rw_dataset_feature(c->dataset, id, c->rule.absent_missing ? NAN : 0.0f, c->value);
     uint32_t n = sorted_keys(c->value, c->sample.in, n_docs, c->key);
     const uint32_t n_bounds = plain_bounds(c->key, n, (uint32_t)c->rule.bins, bound);
@@ -327,12 +327,12 @@ Test(code_search, every_number_of_boundaries)
 {
     enum { N = 1500 };
     static float value[N];
-    static uint32_t bound[RW_MOST_BOUNDS];
+    static uint32_t bound[RW_MAX_BOUNDS];
     static int32_t most[RW_SEARCH_ROOM];
     static uint16_t places[N + 1];
     for (uint32_t i = 0; i < N; i++)
         value[i] = value_of(i % 3 == 0 ? 5 : i % 3 == 1 ? 3 : 6, i, N);
-    for (uint32_t n = 0; n <= RW_MOST_BOUNDS; n += n < 70 ? 1 : 53) {
+    for (uint32_t n = 0; n <= RW_MAX_BOUNDS; n += n < 70 ? 1 : 53) {
         for (uint32_t k = 0; k < n; k++) /* some of the values, and any others */
             bound[k] = rw_key_of_float(k % 2 ? value[3 * k % N / 3 * 3] : value_of(5, k + 5, N));
         qsort(bound, n, sizeof(*bound), by_number);

@@ -281,7 +281,7 @@ static void make_wide_cuts(struct rw_cuts *cuts, uint32_t n)
  * feature in turn. */
 Test(engine, trees_are_coded_at_the_limits, .init = setup, .fini = teardown, .timeout = 30)
 {
-    enum { FEATURES = RW_MAX_FEATURE + 1, NODES = RW_MAX_LEAVES - 1 };
+    enum { FEATURES = RW_FEATURE_IDS, NODES = RW_MAX_LEAVES - 1 };
     struct rw_cuts cuts;
     make_wide_cuts(&cuts, FEATURES);
     struct rw_bins bins = {.cuts = &cuts};

@@ -50,7 +50,7 @@ Test(exact, log2)
             x = 2.0 + i;
             break; /* discounts */
         default:   /* any normal number */
-            x = rw_double_from_bits((uint64_t)(1 + next(&state) % 2046) << 52 | next(&state) >> 1);
+            x = rw_double_of_bits((uint64_t)(1 + next(&state) % 2046) << 52 | next(&state) >> 1);
             break;
         }
         const double error = relative(rw_log2(x), log2l((long double)x));
@@ -171,8 +171,8 @@ Test(exact, pinned_bits)
         uint32_t word;
         memcpy(&word, &f, sizeof(word));
         hash = (hash ^ word) * 1099511628211u;
-        hash = (hash ^ rw_bits_from_double(rw_log2(uniform(&state, 0, 1e6)))) * 1099511628211u;
-        hash = (hash ^ rw_bits_from_double(rw_exp2(uniform(&state, -99, 99)))) * 1099511628211u;
+        hash = (hash ^ rw_bits_of_double(rw_log2(uniform(&state, 0, 1e6)))) * 1099511628211u;
+        hash = (hash ^ rw_bits_of_double(rw_exp2(uniform(&state, -99, 99)))) * 1099511628211u;
     }
     cr_assert_eq(hash, 6484738685305395304u, "the hash is %llu", (unsigned long long)hash);
 }

@@ -10,7 +10,7 @@ static struct rw_ctx *ctx;
 static char path[64];
 static struct rw_feature_name *names;
 static int32_t n_names;
-static uint8_t ignore[RW_MAX_FEATURE + 1];
+static uint8_t ignore[RW_FEATURE_IDS];
 
 static void setup(void)
 {
@@ -90,7 +90,7 @@ FEATURES_TEST(ignore_lists)
     char *text;
     cr_assert_eq(rw_ignore_text(ctx, ignore, &text), RW_OK);
     cr_assert_str_eq(text, "2,9-12,65535");
-    uint8_t again[RW_MAX_FEATURE + 1];
+    uint8_t again[RW_FEATURE_IDS];
     cr_assert_eq(rw_ignore_parse(ctx, text, NULL, 0, again), RW_OK);
     cr_assert_eq(memcmp(ignore, again, sizeof(again)), 0);
     rw_mem_free(text);

@@ -77,8 +77,8 @@ Test(lambda_tame, quotients_beside_a_middle)
 
 Test(lambda_tame, integers_in_two_parts)
 {
-    for (uint32_t bits = 0; bits < rw_bits_from_float(0x1p46f); bits += 997) {
-        const float v = rw_float_from_bits(bits);
+    for (uint32_t bits = 0; bits < rw_bits_of_float(0x1p46f); bits += 997) {
+        const float v = rw_float_of_bits(bits);
         cr_assert_eq(joined(rw_tame_round(v)), rw_round_float(v), "%a", (double)v);
     }
     const float halves[] = {0.5f, 1.5f, 2.5f, 4194303.5f, 4194304.5f, 8388607.5f, 12582911.0f};
@@ -88,9 +88,9 @@ Test(lambda_tame, integers_in_two_parts)
 
 Test(lambda_tame, exp_is_exp)
 {
-    for (uint32_t bits = 0; bits <= rw_bits_from_float(40.0f); bits += 499)
+    for (uint32_t bits = 0; bits <= rw_bits_of_float(40.0f); bits += 499)
         for (int sign = 0; sign < 2; sign++) {
-            const float x = rw_float_from_bits(bits | (uint32_t)sign << 31);
+            const float x = rw_float_of_bits(bits | (uint32_t)sign << 31);
             float shifted;
             const float p = rw_tame_exp(x, &shifted), power = rw_expf_power(shifted);
             cr_assert_eq(p * power, rw_expf(x), "%a", (double)x);

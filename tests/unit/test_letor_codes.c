@@ -6,8 +6,8 @@
 #include "boost/params.h"
 #include "binning/bins.h"
 #include "io/cache.h"
-#include "io/format.h"
 #include "io/letor.h"
+#include "io/letor_write.h"
 #include "scratch_file.h"
 
 TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
@@ -468,7 +468,10 @@ Test(letor_codes, training)
         struct rw_model *more;
         cr_assert_eq(rw_train_from(scratch_ctx, params, model, codes, NULL, 0, NULL, &more),
                      RW_ERR_ARGUMENT);
-        cr_assert_eq(rw_letor_write(scratch_ctx, codes, "c.txt"), RW_ERR_ARGUMENT);
+        struct rw_letor_writer *writer;
+        cr_assert_eq(rw_letor_writer_open(scratch_ctx, "c.txt", &writer), RW_OK);
+        cr_assert_eq(rw_letor_writer_add(scratch_ctx, writer, codes), RW_ERR_ARGUMENT);
+        rw_letor_writer_close(writer);
         rw_model_free(model);
         const struct rw_dataset *const valid[] = {codes};
         cr_assert_eq(rw_train(scratch_ctx, params, whole, valid, 1, NULL, &model), RW_ERR_ARGUMENT);

@@ -1,5 +1,5 @@
-#include "io/format.h"
 #include "same_dataset.h"
+#include "io/letor_write.h"
 #include "scratch_file.h"
 
 TestSuite(letor_write, .init = scratch_begin, .fini = scratch_end);
@@ -17,16 +17,29 @@ static struct rw_dataset *read_one(const char *path)
     return dataset;
 }
 
+static int write_letor(const struct rw_dataset *dataset, const char *path)
+{
+    struct rw_letor_writer *writer;
+    int status = rw_letor_writer_open(scratch_ctx, path, &writer);
+    if (status < 0)
+        return status;
+    status = rw_letor_writer_add(scratch_ctx, writer, dataset);
+    if (status >= 0)
+        status = rw_letor_writer_commit(scratch_ctx, writer);
+    rw_letor_writer_close(writer);
+    return status;
+}
+
 Test(letor_write, what_was_read_is_written)
 {
     scratch_text("a", text);
     struct rw_dataset *a = read_one("a");
-    cr_assert_eq(rw_letor_write(scratch_ctx, a, "b"), RW_OK, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(write_letor(a, "b"), RW_OK, "%s", rw_last_error(scratch_ctx));
     size_t n;
     char *back = scratch_read("b", &n);
     cr_assert_str_eq(back, text);
     free(back);
-    cr_assert_eq(rw_letor_write(scratch_ctx, a, "b.gz"), RW_OK);
+    cr_assert_eq(write_letor(a, "b.gz"), RW_OK);
     struct rw_dataset *b = read_one("b.gz");
     assert_same_dataset(a, b);
     char *packed = scratch_read("b.gz", &n);
@@ -48,8 +61,8 @@ Test(letor_write, many_documents)
     }
     fclose(file);
     struct rw_dataset *a = read_one("a");
-    cr_assert_eq(rw_letor_write(scratch_ctx, a, "b"), RW_OK);
-    cr_assert_eq(rw_letor_write(scratch_ctx, a, "b.gz"), RW_OK);
+    cr_assert_eq(write_letor(a, "b"), RW_OK);
+    cr_assert_eq(write_letor(a, "b.gz"), RW_OK);
     struct rw_dataset *b = read_one("b"), *c = read_one("b.gz");
     assert_same_dataset(a, b);
     assert_same_dataset(a, c);
@@ -62,8 +75,8 @@ Test(letor_write, failures_leave_nothing)
 {
     scratch_text("a", text);
     struct rw_dataset *a = read_one("a");
-    cr_assert_eq(rw_letor_write(scratch_ctx, a, "no/where"), RW_ERR_IO);
+    cr_assert_eq(write_letor(a, "no/where"), RW_ERR_IO);
     if (access("/dev/full", W_OK) == 0)
-        cr_assert_eq(rw_letor_write(scratch_ctx, a, "/dev/full"), RW_ERR_MACHINE);
+        cr_assert_eq(write_letor(a, "/dev/full"), RW_ERR_MACHINE);
     rw_dataset_free(a);
 }

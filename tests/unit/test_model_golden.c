@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "io/format.h"
+#include "base/number.h"
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx;

@@ -30,7 +30,7 @@ static float any_float(uint64_t item)
 static double any_double(uint64_t item)
 {
     const uint64_t high = rw_random(12, item, 0, 1002), low = rw_random(12, item, 1, 1002);
-    const double value = rw_double_from_bits(high << 32 | low);
+    const double value = rw_double_of_bits(high << 32 | low);
     return isfinite(value) && value != 0.0 ? value : 0.0;
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
 
 static float parse(const char *text, int *clamped)
 {

@@ -55,7 +55,7 @@ static struct rw_plan_work work_of(uint32_t leaves, uint64_t queries, uint64_t f
 {
     const struct rw_dataset *set[2] = {train, train};
     const struct rw_plan_data data = {.set = set, .n_sets = n_sets};
-    uint8_t ignore[RW_MAX_FEATURE + 1] = {0};
+    uint8_t ignore[RW_FEATURE_IDS] = {0};
     ignore[2] = 1;
     const struct rw_engine_rules rules = {.cut = {.bins = 255, .ignore = ignore},
                                           .objective = &rw_objective_lambdarank,

@@ -16,7 +16,7 @@
 
 #include "gpu/binning/device_cuts.h"
 
-enum { THREADS = 256, RANKS = RW_MOST_BOUNDS + 1, BLOCKS_MOST = 4096, MOST_CUTS = 1024 };
+enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
 
 static unsigned blocks_of(uint64_t n)
 {
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(THREADS) code_fill_kernel(const struct rw_cuda
 /* rw_bin_of: the first bin whose upper edge is not under the value; the last one if all are. */
 __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code_job job)
 {
-    __shared__ float cut[MOST_CUTS];
+    __shared__ float cut[RW_MAX_BINS];
     for (uint32_t b = threadIdx.x; b < job.n_cuts; b += THREADS)
         cut[b] = job.d_cut[b];
     __syncthreads();
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
 
 extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
 {
-    if (job->n_cuts < 1 || job->n_cuts > MOST_CUTS)
+    if (job->n_cuts < 1 || job->n_cuts > RW_MAX_BINS)
         return cudaErrorInvalidValue;
     if (job->raw.d_row || job->raw.n == 0) {
         code_fill_kernel<<<blocks_of(job->raw.n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);

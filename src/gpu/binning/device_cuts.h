@@ -73,7 +73,7 @@ int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, void *stream);
 
 struct rw_cuda_code_job {
     struct rw_cuda_raw raw;
-    const float *d_cut; /* [n_cuts] upper edges of the value bins, at most 1024 */
+    const float *d_cut; /* [n_cuts] upper edges of the value bins, at most RW_MAX_BINS */
     uint32_t n_cuts;
     uint32_t missing, absent; /* codes */
     uint16_t *d_code;         /* [n_docs] written */

@@ -5,8 +5,6 @@
 #include "base/rng.h"
 #include "gpu/device/tuning.h"
 
-enum { MOST_NOTED = 65536 }; /* leaves whose numbers d_leaf_of holds */
-
 /* ---- memory and copies ---- */
 
 int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
@@ -400,7 +398,7 @@ static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const in
 {
     struct rw_cuda_piece piece;
     uint32_t n = 0, n_chunks = 0;
-    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= MOST_NOTED &&
+    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= RW_MAX_LEAVES &&
         memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
         return add_values(cuda, tree);
     RW_TRY(list_whole_tree(cuda));

@@ -207,7 +207,7 @@ static int search_fit(const struct rw_cuda *cuda, const struct rw_cuts *cuts, in
         const uint64_t slots =
             by_leaves ? (uint64_t)rules->max_slots * fewer[i] / now + 1 : rules->max_slots;
         const int fits =
-            would_fit(cuda, cuts, by_leaves ? 1024 : fewer[i], (uint32_t)slots, source);
+            would_fit(cuda, cuts, by_leaves ? RW_MAX_BINS : fewer[i], (uint32_t)slots, source);
         RW_TRY(fits);
         if (fits) {
             *found = fewer[i];

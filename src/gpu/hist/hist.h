@@ -25,8 +25,8 @@ extern "C" {
 
 /* A word of codes in a column: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
 enum { RW_HIST_WORD_BITS = 32 };
-/* Codes of a feature: 1024 bins and one code for missing values. */
-enum { RW_HIST_MOST_BINS = 1025 };
+/* Codes of a feature: its bins and one code for missing values. */
+enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
 
 /* Row-major codes of the features of one tile. A document has `lanes` elements (a power of 2, 1 to
  * 32), so a warp reads 32 / lanes documents at once and a lane keeps to its features. An element is

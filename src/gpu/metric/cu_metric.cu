@@ -48,7 +48,7 @@ __device__ __forceinline__ void metric_merge(struct rw_cuda_metric_part &part,
 __device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part, double whole,
                                                uint64_t weight)
 {
-    const uint64_t bits = rw_bits_from_double(whole);
+    const uint64_t bits = rw_bits_of_double(whole);
     const int shift = (int)(bits >> 52 & 2047) - 1075;
     const uint64_t mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
     metric_wide v = 0; /* 0 and what is under 1 */

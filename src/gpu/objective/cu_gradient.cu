@@ -43,14 +43,14 @@ __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradie
         hessian = fabs(g.hessian) > hessian ? fabs(g.hessian) : hessian;
     }
     __syncwarp();
-    lambda_raise(&a.d_info->gradient_bits, rw_bits_from_double(gradient));
-    lambda_raise(&a.d_info->hessian_bits, rw_bits_from_double(hessian));
+    lambda_raise(&a.d_info->gradient_bits, rw_bits_of_double(gradient));
+    lambda_raise(&a.d_info->hessian_bits, rw_bits_of_double(hessian));
 }
 
 __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
-    const double gradient = rw_double_from_bits(a.d_info->gradient_bits);
-    const double hessian = rw_double_from_bits(a.d_info->hessian_bits);
+    const double gradient = rw_double_of_bits(a.d_info->gradient_bits);
+    const double hessian = rw_double_of_bits(a.d_info->hessian_bits);
     const int lambda_exponent = rw_fixed_exponent(gradient, RW_LAMBDA_EXPONENT);
     const int weight_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
     const double lambda_scale = rw_pow2(lambda_exponent), weight_scale = rw_pow2(weight_exponent);

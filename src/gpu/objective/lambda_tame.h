@@ -89,8 +89,8 @@ RW_HD struct rw_tame_parts rw_tame_round(float v)
     struct rw_tame_parts parts;
     const float high = v + 0x1p46f;
     const float low = (v - (high - 0x1p46f)) + 12582912.0f;
-    parts.high = rw_bits_from_float(high);
-    parts.low = rw_bits_from_float(low);
+    parts.high = rw_bits_of_float(high);
+    parts.low = rw_bits_of_float(low);
     return parts;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/isa.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "tree/host/engine_cpu.h"
 
 static void cpu_close(struct rw_engine *engine)
@@ -235,20 +236,6 @@ static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
 
 /* ---- scores ---- */
 
-/* The first of ascending documents [n] that is `least` or more; n: none is. */
-static uint32_t first_from(const uint32_t *doc, uint32_t n, uint64_t least)
-{
-    uint32_t from = 0, end = n;
-    while (from < end) {
-        const uint32_t middle = from + (end - from) / 2;
-        if (doc[middle] < least)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return from;
-}
-
 struct added_tree {
     const struct rw_cpu *cpu;
     const struct rw_tree *tree;
@@ -270,8 +257,8 @@ static int add_leaves(void *job, struct rw_share *share)
         for (int leaf = 0; leaf < a->tree->n_leaves; leaf++) {
             const uint32_t *doc = a->cpu->doc + a->cpu->begin[a->leaf_slot[leaf]];
             const uint32_t n = a->cpu->n[a->leaf_slot[leaf]];
-            const uint32_t from = first_from(doc, n, least);
-            const uint32_t end = last == n_docs ? n : first_from(doc, n, most);
+            const uint32_t from = rw_numbers_under(doc, n, least);
+            const uint32_t end = last == n_docs ? n : rw_numbers_under(doc, n, most);
             for (uint32_t i = from; i < end; i++)
                 a->score[doc[i]] += (double)a->tree->leaf[leaf];
         }

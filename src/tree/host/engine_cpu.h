@@ -32,7 +32,7 @@ enum { RW_CPU_SHARED = 64 };
 /* Cells of a bundle in a thread's own histogram: equal codes of neighbours must not be a multiple
  * of 4 KiB apart, or processors take them for the same address. `built` holds RW_CPU_PASSES narrow
  * passes, or as many wide ones as have room. */
-enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = 1024 + 2 * RW_CPU_CELLS };
+enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
 /* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
@@ -301,7 +301,7 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
 /* How a column's cells, or those taken from them, are given: packed words; each with its weight; or
  * both in one. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
-enum { RW_CPU_MOST_CELLS = 1025 + RW_CPU_CELLS };
+enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
 /* A column of a node, packed. */
 struct rw_cpu_column {

@@ -72,7 +72,7 @@ struct turn {
     size_t bytes, stride;
     uint32_t n;
     struct rw_coded_node node;
-    uint8_t left[1026]; /* of each code */
+    uint8_t left[RW_MAX_CODES]; /* of each code */
 };
 
 /* A column of listed entries stands in the rows, too, unless the engine lists it. */

@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "tree/host/engine_cpu.h"
 #if RW_HAS_X86
 #include <emmintrin.h>
@@ -331,14 +332,7 @@ static void put_bundle(const struct rw_bins *bins, const struct rw_cpu_bundle *b
                        uint32_t first, uint32_t last, uint8_t *to, size_t stride)
 {
     const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
-    uint32_t entry = 0;
-    for (uint32_t end = codes->row ? codes->n : 0; entry < end;) { /* the first at `first` or on */
-        const uint32_t middle = (entry + end) / 2;
-        if (codes->row[middle] < first)
-            entry = middle + 1;
-        else
-            end = middle;
-    }
+    uint32_t entry = codes->row ? rw_numbers_under(codes->row, codes->n, first) : 0;
     for (uint32_t doc = first; doc < last; doc++, to += stride) {
         uint32_t code = codes->rest;
         if (bundle->made)

@@ -15,7 +15,7 @@ static int select_some(void *user, struct rw_share *share)
     const struct rw_cuts *cuts = job->from->cuts;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         const uint32_t f = (uint32_t)i;
-        uint32_t count[1026];
+        uint32_t count[RW_MAX_CODES];
         if (job->rule->ignore && job->rule->ignore[cuts->feature[f]]) {
             job->keep[f] = 2;
             continue;

@@ -58,3 +58,4 @@ try show a --tree 0
 try show a --tree one
 ls
 try predict m a.txt --leaf-ids --trec -
+try show --help

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "base/out_file.h"
 
 enum { PROBE = 1 << 16 };
 

@@ -1,5 +1,5 @@
-#include "io/format.h"
 #include "scratch_file.h"
+#include "base/out_file.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
  * The float nearest to the true value is then known, unless the double lies that close to the
  * middle of two floats, or outside the normal floats; only those few texts go to strtof in the C
  * locale. */
-#include "io/format.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <locale.h>
@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/bits.h"
 
 enum {
     MOST_POWER = 70,
@@ -193,9 +195,8 @@ static inline int float_fast(uint64_t digits, int64_t exponent, float *value)
     }
     if (!(x >= 1.1755e-38 && x <= 3.4028e38))
         return 0;
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    const uint32_t below = (uint32_t)(bits & 0x1fffffff); /* what a float does not hold */
+    /* what a float does not hold */
+    const uint32_t below = (uint32_t)(rw_bits_of_double(x) & 0x1fffffff);
     if (below - (0x10000000u - 8) <= 16)
         return 0;
     *value = (float)x;

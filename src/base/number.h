@@ -1,0 +1,25 @@
+/* Text <-> number, independent of the locale. */
+#ifndef RW_BASE_NUMBER_H
+#define RW_BASE_NUMBER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
+ * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
+ * Returns the first byte not read, or NULL if there is no number at `text`. A magnitude beyond
+ * float's range gives the largest finite float and sets *clamped to 1. -0 gives +0. */
+const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped);
+/* The same in double (scores, weights, gains). */
+const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped);
+/* Shortest decimal that reads back as the same float: at least 16 bytes of room; returns the
+ * length. */
+int rw_number_write(float value, char *buffer);
+/* The same for double; at least 32 bytes of room. */
+int rw_number_write_double(double value, char *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
