@@ -71,7 +71,8 @@ RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_p
                            struct rw_dataset **out);
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
 
-/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31"). */
+/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31"); "auto"
+ * is a number that training chooses. */
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);

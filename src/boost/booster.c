@@ -16,12 +16,11 @@
 #include "tree/plan.h"
 
 /* Trees in a row that could not be split before a training with sampling is given up. */
-enum { MOST_EMPTY_TREES = 50, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
+enum { MOST_EMPTY_TREES = 50, ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 
 struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
-    char leaves_text[16];
     uint64_t chosen; /* bit i: parameter i was chosen by the size of the training set */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
@@ -102,17 +101,14 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
         enum rw_param_at at;
         int chosen;
     } item[] = {
-        {RW_AT_PARAM_leaves, own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
-        {RW_AT_PARAM_rate, params->rate == 0.0},
+        {RW_AT_PARAM_leaves, own->grow == RW_GROW_LEAVES && params->leaves == RW_AUTO},
+        {RW_AT_PARAM_rate, params->rate == RW_AUTO},
         {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
-        {RW_AT_PARAM_sample_features, params->sample_features == 0.0},
+        {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
     };
     char text[128] = "";
-    if (item[0].chosen) {
-        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d",
-                 rw_params_leaves(params, train->n_docs));
-        own->leaves = b->leaves_text;
-    }
+    if (item[0].chosen)
+        own->leaves = rw_params_leaves(params, train->n_docs);
     own->split = (int)rw_params_split(params, train->n_docs);
     own->rate = rw_params_rate(params, train->n_docs, train->n_columns);
     own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
@@ -131,16 +127,16 @@ static void params_by_size(struct booster *b, const struct rw_params *params)
 static int effective_params(struct booster *b, const struct rw_params *params)
 {
     b->params = *params;
-    if (b->n_sets == 1 && !rw_params_is_set(params, "rounds")) {
-        b->params.rounds = ROUNDS_WITHOUT_VALID;
+    if (params->rounds == RW_AUTO)
+        b->params.rounds = b->n_sets == 1 ? ROUNDS_WITHOUT_VALID : ROUNDS;
+    if (params->rounds == RW_AUTO && b->n_sets == 1)
         rw_log(b->ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
                ROUNDS_WITHOUT_VALID);
-    }
     if (b->n_sets == 1)
         b->params.early_stop = 0;
     params_by_size(b, params);
-    if (b->params.grow == RW_GROW_LEVELS && b->params.depth == 0)
-        b->params.depth = DEFAULT_LEVELS;
+    if (b->params.depth <= 0) /* auto, or no limit */
+        b->params.depth = b->params.grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "depth is %d; expected 1 to 16 when growing by levels", b->params.depth);
@@ -172,7 +168,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
                     : p->objective == RW_OBJECTIVE_LAMBDARANK ? RW_GRADIENT_LAMBDA
                                                               : RW_GRADIENT_RESIDUAL,
         .lambda = {.sigma = (float)p->sigma,
-                   .truncation = rw_params_truncation(p),
+                   .truncation = (uint32_t)p->truncation,
                    .norm = p->norm},
         .newton = p->split == RW_SPLIT_NEWTON,
         .split_l2 = p->split_l2,
@@ -303,7 +299,7 @@ static int prepare_own_gradients(struct booster *b)
     if (!is_yetirank(b))
         return RW_OK;
     const struct rw_yetirank_rule rule = {.sigma = (float)b->params.sigma,
-                                          .truncation = rw_params_truncation(&b->params),
+                                          .truncation = (uint32_t)b->params.truncation,
                                           .permutations = (uint32_t)b->params.permutations,
                                           .decay = b->params.decay,
                                           .seed = b->params.seed};

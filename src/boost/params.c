@@ -2,40 +2,20 @@
 #include "base/fpenv.h"
 #include "boost/params_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "io/format.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
-#define FIELD(field) offsetof(struct rw_params, field)
-#define RW_P_INT(field, name, value, least, most, arg, model, help)       \
-    {{name, RW_PARAM_INT, #value, #least " to " #most, help, arg, model}, \
-     FIELD(field),                                                        \
-     least,                                                               \
-     most},
-#define RW_P_REAL(field, name, value, least, most, arg, model, help)       \
-    {{name, RW_PARAM_REAL, #value, #least " to " #most, help, arg, model}, \
-     FIELD(field),                                                         \
-     least,                                                                \
-     most},
-#define RW_P_WORD(field, name, value, words, model, help) \
-    {{name, RW_PARAM_CHOICE, value, words, help, words, model}, FIELD(field), 0, 0},
-#define RW_P_TEXT(field, name, value, arg, model, help) \
-    {{name, RW_PARAM_TEXT, value, arg, help, arg, model}, FIELD(field), 0, 0},
-#define RW_P_SEED(field, name, value, arg, model, help)                           \
-    {{name, RW_PARAM_SEED, value, "0 to 18446744073709551615", help, arg, model}, \
-     FIELD(field),                                                                \
-     0,                                                                           \
-     0},
+#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, help) \
+    {{name, RW_PARAM_##type, value, range, help, arg, model},                              \
+     offsetof(struct rw_params, field),                                                    \
+     least,                                                                                \
+     most,                                                                                 \
+     word,                                                                                 \
+     as},
 #include "boost/params.def"
-#undef RW_P_INT
-#undef RW_P_REAL
-#undef RW_P_WORD
-#undef RW_P_TEXT
-#undef RW_P_SEED
-#undef FIELD
 };
 
 _Static_assert(RW_N_PARAMS <= 64, "rw_params.set has a bit for each parameter");
@@ -96,6 +76,13 @@ void rw_params_free(struct rw_params *params)
     rw_mem_free(params);
 }
 
+/* Does a number's field hold the word that may stand for it? */
+static int is_word(const struct rw_param_row *row, const void *field)
+{
+    return row->word && (row->info.type == RW_PARAM_INT ? *(const int *)field == row->word_value
+                                                        : *(const double *)field == row->word_value);
+}
+
 const char *rw_params_get(struct rw_params *params, const char *name)
 {
     RW_DEFAULT_FPENV;
@@ -104,6 +91,8 @@ const char *rw_params_get(struct rw_params *params, const char *name)
         return NULL;
     const struct rw_param_row *row = &rw_param_rows[i];
     const char *field = (const char *)params + row->offset;
+    if (is_word(row, field))
+        return row->word;
     switch (row->info.type) {
     case RW_PARAM_INT:
         snprintf(params->text, sizeof(params->text), "%d", *(const int *)field);
@@ -178,12 +167,12 @@ int rw_params_must_matter(const struct rw_params *params, const char *name)
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
-static const double least_rate = 1e-6, low_rate = 0.05, high_rate = 0.1;
+static const double low_rate = 0.05, high_rate = 0.1;
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
-    if (strcmp(params->leaves, "auto") != 0)
-        return atoi(params->leaves);
+    if (params->leaves != RW_AUTO)
+        return params->leaves;
     const uint32_t leaves = n_docs / DOCS_A_LEAF;
     return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
 }
@@ -199,7 +188,7 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features)
 {
-    if (params->rate > 0.0)
+    if (params->rate != RW_AUTO)
         return params->rate;
     if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
         return high_rate;
@@ -209,21 +198,13 @@ double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t 
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features)
 {
-    if (params->sample_features > 0.0)
+    if (params->sample_features != RW_AUTO)
         return params->sample_features;
     if (params->objective == RW_OBJECTIVE_REGRESSION || n_docs < LARGE_DOCS)
         return 1.0;
     if (n_features >= MANY_FEATURES && rw_params_rate(params, n_docs, n_features) <= low_rate)
         return 0.25; /* pays after many rounds only, which a low rate takes */
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
-}
-
-uint32_t rw_params_truncation(const struct rw_params *params)
-{
-    uint32_t n = 0;
-    for (const char *c = params->truncation; *c >= '0' && *c <= '9'; c++)
-        n = n * 10 + (uint32_t)(*c - '0');
-    return n; /* "none" has no digits: 0 */
 }
 
 int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
@@ -293,8 +274,7 @@ int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, ch
 /* Are the leaves no fewer than all that `depth` levels can have? */
 static int has_room_for_levels(const struct rw_params *params)
 {
-    return params->depth > 0 && params->depth <= 16 && strcmp(params->leaves, "auto") != 0 &&
-           atoi(params->leaves) >= 1 << params->depth;
+    return params->depth > 0 && params->depth <= 16 && params->leaves >= 1 << params->depth;
 }
 
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
@@ -302,16 +282,11 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
     RW_DEFAULT_FPENV;
     struct metric_needs needs;
     RW_TRY(metric_needs(ctx, params, &needs));
-    if (params->rate > 0.0 && params->rate < least_rate)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'rate': expected a number, 1e-6 to 1, or 0, found '%g'",
-                       params->rate);
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
     const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
-    const int truncates = strcmp(params->truncation, "none") != 0;
     const int some_features =
-        params->sample_features < 1 && (params->sample_features > 0 || !regression);
+        params->sample_features == RW_AUTO ? !regression : params->sample_features < 1;
     const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
                        params->sample_queries < 1 || some_features;
     /* A value that says what is so anyway is not idle: no lambdas, no norm of theirs, whether 'on'
@@ -324,7 +299,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
-        {RW_AT_PARAM_truncation, regression && truncates, "with objective regression"},
+        {RW_AT_PARAM_truncation, regression && params->truncation > 0, "with objective regression"},
         {RW_AT_PARAM_sigma, regression, "with objective regression"},
         {RW_AT_PARAM_permutations, !yetirank, "without objective yetirank"},
         {RW_AT_PARAM_decay, !yetirank, "without objective yetirank"},

@@ -13,27 +13,24 @@ enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
+enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
 enum { RW_MAX_METRICS = 16 };
 
+/* What each type of row is in the struct. */
+#define RW_FIELD_INT    int
+#define RW_FIELD_REAL   double
+#define RW_FIELD_CHOICE int
+#define RW_FIELD_TEXT   char *
+#define RW_FIELD_SEED   uint64_t
+
 struct rw_params {
-#define RW_P_INT(field, name, value, least, most, arg, model, help)  int field;
-#define RW_P_REAL(field, name, value, least, most, arg, model, help) double field;
-#define RW_P_WORD(field, name, value, words, model, help)            int field;
-#define RW_P_TEXT(field, name, value, arg, model, help)              char *field;
-#define RW_P_SEED(field, name, value, arg, model, help)              uint64_t field;
+#define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-#undef RW_P_INT
-#undef RW_P_REAL
-#undef RW_P_WORD
-#undef RW_P_TEXT
-#undef RW_P_SEED
     uint64_t set;    /* bit i: parameter i was set by the user */
     uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
     char text[512];  /* rw_params_get's answer */
 };
 
-/* The number of top positions whose pairs count; 0: none (all pairs). */
-uint32_t rw_params_truncation(const struct rw_params *params);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */

@@ -66,7 +66,7 @@ Test(params, values_reach_their_fields)
     set("norm", "off");
     set("seed", "18446744073709551615");
     set("label-gain", "gains.txt");
-    cr_expect_str_eq(params->leaves, "63");
+    cr_expect_eq(params->leaves, 63);
     cr_expect_eq(params->rate, 0.05);
     cr_expect_eq(params->grow, RW_GROW_LEVELS);
     cr_expect_eq(params->norm, 0);
@@ -149,9 +149,38 @@ Test(params, by_the_size_of_the_training_set)
 Test(params, truncation)
 {
     set("truncation", "7");
-    cr_expect_eq(rw_params_truncation(params), 7);
+    cr_expect_eq(params->truncation, 7);
     set("truncation", "none");
-    cr_expect_eq(rw_params_truncation(params), 0);
+    cr_expect_eq(params->truncation, 0);
+    cr_expect_str_eq(rw_params_get(params, "truncation"), "none");
+}
+
+/* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is no
+ * value of its own, the hint says the word. */
+Test(params, auto_is_what_is_chosen)
+{
+    static const struct {
+        const char *name, *number;
+        int zero_is_one; /* 0 is a number there */
+    } items[] = {{"rounds", "7", 0}, {"rate", "0.5", 0},          {"leaves", "7", 0},
+                 {"depth", "7", 1},  {"sample-features", "1", 0}, {"threads", "2", 0},
+                 {"batch", "2", 0}};
+    for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+        const char *name = items[i].name;
+        cr_expect_str_eq(rw_param_info(rw_param_find(name))->default_value, "auto");
+        cr_expect_str_eq(rw_params_get(params, name), "auto");
+        set(name, items[i].number);
+        cr_expect_str_eq(rw_params_get(params, name), items[i].number);
+        cr_expect_eq(rw_params_set(ctx, params, name, "0"),
+                     items[i].zero_is_one ? RW_OK : RW_ERR_ARGUMENT, "%s", name);
+        cr_expect(items[i].zero_is_one ||
+                      strstr(rw_last_error(ctx), "'0' is 'auto'") != NULL,
+                  "%s", rw_last_error(ctx));
+        cr_expect_str_eq(rw_params_get(params, name), items[i].zero_is_one ? "0" : items[i].number);
+        set(name, "auto");
+        cr_expect_str_eq(rw_params_get(params, name), "auto");
+        cr_expect_eq(rw_params_must_matter(params, name), 0, "%s", name);
+    }
 }
 
 Test(params, metrics)
