@@ -71,8 +71,8 @@ RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_p
                            struct rw_dataset **out);
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
 
-/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31"); "auto"
- * is a number that training chooses. */
+/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31");
+ * "auto" is a number that training chooses. */
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);
@@ -506,6 +506,10 @@ typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const 
                             double *value);
 struct rw_train_hooks {
     void *user; /* handed to every callback */
+    /* Called once, before the first round, with the parameters that training takes: what was auto
+     * has a value, but where it has no effect, and but for `hist`, whose methods are timed as
+     * training goes on. Valid during the call. NULL: none */
+    void (*on_start)(void *user, struct rw_params *used);
     /* 0 go on; else stop after it: the model counts as finished. NULL: none */
     int (*on_round)(void *user, const struct rw_round *round);
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes); /* NULL: none */

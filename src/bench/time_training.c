@@ -75,8 +75,7 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
     RW_TRY_OUT(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
-        if (!is_set(user, setting[i].name) &&
-            !(levels && strcmp(setting[i].name, "leaves") == 0))
+        if (!is_set(user, setting[i].name) && !(levels && strcmp(setting[i].name, "leaves") == 0))
             RW_TRY_OUT(rw_params_set(ctx, params, setting[i].name, setting[i].value));
     }
     for (int i = 0; user && rw_param_info(i); i++) {

@@ -329,6 +329,19 @@ static int go_on(struct booster *b)
     return RW_OK;
 }
 
+static void tell_start(struct booster *b)
+{
+    if (!b->hooks || !b->hooks->on_start)
+        return;
+    struct rw_params used = b->params;
+    used.rounds -= b->first_round;
+    used.threads = b->ctx->n_threads;
+    used.batch = b->grow_rules.batch;
+    if (b->is_auto)
+        used.device = (char *)b->engine->ops->name;
+    b->hooks->on_start(b->hooks->user, &used);
+}
+
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
@@ -336,9 +349,9 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(rw_model_new(b->ctx, &b->model));
     RW_TRY(go_on(b));
+    if (b->grow_rules.batch == 0)
+        b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
-    if (b->params.batch == 0)
-        rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
     rw_model_size_init(&b->size, b->set[0], &b->params, &b->watch, b->init);
@@ -350,6 +363,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
            "--min-docs on both sides, %u ignored",
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
+    tell_start(b);
     return RW_OK;
 }
 

@@ -79,8 +79,9 @@ void rw_params_free(struct rw_params *params)
 /* Does a number's field hold the word that may stand for it? */
 static int is_word(const struct rw_param_row *row, const void *field)
 {
-    return row->word && (row->info.type == RW_PARAM_INT ? *(const int *)field == row->word_value
-                                                        : *(const double *)field == row->word_value);
+    return row->word &&
+           (row->info.type == RW_PARAM_INT ? *(const int *)field == row->word_value
+                                           : *(const double *)field == row->word_value);
 }
 
 const char *rw_params_get(struct rw_params *params, const char *name)

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "io/format.h"
 
-/* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not known.
- * "YetiRank:mode=DCG" is looked up without its own parameters. */
+/* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
+ * known. "YetiRank:mode=DCG" is looked up without its own parameters. */
 static void value_hint(const struct rw_param_row *param, const char *value, char *hint, size_t size)
 {
     const struct rw_param_info *info = &param->info;
@@ -78,7 +78,7 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
         return RW_OK;
     }
     char expected[128];
-    const char *or = row->word ? ", or " : "", *word = row->word ? row->word : "";
+    const char * or = row->word ? ", or " : "", *word = row->word ? row->word : "";
     if (row->info.type == RW_PARAM_INT) {
         uint64_t number;
         snprintf(expected, sizeof(expected), "a whole number, %s%s%s", row->info.range, or, word);

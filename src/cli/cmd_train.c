@@ -109,6 +109,13 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
+static void on_start(void *user, struct rw_params *used)
+{
+    struct job *job = user;
+    rw_train_log_params(&job->log, used, job->said.params, job->train, &job->said.operands,
+                        &job->valid_files);
+}
+
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     struct job *job = user;
@@ -346,11 +353,12 @@ static int train(struct job *job)
         rw_talk_line("metric %s: %s", rw_params_get(job->said.params, "metric"), conventions);
     if (job->log_path && rw_train_log_open(&job->log, job->log_path) < 0)
         return RW_EXIT_FAILURE;
-    rw_train_log_params(&job->log, job->said.params, job->train, &job->said.operands,
-                        &job->valid_files);
 
-    const struct rw_train_hooks hooks = {
-        .user = job, .on_round = on_round, .on_stage = on_stage, .should_stop = should_stop};
+    const struct rw_train_hooks hooks = {.user = job,
+                                         .on_start = on_start,
+                                         .on_round = on_round,
+                                         .on_stage = on_stage,
+                                         .should_stop = should_stop};
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();

@@ -155,8 +155,8 @@ Test(params, truncation)
     cr_expect_str_eq(rw_params_get(params, "truncation"), "none");
 }
 
-/* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is no
- * value of its own, the hint says the word. */
+/* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is
+ * no value of its own, the hint says the word. */
 Test(params, auto_is_what_is_chosen)
 {
     static const struct {
@@ -173,9 +173,8 @@ Test(params, auto_is_what_is_chosen)
         cr_expect_str_eq(rw_params_get(params, name), items[i].number);
         cr_expect_eq(rw_params_set(ctx, params, name, "0"),
                      items[i].zero_is_one ? RW_OK : RW_ERR_ARGUMENT, "%s", name);
-        cr_expect(items[i].zero_is_one ||
-                      strstr(rw_last_error(ctx), "'0' is 'auto'") != NULL,
-                  "%s", rw_last_error(ctx));
+        cr_expect(items[i].zero_is_one || strstr(rw_last_error(ctx), "'0' is 'auto'") != NULL, "%s",
+                  rw_last_error(ctx));
         cr_expect_str_eq(rw_params_get(params, name), items[i].zero_is_one ? "0" : items[i].number);
         set(name, "auto");
         cr_expect_str_eq(rw_params_get(params, name), "auto");

@@ -54,7 +54,8 @@ Test(params_set, bad_values)
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '-31'");
     refused("leaves", "4294967327",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '4294967327'");
-    refused("rate", "-0.1", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '-0.1'");
+    refused("rate", "-0.1",
+            "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '-0.1'");
     refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'nan'");
     refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'inf'");
     refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '0,1'");
