@@ -92,38 +92,6 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
-/* What the user left to the size of the training set; said in one note. */
-static void params_by_size(struct booster *b, const struct rw_params *params)
-{
-    const struct rw_dataset *train = b->set[0];
-    struct rw_params *own = &b->params;
-    const struct {
-        enum rw_param_at at;
-        int chosen;
-    } item[] = {
-        {RW_AT_PARAM_leaves, own->grow == RW_GROW_LEAVES && params->leaves == RW_AUTO},
-        {RW_AT_PARAM_rate, params->rate == RW_AUTO},
-        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
-        {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
-    };
-    char text[128] = "";
-    if (item[0].chosen)
-        own->leaves = rw_params_leaves(params, train->n_docs);
-    own->split = (int)rw_params_split(params, train->n_docs);
-    own->rate = rw_params_rate(params, train->n_docs, train->n_columns);
-    own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
-    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
-        const char *name = rw_param_rows[item[i].at].info.name;
-        if (!item[i].chosen)
-            continue;
-        b->chosen |= (uint64_t)1 << item[i].at;
-        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
-                              rw_params_get(own, name));
-    }
-    if (text[0])
-        rw_log(b->ctx, RW_LOG_NOTE, "chosen for %u documents:%s", train->n_docs, text);
-}
-
 static int effective_params(struct booster *b, const struct rw_params *params)
 {
     b->params = *params;
@@ -134,7 +102,7 @@ static int effective_params(struct booster *b, const struct rw_params *params)
                ROUNDS_WITHOUT_VALID);
     if (b->n_sets == 1)
         b->params.early_stop = 0;
-    params_by_size(b, params);
+    b->chosen = rw_params_choose(b->ctx, &b->params, b->set[0]->n_docs, b->set[0]->n_columns);
     if (b->params.depth <= 0) /* auto, or no limit */
         b->params.depth = b->params.grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)

@@ -208,29 +208,36 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
     return n_features >= SOME_FEATURES ? 0.5 : 1.0;
 }
 
-int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
-                      int *n)
+uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                          uint32_t n_features)
 {
-    *n = 0;
-    for (const char *at = params->metric;;) {
-        const size_t length = strcspn(at, ",");
-        char name[64];
-        if (*n == RW_MAX_METRICS)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': more than %d metrics", RW_MAX_METRICS);
-        if (length >= sizeof(name))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.*s...'", 60, at);
-        memcpy(name, at, length);
-        name[length] = 0;
-        RW_TRY(rw_metric_parse(ctx, name, params->relevant, &out[*n]));
-        for (int i = 0; i < *n; i++) {
-            if (strcmp(out[i].name, out[*n].name) == 0)
-                return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' is given twice", name);
-        }
-        ++*n;
-        if (!at[length])
-            return RW_OK;
-        at += length + 1;
+    const struct {
+        enum rw_param_at at;
+        int chosen;
+    } item[] = {
+        {RW_AT_PARAM_leaves, params->grow == RW_GROW_LEAVES && params->leaves == RW_AUTO},
+        {RW_AT_PARAM_rate, params->rate == RW_AUTO},
+        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
+        {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
+    };
+    uint64_t chosen = 0;
+    char text[128] = "";
+    if (item[0].chosen)
+        params->leaves = rw_params_leaves(params, n_docs);
+    params->split = (int)rw_params_split(params, n_docs);
+    params->rate = rw_params_rate(params, n_docs, n_features);
+    params->sample_features = rw_params_sample_features(params, n_docs, n_features);
+    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
+        const char *name = rw_param_rows[item[i].at].info.name;
+        if (!item[i].chosen)
+            continue;
+        chosen |= (uint64_t)1 << item[i].at;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
+                              rw_params_get(params, name));
     }
+    if (text[0])
+        rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents:%s", n_docs, text);
+    return chosen;
 }
 
 /* What the metrics in use look at. */
@@ -243,7 +250,7 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
 {
     struct rw_metric metrics[RW_MAX_METRICS];
     int n;
-    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
     *needs = (struct metric_needs){0, 0, 0};
     for (int i = 0; i < n; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
@@ -254,35 +261,68 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
-                          size_t size)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    struct rw_gain_rule gains = {0};
-    int n, uses_gain = 0;
-    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
-    for (int i = 0; i < n; i++)
-        uses_gain |= metrics[i].kind->uses_gain;
-    if (uses_gain)
-        RW_TRY(rw_gain_rule_init(ctx, &gains, params->label_gain));
-    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, (enum rw_empty)params->empty,
-                           (enum rw_ties)params->ties, buffer, size);
-    rw_gain_rule_release(&gains);
-    return RW_OK;
-}
-
 /* Are the leaves no fewer than all that `depth` levels can have? */
 static int has_room_for_levels(const struct rw_params *params)
 {
     return params->depth > 0 && params->depth <= 16 && params->leaves >= 1 << params->depth;
 }
 
+/* Something that was set, and why it may have no effect. A value that says what is so anyway is not
+ * idle. */
+struct idle_rule {
+    enum rw_param_at at;
+    int idle;
+    const char *why;
+};
+
+static int refuse_idle(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct idle_rule *rules, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = rw_param_rows[rules[i].at].info.name;
+        if (rules[i].idle && rw_params_must_matter(params, name))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
+                           rules[i].why);
+    }
+    return RW_OK;
+}
+
+/* trains_on_gains: the objective uses them too. */
+static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int trains_on_gains)
+{
+    struct metric_needs needs;
+    RW_TRY(metric_needs(ctx, params, &needs));
+    const struct idle_rule rules[] = {
+        {RW_AT_PARAM_label_gain, !trains_on_gains && !needs.gain,
+         "without an objective or metric that uses gains"},
+        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
+        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
+        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
+    };
+    return refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    RW_DEFAULT_FPENV;
+    return check_eval(ctx, params, 0);
+}
+
+const struct rw_eval_params *rw_params_eval(struct rw_params *params)
+{
+    params->eval = (struct rw_eval_params){
+        .metric = params->metric,
+        .empty = (enum rw_empty)params->empty,
+        .ties = (enum rw_ties)params->ties,
+        .label_gain = is_set(params, RW_AT_PARAM_label_gain) ? params->label_gain : NULL,
+        .relevant = params->relevant,
+        .seed = params->seed};
+    return &params->eval;
+}
+
 int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;
-    struct metric_needs needs;
-    RW_TRY(metric_needs(ctx, params, &needs));
     const int regression = params->objective == RW_OBJECTIVE_REGRESSION;
     const int yetirank = params->objective == RW_OBJECTIVE_YETIRANK;
     const int levels = params->grow == RW_GROW_LEVELS;
@@ -290,13 +330,8 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         params->sample_features == RW_AUTO ? !regression : params->sample_features < 1;
     const int chance = yetirank || params->rounding == RW_ROUND_STOCHASTIC ||
                        params->sample_queries < 1 || some_features;
-    /* A value that says what is so anyway is not idle: no lambdas, no norm of theirs, whether 'on'
-     * (the default) or 'off'. */
-    const struct {
-        enum rw_param_at at;
-        int idle;
-        const char *why;
-    } rules[] = {
+    /* No lambdas, no norm of theirs, whether 'on' (the default) or 'off': no rule. */
+    const struct idle_rule rules[] = {
         {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
         {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
          "with grow levels: depth limits whole levels"},
@@ -304,20 +339,11 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
         {RW_AT_PARAM_sigma, regression, "with objective regression"},
         {RW_AT_PARAM_permutations, !yetirank, "without objective yetirank"},
         {RW_AT_PARAM_decay, !yetirank, "without objective yetirank"},
-        {RW_AT_PARAM_label_gain, regression && !needs.gain,
-         "without an objective or metric that uses gains"},
-        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
-        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
-        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
         {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
         {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
     };
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        const char *name = rw_param_rows[rules[i].at].info.name;
-        if (rules[i].idle && rw_params_must_matter(params, name))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
-                           rules[i].why);
-    }
+    RW_TRY(check_eval(ctx, params, !regression));
+    RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));
     if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'depth' is 0 (no limit), but grow levels needs a depth");

@@ -14,7 +14,6 @@ enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
 enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
-enum { RW_MAX_METRICS = 16 };
 
 /* What each type of row is in the struct. */
 #define RW_FIELD_INT    int
@@ -29,6 +28,7 @@ struct rw_params {
     uint64_t set;    /* bit i: parameter i was set by the user */
     uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
     char text[512];  /* rw_params_get's answer */
+    struct rw_eval_params eval; /* rw_params_eval's */
 };
 
 /* Most leaves of a tree, for a training set of n_docs documents. */
@@ -39,9 +39,10 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
-/* Parses the metrics (comma-separated in `metric`). */
-int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
-                      int *n);
+/* Sets what is left to the size of the training set, and says so in one note. Returns a bit for
+ * each, as in `set`. */
+uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                          uint32_t n_features);
 
 #ifdef __cplusplus
 }

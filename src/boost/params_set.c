@@ -109,10 +109,9 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {
-        struct rw_params probe = {.metric = (char *)value, .relevant = 1};
         struct rw_metric metrics[RW_MAX_METRICS];
         int n;
-        RW_TRY(rw_params_metrics(ctx, &probe, metrics, &n));
+        RW_TRY(rw_metrics_parse(ctx, value, 1, metrics, &n));
     }
     return RW_OK;
 }

@@ -288,7 +288,8 @@ static int report(struct job *job)
             return RW_OK; /* the model is made; it can be measured with eval */
         status = rw_predict(ctx, job->model, job->valid[i], 0, scores);
         if (status >= 0)
-            status = rw_evaluate(ctx, job->said.params, job->valid[i], scores, &eval);
+            status =
+                rw_evaluate(ctx, rw_params_eval(job->said.params), job->valid[i], scores, &eval);
         for (int m = 0; status >= 0 && m < eval->n_metrics; m++)
             rw_talk_line("%s %s %s", set_name(job, i + 1, set), eval->metrics[m].name,
                          rw_load_figure(eval->metrics[m].mean, figure));
@@ -346,7 +347,8 @@ static int train(struct job *job)
                          strcmp(rw_params_get(job->said.params, "train-metric"), "on") == 0;
     int status = read_data(job);
     if (status >= 0)
-        status = rw_params_conventions(ctx, job->said.params, conventions, sizeof(conventions));
+        status = rw_eval_conventions(ctx, rw_params_eval(job->said.params), conventions,
+                                     sizeof(conventions));
     if (status < 0)
         return status;
     if (measured)
