@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         goto out;
     scores = (double *)malloc(rw_dataset_n_docs(test) * sizeof(double));
     if (!scores || rw_predict(ctx, loaded, test, 0, scores) ||
-        rw_evaluate(ctx, params, test, scores, &eval))
+        rw_evaluate(ctx, rw_params_eval(params), test, scores, &eval))
         goto out;
     printf("%d trees; %s of the test set: %.6f\n", rw_model_n_trees(loaded), eval->metrics[0].name,
            eval->metrics[0].mean);

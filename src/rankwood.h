@@ -79,7 +79,8 @@ RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_p
                            struct rw_dataset **out);
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
 
-/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31"). */
+/* Parameters start at their defaults. Names and values are the command line's ("leaves", "31");
+ * "auto" is a number that training chooses. */
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);
@@ -294,6 +295,34 @@ RW_API int rw_alias_find(const char *parameter, const char *word, int i);
 RW_API size_t rw_word_distance(const char *a, const char *b);
 
 /* --- measuring --- */
+enum rw_empty {
+    RW_EMPTY_ZERO,
+    RW_EMPTY_ONE,
+    RW_EMPTY_SKIP
+};                                           /* a query without a relevant document */
+enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN }; /* order of the input; mean over orders */
+/* How rankings are measured: struct rw_eval_params how = RW_EVAL_DEFAULTS; how.metric =
+ * "ndcg@5,map"; */
+struct rw_eval_params {
+    const char *metric; /* one or, with commas between them, at most 16 */
+    enum rw_empty empty;
+    enum rw_ties ties;
+    const char *label_gain; /* "exp", "linear" or a file; NULL: exp, or what another program has */
+    double relevant;        /* label from which a document is relevant */
+    uint64_t seed;          /* of resampled queries and permuted features */
+};
+#define RW_EVAL_DEFAULTS                                     \
+    {                                                        \
+        "ndcg@10", RW_EMPTY_SKIP, RW_TIES_FILE, NULL, 1.0, 1 \
+    }
+/* As these parameters measure; valid until the next call on `params`. `label_gain` is NULL unless
+ * it was set. */
+RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
+/* Checks the parameters that measure, as rw_params_check does all, where nothing is trained. */
+RW_API int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params);
+/* The line that says what the metrics count, into `buffer`, cut to `size`. */
+RW_API int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
+                               size_t size);
 struct rw_eval_metric {
     const char *name;  /* "ndcg@10" */
     double mean;       /* over the queries that count, weighted */
@@ -309,16 +338,17 @@ struct rw_eval {
     uint32_t n_single; /* queries of one document */
     const char *conventions; /* one line: gain, discount, empty queries, ties */
 };
-/* scores: [n_docs]. Uses params' metric, empty, ties, label-gain, relevant. Freed by the caller. */
-RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+/* scores: [n_docs]. Freed by the caller. */
+RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
 RW_API void rw_eval_free(struct rw_eval *eval);
-/* The same metrics as another program prints them, by its own conventions: which gain, cut-offs, ties,
- * weights, queries without a relevant document and labels it knows. Of params only `metric` and, where
- * the program lets its user choose, `label-gain` (if set) matter. `conventions` has a line a metric.
- * RW_ERR_ARGUMENT: no such program, or it has no such metric; RW_ERR_DATA: a label that it refuses. */
-RW_API int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
+/* The same metrics as another program prints them, by its own conventions: which gain, cut-offs,
+ * ties, weights, queries without a relevant document and labels it knows. Of `how` only the metric
+ * and, where the program lets its user choose, `label_gain` (if not NULL) matter. `conventions` has
+ * a line a metric. RW_ERR_ARGUMENT: no such program, or it has no such metric; RW_ERR_DATA: a label
+ * that it refuses. */
+RW_API int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
                             const struct rw_dataset *dataset, const double *scores,
                             const char *program, struct rw_eval **out);
 /* The i-th program's name, as rw_evaluate_like takes it: "lightgbm"; NULL past the end. */
@@ -345,8 +375,8 @@ struct rw_audit {
      * program leaves ties in input order, constant scores measure best, or worst, there. */
     uint32_t n_falling, n_rising;
 };
-/* params: as rw_evaluate. Fails where rw_evaluate fails; what only one program refuses is in its row. */
-RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
+/* Fails where rw_evaluate fails; what only one program refuses is in its row. */
+RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_dataset *dataset, const double *scores,
                         struct rw_audit **out);
 RW_API void rw_audit_free(struct rw_audit *audit);
@@ -390,10 +420,10 @@ struct rw_comparison {
     int n_moved;
     const struct rw_moved_query *moved; /* [n_moved] queries that differ, most first, at most 1000 */
 };
-/* Uses params' one metric, empty, ties, label-gain, relevant, and seed: the same seed gives the same figures
- * for any number of threads. groups: a file of "QUERY GROUP" lines, or NULL. Groups' p are not corrected for
- * there being several. */
-RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_params *params,
+/* By one metric; the same seed gives the same figures
+ * for any number of threads. groups: a file of "QUERY GROUP" lines, or NULL. Groups' p are not
+ * corrected for there being several. */
+RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores_a,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
 RW_API void rw_comparison_free(struct rw_comparison *comparison);
@@ -514,6 +544,10 @@ typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const 
                             double *value);
 struct rw_train_hooks {
     void *user; /* handed to every callback */
+    /* Called once, before the first round, with the parameters that training takes: what was auto
+     * has a value, but where it has no effect, and but for `hist`, whose methods are timed as
+     * training goes on. Valid during the call. NULL: none */
+    void (*on_start)(void *user, struct rw_params *used);
     /* 0 go on; else stop after it: the model counts as finished. NULL: none */
     int (*on_round)(void *user, const struct rw_round *round);
     void (*on_stage)(void *user, const char *stage, double ms, size_t peak_bytes); /* NULL: none */
@@ -525,10 +559,6 @@ struct rw_train_hooks {
     const char *metric_name;
     int metric_lower_is_better;
 };
-/* The line that says what the training metric counts, into `buffer`, cut to `size`. */
-RW_API int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
-                                 size_t size);
-
 /* What training would take. */
 struct rw_plan_part {
     const char *name; /* "codes"; static */
@@ -646,13 +676,13 @@ struct rw_permuted {
     double loss;      /* mean over the repeats; positive: the feature helps, whichever way is better */
     double deviation; /* standard deviation over the repeats; NaN for one */
 };
-/* Features that the first n_trees trees (0: all) ask for, by id: returns how many there are; writes at
- * most `room`. Uses params' first metric, empty, ties, label-gain, relevant, and seed. *value: the
- * metric of the data as it is. n_repeats: 1 to 1000. Both are NaN if no query counts. */
-RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params,
+/* Features that the first n_trees trees (0: all) ask for, by id: returns how many there are; writes
+ * at most `room`. By the first metric. *value: the metric of the data as it is. n_repeats: 1 to
+ * 1000. Both are NaN if no query counts. */
+RW_API int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *how,
                                      const struct rw_model *model, int n_trees,
-                                     const struct rw_dataset *dataset, int n_repeats,
-                                     double *value, struct rw_permuted *out, int room);
+                                     const struct rw_dataset *dataset, int n_repeats, double *value,
+                                     struct rw_permuted *out, int room);
 
 /* --- all of it on one page --- */
 struct rw_report_options {
@@ -665,12 +695,12 @@ struct rw_report_options {
     int (*on_feature)(void *user, int done, int total);
     void *user;
 };
-/* Writes a web page on a model and how it ranks `dataset`: HTML that needs no other file and no network, and
- * runs no script. Whatever comes of names and files is shown as text. Uses params' metric (the first one is
- * shown query by query), empty, ties, label-gain, relevant and seed; the same arguments give the same bytes for
- * any number of threads. Warns, through the log, of metrics that the order of ties moves. RW_ERR_DATA: the data
- * has no documents; RW_ERR_IO: `out` could not be written. */
-RW_API int rw_report(struct rw_ctx *ctx, const struct rw_params *params,
+/* Writes a web page on a model and how it ranks `dataset`: HTML that needs no other file and no
+ * network, and runs no script. Whatever comes of names and files is shown as text. The first metric
+ * is shown query by query; the same arguments give the same bytes for any number of threads. Warns,
+ * through the log, of metrics that the order of ties moves. RW_ERR_DATA: the data has no documents;
+ * RW_ERR_IO: `out` could not be written. */
+RW_API int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, FILE *out);
 

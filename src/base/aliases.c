@@ -347,10 +347,10 @@ static const struct rw_alias aliases[] = {
     VALUE("rounding", "nearest", NULL, " false no 0 deterministic "),
     VALUE("ties", "mean", NULL, " average expected "),
     VALUE("ties", "file", NULL, " input stable order first "),
-    VALUE("truncation", "none", NULL, " all off no inf -1 0 "),
+    VALUE("truncation", "none", NULL, " all off no inf -1 "),
     VALUE("depth", "0", NULL, " -1 none no inf unlimited "),
     VALUE("early-stop", "0", NULL, " -1 none no false off never "),
-    VALUE("threads", "0", NULL, " -1 all auto "),
+    VALUE("threads", "auto", NULL, " -1 all "),
     VALUE("leaves", "auto", "the leaves of a tree always have a limit",
           " 0 -1 none no inf unlimited "),
 };

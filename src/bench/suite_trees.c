@@ -62,7 +62,7 @@ static void name_row(struct row *row)
     if (row->params->grow == RW_GROW_LEVELS)
         snprintf(size, sizeof(size), "%d levels", row->params->depth);
     else
-        snprintf(size, sizeof(size), "%s leaves", row->params->leaves);
+        snprintf(size, sizeof(size), "%s leaves", rw_params_get(row->params, "leaves"));
     snprintf(row->name, sizeof(row->name), "%s, %s, %d bins%s", row->shape, size, row->params->bins,
              row->params->split == RW_SPLIT_NEWTON ? ", newton" : "");
 }

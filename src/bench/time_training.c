@@ -55,6 +55,13 @@ int rw_bench_is_given(const struct rw_bench *bench, const char *name)
     return given && rw_params_is_set(given, name);
 }
 
+/* Rounds are never auto here: figures are kept of each. */
+static int is_set(const struct rw_params *user, const char *name)
+{
+    return user && rw_params_is_set(user, name) &&
+           !(strcmp(name, "rounds") == 0 && user->rounds == RW_AUTO);
+}
+
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out)
 {
@@ -68,13 +75,12 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     RW_TRY_OUT(rw_params_set(ctx, params, "sample-features", "1"));
     RW_TRY_OUT(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
-        if (!(user && rw_params_is_set(user, setting[i].name)) &&
-            !(levels && strcmp(setting[i].name, "leaves") == 0))
+        if (!is_set(user, setting[i].name) && !(levels && strcmp(setting[i].name, "leaves") == 0))
             RW_TRY_OUT(rw_params_set(ctx, params, setting[i].name, setting[i].value));
     }
     for (int i = 0; user && rw_param_info(i); i++) {
         const char *name = rw_param_info(i)->name;
-        if (rw_params_is_set(user, name))
+        if (is_set(user, name))
             RW_TRY_OUT(rw_params_set(ctx, params, name, rw_params_get(user, name)));
     }
     *out = params;
@@ -131,7 +137,7 @@ int rw_bench_send_params(struct rw_bench *bench, struct rw_params *const *params
 int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
 {
     if (params->grow == RW_GROW_LEVELS)
-        return 1 << (params->depth ? params->depth : DEFAULT_LEVELS);
+        return 1 << (params->depth > 0 ? params->depth : DEFAULT_LEVELS);
     return rw_params_leaves(params, n_docs);
 }
 

@@ -15,12 +15,11 @@
 #include "tree/plan.h"
 
 /* Trees in a row that could not be split before a training with sampling is given up. */
-enum { MOST_EMPTY_TREES = 50, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
+enum { MOST_EMPTY_TREES = 50, ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 
 struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
-    char leaves_text[16];
     uint64_t chosen; /* bit i: parameter i was chosen by the size of the training set */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
@@ -88,54 +87,19 @@ static int has_own_gradients(const struct booster *b)
 
 /* ---- before the first round ---- */
 
-/* What the user left to the size of the training set; said in one note. */
-static void params_by_size(struct booster *b, const struct rw_params *params)
-{
-    const struct rw_dataset *train = b->set[0];
-    struct rw_params *own = &b->params;
-    const struct {
-        enum rw_param_at at;
-        int chosen;
-    } item[] = {
-        {RW_AT_PARAM_leaves, own->grow == RW_GROW_LEAVES && strcmp(params->leaves, "auto") == 0},
-        {RW_AT_PARAM_rate, params->rate == 0.0},
-        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
-        {RW_AT_PARAM_sample_features, params->sample_features == 0.0},
-    };
-    char text[128] = "";
-    if (item[0].chosen) {
-        snprintf(b->leaves_text, sizeof(b->leaves_text), "%d",
-                 rw_params_leaves(params, train->n_docs));
-        own->leaves = b->leaves_text;
-    }
-    own->split = (int)rw_params_split(params, train->n_docs);
-    own->rate = rw_params_rate(params, train->n_docs, train->n_columns);
-    own->sample_features = rw_params_sample_features(params, train->n_docs, train->n_columns);
-    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
-        const char *name = rw_param_rows[item[i].at].info.name;
-        if (!item[i].chosen)
-            continue;
-        b->chosen |= (uint64_t)1 << item[i].at;
-        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
-                              rw_params_get(own, name));
-    }
-    if (text[0])
-        rw_log(b->ctx, RW_LOG_NOTE, "chosen for %u documents:%s", train->n_docs, text);
-}
-
 static int effective_params(struct booster *b, const struct rw_params *params)
 {
     b->params = *params;
-    if (b->n_sets == 1 && !rw_params_is_set(params, "rounds")) {
-        b->params.rounds = ROUNDS_WITHOUT_VALID;
+    if (params->rounds == RW_AUTO)
+        b->params.rounds = b->n_sets == 1 ? ROUNDS_WITHOUT_VALID : ROUNDS;
+    if (params->rounds == RW_AUTO && b->n_sets == 1)
         rw_log(b->ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
                ROUNDS_WITHOUT_VALID);
-    }
     if (b->n_sets == 1)
         b->params.early_stop = 0;
-    params_by_size(b, params);
-    if (b->params.grow == RW_GROW_LEVELS && b->params.depth == 0)
-        b->params.depth = DEFAULT_LEVELS;
+    b->chosen = rw_params_choose(b->ctx, &b->params, b->set[0]->n_docs, b->set[0]->n_columns);
+    if (b->params.depth <= 0) /* auto, or no limit */
+        b->params.depth = b->params.grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
                        "depth is %d; expected 1 to 16 when growing by levels", b->params.depth);
@@ -323,6 +287,19 @@ static int go_on(struct booster *b)
     return RW_OK;
 }
 
+static void tell_start(struct booster *b)
+{
+    if (!b->hooks || !b->hooks->on_start)
+        return;
+    struct rw_params used = b->params;
+    used.rounds -= b->first_round;
+    used.threads = b->ctx->n_threads;
+    used.batch = b->grow_rules.batch;
+    if (b->is_auto)
+        used.device = (char *)b->engine->ops->name;
+    b->hooks->on_start(b->hooks->user, &used);
+}
+
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
@@ -330,9 +307,9 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(rw_model_new(b->ctx, &b->model));
     RW_TRY(go_on(b));
+    if (b->grow_rules.batch == 0)
+        b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
-    if (b->params.batch == 0)
-        rw_grower_set_batch(b->grower, b->engine->ops->batch > 1 ? b->engine->ops->batch : 1);
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
     rw_model_size_init(&b->size, b->set[0], &b->params, &b->watch, b->init);
@@ -344,6 +321,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
            "--min-docs on both sides, %u ignored",
            b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
+    tell_start(b);
     return RW_OK;
 }
 

@@ -2,40 +2,20 @@
 #include "base/fpenv.h"
 #include "boost/params_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
-#define FIELD(field) offsetof(struct rw_params, field)
-#define RW_P_INT(field, name, value, least, most, arg, model, help)               \
-    {{name, RW_PARAM_INT, #value, #least " to " RW_TEXT(most), help, arg, model}, \
-     FIELD(field),                                                                \
-     least,                                                                       \
-     most},
-#define RW_P_REAL(field, name, value, least, most, arg, model, help)               \
-    {{name, RW_PARAM_REAL, #value, #least " to " RW_TEXT(most), help, arg, model}, \
-     FIELD(field),                                                                 \
-     least,                                                                        \
-     most},
-#define RW_P_WORD(field, name, value, words, model, help) \
-    {{name, RW_PARAM_CHOICE, value, words, help, words, model}, FIELD(field), 0, 0},
-#define RW_P_TEXT(field, name, value, arg, model, help) \
-    {{name, RW_PARAM_TEXT, value, arg, help, arg, model}, FIELD(field), 0, 0},
-#define RW_P_SEED(field, name, value, arg, model, help)                           \
-    {{name, RW_PARAM_SEED, value, "0 to 18446744073709551615", help, arg, model}, \
-     FIELD(field),                                                                \
-     0,                                                                           \
-     0},
+#define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, help) \
+    {{name, RW_PARAM_##type, value, range, help, arg, model},                              \
+     offsetof(struct rw_params, field),                                                    \
+     least,                                                                                \
+     most,                                                                                 \
+     word,                                                                                 \
+     as},
 #include "boost/params.def"
-#undef RW_P_INT
-#undef RW_P_REAL
-#undef RW_P_WORD
-#undef RW_P_TEXT
-#undef RW_P_SEED
-#undef FIELD
 };
 
 _Static_assert(RW_N_PARAMS <= 64, "rw_params.set has a bit for each parameter");
@@ -96,6 +76,14 @@ void rw_params_free(struct rw_params *params)
     rw_mem_free(params);
 }
 
+/* Does a number's field hold the word that may stand for it? */
+static int is_word(const struct rw_param_row *row, const void *field)
+{
+    return row->word &&
+           (row->info.type == RW_PARAM_INT ? *(const int *)field == row->word_value
+                                           : *(const double *)field == row->word_value);
+}
+
 const char *rw_params_get(struct rw_params *params, const char *name)
 {
     RW_DEFAULT_FPENV;
@@ -104,6 +92,8 @@ const char *rw_params_get(struct rw_params *params, const char *name)
         return NULL;
     const struct rw_param_row *row = &rw_param_rows[i];
     const char *field = (const char *)params + row->offset;
+    if (is_word(row, field))
+        return row->word;
     switch (row->info.type) {
     case RW_PARAM_INT:
         snprintf(params->text, sizeof(params->text), "%d", *(const int *)field);
@@ -178,12 +168,12 @@ int rw_params_must_matter(const struct rw_params *params, const char *name)
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
-static const double least_rate = 1e-6, low_rate = 0.05, high_rate = 0.1;
+static const double low_rate = 0.05, high_rate = 0.1;
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
-    if (strcmp(params->leaves, "auto") != 0)
-        return atoi(params->leaves);
+    if (params->leaves != RW_AUTO)
+        return params->leaves;
     const uint32_t leaves = n_docs / DOCS_A_LEAF;
     return leaves < LEAST_LEAVES ? LEAST_LEAVES : leaves > MOST_LEAVES ? MOST_LEAVES : (int)leaves;
 }
@@ -199,7 +189,7 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features)
 {
-    if (params->rate > 0.0)
+    if (params->rate != RW_AUTO)
         return params->rate;
     if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
         return high_rate;
@@ -209,7 +199,7 @@ double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t 
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features)
 {
-    if (params->sample_features > 0.0)
+    if (params->sample_features != RW_AUTO)
         return params->sample_features;
     if (!rw_params_objective(params)->ranks || n_docs < LARGE_DOCS)
         return 1.0;
@@ -223,19 +213,12 @@ const struct rw_objective *rw_params_objective(const struct rw_params *params)
     return rw_objective_at(params->objective);
 }
 
-/* A parameter as a number; texts that are none ("none") and "off" are 0. */
+/* A parameter of numbers or words as a number; "none" and "off" are 0. */
 static double number_of(const void *params, const char *name)
 {
     const struct rw_param_row *row = &rw_param_rows[rw_param_find(name)];
     const char *field = (const char *)params + row->offset;
-    double n = 0.0;
-    if (row->info.type == RW_PARAM_REAL)
-        return *(const double *)field;
-    if (row->info.type != RW_PARAM_TEXT)
-        return *(const int *)field;
-    for (const char *c = *(char *const *)field; *c >= '0' && *c <= '9'; c++)
-        n = n * 10.0 + (double)(*c - '0');
-    return n;
+    return row->info.type == RW_PARAM_REAL ? *(const double *)field : *(const int *)field;
 }
 
 void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule)
@@ -244,29 +227,36 @@ void rw_params_objective_rule(const struct rw_params *params, struct rw_objectiv
     rule->seed = params->seed;
 }
 
-int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
-                      int *n)
+uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                          uint32_t n_features)
 {
-    *n = 0;
-    for (const char *at = params->metric;;) {
-        const size_t length = strcspn(at, ",");
-        char name[64];
-        if (*n == RW_MAX_METRICS)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': more than %d metrics", RW_MAX_METRICS);
-        if (length >= sizeof(name))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.*s...'", 60, at);
-        memcpy(name, at, length);
-        name[length] = 0;
-        RW_TRY(rw_metric_parse(ctx, name, params->relevant, &out[*n]));
-        for (int i = 0; i < *n; i++) {
-            if (strcmp(out[i].name, out[*n].name) == 0)
-                return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' is given twice", name);
-        }
-        ++*n;
-        if (!at[length])
-            return RW_OK;
-        at += length + 1;
+    const struct {
+        enum rw_param_at at;
+        int chosen;
+    } item[] = {
+        {RW_AT_PARAM_leaves, params->grow == RW_GROW_LEAVES && params->leaves == RW_AUTO},
+        {RW_AT_PARAM_rate, params->rate == RW_AUTO},
+        {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
+        {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
+    };
+    uint64_t chosen = 0;
+    char text[128] = "";
+    if (item[0].chosen)
+        params->leaves = rw_params_leaves(params, n_docs);
+    params->split = (int)rw_params_split(params, n_docs);
+    params->rate = rw_params_rate(params, n_docs, n_features);
+    params->sample_features = rw_params_sample_features(params, n_docs, n_features);
+    for (size_t i = 0, n = 0; i < sizeof(item) / sizeof(item[0]); i++) {
+        const char *name = rw_param_rows[item[i].at].info.name;
+        if (!item[i].chosen)
+            continue;
+        chosen |= (uint64_t)1 << item[i].at;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
+                              rw_params_get(params, name));
     }
+    if (text[0])
+        rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents:%s", n_docs, text);
+    return chosen;
 }
 
 /* What the metrics in use look at. */
@@ -279,7 +269,7 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
 {
     struct rw_metric metrics[RW_MAX_METRICS];
     int n;
-    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
+    RW_TRY(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n));
     *needs = (struct metric_needs){0, 0, 0};
     for (int i = 0; i < n; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
@@ -287,24 +277,6 @@ static int metric_needs(struct rw_ctx *ctx, const struct rw_params *params,
         needs->relevance |= kind->uses_relevance;
         needs->ranked |= !kind->by_document; /* else no order, no empty query */
     }
-    return RW_OK;
-}
-
-int rw_params_conventions(struct rw_ctx *ctx, const struct rw_params *params, char *buffer,
-                          size_t size)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_metric metrics[RW_MAX_METRICS];
-    struct rw_gain_rule gains = {0};
-    int n, uses_gain = 0;
-    RW_TRY(rw_params_metrics(ctx, params, metrics, &n));
-    for (int i = 0; i < n; i++)
-        uses_gain |= metrics[i].kind->uses_gain;
-    if (uses_gain)
-        RW_TRY(rw_gain_rule_init(ctx, &gains, params->label_gain));
-    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, (enum rw_empty)params->empty,
-                           (enum rw_ties)params->ties, buffer, size);
-    rw_gain_rule_release(&gains);
     return RW_OK;
 }
 
@@ -336,47 +308,80 @@ static int check_objective(struct rw_ctx *ctx, const struct rw_params *params)
 /* Are the leaves no fewer than all that `depth` levels can have? */
 static int has_room_for_levels(const struct rw_params *params)
 {
-    return params->depth > 0 && params->depth <= 16 && strcmp(params->leaves, "auto") != 0 &&
-           atoi(params->leaves) >= 1 << params->depth;
+    return params->depth > 0 && params->depth <= 16 && params->leaves >= 1 << params->depth;
 }
 
-int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
+/* Something that was set, and why it may have no effect. A value that says what is so anyway is not
+ * idle. */
+struct idle_rule {
+    enum rw_param_at at;
+    int idle;
+    const char *why;
+};
+
+static int refuse_idle(struct rw_ctx *ctx, const struct rw_params *params,
+                       const struct idle_rule *rules, size_t n)
 {
-    RW_DEFAULT_FPENV;
-    struct metric_needs needs;
-    RW_TRY(metric_needs(ctx, params, &needs));
-    if (params->rate > 0.0 && params->rate < least_rate)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'rate': expected a number, 1e-6 to 1, or 0, found '%g'",
-                       params->rate);
-    const struct rw_objective *objective = rw_params_objective(params);
-    const int levels = params->grow == RW_GROW_LEVELS;
-    const int some_features =
-        params->sample_features < 1 && (params->sample_features > 0 || objective->ranks);
-    const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
-                       params->sample_queries < 1 || some_features;
-    const struct {
-        enum rw_param_at at;
-        int idle;
-        const char *why;
-    } rules[] = {
-        {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
-        {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
-         "with grow levels: depth limits whole levels"},
-        {RW_AT_PARAM_label_gain, !objective->ranks && !needs.gain,
-         "without an objective or metric that uses gains"},
-        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
-        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
-        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
-        {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
-        {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
-    };
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *name = rw_param_rows[rules[i].at].info.name;
         if (rules[i].idle && rw_params_must_matter(params, name))
             return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s' has no effect %s", name,
                            rules[i].why);
     }
+    return RW_OK;
+}
+
+/* trains_on_gains: the objective uses them too. */
+static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int trains_on_gains)
+{
+    struct metric_needs needs;
+    RW_TRY(metric_needs(ctx, params, &needs));
+    const struct idle_rule rules[] = {
+        {RW_AT_PARAM_label_gain, !trains_on_gains && !needs.gain,
+         "without an objective or metric that uses gains"},
+        {RW_AT_PARAM_relevant, !needs.relevance, "without a metric such as map, mrr, p or recall"},
+        {RW_AT_PARAM_empty, !needs.ranked, "without a metric that ranks"},
+        {RW_AT_PARAM_ties, !needs.ranked, "without a metric that ranks"},
+    };
+    return refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    RW_DEFAULT_FPENV;
+    return check_eval(ctx, params, 0);
+}
+
+const struct rw_eval_params *rw_params_eval(struct rw_params *params)
+{
+    params->eval = (struct rw_eval_params){
+        .metric = params->metric,
+        .empty = (enum rw_empty)params->empty,
+        .ties = (enum rw_ties)params->ties,
+        .label_gain = is_set(params, RW_AT_PARAM_label_gain) ? params->label_gain : NULL,
+        .relevant = params->relevant,
+        .seed = params->seed};
+    return &params->eval;
+}
+
+int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_objective *objective = rw_params_objective(params);
+    const int levels = params->grow == RW_GROW_LEVELS;
+    const int some_features =
+        params->sample_features == RW_AUTO ? objective->ranks : params->sample_features < 1;
+    const int chance = objective->draws || params->rounding == RW_ROUND_STOCHASTIC ||
+                       params->sample_queries < 1 || some_features;
+    const struct idle_rule rules[] = {
+        {RW_AT_PARAM_min_hessian, params->split != RW_SPLIT_NEWTON, "without split newton"},
+        {RW_AT_PARAM_leaves, levels && !has_room_for_levels(params),
+         "with grow levels: depth limits whole levels"},
+        {RW_AT_PARAM_seed, !chance, "with rounding nearest and nothing sampled"},
+        {RW_AT_PARAM_hist, strncmp(params->device, "cuda", 4) != 0, "without device cuda"},
+    };
+    RW_TRY(check_eval(ctx, params, objective->ranks));
+    RW_TRY(refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0])));
     RW_TRY(check_objective(ctx, params));
     if (levels && params->depth == 0 && rw_params_origin(params, "depth") == RW_PARAM_SET)
         return rw_fail(ctx, RW_ERR_ARGUMENT,

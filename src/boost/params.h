@@ -13,23 +13,22 @@ enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
-enum { RW_MAX_METRICS = 16 };
+enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
+
+/* What each type of row is in the struct. */
+#define RW_FIELD_INT    int
+#define RW_FIELD_REAL   double
+#define RW_FIELD_CHOICE int
+#define RW_FIELD_TEXT   char *
+#define RW_FIELD_SEED   uint64_t
 
 struct rw_params {
-#define RW_P_INT(field, name, value, least, most, arg, model, help)  int field;
-#define RW_P_REAL(field, name, value, least, most, arg, model, help) double field;
-#define RW_P_WORD(field, name, value, words, model, help)            int field;
-#define RW_P_TEXT(field, name, value, arg, model, help)              char *field;
-#define RW_P_SEED(field, name, value, arg, model, help)              uint64_t field;
+#define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-#undef RW_P_INT
-#undef RW_P_REAL
-#undef RW_P_WORD
-#undef RW_P_TEXT
-#undef RW_P_SEED
     uint64_t set;    /* bit i: parameter i was set by the user */
     uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
     char text[512];  /* rw_params_get's answer */
+    struct rw_eval_params eval; /* rw_params_eval's */
 };
 
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
@@ -42,9 +41,10 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
-/* Parses the metrics (comma-separated in `metric`). */
-int rw_params_metrics(struct rw_ctx *ctx, const struct rw_params *params, struct rw_metric *out,
-                      int *n);
+/* Sets what is left to the size of the training set, and says so in one note. Returns a bit for
+ * each, as in `set`. */
+uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                          uint32_t n_features);
 
 #ifdef __cplusplus
 }

@@ -11,10 +11,11 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-/* What another trainer's value is here, as a hint; "" if it is not known. "YetiRank:mode=DCG" is
- * looked up without its own parameters. */
-static void value_hint(const struct rw_param_info *info, const char *value, char *hint, size_t size)
+/* What another trainer's value is here, or a 0 where a word is meant, as a hint; "" if it is not
+ * known. "YetiRank:mode=DCG" is looked up without its own parameters. */
+static void value_hint(const struct rw_param_row *param, const char *value, char *hint, size_t size)
 {
+    const struct rw_param_info *info = &param->info;
     char word[64];
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(value, ":"), value);
     int row = rw_alias_find(info->name, value, 0);
@@ -23,6 +24,11 @@ static void value_hint(const struct rw_param_info *info, const char *value, char
     for (char *c = word; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     *hint = 0;
+    double number;
+    int clamped;
+    const char *end = value + strlen(value);
+    if (param->word && rw_number_parse_double(value, end, &number, &clamped) == end && number == 0)
+        snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, param->word);
     if (row < 0 && info->type == RW_PARAM_CHOICE && rw_param_word(info->range, word) >= 0)
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, word);
     if (row < 0)
@@ -37,13 +43,13 @@ static void value_hint(const struct rw_param_info *info, const char *value, char
         snprintf(hint, size, "\nhint: '%.60s' is '%s' here", value, alias->ours);
 }
 
-static int refuse(struct rw_ctx *ctx, const struct rw_param_info *info, const char *expected,
+static int refuse(struct rw_ctx *ctx, const struct rw_param_row *row, const char *expected,
                   const char *value)
 {
     char hint[256];
-    value_hint(info, value, hint, sizeof(hint));
+    value_hint(row, value, hint, sizeof(hint));
     return rw_fail(ctx, RW_ERR_ARGUMENT, "parameter '%s': expected %s, found '%.200s'%s",
-                   info->name, expected, value, hint);
+                   row->info.name, expected, value, hint);
 }
 
 /* Digits only, at most `most`; 0 if it is not that. */
@@ -64,22 +70,30 @@ static int whole_number(const char *text, uint64_t most, uint64_t *value)
 static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, void *field,
                          const char *value)
 {
+    if (row->word && strcmp(value, row->word) == 0) {
+        if (row->info.type == RW_PARAM_INT)
+            *(int *)field = row->word_value;
+        else
+            *(double *)field = row->word_value;
+        return RW_OK;
+    }
     char expected[128];
+    const char * or = row->word ? ", or " : "", *word = row->word ? row->word : "";
     if (row->info.type == RW_PARAM_INT) {
         uint64_t number;
-        snprintf(expected, sizeof(expected), "a whole number, %s", row->info.range);
+        snprintf(expected, sizeof(expected), "a whole number, %s%s%s", row->info.range, or, word);
         if (!whole_number(value, (uint64_t)row->most, &number) || (double)number < row->least)
-            return refuse(ctx, &row->info, expected, value);
+            return refuse(ctx, row, expected, value);
         *(int *)field = (int)number;
         return RW_OK;
     }
     double number;
     int clamped = 0;
     const char *end = value + strlen(value);
-    snprintf(expected, sizeof(expected), "a number, %s", row->info.range);
+    snprintf(expected, sizeof(expected), "a number, %s%s%s", row->info.range, or, word);
     const char *stop = rw_number_parse_double(value, end, &number, &clamped);
     if (stop != end || clamped || !(number >= row->least && number <= row->most))
-        return refuse(ctx, &row->info, expected, value);
+        return refuse(ctx, row, expected, value);
     *(double *)field = number;
     return RW_OK;
 }
@@ -87,24 +101,17 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
 /* Texts that have a form of their own; files and lists are looked at where they are used. */
 static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
-    const struct rw_param_info *info = &rw_param_rows[at].info;
+    const struct rw_param_row *row = &rw_param_rows[at];
     uint64_t number;
-    if (at == RW_AT_PARAM_truncation && strcmp(value, "none") != 0 &&
-        (!whole_number(value, 1000000000, &number) || number == 0))
-        return refuse(ctx, info, "a whole number, 1 to 1000000000, or none", value);
-    if (at == RW_AT_PARAM_leaves && strcmp(value, "auto") != 0 &&
-        (!whole_number(value, RW_MAX_LEAVES, &number) || number < 2))
-        return refuse(ctx, info, "a whole number, 2 to " RW_TEXT(RW_MAX_LEAVES) ", or auto", value);
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|ref|sim", value) < 0 &&
         (strncmp(value, "cuda:", 5) != 0 || !whole_number(value + 5, 255, &number)))
-        return refuse(ctx, info, "auto, cpu, cuda, cuda:N, ref or sim", value);
+        return refuse(ctx, row, "auto, cpu, cuda, cuda:N, ref or sim", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
-        return refuse(ctx, info, "exp, linear or a file", value);
+        return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {
-        struct rw_params probe = {.metric = (char *)value, .relevant = 1};
         struct rw_metric metrics[RW_MAX_METRICS];
         int n;
-        RW_TRY(rw_params_metrics(ctx, &probe, metrics, &n));
+        RW_TRY(rw_metrics_parse(ctx, value, 1, metrics, &n));
     }
     return RW_OK;
 }
@@ -120,7 +127,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     case RW_PARAM_CHOICE: {
         const int place = rw_param_word(row->info.range, value);
         if (place < 0)
-            return refuse(ctx, &row->info, row->info.range, value);
+            return refuse(ctx, row, row->info.range, value);
         *(int *)field = place;
         return RW_OK;
     }
@@ -135,7 +142,7 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     case RW_PARAM_SEED: {
         uint64_t seed;
         if (!whole_number(value, UINT64_MAX, &seed))
-            return refuse(ctx, &row->info, "a whole number below 2^64", value);
+            return refuse(ctx, row, "a whole number below 2^64", value);
         *(uint64_t *)field = seed;
         return RW_OK;
     }

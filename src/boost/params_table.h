@@ -10,17 +10,8 @@ extern "C" {
 
 /* A parameter's place in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
 enum rw_param_at {
-#define RW_P_INT(field, name, value, least, most, arg, model, help)  RW_AT_PARAM_##field,
-#define RW_P_REAL(field, name, value, least, most, arg, model, help) RW_AT_PARAM_##field,
-#define RW_P_WORD(field, name, value, words, model, help)            RW_AT_PARAM_##field,
-#define RW_P_TEXT(field, name, value, arg, model, help)              RW_AT_PARAM_##field,
-#define RW_P_SEED(field, name, value, arg, model, help)              RW_AT_PARAM_##field,
+#define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
 #include "boost/params.def"
-#undef RW_P_INT
-#undef RW_P_REAL
-#undef RW_P_WORD
-#undef RW_P_TEXT
-#undef RW_P_SEED
     RW_N_PARAMS
 };
 
@@ -28,6 +19,8 @@ struct rw_param_row {
     struct rw_param_info info;
     size_t offset;      /* of the field in struct rw_params */
     double least, most; /* INT and REAL: included in the range */
+    const char *word;   /* INT and REAL: may stand for a number; NULL: none */
+    int word_value;     /* the field's value for it, outside of the range */
 };
 
 extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];

@@ -57,7 +57,8 @@ int rw_watch_init(struct rw_watch *watch, struct rw_ctx *ctx, const struct rw_pa
     watch->hooks = hooks;
     watch->n_sets = n_sets;
     watch->stop_value = -1;
-    RW_TRY(rw_params_metrics(ctx, params, watch->metric, &watch->n_metrics));
+    RW_TRY(
+        rw_metrics_parse(ctx, params->metric, params->relevant, watch->metric, &watch->n_metrics));
     for (int m = 0; m < watch->n_metrics; m++)
         watch->any_uses_gain |= watch->metric[m].kind->uses_gain;
     if (watch->any_uses_gain || rw_params_objective(params)->ranks)

@@ -265,26 +265,23 @@ static void order_findings(struct checking *c)
 static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                             struct rw_check *out)
 {
-    struct rw_params *params = NULL;
+    struct rw_eval_params how = RW_EVAL_DEFAULTS;
     double *scores = NULL;
     int status = RW_OK;
     out->constant_file = out->constant_mean = (double)NAN;
     if (out->least_label < 0)
         return RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, scores, dataset->n_docs));
-    RW_TRY_OUT(rw_params_new(ctx, &params));
-    RW_TRY_OUT(rw_params_set(ctx, params, "metric", "ndcg@10"));
     if (out->most_label > 31)
-        RW_TRY_OUT(rw_params_set(ctx, params, "label-gain", "linear"));
+        how.label_gain = "linear";
     for (int mean = 0; mean < 2; mean++) {
         struct rw_eval *eval;
-        RW_TRY_OUT(rw_params_set(ctx, params, "ties", mean ? "mean" : "file"));
-        RW_TRY_OUT(rw_evaluate(ctx, params, dataset, scores, &eval));
+        how.ties = mean ? RW_TIES_MEAN : RW_TIES_FILE;
+        RW_TRY_OUT(rw_evaluate(ctx, &how, dataset, scores, &eval));
         *(mean ? &out->constant_mean : &out->constant_file) = eval->metrics[0].mean;
         rw_eval_free(eval);
     }
 out:
-    rw_params_free(params);
     rw_mem_free(scores);
     return status;
 }

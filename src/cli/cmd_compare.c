@@ -179,8 +179,8 @@ static int compare_metrics(struct rw_said *said, char *metrics, const char *grou
          metric = strtok_r(NULL, ",", &rest)) {
         status = rw_params_set(said->ctx, said->params, "metric", metric);
         if (status >= 0)
-            status = rw_compare(said->ctx, said->params, dataset, scores[0], scores[1], groups,
-                                comparison++);
+            status = rw_compare(said->ctx, rw_params_eval(said->params), dataset, scores[0],
+                                scores[1], groups, comparison++);
     }
     return status;
 }
@@ -260,9 +260,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
     const int code = rw_options_check_files(usage, lists, 2, NULL);
     if (code != 0)
         return code;
-    int status = rw_params_set(said->ctx, said->params, "objective", "regression");
-    if (status >= 0)
-        status = rw_params_check(said->ctx, said->params);
+    const int status = rw_params_check_eval(said->ctx, said->params);
     request->n_metrics = count_metrics(said->params);
     return status < 0 ? rw_talk_failed(said->ctx, status, "compare") : -1;
 }

@@ -197,7 +197,8 @@ static int audit(struct rw_said *said, const struct request *request,
                  const struct rw_dataset *dataset, const double *scores)
 {
     struct rw_audit *made = NULL;
-    const int status = rw_audit_new(said->ctx, said->params, dataset, scores, &made);
+    const int status =
+        rw_audit_new(said->ctx, rw_params_eval(said->params), dataset, scores, &made);
     if (status < 0)
         return rw_talk_failed(said->ctx, status, "eval");
     int code = RW_EXIT_OK;
@@ -220,9 +221,10 @@ static int measure(const struct rw_usage *usage, struct rw_said *said,
         code = audit(said, request, dataset, scores);
     if (code >= 0)
         goto out;
-    const int status = request->like ? rw_evaluate_like(said->ctx, said->params, dataset, scores,
-                                                        request->like, &eval)
-                                     : rw_evaluate(said->ctx, said->params, dataset, scores, &eval);
+    const int status = request->like ? rw_evaluate_like(said->ctx, rw_params_eval(said->params),
+                                                        dataset, scores, request->like, &eval)
+                                     : rw_evaluate(said->ctx, rw_params_eval(said->params), dataset,
+                                                   scores, &eval);
     if (status < 0) {
         code = rw_talk_failed(said->ctx, status, "eval");
         goto out;
@@ -270,10 +272,10 @@ static int check_like(const struct rw_usage *usage, const struct rw_said *said,
             break;
         if (!name) { /* the library's own words, before the data is read */
             struct rw_eval *none;
-            return rw_talk_failed(
-                said->ctx,
-                rw_evaluate_like(said->ctx, said->params, NULL, NULL, request->like, &none),
-                "eval");
+            return rw_talk_failed(said->ctx,
+                                  rw_evaluate_like(said->ctx, rw_params_eval(said->params), NULL,
+                                                   NULL, request->like, &none),
+                                  "eval");
         }
     }
     return -1;
@@ -296,10 +298,7 @@ static int check(const struct rw_usage *usage, struct rw_said *said, struct requ
     const int code = rw_options_check_files(usage, lists, 2, request->per_query);
     if (code != 0)
         return code;
-    /* Nothing is trained: gains matter only if a metric uses them, as under regression. */
-    int status = rw_params_set(said->ctx, said->params, "objective", "regression");
-    if (status >= 0)
-        status = rw_params_check(said->ctx, said->params);
+    const int status = rw_params_check_eval(said->ctx, said->params);
     if (status < 0)
         return rw_talk_failed(said->ctx, status, "eval");
     if (request->per_query && rw_output_check(request->per_query) < 0)

@@ -146,9 +146,9 @@ static int permute(struct job *job, struct rw_explain_summary *summary)
     struct rw_permuted *permuted = calloc((size_t)job->n + 1, sizeof(*permuted));
     if (!permuted)
         return RW_ERR_MEMORY;
-    const int status =
-        rw_permutation_importance(job->said.ctx, job->said.params, job->model, job->n_trees,
-                                  job->dataset, job->n_repeats, &summary->value, permuted, job->n);
+    const int status = rw_permutation_importance(job->said.ctx, rw_params_eval(job->said.params),
+                                                 job->model, job->n_trees, job->dataset,
+                                                 job->n_repeats, &summary->value, permuted, job->n);
     for (int i = 0; i < job->n && status >= 0; i++)
         job->feature[i].permuted = permuted[i];
     free(permuted);
@@ -190,8 +190,8 @@ static int summarise(struct job *job)
     if (n >= 0 && job->n_repeats > 0)
         n = permute(job, &summary);
     if (n >= 0)
-        n = rw_params_conventions(job->said.ctx, job->said.params, conventions,
-                                  sizeof(conventions));
+        n = rw_eval_conventions(job->said.ctx, rw_params_eval(job->said.params), conventions,
+                                sizeof(conventions));
     if (n < 0)
         return rw_talk_failed(job->said.ctx, n, "explain");
     if (job->n > 0)
@@ -476,11 +476,7 @@ static int check(const struct rw_usage *usage, struct job *job)
     code = rw_options_check_files(usage, lists, 2, job->output);
     if (code != 0)
         return code;
-    /* Nothing is trained: gains matter only if the metric uses them, as under regression. The seed
-     * is that of permutations. */
-    int status = rw_params_set(job->said.ctx, job->said.params, "objective", "regression");
-    if (status >= 0)
-        status = rw_params_check(job->said.ctx, job->said.params);
+    const int status = rw_params_check_eval(job->said.ctx, job->said.params);
     if (status < 0)
         return rw_talk_failed(job->said.ctx, status, "explain");
     return job->output && rw_output_check(job->output) < 0 ? RW_EXIT_FAILURE : -1;

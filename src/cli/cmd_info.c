@@ -81,7 +81,7 @@ static json_t *run_json(const struct rw_model *model, int run)
     json_t *params = json_object(), *chosen = json_array();
     struct rw_run_param param;
     for (int i = 0; rw_model_run_param(model, run, i, &param); i++) {
-        json_object_set_new(params, param.name, rw_load_json_text(param.value));
+        json_object_set_new(params, param.name, rw_load_json_param(param.name, param.value));
         if (param.is_auto)
             json_array_append_new(chosen, json_string(param.name));
     }

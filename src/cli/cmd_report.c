@@ -44,10 +44,10 @@ static int check_like(const struct rw_usage *usage, const struct job *job)
             return -1;
         if (!name) { /* the library's own words, before the data is read */
             struct rw_eval *none;
-            return rw_talk_failed(
-                job->said.ctx,
-                rw_evaluate_like(job->said.ctx, job->said.params, NULL, NULL, job->like, &none),
-                "report");
+            return rw_talk_failed(job->said.ctx,
+                                  rw_evaluate_like(job->said.ctx, rw_params_eval(job->said.params),
+                                                   NULL, NULL, job->like, &none),
+                                  "report");
         }
     }
 }
@@ -84,10 +84,7 @@ static int check(const struct rw_usage *usage, struct job *job, struct rw_report
         code = check_files(usage, job);
     if (code >= 0)
         return code;
-    /* Nothing is trained: gains matter only if a metric uses them, as under regression. */
-    int status = rw_params_set(job->said.ctx, job->said.params, "objective", "regression");
-    if (status >= 0)
-        status = rw_params_check(job->said.ctx, job->said.params);
+    const int status = rw_params_check_eval(job->said.ctx, job->said.params);
     if (status < 0)
         return rw_talk_failed(job->said.ctx, status, "report");
     how->n_trees = (int)trees;
@@ -118,8 +115,8 @@ static int run(struct job *job, const struct rw_report_options *how)
         return RW_EXIT_FAILURE;
     const double start = rw_progress_clock();
     rw_progress_start();
-    const int status =
-        rw_report(job->said.ctx, job->said.params, job->model, job->dataset, how, job->out.file);
+    const int status = rw_report(job->said.ctx, rw_params_eval(job->said.params), job->model,
+                                 job->dataset, how, job->out.file);
     rw_progress_end();
     rw_load_stage("report", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
     code = RW_EXIT_OK;

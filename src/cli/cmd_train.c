@@ -109,6 +109,13 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
+static void on_start(void *user, struct rw_params *used)
+{
+    struct job *job = user;
+    rw_train_log_params(&job->log, used, job->said.params, job->train, &job->said.operands,
+                        &job->valid_files);
+}
+
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     struct job *job = user;
@@ -275,7 +282,8 @@ static int report(struct job *job)
             return RW_OK; /* the model is made; it can be measured with eval */
         status = rw_predict(ctx, job->model, job->valid[i], 0, scores);
         if (status >= 0)
-            status = rw_evaluate(ctx, job->said.params, job->valid[i], scores, &eval);
+            status =
+                rw_evaluate(ctx, rw_params_eval(job->said.params), job->valid[i], scores, &eval);
         for (int m = 0; status >= 0 && m < eval->n_metrics; m++)
             rw_talk_line("%s %s %s", set_name(job, i + 1, set), eval->metrics[m].name,
                          rw_load_figure(eval->metrics[m].mean, figure));
@@ -333,18 +341,20 @@ static int train(struct job *job)
                          strcmp(rw_params_get(job->said.params, "train-metric"), "on") == 0;
     int status = read_data(job);
     if (status >= 0)
-        status = rw_params_conventions(ctx, job->said.params, conventions, sizeof(conventions));
+        status = rw_eval_conventions(ctx, rw_params_eval(job->said.params), conventions,
+                                     sizeof(conventions));
     if (status < 0)
         return status;
     if (measured)
         rw_talk_line("metric %s: %s", rw_params_get(job->said.params, "metric"), conventions);
     if (job->log_path && rw_train_log_open(&job->log, job->log_path) < 0)
         return RW_EXIT_FAILURE;
-    rw_train_log_params(&job->log, job->said.params, job->train, &job->said.operands,
-                        &job->valid_files);
 
-    const struct rw_train_hooks hooks = {
-        .user = job, .on_round = on_round, .on_stage = on_stage, .should_stop = should_stop};
+    const struct rw_train_hooks hooks = {.user = job,
+                                         .on_start = on_start,
+                                         .on_round = on_round,
+                                         .on_stage = on_stage,
+                                         .should_stop = should_stop};
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();

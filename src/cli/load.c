@@ -1,5 +1,6 @@
 #include "cli/load.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,28 @@ int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM])
             break;
     }
     return length;
+}
+
+json_t *rw_load_json_param(const char *name, const char *value)
+{
+    const struct rw_param_info *info;
+    int i = 0;
+    char *end;
+    while ((info = rw_param_info(i)) != NULL && strcmp(info->name, name) != 0)
+        i++;
+    if (info && (info->type == RW_PARAM_INT || info->type == RW_PARAM_SEED)) {
+        errno = 0;
+        const long long number = strtoll(value, &end, 10);
+        if (end > value && !*end && errno == 0)
+            return json_integer(number);
+    } else if (info && info->type == RW_PARAM_REAL) {
+        const double number = strtod(value, &end);
+        if (end > value && !*end && isfinite(number))
+            return json_real(number);
+    } else if (info && strcmp(info->range, "off|on") == 0) {
+        return json_boolean(strcmp(value, "on") == 0);
+    }
+    return rw_load_json_text(value);
 }
 
 json_t *rw_load_json_text(const char *text)

@@ -36,6 +36,9 @@ int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM]);
 
 /* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
 json_t *rw_load_json_text(const char *text);
+/* A parameter's value: a number where it is one, true and false for on and off, else a string
+ * ("auto", and a seed of 2^63 or more). */
+json_t *rw_load_json_param(const char *name, const char *value);
 
 /* Warns of each metric that the order of tied documents moves by more than 0.001. */
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set);

@@ -40,21 +40,27 @@ static json_t *texts(const struct rw_list *list)
     return array;
 }
 
-void rw_train_log_params(struct rw_train_log *log, struct rw_params *params,
+static json_t *values_json(struct rw_params *params)
+{
+    json_t *values = json_object();
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        json_object_set_new(values, name, rw_load_json_param(name, rw_params_get(params, name)));
+    }
+    return values;
+}
+
+void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struct rw_params *given,
                          const struct rw_dataset *train, const struct rw_list *files,
                          const struct rw_list *valid)
 {
     if (!log->file)
         return;
-    json_t *values = json_object();
-    for (int i = 0; rw_param_info(i); i++) {
-        const char *name = rw_param_info(i)->name;
-        json_object_set_new(values, name, rw_load_json_text(rw_params_get(params, name)));
-    }
-    write_line(log, json_pack("{s:s,s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
-                              RW_VERSION, "params", values, "train", texts(files), "valid",
-                              texts(valid), "documents", (json_int_t)rw_dataset_n_docs(train),
-                              "queries", (json_int_t)rw_dataset_n_queries(train), "features",
+    write_line(log, json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params",
+                              "version", RW_VERSION, "params", values_json(used), "given",
+                              values_json(given), "train", texts(files), "valid", texts(valid),
+                              "documents", (json_int_t)rw_dataset_n_docs(train), "queries",
+                              (json_int_t)rw_dataset_n_queries(train), "features",
                               (json_int_t)rw_dataset_n_features(train)));
 }
 

@@ -1,6 +1,6 @@
-/* train --log: one JSON object a line, told apart by "record": "params" once, "metrics" and
- * "timing" each round, "timing" each stage. What differs between machines stands in "timing" and
- * "params" only, so "metrics" lines compare. */
+/* train --log: one JSON object a line, told apart by "record": "params" once (what was used, and
+ * what was given), "metrics" and "timing" each round, "timing" each stage. What differs between
+ * machines stands in "timing" and "params" only, so "metrics" lines compare. */
 #ifndef RW_CLI_TRAIN_LOG_H
 #define RW_CLI_TRAIN_LOG_H
 
@@ -15,7 +15,8 @@ struct rw_train_log {
 
 /* 0, or -1 after saying why. */
 int rw_train_log_open(struct rw_train_log *log, const char *path);
-void rw_train_log_params(struct rw_train_log *log, struct rw_params *params,
+/* used: what training takes; given: before anything was chosen. */
+void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struct rw_params *given,
                          const struct rw_dataset *train, const struct rw_list *files,
                          const struct rw_list *valid);
 void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);

@@ -5,8 +5,8 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "boost/params.h"
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "metric/dialect.h"
 
 /* What stands behind a struct rw_audit. */
@@ -75,7 +75,7 @@ static void copy_error(const struct rw_ctx *ctx, char *buffer, size_t size)
     buffer[strcspn(buffer, "\n")] = 0;
 }
 
-static int add_theirs(struct rw_ctx *ctx, const struct rw_params *params,
+static int add_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores,
                       const struct rw_dialect *dialect, const struct rw_metric *metric,
                       struct rw_audit_row *row, char *text, size_t size)
@@ -83,7 +83,7 @@ static int add_theirs(struct rw_ctx *ctx, const struct rw_params *params,
     const struct rw_dialect_metric *theirs;
     struct rw_dialect_value value;
     /* A gain that was asked for goes to those who let it be chosen. */
-    const char *gain = rw_params_is_set(params, "label-gain") ? params->label_gain : NULL;
+    const char *gain = how->label_gain;
     const int is_table = gain && strcmp(gain, "exp") != 0 && strcmp(gain, "linear") != 0;
     if (dialect->gain_choice < 1 + is_table)
         gain = NULL;
@@ -109,7 +109,7 @@ static int add_theirs(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-static int add_rows(struct rw_ctx *ctx, const struct rw_params *params,
+static int add_rows(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const double *scores,
                     const struct rw_eval *ours, struct auditing *made)
 {
@@ -119,10 +119,9 @@ static int add_rows(struct rw_ctx *ctx, const struct rw_params *params,
         int at = made->audit.n_rows++;
         struct rw_gain_rule gains = {0};
         if (metric->kind->uses_gain)
-            RW_TRY(rw_gain_rule_init(ctx, &gains, params->label_gain));
-        rw_metrics_conventions(metric, 1, metric->kind->uses_gain ? &gains : NULL,
-                               (enum rw_empty)params->empty, (enum rw_ties)params->ties,
-                               made->text[at], sizeof(*made->text));
+            RW_TRY(rw_eval_gains(ctx, how, &gains));
+        rw_metrics_conventions(metric, 1, metric->kind->uses_gain ? &gains : NULL, how->empty,
+                               how->ties, made->text[at], sizeof(*made->text));
         rw_gain_rule_release(&gains);
         made->row[at] = (struct rw_audit_row){.like = "rankwood",
                                               .program = "Rankwood",
@@ -132,14 +131,14 @@ static int add_rows(struct rw_ctx *ctx, const struct rw_params *params,
                                               .conventions = made->text[at]};
         for (int d = 0; rw_dialect_at(d); d++) {
             at = made->audit.n_rows++;
-            RW_TRY(add_theirs(ctx, params, dataset, scores, rw_dialect_at(d), metric,
-                              &made->row[at], made->text[at], sizeof(*made->text)));
+            RW_TRY(add_theirs(ctx, how, dataset, scores, rw_dialect_at(d), metric, &made->row[at],
+                              made->text[at], sizeof(*made->text)));
         }
     }
     return RW_OK;
 }
 
-int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                  const struct rw_dataset *dataset, const double *scores, struct rw_audit **out)
 {
     RW_DEFAULT_FPENV;
@@ -149,14 +148,14 @@ int rw_audit_new(struct rw_ctx *ctx, const struct rw_params *params,
     *out = NULL;
     while (rw_dialect_at(n_dialects))
         n_dialects++;
-    RW_TRY_OUT(rw_evaluate(ctx, params, dataset, scores, &ours));
+    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores, &ours));
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_params_metrics(ctx, params, made->parsed, &n_metrics));
+    RW_TRY_OUT(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
     const size_t n_rows = (size_t)n_metrics * (size_t)(n_dialects + 1);
     RW_TRY_OUT(RW_NEW(ctx, made->row, n_rows));
     RW_TRY_OUT(RW_NEW(ctx, made->text, n_rows));
     RW_TRY_OUT(count_queries(ctx, dataset, scores, &made->audit));
-    RW_TRY_OUT(add_rows(ctx, params, dataset, scores, ours, made));
+    RW_TRY_OUT(add_rows(ctx, how, dataset, scores, ours, made));
     made->audit.rows = made->row;
     *out = &made->audit;
     made = NULL;

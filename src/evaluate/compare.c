@@ -6,8 +6,8 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "boost/params.h"
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "evaluate/query_groups.h"
 #include "evaluate/significance.h"
 
@@ -166,9 +166,9 @@ static int list_moved(struct rw_ctx *ctx, const struct columns *columns, struct 
     return RW_OK;
 }
 
-int rw_compare(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *dataset,
-               const double *scores_a, const double *scores_b, const char *groups,
-               struct rw_comparison **out)
+int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
+               const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
+               const char *groups, struct rw_comparison **out)
 {
     RW_DEFAULT_FPENV;
     struct rw_metric metric[RW_MAX_METRICS];
@@ -176,13 +176,13 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_params *params, const struct 
     struct columns columns = {0};
     int n_metrics, status = RW_OK;
     *out = NULL;
-    RW_TRY(rw_params_metrics(ctx, params, metric, &n_metrics));
+    RW_TRY(rw_eval_metrics(ctx, how, metric, &n_metrics));
     if (n_metrics != 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': expected one metric to compare, found %d",
                        n_metrics);
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_evaluate(ctx, params, dataset, scores_a, &made->eval_a));
-    RW_TRY_OUT(rw_evaluate(ctx, params, dataset, scores_b, &made->eval_b));
+    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores_a, &made->eval_a));
+    RW_TRY_OUT(rw_evaluate(ctx, how, dataset, scores_b, &made->eval_b));
     const struct rw_eval_metric *a = made->eval_a->metrics, *b = made->eval_b->metrics;
     struct rw_comparison *comparison = &made->comparison;
     comparison->metric = a->name;
@@ -192,10 +192,10 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_params *params, const struct 
     comparison->ties_moved_b = b->ties_moved;
     comparison->n_samples = RW_BOOTSTRAP_SAMPLES;
     RW_TRY_OUT(make_columns(ctx, metric, dataset, a->per_query, b->per_query, &columns));
-    RW_TRY_OUT(compare_columns(ctx, metric, &columns, params->seed, "", &comparison->all));
+    RW_TRY_OUT(compare_columns(ctx, metric, &columns, how->seed, "", &comparison->all));
     if (groups) {
         RW_TRY_OUT(rw_query_groups_read(ctx, dataset, groups, &made->groups));
-        RW_TRY_OUT(compare_groups(ctx, metric, &columns, params->seed, made));
+        RW_TRY_OUT(compare_groups(ctx, metric, &columns, how->seed, made));
     }
     RW_TRY_OUT(list_moved(ctx, &columns, made));
     /* The means are those that eval prints, to the last digit. */

@@ -68,7 +68,8 @@ struct validation {
     uint32_t *fold_of;       /* [n_queries] owned */
     double *scores;          /* [n_docs] owned */
     const struct rw_dataset *dataset;
-    struct rw_params params; /* shallow: texts are borrowed */
+    struct rw_params params;   /* shallow: texts are borrowed */
+    struct rw_eval_params how; /* theirs */
     int nested;              /* 1: a fold stops training */
 };
 
@@ -98,7 +99,7 @@ static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW_RAW(ctx, scores, test->n_docs));
     RW_TRY_OUT(rw_predict(ctx, model, test, 0, scores));
-    RW_TRY_OUT(rw_evaluate(ctx, &v->params, test, scores, eval));
+    RW_TRY_OUT(rw_evaluate(ctx, &v->how, test, scores, eval));
     for (uint32_t q = 0; q < v->dataset->n_queries; q++) {
         const uint32_t begin = v->dataset->query_offset[q];
         const uint32_t n = v->dataset->query_offset[q + 1] - begin;
@@ -227,6 +228,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->cv.n_folds = n_folds;
     v->dataset = dataset;
     v->params = *params;
+    v->how = *rw_params_eval(&v->params);
     v->nested = params->early_stop > 0;
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
@@ -259,7 +261,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
         RW_TRY_OUT(side_by_side(ctx, v, n_lanes));
     for (int f = 0; f < n_folds && n_lanes == 1; f++)
         RW_TRY_OUT(run_fold(v, f, ctx));
-    RW_TRY_OUT(rw_evaluate(ctx, &v->params, dataset, v->scores, &v->pooled));
+    RW_TRY_OUT(rw_evaluate(ctx, &v->how, dataset, v->scores, &v->pooled));
     v->cv.folds = v->fold;
     v->cv.fold_of = v->fold_of;
     v->cv.scores = v->scores;

@@ -1,10 +1,11 @@
+#include "evaluate/evaluate.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "boost/params.h"
 #include "dataset/dataset.h"
 #include "metric/dialect.h"
 
@@ -17,6 +18,40 @@ struct evaluation {
     char conventions[RW_MAX_METRICS * 256];
 };
 
+int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                    struct rw_metric out[RW_MAX_METRICS], int *n)
+{
+    if (!how->metric || (unsigned)how->empty > RW_EMPTY_SKIP ||
+        (unsigned)how->ties > RW_TIES_MEAN || !(how->relevant >= 0 && how->relevant <= 1e9))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "rw_eval_params: expected a metric, empty and ties of their enums, relevant "
+                       "in [0, 1e9]");
+    return rw_metrics_parse(ctx, how->metric, how->relevant, out, n);
+}
+
+int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_gain_rule *out)
+{
+    return rw_gain_rule_init(ctx, out, how->label_gain ? how->label_gain : "exp");
+}
+
+int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
+                        size_t size)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_metric metrics[RW_MAX_METRICS];
+    struct rw_gain_rule gains = {0};
+    int n, uses_gain = 0;
+    RW_TRY(rw_eval_metrics(ctx, how, metrics, &n));
+    for (int i = 0; i < n; i++)
+        uses_gain |= metrics[i].kind->uses_gain;
+    if (uses_gain)
+        RW_TRY(rw_eval_gains(ctx, how, &gains));
+    rw_metrics_conventions(metrics, n, uses_gain ? &gains : NULL, how->empty, how->ties, buffer,
+                           size);
+    rw_gain_rule_release(&gains);
+    return RW_OK;
+}
+
 static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -26,13 +61,13 @@ static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
     return RW_OK;
 }
 
-static int evaluate_metric(struct rw_ctx *ctx, const struct rw_params *params,
+static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
                            const struct rw_judged *judged, const double *scores,
                            const struct rw_metric *metric, double *per_query,
                            struct rw_eval_metric *out, uint32_t *n_empty)
 {
-    const enum rw_empty empty = (enum rw_empty)params->empty;
-    const enum rw_ties ties = (enum rw_ties)params->ties;
+    const enum rw_empty empty = how->empty;
+    const enum rw_ties ties = how->ties;
     struct rw_metric_result result, other;
     RW_TRY(rw_metric_eval(ctx, metric, judged, scores, empty, ties, 0, per_query, &result));
     out->name = metric->name;
@@ -49,7 +84,7 @@ static int evaluate_metric(struct rw_ctx *ctx, const struct rw_params *params,
 }
 
 /* Ours, by the parameters. */
-static int evaluate_ours(struct rw_ctx *ctx, const struct rw_params *params,
+static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
                          const struct rw_dataset *dataset, const double *scores,
                          struct evaluation *made, int n_metrics)
 {
@@ -59,11 +94,11 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_params *params,
     for (int i = 0; i < n_metrics; i++)
         any_uses_gain |= made->parsed[i].kind->uses_gain;
     if (any_uses_gain)
-        RW_TRY_OUT(rw_gain_rule_init(ctx, &gains, params->label_gain));
+        RW_TRY_OUT(rw_eval_gains(ctx, how, &gains));
     RW_TRY_OUT(rw_judged_init(ctx, &judged, dataset, &gains, any_uses_gain));
     for (int i = 0; i < n_metrics; i++) {
         uint32_t n_empty;
-        RW_TRY_OUT(evaluate_metric(ctx, params, &judged, scores, &made->parsed[i],
+        RW_TRY_OUT(evaluate_metric(ctx, how, &judged, scores, &made->parsed[i],
                                    made->values + (size_t)i * dataset->n_queries, &made->metric[i],
                                    &n_empty));
         /* The first metric that knows empty queries says how many there are. */
@@ -73,7 +108,7 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_params *params,
         }
     }
     /* training prints the same line */
-    RW_TRY_OUT(rw_params_conventions(ctx, params, made->conventions, sizeof(made->conventions)));
+    RW_TRY_OUT(rw_eval_conventions(ctx, how, made->conventions, sizeof(made->conventions)));
 out:
     rw_judged_release(&judged);
     rw_gain_rule_release(&gains);
@@ -81,11 +116,11 @@ out:
 }
 
 /* As another program does, with a line of conventions for each metric. */
-static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_params *params,
+static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_eval_params *how,
                            const struct rw_dataset *dataset, const double *scores,
                            const struct rw_dialect *dialect, struct evaluation *made, int n_metrics)
 {
-    const char *label_gain = rw_params_is_set(params, "label-gain") ? params->label_gain : NULL;
+    const char *label_gain = how->label_gain;
     size_t at = 0;
     for (int i = 0; i < n_metrics; i++) {
         const struct rw_metric *metric = &made->parsed[i];
@@ -113,7 +148,7 @@ static int evaluate_theirs(struct rw_ctx *ctx, const struct rw_params *params,
     return RW_OK;
 }
 
-static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const double *scores,
                     const struct rw_dialect *dialect, struct rw_eval **out)
 {
@@ -122,10 +157,10 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
     struct evaluation *made = NULL;
     RW_TRY_OUT(check_scores(ctx, scores, dataset->n_docs));
     RW_TRY_OUT(RW_NEW(ctx, made, 1));
-    RW_TRY_OUT(rw_params_metrics(ctx, params, made->parsed, &n_metrics));
+    RW_TRY_OUT(rw_eval_metrics(ctx, how, made->parsed, &n_metrics));
     RW_TRY_OUT(RW_NEW(ctx, made->values, (size_t)n_metrics * dataset->n_queries));
-    RW_TRY_OUT(dialect ? evaluate_theirs(ctx, params, dataset, scores, dialect, made, n_metrics)
-                       : evaluate_ours(ctx, params, dataset, scores, made, n_metrics));
+    RW_TRY_OUT(dialect ? evaluate_theirs(ctx, how, dataset, scores, dialect, made, n_metrics)
+                       : evaluate_ours(ctx, how, dataset, scores, made, n_metrics));
     struct rw_eval *eval = &made->eval;
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         eval->n_single += dataset->query_offset[q + 1] - dataset->query_offset[q] == 1;
@@ -142,14 +177,14 @@ out:
     return status;
 }
 
-int rw_evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                 const struct rw_dataset *dataset, const double *scores, struct rw_eval **out)
 {
     RW_DEFAULT_FPENV;
-    return evaluate(ctx, params, dataset, scores, NULL, out);
+    return evaluate(ctx, how, dataset, scores, NULL, out);
 }
 
-int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_dataset *dataset, const double *scores, const char *program,
                      struct rw_eval **out)
 {
@@ -157,7 +192,7 @@ int rw_evaluate_like(struct rw_ctx *ctx, const struct rw_params *params,
     const struct rw_dialect *dialect;
     *out = NULL;
     RW_TRY(rw_dialect_find(ctx, program, &dialect));
-    return evaluate(ctx, params, dataset, scores, dialect, out);
+    return evaluate(ctx, how, dataset, scores, dialect, out);
 }
 
 void rw_eval_free(struct rw_eval *eval)

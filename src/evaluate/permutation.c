@@ -8,8 +8,8 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "boost/params.h"
 #include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
 #include "model/predict.h"
 
 __extension__ typedef unsigned __int128 uint128;
@@ -18,7 +18,7 @@ enum { MOST_REPEATS = 1000 };
 
 struct measuring {
     struct rw_ctx *ctx;             /* borrowed */
-    const struct rw_params *params; /* borrowed */
+    const struct rw_eval_params *how; /* borrowed */
     struct rw_metric metric;
     struct rw_judged judged;
     struct rw_flat flat;
@@ -50,9 +50,8 @@ static int measure(struct measuring *m, const struct rw_dataset *dataset, double
 {
     struct rw_metric_result result;
     RW_TRY(rw_way_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
-    RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judged, m->scores,
-                          (enum rw_empty)m->params->empty, (enum rw_ties)m->params->ties, 0, NULL,
-                          &result));
+    RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judged, m->scores, m->how->empty, m->how->ties, 0,
+                          NULL, &result));
     *value = result.mean;
     return RW_OK;
 }
@@ -63,10 +62,10 @@ static int prepare(struct measuring *m, const struct rw_model *model, int n_tree
     int status = RW_OK, n_metrics;
     struct rw_metric metrics[RW_MAX_METRICS];
     struct rw_gain_rule gains = {0};
-    RW_TRY(rw_params_metrics(m->ctx, m->params, metrics, &n_metrics));
+    RW_TRY(rw_eval_metrics(m->ctx, m->how, metrics, &n_metrics));
     m->metric = metrics[0];
     if (m->metric.kind->uses_gain)
-        RW_TRY_OUT(rw_gain_rule_init(m->ctx, &gains, m->params->label_gain));
+        RW_TRY_OUT(rw_eval_gains(m->ctx, m->how, &gains));
     RW_TRY_OUT(rw_judged_init(m->ctx, &m->judged, dataset, &gains, m->metric.kind->uses_gain));
     RW_TRY_OUT(rw_flat_init(m->ctx, &m->flat, model, n_trees));
     RW_TRY_OUT(RW_NEW_RAW(m->ctx, m->scores, dataset->n_docs));
@@ -97,7 +96,7 @@ static int permute(struct measuring *m, const struct rw_dataset *dataset, struct
     *column = (struct rw_column){.feature = own.feature, .n = dataset->n_docs, .value = values};
     for (int r = 0; r < n_repeats; r++) {
         rw_column_values(&own, 0, dataset->n_docs, absent, values);
-        shuffle(values, dataset->n_docs, m->params->seed, (uint32_t)r, own.feature);
+        shuffle(values, dataset->n_docs, m->how->seed, (uint32_t)r, own.feature);
         RW_TRY_OUT(measure(m, dataset, &loss[r]));
         loss[r] = m->metric.kind->lower_is_better ? loss[r] - value : value - loss[r];
         mean += loss[r] / n_repeats;
@@ -118,7 +117,7 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
     int status = RW_OK;
     const int n_repeats = permutation->n_repeats;
     const struct rw_dataset *dataset = permutation->dataset;
-    struct measuring m = {.ctx = ctx, .params = permutation->params};
+    struct measuring m = {.ctx = ctx, .how = permutation->how};
     struct rw_dataset changed = *dataset; /* but for its columns: all borrowed */
     *value = (double)NAN;
     if (n_repeats < 1 || n_repeats > MOST_REPEATS)
@@ -148,16 +147,13 @@ out:
     return status;
 }
 
-int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_permutation_importance(struct rw_ctx *ctx, const struct rw_eval_params *how,
                               const struct rw_model *model, int n_trees,
                               const struct rw_dataset *dataset, int n_repeats, double *value,
                               struct rw_permuted *out, int room)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_permutation permutation = {.params = params,
-                                               .model = model,
-                                               .dataset = dataset,
-                                               .n_trees = n_trees,
-                                               .n_repeats = n_repeats};
+    const struct rw_permutation permutation = {
+        .how = how, .model = model, .dataset = dataset, .n_trees = n_trees, .n_repeats = n_repeats};
     return rw_permutation_run(ctx, &permutation, value, out, room);
 }

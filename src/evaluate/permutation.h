@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 struct rw_permutation {
-    const struct rw_params *params; /* all borrowed */
+    const struct rw_eval_params *how; /* all borrowed */
     const struct rw_model *model;
     const struct rw_dataset *dataset;
     int n_trees, n_repeats;

@@ -240,6 +240,31 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
     return RW_OK;
 }
 
+int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
+                     struct rw_metric out[RW_MAX_METRICS], int *n)
+{
+    *n = 0;
+    for (const char *at = text;;) {
+        const size_t length = strcspn(at, ",");
+        char name[64];
+        if (*n == RW_MAX_METRICS)
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "'metric': more than %d metrics", RW_MAX_METRICS);
+        if (length >= sizeof(name))
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown metric '%.*s...'", 60, at);
+        memcpy(name, at, length);
+        name[length] = 0;
+        RW_TRY(rw_metric_parse(ctx, name, relevant, &out[*n]));
+        for (int i = 0; i < *n; i++) {
+            if (strcmp(out[i].name, out[*n].name) == 0)
+                return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' is given twice", name);
+        }
+        ++*n;
+        if (!at[length])
+            return RW_OK;
+        at += length + 1;
+    }
+}
+
 /* ------------------------------------------------------------------ ranking */
 
 struct ranking {

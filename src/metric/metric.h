@@ -40,8 +40,7 @@
 extern "C" {
 #endif
 
-enum rw_empty { RW_EMPTY_ZERO, RW_EMPTY_ONE, RW_EMPTY_SKIP };
-enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN };
+enum { RW_MAX_METRICS = 16 };
 
 /* One query, ranked. All arrays: [n], in rank order. */
 struct rw_ranked_query {
@@ -95,6 +94,9 @@ const struct rw_metric_kind *rw_metric_kind_at(int i);
 /* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
  * the nearest metric. `out->name` is the canonical spelling. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
+/* Several, with commas between them, at most RW_MAX_METRICS. */
+int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
+                     struct rw_metric out[RW_MAX_METRICS], int *n);
 
 /* What every evaluation needs of a data set, made once. */
 struct rw_judged {

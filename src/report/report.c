@@ -9,7 +9,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "boost/params.h"
+#include "evaluate/evaluate.h"
 #include "dataset/dataset.h"
 #include "evaluate/select.h"
 
@@ -139,17 +139,17 @@ static int count_queries(struct rw_ctx *ctx, struct rw_report *report)
     return RW_OK;
 }
 
-static int evaluate(struct rw_ctx *ctx, const struct rw_params *params,
+static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_report *report, const struct rw_dataset *dataset,
                     const double *scores, struct rw_eval **out)
 {
     const char *like = report->options->like;
-    return like ? rw_evaluate_like(ctx, params, dataset, scores, like, out)
-                : rw_evaluate(ctx, params, dataset, scores, out);
+    return like ? rw_evaluate_like(ctx, how, dataset, scores, like, out)
+                : rw_evaluate(ctx, how, dataset, scores, out);
 }
 
 /* What eval says of the queries of one size alone. keep: [n_queries]; scores: scratch, [n_docs]. */
-static int measure_size(struct rw_ctx *ctx, const struct rw_params *params,
+static int measure_size(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_report *report, const uint8_t *keep, double *scores,
                         struct rw_report_group *group)
 {
@@ -164,7 +164,7 @@ static int measure_size(struct rw_ctx *ctx, const struct rw_params *params,
             scores[n++] = report->scores[d];
     }
     RW_TRY_OUT(rw_dataset_select(ctx, &bare, keep, &part));
-    RW_TRY_OUT(evaluate(ctx, params, report, part, scores, &eval));
+    RW_TRY_OUT(evaluate(ctx, how, report, part, scores, &eval));
     group->mean = eval->metrics[0].mean;
     group->n_counted = eval->metrics[0].n_counted;
 out:
@@ -173,7 +173,8 @@ out:
     return status;
 }
 
-static int count_sizes(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+static int count_sizes(struct rw_ctx *ctx, const struct rw_eval_params *how,
+                       struct rw_report *report)
 {
     const struct rw_dataset *dataset = report->dataset;
     const uint32_t n = dataset->n_queries;
@@ -197,7 +198,7 @@ static int count_sizes(struct rw_ctx *ctx, const struct rw_params *params, struc
                 value[n_values++] = of_query;
         }
         spread(value, n_values, report->size[g].at);
-        RW_TRY_OUT(measure_size(ctx, params, report, keep, scores, &report->size[g]));
+        RW_TRY_OUT(measure_size(ctx, how, report, keep, scores, &report->size[g]));
     }
 out:
     rw_mem_free(value);
@@ -260,7 +261,7 @@ static int check(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return RW_OK;
 }
 
-int rw_report_gather(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, struct rw_report *out)
 {
@@ -268,15 +269,15 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_params *params,
     int n_metrics;
     *out = (struct rw_report){.model = model, .dataset = dataset, .options = options};
     RW_TRY(check(ctx, dataset, options));
-    RW_TRY(rw_params_metrics(ctx, params, metrics, &n_metrics));
+    RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
     out->lower_is_better = metrics[0].kind->lower_is_better;
     RW_TRY(RW_NEW_RAW(ctx, out->scores, dataset->n_docs));
     RW_TRY(rw_predict(ctx, model, dataset, 0, out->scores));
-    RW_TRY(evaluate(ctx, params, out, dataset, out->scores, &out->eval));
+    RW_TRY(evaluate(ctx, how, out, dataset, out->scores, &out->eval));
     RW_TRY(count_queries(ctx, out));
-    RW_TRY(count_sizes(ctx, params, out));
+    RW_TRY(count_sizes(ctx, how, out));
     RW_TRY(count_labels(ctx, out));
-    return rw_report_model(ctx, params, out);
+    return rw_report_model(ctx, how, out);
 }
 
 void rw_report_release(struct rw_report *report)
@@ -303,7 +304,7 @@ static void warn_of_ties(struct rw_ctx *ctx, const struct rw_eval *eval)
     }
 }
 
-int rw_report(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
+int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct rw_model *model,
               const struct rw_dataset *dataset, const struct rw_report_options *options, FILE *out)
 {
     RW_DEFAULT_FPENV;
@@ -312,7 +313,7 @@ int rw_report(struct rw_ctx *ctx, const struct rw_params *params, const struct r
     /* Of this thread only: a host program's locale may write 0,5. */
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t before = plain ? uselocale(plain) : (locale_t)0;
-    RW_TRY_OUT(rw_report_gather(ctx, params, model, dataset, options, &report));
+    RW_TRY_OUT(rw_report_gather(ctx, how, model, dataset, options, &report));
     warn_of_ties(ctx, report.eval);
     errno = 0;
     rw_report_page(&report, out);

@@ -74,13 +74,13 @@ struct rw_report {
 };
 
 /* Computes all of it. After a failure *out is to be released, too. */
-int rw_report_gather(struct rw_ctx *ctx, const struct rw_params *params,
+int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, struct rw_report *out);
 void rw_report_release(struct rw_report *report);
 
 /* Parts of gathering: what comes of the model (report_model.c). */
-int rw_report_model(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report);
+int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report);
 
 /* Writes the page; failures are the stream's. The caller has set the "C" locale. */
 void rw_report_page(const struct rw_report *report, FILE *out);

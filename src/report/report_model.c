@@ -45,9 +45,9 @@ out:
     return status;
 }
 
-static int permute(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
 {
-    const struct rw_permutation permutation = {.params = params,
+    const struct rw_permutation permutation = {.how = how,
                                                .model = report->model,
                                                .dataset = report->dataset,
                                                .n_repeats = report->options->n_repeats,
@@ -64,7 +64,7 @@ static int permute(struct rw_ctx *ctx, const struct rw_params *params, struct rw
         place[permuted[i].feature] = i;
     for (int i = 0; i < report->n_features; i++)
         report->feature[i].permuted = permuted[place[report->feature[i].use.feature]];
-    status = rw_params_conventions(ctx, params, report->permuted_by, sizeof(report->permuted_by));
+    status = rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
 out:
     rw_mem_free(permuted);
     rw_mem_free(place);
@@ -131,12 +131,12 @@ out:
     return status;
 }
 
-int rw_report_model(struct rw_ctx *ctx, const struct rw_params *params, struct rw_report *report)
+int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_report *report)
 {
     report->permuted_value = (double)NAN;
     RW_TRY(keep_checksum(ctx, report));
     RW_TRY(list_features(ctx, report));
     if (report->options->n_repeats > 0 && report->n_features > 0)
-        RW_TRY(permute(ctx, params, report));
+        RW_TRY(permute(ctx, how, report));
     return count_trees(ctx, report);
 }

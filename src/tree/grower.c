@@ -100,11 +100,6 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower);
 }
 
-void rw_grower_set_batch(struct rw_grower *grower, int32_t batch)
-{
-    grower->rules.batch = batch;
-}
-
 /* ---- the frontier ---- */
 
 static int before(const struct rw_grower *g, int32_t a, int32_t b)

@@ -13,8 +13,8 @@ struct rw_grow_rules {
     int levels;     /* 0: best-first to `leaves`; 1: whole levels to `depth` */
     int32_t leaves; /* most leaves, >= 2 */
     int32_t depth;  /* greatest depth; 0: no limit (not with levels) */
-    int32_t batch; /* best-first: nodes expanded together, at most; the tree is the same for all. 0:
-                      1 for now, rw_grower_set_batch will say */
+    int32_t batch;  /* best-first: nodes expanded together, at most; the tree is the same for all. 0
+                       is for rw_grow_max_slots only: whatever will be chosen */
     uint32_t min_docs;
     double rate, l2;
 };
@@ -31,8 +31,6 @@ struct rw_grow_times {
 struct rw_grower;
 int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct rw_grower **out);
 void rw_grower_free(struct rw_grower *grower);
-/* Sets rules->batch, at least 1, of rules that had 0. */
-void rw_grower_set_batch(struct rw_grower *grower, int32_t batch);
 /* Slots that the engine must have for these rules. */
 uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
 

@@ -322,7 +322,11 @@ def check_model(page, made):
     same("trees", rows["trees"], str(said["trees"]))
     same("best round", rows["best round"], str(said["best_round"]))
     for name, value in said["params"].items():
-        same(f"parameter {name}", rows[name], value + (" (auto)" if name in said["auto"] else ""))
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        elif isinstance(value, float):
+            value = f"{value:g}"
+        same(f"parameter {name}", rows[name], str(value) + (" (auto)" if name in said["auto"] else ""))
     same("version", "rankwood " + rows["rankwood"], made.run("--version").strip())
 
 

@@ -38,7 +38,7 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
     while (rw_like_at(n_programs))
         n_programs++;
     cr_assert_eq(rw_params_set(ctx, params, "metric", "ndcg@2,recall@1"), RW_OK);
-    cr_assert_eq(rw_audit_new(ctx, params, dataset, scores, &audit), RW_OK, "%s",
+    cr_assert_eq(rw_audit_new(ctx, rw_params_eval(params), dataset, scores, &audit), RW_OK, "%s",
                  rw_last_error(ctx));
     cr_expect_eq(audit->n_rows, 2 * (n_programs + 1));
     cr_expect(audit->n_docs == 13 && audit->n_queries == 6);
@@ -49,9 +49,10 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
         cr_assert_eq(rw_params_set(ctx, params, "metric", row->metric), RW_OK);
-        const int status = strcmp(row->like, "rankwood") == 0
-                               ? rw_evaluate(ctx, params, dataset, scores, &eval)
-                               : rw_evaluate_like(ctx, params, dataset, scores, row->like, &eval);
+        const int status =
+            strcmp(row->like, "rankwood") == 0
+                ? rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval)
+                : rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, row->like, &eval);
         if (status < 0) {
             cr_expect(row->refused && isnan(row->mean) && !*row->conventions);
             cr_expect(strncmp(rw_last_error(ctx), row->refused, strlen(row->refused)) == 0);
@@ -73,10 +74,12 @@ Test(audit, rows_and_counts, .init = setup, .fini = teardown)
 Test(audit, like_takes_its_own_words, .init = setup, .fini = teardown)
 {
     struct rw_eval *eval = (struct rw_eval *)labels;
-    cr_expect_eq(rw_evaluate_like(ctx, params, dataset, scores, "xgbost", &eval), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, "xgbost", &eval),
+                 RW_ERR_ARGUMENT);
     cr_expect(eval == NULL && strstr(rw_last_error(ctx), "did you mean 'xgboost'?"));
     cr_assert_eq(rw_params_set(ctx, params, "metric", "ndcg@3,map@3"), RW_OK);
-    cr_assert_eq(rw_evaluate_like(ctx, params, dataset, scores, "lightgbm", &eval), RW_OK);
+    cr_assert_eq(rw_evaluate_like(ctx, rw_params_eval(params), dataset, scores, "lightgbm", &eval),
+                 RW_OK);
     cr_expect_eq(eval->n_metrics, 2);
     cr_expect_eq(eval->n_empty, 1u);
     cr_expect_str_eq(eval->metrics[1].name, "map@3");
@@ -91,11 +94,11 @@ Test(audit, fails_as_evaluate_does, .init = setup, .fini = teardown)
     struct rw_audit *audit = (struct rw_audit *)labels;
     double bad[13] = {0};
     bad[4] = (double)NAN;
-    cr_expect_eq(rw_audit_new(ctx, params, dataset, bad, &audit), RW_ERR_DATA);
+    cr_expect_eq(rw_audit_new(ctx, rw_params_eval(params), dataset, bad, &audit), RW_ERR_DATA);
     cr_assert_null(audit);
     for (long n = 1;; n++) {
         rw_mem_fail_from(n);
-        const int status = rw_audit_new(ctx, params, dataset, scores, &audit);
+        const int status = rw_audit_new(ctx, rw_params_eval(params), dataset, scores, &audit);
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 50);

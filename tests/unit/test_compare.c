@@ -40,8 +40,9 @@ static void set(const char *name, const char *value)
 static struct rw_comparison *compare(const char *groups)
 {
     struct rw_comparison *comparison;
-    cr_assert_eq(rw_compare(scratch_ctx, params, dataset, a, b, groups, &comparison), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(
+        rw_compare(scratch_ctx, rw_params_eval(params), dataset, a, b, groups, &comparison), RW_OK,
+        "%s", rw_last_error(scratch_ctx));
     return comparison;
 }
 
@@ -89,7 +90,9 @@ Test(compare, p_is_never_0)
     struct rw_comparison *comparison;
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &many), RW_OK);
     set("metric", "mrr");
-    cr_assert_eq(rw_compare(scratch_ctx, params, many, worse, better, NULL, &comparison), RW_OK);
+    cr_assert_eq(
+        rw_compare(scratch_ctx, rw_params_eval(params), many, worse, better, NULL, &comparison),
+        RW_OK);
     cr_expect_eq(comparison->all.n_wins, (uint32_t)QUERIES);
     cr_expect_eq(comparison->all.p, 1.0 / (1 + RW_RANDOM_SIGNS));
     rw_comparison_free(comparison);
@@ -104,8 +107,10 @@ Test(compare, means_are_those_of_eval)
             struct rw_eval *eval_a, *eval_b;
             set("metric", metrics[i]);
             struct rw_comparison *comparison = compare(NULL);
-            cr_assert_eq(rw_evaluate(scratch_ctx, params, dataset, a, &eval_a), RW_OK);
-            cr_assert_eq(rw_evaluate(scratch_ctx, params, dataset, b, &eval_b), RW_OK);
+            cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(params), dataset, a, &eval_a),
+                         RW_OK);
+            cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(params), dataset, b, &eval_b),
+                         RW_OK);
             cr_expect_eq(comparison->all.mean_a, eval_a->metrics->mean);
             cr_expect_eq(comparison->all.difference, eval_b->metrics->mean - eval_a->metrics->mean);
             cr_expect_eq(comparison->all.n_queries, eval_a->metrics->n_counted);
@@ -141,8 +146,8 @@ Test(compare, refused)
         set("metric", cases[i].metric);
         if (cases[i].groups)
             scratch_text("g", cases[i].groups);
-        cr_expect_lt(rw_compare(scratch_ctx, params, dataset, a, b, cases[i].groups ? "g" : NULL,
-                                &comparison),
+        cr_expect_lt(rw_compare(scratch_ctx, rw_params_eval(params), dataset, a, b,
+                                cases[i].groups ? "g" : NULL, &comparison),
                      0);
         cr_assert_null(comparison);
         cr_expect(strstr(rw_last_error(scratch_ctx), cases[i].says), "%s",
@@ -156,7 +161,8 @@ Test(compare, every_allocation_may_fail)
     for (long n = 1;; n++) {
         struct rw_comparison *comparison;
         rw_mem_fail_from(n);
-        const int status = rw_compare(scratch_ctx, params, dataset, a, b, "g", &comparison);
+        const int status =
+            rw_compare(scratch_ctx, rw_params_eval(params), dataset, a, b, "g", &comparison);
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 60);

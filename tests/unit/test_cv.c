@@ -111,7 +111,8 @@ Test(cv, the_same_as_by_hand)
         cr_assert_eq(rw_train(scratch_ctx, params, part[2], valid, 1, NULL, &model), RW_OK);
         cr_expect(same_models(model, fold->model));
         cr_assert_eq(rw_predict(scratch_ctx, model, part[0], 0, scores), RW_OK);
-        cr_assert_eq(rw_evaluate(scratch_ctx, params, part[0], scores, &eval), RW_OK);
+        cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(params), part[0], scores, &eval),
+                     RW_OK);
         for (int m = 0; m < 2; m++)
             cr_expect_eq(eval->metrics[m].mean, fold->eval->metrics[m].mean);
         for (uint32_t q = 0, at = 0; q < 40; q++) {

@@ -40,7 +40,8 @@ Test(evaluate, several_metrics, .init = setup, .fini = teardown)
     struct rw_eval *eval;
     set("metric", "rmse,ndcg@3,map,rbp:0.5");
     set("empty", "1");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, zeros, &eval), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK, "%s",
+                 rw_last_error(ctx));
     cr_assert_eq(eval->n_metrics, 4);
     cr_assert_eq(eval->n_queries, 5u);
     cr_assert_eq(eval->n_docs, 12u);
@@ -60,7 +61,7 @@ Test(evaluate, several_metrics, .init = setup, .fini = teardown)
     const double *ndcg = eval->metrics[1].per_query;
     cr_expect(ndcg[0] == 1 && ndcg[1] == 0.5 && ndcg[2] == 1 && ndcg[3] == 1 && ndcg[4] == 1);
     char line[256];
-    cr_assert_eq(rw_params_conventions(ctx, params, line, sizeof(line)), RW_OK);
+    cr_assert_eq(rw_eval_conventions(ctx, rw_params_eval(params), line, sizeof(line)), RW_OK);
     cr_expect_str_eq(eval->conventions, line);
     cr_expect_not_null(strstr(line, "count 1"));
     rw_eval_free(eval);
@@ -75,7 +76,7 @@ Test(evaluate, empty_queries, .init = setup, .fini = teardown)
     for (int i = 0; i < 3; i++) {
         struct rw_eval *eval;
         set("empty", words[i]);
-        cr_assert_eq(rw_evaluate(ctx, params, dataset, zeros, &eval), RW_OK);
+        cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
         cr_expect_float_eq(eval->metrics[0].mean, means[i], 1e-15);
         cr_expect_eq(eval->n_empty, 1u);
         cr_expect_eq(eval->metrics[0].n_counted, i == 2 ? 4u : 5u);
@@ -90,11 +91,11 @@ Test(evaluate, ties_moved, .init = setup, .fini = teardown)
     /* Only the first query is tied: 1 in the order of input, .5 reversed. */
     const double scores[] = {0, 0, 0, 3, 2, 1, 3, 2, 1, 0, 2, 1};
     set("metric", "ndcg@3");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, scores, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     cr_expect_float_eq(eval->metrics[0].ties_moved, -0.5 / 4, 1e-12);
     rw_eval_free(eval);
     set("ties", "mean");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, scores, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     cr_expect_eq(eval->metrics[0].ties_moved, 0.0);
     cr_expect_not_null(strstr(eval->conventions, "mean over orders of ties"));
     rw_eval_free(eval);
@@ -107,7 +108,7 @@ Test(evaluate, scores_must_be_finite, .init = setup, .fini = teardown)
         double scores[12] = {0};
         scores[11] = bad[i];
         struct rw_eval *eval = (struct rw_eval *)scores;
-        cr_assert_eq(rw_evaluate(ctx, params, dataset, scores, &eval), RW_ERR_DATA);
+        cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_ERR_DATA);
         cr_assert_null(eval);
         cr_expect_not_null(strstr(rw_last_error(ctx), "of document 12: expected a finite number"));
     }
@@ -121,20 +122,21 @@ Test(evaluate, gains_matter_only_where_used, .init = setup, .fini = teardown)
     struct rw_eval *eval;
     cr_assert_eq(rw_dataset_from_memory(ctx, values, wild, one, 2, 1, 1, 1, &far), RW_OK);
     set("metric", "map,p@1,mrr,recall@1,rbp:0.9,rmse,logloss");
-    cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_OK, "%s",
+                 rw_last_error(ctx));
     rw_eval_free(eval);
     const char *const users[] = {"map,ndcg", "dcg@5", "err"};
     for (int i = 0; i < 3; i++) {
         set("metric", users[i]);
-        cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_ERR_DATA);
+        cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_ERR_DATA);
         cr_expect_not_null(strstr(rw_last_error(ctx), "document 1: label 40 is above 31"));
     }
     set("label-gain", "linear");
-    cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_OK);
     cr_expect_not_null(strstr(eval->conventions, "gain l, "));
     rw_eval_free(eval);
     set("label-gain", "/nonexistent/gains");
-    cr_assert_eq(rw_evaluate(ctx, params, far, zeros, &eval), RW_ERR_IO);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), far, zeros, &eval), RW_ERR_IO);
     cr_assert_null(eval);
     rw_dataset_free(far);
 }
@@ -144,13 +146,13 @@ Test(evaluate, relevant, .init = setup, .fini = teardown)
     struct rw_eval *eval;
     set("metric", "map");
     set("relevant", "2");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, zeros, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect_eq(eval->n_empty, 4u);
     cr_expect_eq(eval->metrics[0].n_counted, 1u);
     cr_expect_eq(eval->metrics[0].mean, 1.0);
     rw_eval_free(eval);
     set("relevant", "3");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, zeros, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect(isnan(eval->metrics[0].mean));
     cr_expect_eq(eval->metrics[0].ties_moved, 0.0);
     rw_eval_free(eval);
@@ -162,7 +164,7 @@ Test(evaluate, weights, .init = setup, .fini = teardown)
     const double weights[] = {1, 4, 7, 3, 0};
     cr_assert_eq(rw_dataset_set_weights(ctx, dataset, weights, 5), RW_OK);
     set("metric", "ndcg@3");
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, zeros, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval), RW_OK);
     cr_expect_float_eq(eval->metrics[0].mean, 6.0 / 8, 1e-12);
     rw_eval_free(eval);
 }
@@ -173,7 +175,7 @@ Test(evaluate, every_allocation_may_fail, .init = setup, .fini = teardown)
     for (long n = 1;; n++) {
         struct rw_eval *eval;
         rw_mem_fail_from(n);
-        const int status = rw_evaluate(ctx, params, dataset, zeros, &eval);
+        const int status = rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &eval);
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 20);
@@ -182,5 +184,32 @@ Test(evaluate, every_allocation_may_fail, .init = setup, .fini = teardown)
         }
         cr_assert_eq(status, RW_ERR_MEMORY);
         cr_assert_null(eval);
+    }
+}
+
+/* A struct of one's own needs no parameters; one that is not filled in is refused. */
+Test(evaluate, by_a_struct, .init = setup, .fini = teardown)
+{
+    struct rw_eval_params how = RW_EVAL_DEFAULTS;
+    struct rw_eval *by_params, *by_struct, *none;
+    cr_assert_eq(rw_params_set(ctx, params, "metric", "map,ndcg@3"), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "ties", "mean"), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, zeros, &by_params), RW_OK);
+    how.metric = "map,ndcg@3";
+    how.ties = RW_TIES_MEAN;
+    cr_assert_eq(rw_evaluate(ctx, &how, dataset, zeros, &by_struct), RW_OK);
+    cr_assert_eq(by_struct->n_metrics, 2);
+    for (int m = 0; m < 2; m++)
+        cr_expect_eq(by_struct->metrics[m].mean, by_params->metrics[m].mean);
+    cr_expect_str_eq(by_struct->conventions, by_params->conventions);
+    rw_eval_free(by_params);
+    rw_eval_free(by_struct);
+    const struct rw_eval_params wrong[] = {{.relevant = 1},
+                                           {"map", (enum rw_empty)3, RW_TIES_FILE, NULL, 1, 1},
+                                           {"map", RW_EMPTY_ONE, (enum rw_ties)2, NULL, 1, 1},
+                                           {"map", RW_EMPTY_ONE, RW_TIES_FILE, NULL, -1, 1}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cr_expect_eq(rw_evaluate(ctx, &wrong[i], dataset, zeros, &none), RW_ERR_ARGUMENT);
+        cr_expect_null(none);
     }
 }

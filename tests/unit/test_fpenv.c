@@ -93,7 +93,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     keep_file("more");
     CALL(rw_predict(scratch_ctx, read, data, 0, scores));
     keep(scores, n * sizeof(*scores));
-    CALL(rw_evaluate(scratch_ctx, params, data, scores, &eval));
+    CALL(rw_evaluate(scratch_ctx, rw_params_eval(params), data, scores, &eval));
     keep(&eval->metrics[0].mean, sizeof(double));
     rw_eval_free(eval);
     const struct rw_exchange how = {.format = "xgboost", .feature_base = -1};
@@ -127,7 +127,7 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     double *others = calloc(n, sizeof(double));
     for (uint32_t i = 0; i < n; i++)
         others[i] = scores[n - 1 - i];
-    CALL(rw_compare(scratch_ctx, params, data, scores, others, NULL, &comparison));
+    CALL(rw_compare(scratch_ctx, rw_params_eval(params), data, scores, others, NULL, &comparison));
     keep(&comparison->all.low, sizeof(double));
     rw_comparison_free(comparison);
     free(others);

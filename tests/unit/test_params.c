@@ -66,7 +66,7 @@ Test(params, values_reach_their_fields)
     set("norm", "off");
     set("seed", "18446744073709551615");
     set("label-gain", "gains.txt");
-    cr_expect_str_eq(params->leaves, "63");
+    cr_expect_eq(params->leaves, 63);
     cr_expect_eq(params->rate, 0.05);
     cr_expect_eq(params->grow, RW_GROW_LEVELS);
     cr_expect_eq(params->norm, 0);
@@ -158,6 +158,7 @@ Test(params, rule_of_the_objective)
     cr_expect_eq(rule.pair.norm, 1);
     cr_expect_eq(rule.seed, 12345678901234567890u);
     set("truncation", "none");
+    cr_expect_str_eq(rw_params_get(params, "truncation"), "none");
     set("norm", "off");
     rw_params_objective_rule(params, &rule);
     cr_expect_eq(rule.pair.truncation, 0);
@@ -174,12 +175,39 @@ Test(params, rule_of_the_objective)
     cr_expect_eq(rule.pair.sigma, 1.0f);
 }
 
+/* One word for all that is chosen, in and out, from the command line and from a file; where a 0 is
+ * no value of its own, the hint says the word. */
+Test(params, auto_is_what_is_chosen)
+{
+    static const struct {
+        const char *name, *number;
+        int zero_is_one; /* 0 is a number there */
+    } items[] = {{"rounds", "7", 0}, {"rate", "0.5", 0},          {"leaves", "7", 0},
+                 {"depth", "7", 1},  {"sample-features", "1", 0}, {"threads", "2", 0},
+                 {"batch", "2", 0}};
+    for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+        const char *name = items[i].name;
+        cr_expect_str_eq(rw_param_info(rw_param_find(name))->default_value, "auto");
+        cr_expect_str_eq(rw_params_get(params, name), "auto");
+        set(name, items[i].number);
+        cr_expect_str_eq(rw_params_get(params, name), items[i].number);
+        cr_expect_eq(rw_params_set(ctx, params, name, "0"),
+                     items[i].zero_is_one ? RW_OK : RW_ERR_ARGUMENT, "%s", name);
+        cr_expect(items[i].zero_is_one || strstr(rw_last_error(ctx), "'0' is 'auto'") != NULL, "%s",
+                  rw_last_error(ctx));
+        cr_expect_str_eq(rw_params_get(params, name), items[i].zero_is_one ? "0" : items[i].number);
+        set(name, "auto");
+        cr_expect_str_eq(rw_params_get(params, name), "auto");
+        cr_expect_eq(rw_params_must_matter(params, name), 0, "%s", name);
+    }
+}
+
 Test(params, metrics)
 {
     struct rw_metric metrics[RW_MAX_METRICS];
     int n;
     set("metric", "ndcg@5,map,rbp:0.8");
-    cr_assert_eq(rw_params_metrics(ctx, params, metrics, &n), RW_OK);
+    cr_assert_eq(rw_metrics_parse(ctx, params->metric, params->relevant, metrics, &n), RW_OK);
     cr_expect_eq(n, 3);
     cr_expect_str_eq(metrics[0].name, "ndcg@5");
     cr_expect_eq(metrics[0].at, 5);
@@ -195,6 +223,46 @@ Test(params, metrics)
         cr_expect_eq(rw_params_set(ctx, params, "metric", bad[i]), RW_ERR_ARGUMENT, "'%s'", bad[i]);
         cr_expect_str_eq(params->metric, "ndcg@5,map,rbp:0.8");
     }
+}
+
+/* The defaults of the struct are those of the table; a gain that was not set is left open. */
+Test(params, what_measures)
+{
+    const struct rw_eval_params usual = RW_EVAL_DEFAULTS, *how = rw_params_eval(params);
+    cr_expect_str_eq(how->metric, usual.metric);
+    cr_expect(how->empty == usual.empty && how->ties == usual.ties && !how->label_gain);
+    cr_expect(how->relevant == usual.relevant && how->seed == usual.seed);
+    set("metric", "map,ndcg@3");
+    set("empty", "1");
+    set("ties", "mean");
+    set("label-gain", "exp");
+    set("relevant", "0");
+    set("seed", "9");
+    how = rw_params_eval(params);
+    cr_expect_str_eq(how->metric, "map,ndcg@3");
+    cr_expect(how->empty == RW_EMPTY_ONE && how->ties == RW_TIES_MEAN && how->relevant == 0);
+    cr_expect_str_eq(how->label_gain, "exp");
+    cr_expect_eq(how->seed, 9);
+}
+
+/* Where nothing is trained, the objective (whose default uses gains) says nothing. */
+Test(params, measuring_alone)
+{
+    set("metric", "map");
+    cr_expect_eq(rw_params_check_eval(ctx, params), RW_OK);
+    set("label-gain", "linear");
+    cr_expect_eq(rw_params_check(ctx, params), RW_OK);
+    cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
+    cr_expect_str_eq(rw_last_error(ctx),
+                     "parameter 'label-gain' has no effect without an objective "
+                     "or metric that uses gains");
+    set("metric", "ndcg");
+    set("sigma", "2"); /* of training */
+    set("objective", "regression");
+    cr_expect_eq(rw_params_check_eval(ctx, params), RW_OK);
+    cr_expect_eq(rw_params_check(ctx, params), RW_ERR_ARGUMENT);
+    set("relevant", "2");
+    cr_expect_eq(rw_params_check_eval(ctx, params), RW_ERR_ARGUMENT);
 }
 
 /* settings: "name=value name=value" after which the last one has no effect; NULL: all is well. */
@@ -337,14 +405,14 @@ Test(params, defaults_need_not_matter)
 Test(params, conventions_name_what_is_counted)
 {
     char line[256];
-    cr_assert_eq(rw_params_conventions(ctx, params, line, sizeof(line)), RW_OK);
+    cr_assert_eq(rw_eval_conventions(ctx, rw_params_eval(params), line, sizeof(line)), RW_OK);
     cr_expect_not_null(strstr(line, "2^l - 1"), "%s", line);
     set("label-gain", "linear");
     char other[256];
-    cr_assert_eq(rw_params_conventions(ctx, params, other, sizeof(other)), RW_OK);
+    cr_assert_eq(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), RW_OK);
     cr_expect_str_neq(line, other);
     set("label-gain", "/nowhere/gains");
-    cr_expect_lt(rw_params_conventions(ctx, params, other, sizeof(other)), 0);
+    cr_expect_lt(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), 0);
     set("metric", "map"); /* no gains needed, so no file is asked for */
-    cr_expect_eq(rw_params_conventions(ctx, params, other, sizeof(other)), RW_OK);
+    cr_expect_eq(rw_eval_conventions(ctx, rw_params_eval(params), other, sizeof(other)), RW_OK);
 }

@@ -54,10 +54,11 @@ Test(params_set, bad_values)
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '-31'");
     refused("leaves", "4294967327",
             "parameter 'leaves': expected a whole number, 2 to 65536, or auto, found '4294967327'");
-    refused("rate", "-0.1", "parameter 'rate': expected a number, 0 to 1, found '-0.1'");
-    refused("rate", "nan", "parameter 'rate': expected a number, 0 to 1, found 'nan'");
-    refused("rate", "inf", "parameter 'rate': expected a number, 0 to 1, found 'inf'");
-    refused("rate", "0,1", "parameter 'rate': expected a number, 0 to 1, found '0,1'");
+    refused("rate", "-0.1",
+            "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '-0.1'");
+    refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'nan'");
+    refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'inf'");
+    refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '0,1'");
     refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
     refused("grow", "leaf",
             "parameter 'grow': expected leaves|levels, found 'leaf'\n"
@@ -98,7 +99,7 @@ Test(params_set, values_of_other_trainers)
             "parameter 'grow': expected leaves|levels, found 'Lossguide'\n"
             "hint: 'Lossguide' is 'leaves' here");
     refused("depth", "-1",
-            "parameter 'depth': expected a whole number, 0 to 64, found '-1'\n"
+            "parameter 'depth': expected a whole number, 0 to 64, or auto, found '-1'\n"
             "hint: '-1' is '0' here");
     refused("metric", "NDCG:top=10",
             "unknown metric 'NDCG:top=10'; did you mean 'ndcg@10'?\nhint: metrics are ndcg[@k] "
@@ -229,7 +230,7 @@ Test(params_set, files)
                         "metric = ndcg@5\nmetric = map , \n";
     const char *error;
     cr_expect_eq(read_text(text, strlen(text) - 3, &error), RW_OK, "%s", error);
-    cr_expect_str_eq(params->leaves, "63");
+    cr_expect_eq(params->leaves, 63);
     cr_expect_eq(params->rate, 0.05);
     cr_expect_str_eq(params->label_gain, "a#b");
     cr_expect_str_eq(params->metric, "ndcg@5,map");

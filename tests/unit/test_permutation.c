@@ -32,7 +32,8 @@ TestSuite(permutation, .init = begin, .fini = end, .timeout = 60);
 
 static int permuted(int repeats, double *value, struct rw_permuted *out)
 {
-    return rw_permutation_importance(ctx, params, model, 0, data, repeats, value, out, 8);
+    return rw_permutation_importance(ctx, rw_params_eval(params), model, 0, data, repeats, value,
+                                     out, 8);
 }
 
 Test(permutation, what_matters_loses_most)
@@ -43,7 +44,7 @@ Test(permutation, what_matters_loses_most)
     const int n = permuted(5, &value, of);
     cr_assert(n >= 3 && n <= 4); /* feature 5 is ignored */
     cr_assert_eq(rw_predict(ctx, model, data, 0, scores), RW_OK);
-    cr_assert_eq(rw_evaluate(ctx, params, data, scores, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), data, scores, &eval), RW_OK);
     cr_assert_eq(value, eval->metrics[0].mean);
     rw_eval_free(eval);
     cr_assert_eq(of[0].feature, 1); /* follows the label most */
@@ -85,7 +86,7 @@ static double metric_of(const struct rw_dataset *dataset)
     double scores[720];
     struct rw_eval *eval;
     cr_assert_eq(rw_predict(ctx, model, dataset, 0, scores), RW_OK);
-    cr_assert_eq(rw_evaluate(ctx, params, dataset, scores, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), dataset, scores, &eval), RW_OK);
     const double value = eval->metrics[0].mean;
     rw_eval_free(eval);
     return value;
@@ -160,7 +161,9 @@ Test(permutation, the_same_for_any_threads_and_by_the_seed)
     cr_assert_eq(rw_params_set(ctx, params, "seed", "2"), RW_OK);
     permuted(3, &value, other);
     cr_assert_neq(one[0].loss, other[0].loss);
-    cr_assert_eq(rw_permutation_importance(ctx, params, model, 0, data, 1, &value, other, 1), n);
+    cr_assert_eq(
+        rw_permutation_importance(ctx, rw_params_eval(params), model, 0, data, 1, &value, other, 1),
+        n);
 }
 
 Test(permutation, where_nothing_counts)

@@ -47,8 +47,8 @@ static const struct rw_report_options plain = {.n_trees = 3, .n_repeats = 2};
 static struct rw_report gathered(const struct rw_dataset *of, const struct rw_report_options *how)
 {
     struct rw_report report;
-    cr_assert_eq(rw_report_gather(ctx, params, model, of, how, &report), RW_OK, "%s",
-                 rw_last_error(ctx));
+    cr_assert_eq(rw_report_gather(ctx, rw_params_eval(params), model, of, how, &report), RW_OK,
+                 "%s", rw_last_error(ctx));
     return report;
 }
 
@@ -58,7 +58,8 @@ static char *page(const struct rw_model *shown, const struct rw_dataset *of,
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    cr_assert_eq(rw_report(ctx, params, shown, of, how, out), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), shown, of, how, out), RW_OK, "%s",
+                 rw_last_error(ctx));
     fclose(out);
     cr_assert_eq(strlen(text), n);
     return text;
@@ -97,7 +98,7 @@ Test(report, metrics_are_those_of_evaluate)
     set("metric", "ndcg@5,map");
     struct rw_report report = gathered(data, &plain);
     cr_assert_eq(rw_predict(ctx, model, data, 0, scores), RW_OK);
-    cr_assert_eq(rw_evaluate(ctx, params, data, scores, &eval), RW_OK);
+    cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), data, scores, &eval), RW_OK);
     cr_assert_eq(report.eval->n_metrics, 2);
     uint32_t counted = 0;
     for (int m = 0; m < 2; m++)
@@ -149,7 +150,7 @@ static void sizes_are_right(const struct rw_dataset *of, const struct rw_report 
         n += n_kept;
         cr_assert_eq(rw_dataset_select(ctx, of, keep, &part), RW_OK);
         cr_assert_eq(rw_predict(ctx, model, part, 0, scores), RW_OK);
-        cr_assert_eq(rw_evaluate(ctx, params, part, scores, &eval), RW_OK);
+        cr_assert_eq(rw_evaluate(ctx, rw_params_eval(params), part, scores, &eval), RW_OK);
         cr_assert_eq(group->n_counted, eval->metrics[0].n_counted);
         cr_assert(group->n_counted == 0 ? isnan(group->mean) && isnan(group->at[2])
                                         : group->mean == eval->metrics[0].mean);
@@ -246,7 +247,9 @@ Test(report, features_are_those_of_the_model_and_of_permutation)
     double value;
     struct rw_report report = gathered(data, &plain);
     const int n = rw_model_features(model, uses, 8);
-    cr_assert_eq(rw_permutation_importance(ctx, params, model, 0, data, 2, &value, permuted, 8), n);
+    cr_assert_eq(rw_permutation_importance(ctx, rw_params_eval(params), model, 0, data, 2, &value,
+                                           permuted, 8),
+                 n);
     cr_assert(report.n_features == n && n >= 3);
     cr_assert(report.permuted_value == value);
     for (int i = 0; i < n; i++) {
@@ -311,7 +314,8 @@ Test(report, as_another_program_measures)
     struct rw_eval *eval;
     struct rw_report report = gathered(of, &like);
     cr_assert_eq(rw_predict(ctx, model, of, 0, scores), RW_OK);
-    cr_assert_eq(rw_evaluate_like(ctx, params, of, scores, "lightgbm", &eval), RW_OK);
+    cr_assert_eq(rw_evaluate_like(ctx, rw_params_eval(params), of, scores, "lightgbm", &eval),
+                 RW_OK);
     cr_assert(report.eval->metrics[0].mean == eval->metrics[0].mean);
     char *text = page(model, of, &like);
     cr_assert(strstr(text, "LightGBM") != NULL);
@@ -397,20 +401,24 @@ Test(report, refuses)
     struct rw_report report;
     FILE *null = fopen("/dev/null", "w");
     struct rw_report_options wrong = {.n_trees = 101};
-    cr_assert_eq(rw_report(ctx, params, model, data, &wrong, null), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &wrong, null),
+                 RW_ERR_ARGUMENT);
     wrong = (struct rw_report_options){.n_trees = -1};
-    cr_assert_eq(rw_report(ctx, params, model, data, &wrong, null), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &wrong, null),
+                 RW_ERR_ARGUMENT);
     wrong = (struct rw_report_options){.n_repeats = 1001};
-    cr_assert_eq(rw_report(ctx, params, model, data, &wrong, null), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &wrong, null),
+                 RW_ERR_ARGUMENT);
     wrong = (struct rw_report_options){.like = "nobody"};
-    cr_assert_eq(rw_report(ctx, params, model, data, &wrong, null), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &wrong, null),
+                 RW_ERR_ARGUMENT);
     fclose(null);
     long n = 0;
     int status = RW_ERR_MEMORY;
     rw_ctx_set_threads(ctx, 1);
     while (status < 0 && ++n < 2000) {
         rw_mem_fail_from(n);
-        status = rw_report_gather(ctx, params, model, data, &plain, &report);
+        status = rw_report_gather(ctx, rw_params_eval(params), model, data, &plain, &report);
         rw_mem_fail_from(0);
         cr_assert(status >= 0 || status == RW_ERR_MEMORY, "%s", rw_last_error(ctx));
         rw_report_release(&report);
@@ -423,7 +431,7 @@ Test(report, a_full_disk_is_an_error)
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         cr_skip_test("there is no /dev/full");
-    cr_assert_eq(rw_report(ctx, params, model, data, &plain, full), RW_ERR_MACHINE);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &plain, full), RW_ERR_MACHINE);
     fclose(full);
 }
 
@@ -438,7 +446,8 @@ Test(report, can_be_stopped)
     int total = 0;
     FILE *null = fopen("/dev/null", "w");
     const struct rw_report_options how = {.n_repeats = 1, .on_feature = give_up, .user = &total};
-    cr_assert_eq(rw_report(ctx, params, model, data, &how, null), RW_ERR_INTERRUPTED);
+    cr_assert_eq(rw_report(ctx, rw_params_eval(params), model, data, &how, null),
+                 RW_ERR_INTERRUPTED);
     cr_assert_geq(total, 3);
     fclose(null);
 }

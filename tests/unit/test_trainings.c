@@ -236,3 +236,36 @@ TRAININGS_TEST(yetirank_draws_again)
     }
     cr_assert_gt(n_found, 0);
 }
+
+static void keep_used(void *user, struct rw_params *used)
+{
+    static const char *const names[] = {"rounds",          "rate",    "leaves", "depth", "split",
+                                        "sample-features", "threads", "device", "batch"};
+    char *text = user;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        strcat(text, rw_params_get(used, names[i]));
+        strcat(text, " ");
+    }
+}
+
+/* What was auto is told as what is used; those of the model to go on from are no rounds of this
+ * one. */
+Test(trainings, start_tells_what_is_used, .init = setup, .fini = teardown)
+{
+    char text[256] = "";
+    const struct rw_train_hooks hooks = {.on_start = keep_used, .user = text};
+    set("rounds", "auto");
+    set("leaves", "auto");
+    cr_assert_eq(rw_ctx_set_threads(ctx, 3), RW_OK);
+    struct rw_model *first, *second;
+    cr_assert_eq(rw_train(ctx, params, train, NULL, 0, &hooks, &first), RW_OK);
+    cr_expect_str_eq(text, "300 0.1 8 0 mart 1 3 cpu 8 ");
+    text[0] = 0;
+    set("rounds", "4");
+    set("grow", "levels");
+    cr_assert_eq(rw_train_from(ctx, params, first, train, NULL, 0, &hooks, &second), RW_OK);
+    cr_expect_str_eq(text, "4 0.1 auto 6 mart 1 3 cpu 8 ");
+    cr_expect_eq(second->n_trees, first->n_trees + 4);
+    rw_model_free(first);
+    rw_model_free(second);
+}

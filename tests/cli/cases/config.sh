@@ -12,7 +12,7 @@ END
 "$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --rounds 3 --metric ndcg@5,map \
     --early-stop 0 --quiet --ties mean -o b
 say same cmp a b
-"$RANKWOOD" info a --json | grep -e '^  "leaves": "' -e '^  "rounds' -e '^  "metric"'
+"$RANKWOOD" info a --json | grep -e '^  "leaves": ' -e '^  "rounds' -e '^  "metric"'
 echo 'num_leaves = 3' >c1
 printf 'leaves = 3\nrate = 0.1\nleaves = 3\n' >c2
 echo 'leaves' >c3
@@ -33,7 +33,7 @@ sigma = 2
 END
 say search "$RANKWOOD" train train.txt --valid valid.txt.gz --config one --quiet -o m
 say fit "$RANKWOOD" train train.txt --config one --quiet -o m
-"$RANKWOOD" info m --json | grep -e '^  "leaves": "' -e '^  "rounds'
+"$RANKWOOD" info m --json | grep -e '^  "leaves": ' -e '^  "rounds'
 "$RANKWOOD" train train.txt --leaves 7 --rounds 3 --sigma 2 --quiet -o plain
 "$RANKWOOD" show m --tree 3 >m.tree
 say trees sh -c '"$RANKWOOD" show plain --tree 3 | cmp m.tree -'

@@ -2,10 +2,10 @@
 small_data
 "$RANKWOOD" train --help | tr -s ' \n' ' ' >help
 "$RANKWOOD" train train.txt --rounds 1 --quiet -o m --log log
-head -n 1 log | sed 's/.*"params":{\([^}]*\)}.*/\1/' | tr , '\n' | sed -n 's/^"\([^"]*\)":".*/\1/p' >names
+grep '"record":"params"' log | sed 's/.*"params":{\([^}]*\)}.*/\1/' | tr , '\n' | sed -n 's/^"\([^"]*\)":.*/\1/p' >names
 say many test "$(wc -l <names)" -ge 30
 while read -r name; do
     grep -q -e " --$name=[^ ]* [^[]*\[[^]]*default[^]]*\]" help || echo "no default of $name"
 done <names
-grep -o -e '--leaves=N|auto [^[]*\[default auto\]' help | wc -l
+grep -o -e '--leaves=N|auto [^[]*\[2 to 65536; default auto\]' help | wc -l
 grep -o -e '--bins=N [^[]*\[2 to 1024; default [0-9]*\]' help | wc -l
