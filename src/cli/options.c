@@ -358,7 +358,7 @@ static int parse(struct parsing *p, int argc, char **argv)
     int result = check_line(p, argc, argv);
     if (result >= 0)
         return result;
-    snprintf(p->name, sizeof(p->name), "rankwood %s", p->usage->command);
+    snprintf(p->name, sizeof(p->name), "%s %s", rw_talk_program, p->usage->command);
     const struct argp argp = {.options = p->table,
                               .parser = take,
                               .args_doc = p->usage->operands,

@@ -96,6 +96,10 @@ int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, int bits,
 /* Codes into the words of a column. */
 int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t *d_column,
                         void *stream);
+/* Documents of each code: d_count [n_bins], written; codes are under n_bins, at most
+ * RW_HIST_MOST_BINS. */
+int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins, uint64_t *d_count,
+                       void *stream);
 
 #ifdef __cplusplus
 }
