@@ -1,9 +1,9 @@
 /* Cuts and codes made on the device from raw values that stream through it: the numbers of
  * binning/cuts.c and binning/bins.c, to the bit, without either's time on the host.
  *
- * Why: sort-search (gpu/values.h) is what finding cuts is: a column's values are sorted; ranks,
- * true neighbours and counts are places in the sorted column. Codes are found by binary search over
- * the cuts, and counted by `privatized`. */
+ * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
+ * and counts are positions in the sorted column. Codes are found by binary search over the cuts, and
+ * counted in a histogram a block. */
 #ifndef RW_GPU_DEVICE_CUTS_H
 #define RW_GPU_DEVICE_CUTS_H
 
