@@ -782,24 +782,15 @@ struct rw_bench_options {
     const char *suite;  /* see rw_bench_suite_at; train: NULL is the first */
     uint64_t seed;      /* of the made inputs */
     int quick;          /* 1: small inputs and few runs, to see that it works */
-    /* hist */
-    const char *method; /* this method only; NULL: all that the suite has */
-    uint32_t n_docs, n_features, n_bins; /* 0: the suite's; a suite uses those that it varies not */
-    int n_runs;         /* timings of each row, 1 to 1000; 0: the suite's */
-    /* train, load, predict */
     const char *shape;  /* of all made data, as rw_synth has it; NULL: the suite's */
     uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
     const char *scratch; /* suite 'text', load: a file that is written, gigabytes long, and removed */
 };
-/* Runs one suite of histogram benches on the first GPU. RW_ERR_ARGUMENT: no such suite or method,
- * the nearest is named; RW_ERR_UNSUPPORTED: no GPU, or one too old; RW_ERR_INTERRUPTED: `row` asked
- * to stop. */
-RW_API int rw_bench_hist(struct rw_ctx *ctx, const struct rw_bench_options *options,
-                         rw_bench_row_fn row, void *user);
-/* Runs one suite of trainings on made data, on the device that params' `device` names. Fails as
- * rw_bench_hist and rw_train do. */
+/* Runs one suite of trainings on made data, on the device that params' `device` names.
+ * RW_ERR_ARGUMENT: no such suite, the nearest is named; RW_ERR_INTERRUPTED: `row` asked to stop;
+ * else fails as rw_train does. */
 RW_API int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options,
                           rw_bench_row_fn row, void *user);
 /* Measures loading made data on the CPU: text and its cache, by one thread and by all that the
@@ -809,8 +800,8 @@ RW_API int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *opti
 /* The same of scores of dense documents in memory. */
 RW_API int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                             rw_bench_row_fn row, void *user);
-/* The name of the i-th suite of a bench, "hist", "train", "load" or "predict", and what it measures;
- * returns 0 past the end, else 1. Without CUDA built in, hist has none. */
+/* The name of the i-th suite of a bench, "train", "load" or "predict", and what it measures; returns
+ * 0 past the end, else 1. */
 RW_API int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about);
 
 #ifdef __cplusplus

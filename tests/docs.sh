@@ -24,7 +24,6 @@ for page in README.md CONTRIBUTING.md docs/*.md; do
     grep -no '](\([^)]*\))' "$page" | sed 's/](\(.*\))$/\1/' | while IFS=: read -r line target; do
         case $target in
         http:* | https:* | '#'*) ;;
-        parameters.md | docs/parameters.md) ;; # made from params.def
         *) [ -e "$(dirname "$page")/${target%%#*}" ] || echo "$page:$line: no file '$target'" ;;
         esac
     done

@@ -19,7 +19,8 @@ tree_files() {
 }
 
 # Dependencies point one way: base <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
-# check} <- report <- cli; gpu and bench stand beside.
+# check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
+# and nobody sees lab.
 allowed() { # folder of src -> folders it may include from
     case $1 in
     base) echo base ;;
@@ -69,6 +70,9 @@ for file in $(tree_files | grep '^src/[a-z]*/.*\.\(c\|h\|cu\|cuh\|def\)$'); do
 done
 for file in $(tree_files | grep '^\(examples\|docs\)/.*\.[ch]$'); do
     check_includes "$file" "${file%%/*}"
+done
+for file in $(tree_files | grep '^tests/.*\.\(c\|h\|cu\)$'); do
+    grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\(\.\./\)*lab/' "$file" | sed "s|^|$file:|; s|\$|: nobody may include lab|" >>"$found"
 done
 if grep -n '#' src/rankwood.h | grep 'include[[:space:]]*"' >>"$found"; then
     echo "src/rankwood.h: the public header may not include others" >>"$found"

@@ -10,7 +10,7 @@ failed=0
 fresh() {
     rm -rf "$copy/tree"
     mkdir "$copy/tree"
-    (cd "$root" && cp -R src examples docs tests meson.build "$copy/tree") || exit 2
+    (cd "$root" && cp -R src lab examples docs tests meson.build "$copy/tree") || exit 2
 }
 
 must_fail() { # what, pattern of the message
@@ -53,6 +53,10 @@ broken examples/quickstart.c '#include "base/ctx.h"'
 must_fail 'an example looks inside' "'examples' may not include"
 broken src/rankwood.h '#include "base/ctx.h"'
 must_fail 'the public header looks inside' 'public header'
+broken src/bench/bench.c '#include "lab/lab.h"'
+must_fail 'the library looks into the laboratory' "'bench' may not include \"lab/lab.h\""
+broken tests/check/check_run.c '#include "lab/lab.h"'
+must_fail 'a test looks into the laboratory' 'nobody may include lab'
 cp "$copy/tree/src/base/mem.c" "$copy/tree/src/metric/mem.c"
 must_fail 'a file name twice' "not unique: 'mem.c'"
 awk 'BEGIN { for (i = 0; i < 601; i++) print "/* */" }' >"$copy/tree/src/base/long.c"
@@ -60,5 +64,5 @@ must_fail 'a long file' 'more than 600'
 broken src/base/ctx.c "/* see /$(printf wor)k/somewhere */"
 must_fail 'a path of one machine' 'path of one machine'
 
-[ "$failed" = 0 ] && echo "layering.sh notices all 13 ways of breaking it"
+[ "$failed" = 0 ] && echo "layering.sh notices all 15 ways of breaking it"
 exit "$failed"

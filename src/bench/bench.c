@@ -35,9 +35,7 @@ static const struct rw_bench_suite *suite_at(const char *bench, int i)
         return train_suite(i);
     if (strcmp(bench, "load") == 0)
         return i == 0 ? &rw_bench_loading : NULL;
-    if (strcmp(bench, "predict") == 0)
-        return i == 0 ? &rw_bench_predicting : NULL;
-    return strcmp(bench, "hist") == 0 ? rw_bench_hist_suite(i) : NULL;
+    return i == 0 && strcmp(bench, "predict") == 0 ? &rw_bench_predicting : NULL;
 }
 
 int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about)
@@ -75,8 +73,8 @@ int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
     return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown %s '%s'; expected one of: %s", kind, word, list);
 }
 
-int rw_bench_find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
-                        const struct rw_bench_suite **out)
+static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
+                      const struct rw_bench_suite **out)
 {
     const char *words[MOST_SUITES];
     int n = 0, at = 0;
@@ -87,24 +85,13 @@ int rw_bench_find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
     return RW_OK;
 }
 
-int rw_bench_check_unused(struct rw_ctx *ctx, const struct rw_bench_suite *suite,
-                          const struct rw_bench_options *o, unsigned also)
+int rw_bench_check_unused(struct rw_ctx *ctx, const char *suite, unsigned unused,
+                          const struct rw_bench_given *option, int n)
 {
-    const struct {
-        const char *name;
-        unsigned bit;
-        int given;
-    } option[] = {{"method", RW_BENCH_NO_METHOD, o->method != NULL},
-                  {"docs", RW_BENCH_NO_DOCS, o->n_docs != 0},
-                  {"features", RW_BENCH_NO_FEATURES, o->n_features != 0},
-                  {"bins", RW_BENCH_NO_BINS, o->n_bins != 0},
-                  {"runs", RW_BENCH_NO_RUNS, o->n_runs != 0},
-                  {"shape", RW_BENCH_NO_SHAPE, o->shape != NULL},
-                  {"queries", RW_BENCH_NO_QUERIES, o->n_queries != 0}};
-    for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++) {
-        if (option[i].given && ((suite->unused | also) & option[i].bit))
+    for (int i = 0; i < n; i++) {
+        if (option[i].is_given && (unused & option[i].bit))
             return rw_fail(ctx, RW_ERR_ARGUMENT, "option '--%s' has no effect in suite '%s'",
-                           option[i].name, suite->name);
+                           option[i].name, suite);
     }
     return RW_OK;
 }
@@ -120,10 +107,9 @@ uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t
 int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
                   int n_fields)
 {
-    const struct rw_bench_row row = {bench->suite->name, table, n_fields, field};
+    const struct rw_bench_row row = {bench->name, table, n_fields, field};
     if (bench->row(bench->user, &row) != 0)
-        return rw_fail(bench->ctx, RW_ERR_INTERRUPTED, "bench '%s' was stopped",
-                       bench->suite->name);
+        return rw_fail(bench->ctx, RW_ERR_INTERRUPTED, "bench '%s' was stopped", bench->name);
     return RW_OK;
 }
 
@@ -213,12 +199,13 @@ static int check_options(struct rw_bench *bench, const char *name)
     const struct rw_bench_options *o = bench->options;
     struct rw_ctx *ctx = bench->ctx;
     if (o->suite)
-        RW_TRY(rw_bench_find_suite(ctx, name, o->suite, &bench->suite));
+        RW_TRY(find_suite(ctx, name, o->suite, &bench->suite));
     else
         bench->suite = suite_at(name, 0);
-    RW_TRY(rw_bench_check_unused(ctx, bench->suite, o,
-                                 RW_BENCH_NO_METHOD | RW_BENCH_NO_DOCS | RW_BENCH_NO_FEATURES |
-                                     RW_BENCH_NO_BINS | RW_BENCH_NO_RUNS));
+    bench->name = bench->suite->name;
+    const struct rw_bench_given given[] = {{"shape", RW_BENCH_NO_SHAPE, o->shape != NULL},
+                                           {"queries", RW_BENCH_NO_QUERIES, o->n_queries != 0}};
+    RW_TRY(rw_bench_check_unused(ctx, bench->name, bench->suite->unused, given, 2));
     if (o->shape) {
         struct rw_synth_shape *shape;
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/ctx.h"
 #include "base/mem.h"
+#include "gpu/device/device.h"
 #include "synth/synth.h"
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
@@ -161,7 +162,7 @@ static int on_round(void *user, const struct rw_round *round)
     watch->training->n_trees = round->round;
     /* The first tree is where methods are chosen, with memory that is given back. */
     if (watch->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
-        const uint64_t left = rw_bench_free_bytes(watch->gpu);
+        const uint64_t left = rw_device_free_bytes(watch->gpu);
         watch->training->device_bytes = watch->free_before > left ? watch->free_before - left : 0;
     }
     watch->since = rw_clock_ms();
@@ -239,7 +240,7 @@ int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
         .user = &watch, .on_round = on_round, .on_stage = on_stage};
     int status;
     if (out->on_gpu && sscanf(out->device, "cuda:%d", &watch.gpu) == 1)
-        watch.free_before = rw_bench_free_bytes(watch.gpu);
+        watch.free_before = rw_device_free_bytes(watch.gpu);
     RW_TRY_OUT(RW_NEW(ctx, watch.ms, params->rounds));
     RW_TRY_OUT(RW_NEW(ctx, watch.n_leaves, params->rounds));
     const double start = rw_clock_ms();

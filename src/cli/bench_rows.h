@@ -5,7 +5,7 @@
 #include "rankwood.h"
 
 struct rw_bench_subject {
-    const char *name;    /* "hist" */
+    const char *name;    /* "train" */
     const char *command; /* whose help wrong usage is pointed to */
     int (*run)(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                void *user);

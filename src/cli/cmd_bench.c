@@ -11,15 +11,11 @@
 #include "cli/output.h"
 #include "cli/talk.h"
 
-/* Numbers in rows are exact up to here. */
-static const unsigned long long most_seed = 9007199254740991u;
-
-static const struct rw_bench_subject of_hist = {"hist", "bench hist", rw_bench_hist};
 static const struct rw_bench_subject of_train = {"train", "bench train", rw_bench_train};
 static const struct rw_bench_subject of_load = {"load", "bench load", rw_bench_load};
 static const struct rw_bench_subject of_predict = {"predict", "bench predict", rw_bench_predict};
 
-/* "lanes, contention": those that this program has. */
+/* "trees, grow". */
 static void list_suites(const char *bench, char *list, size_t size)
 {
     const char *name, *about;
@@ -28,90 +24,6 @@ static void list_suites(const char *bench, char *list, size_t size)
         const size_t used = strlen(list);
         snprintf(list + used, size - used, "%s%s", i ? ", " : "", name);
     }
-}
-
-static int take_number(const struct rw_usage *usage, const char *name, const char *text,
-                       unsigned long long least, unsigned long long most,
-                       unsigned long long *number)
-{
-    return text ? rw_options_number(usage, name, text, least, most, number) : 0;
-}
-
-/* ------------------------------------------------------------------ histograms */
-
-/* Options as they were given; NULL: not given. */
-struct given_hist {
-    const char *suite, *method, *docs, *features, *bins, *runs, *seed;
-    int quick, json;
-};
-
-static int run_hist(const struct rw_usage *usage, const struct rw_said *said,
-                    const struct given_hist *given)
-{
-    char suites[256];
-    unsigned long long docs = 0, features = 0, bins = 0, runs = 0, seed = 1;
-    list_suites("hist", suites, sizeof(suites));
-    if (!given->suite)
-        return rw_options_wrong(usage, "'bench hist' needs --suite%s%s", suites[0] ? ": " : " NAME",
-                                suites);
-    int code = take_number(usage, "--docs", given->docs, 1, 2147483647, &docs);
-    if (code == 0)
-        code = take_number(usage, "--features", given->features, 1, RW_FEATURE_IDS, &features);
-    if (code == 0)
-        code = take_number(usage, "--bins", given->bins, 1, 2147483647, &bins);
-    if (code == 0)
-        code = take_number(usage, "--runs", given->runs, 1, 1000, &runs);
-    if (code == 0)
-        code = take_number(usage, "--seed", given->seed, 0, most_seed, &seed);
-    if (code != 0)
-        return code;
-    const struct rw_bench_options options = {.suite = given->suite,
-                                             .method = given->method,
-                                             .seed = seed,
-                                             .n_docs = (uint32_t)docs,
-                                             .n_features = (uint32_t)features,
-                                             .n_bins = (uint32_t)bins,
-                                             .n_runs = (int)runs,
-                                             .quick = given->quick};
-    return rw_bench_rows(said->ctx, &of_hist, &options, given->json);
-}
-
-static int bench_hist(int argc, char **argv)
-{
-    struct given_hist given = {0};
-    char suite_help[512], suites[256];
-    list_suites("hist", suites, sizeof(suites));
-    snprintf(suite_help, sizeof(suite_help), "what to measure (needed): %s",
-             suites[0] ? suites : "none, as this program is built without CUDA");
-    const struct rw_option options[] = {
-        {"suite", 0, "NAME", suite_help, RW_OPTION_TEXT, &given.suite},
-        {"method", 0, "M", "this histogram method only", RW_OPTION_TEXT, &given.method},
-        {"docs", 0, "N", "documents, where the suite does not vary them", RW_OPTION_TEXT,
-         &given.docs},
-        {"features", 0, "N", "features, where the suite does not vary them", RW_OPTION_TEXT,
-         &given.features},
-        {"bins", 0, "N", "bins: only the suite's rows with so many", RW_OPTION_TEXT, &given.bins},
-        {"runs", 0, "N", "timings of each row, 1 to 1000", RW_OPTION_TEXT, &given.runs},
-        {"seed", 0, "N", "seed of the made inputs [default 1]", RW_OPTION_TEXT, &given.seed},
-        {"quick", 0, NULL, "small inputs and few runs: to see that it works", RW_OPTION_FLAG,
-         &given.quick},
-        {"json", 0, NULL, "one JSON document, with every digit", RW_OPTION_FLAG, &given.json},
-        {0},
-    };
-    const struct rw_usage usage = {
-        .command = of_hist.command,
-        .operands = "--suite NAME",
-        .about = "Measures histogram methods on the first GPU: medians with their spread, beside "
-                 "the rate at which the same run reads the device's memory.",
-        .most = 0,
-        .options = options,
-    };
-    struct rw_said said;
-    int code = rw_options_parse(&usage, argc, argv, &said);
-    if (code < 0)
-        code = run_hist(&usage, &said, &given);
-    rw_options_release(&usage, &said);
-    return code;
 }
 
 /* ------------------------------------------------------------------ trainings */
@@ -153,7 +65,9 @@ static int run_made(const struct rw_usage *usage, const struct rw_said *said,
     const int is_text = given->suite && strcmp(given->suite, "text") == 0;
     char scratch[SCRATCH_ROOM] = "";
     unsigned long long queries = 0;
-    int code = take_number(usage, "--queries", given->queries, 1, 10000000, &queries);
+    int code = given->queries
+                   ? rw_options_number(usage, "--queries", given->queries, 1, 10000000, &queries)
+                   : 0;
     if (code == 0 && (is_text || subject == &of_load) && name_scratch(scratch) < 0)
         code = RW_EXIT_FAILURE;
     if (code != 0)
@@ -256,8 +170,7 @@ static int bench_predict(int argc, char **argv)
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} subjects[] = {
-    {"hist", bench_hist}, {"train", bench_train}, {"load", bench_load}, {"predict", bench_predict}};
+} subjects[] = {{"train", bench_train}, {"load", bench_load}, {"predict", bench_predict}};
 enum { N_SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
 static int is_help(const char *word)
@@ -304,7 +217,7 @@ int rw_cmd_bench(int argc, char **argv)
             if (is_help(argv[i]))
                 return help_all();
         }
-        return rw_options_wrong(&usage, "'bench' needs hist, train, load or predict");
+        return rw_options_wrong(&usage, "'bench' needs train, load or predict");
     }
     for (int k = 0; k < N_SUBJECTS; k++) {
         names[k] = subjects[k].name;
@@ -316,6 +229,6 @@ int rw_cmd_bench(int argc, char **argv)
     const char *near = rw_options_nearest(argv[at], names, N_SUBJECTS);
     return rw_options_wrong(&usage,
                             near ? "unknown bench '%s'; the nearest is '%s'"
-                                 : "unknown bench '%s'; there are hist, train, load and predict",
+                                 : "unknown bench '%s'; there are train, load and predict",
                             argv[at], near);
 }

@@ -29,7 +29,7 @@ static const struct command {
     {"report", rw_cmd_report, "learning curves, metrics by query, features, trees: a web page"},
     {"export", rw_cmd_export, "write a model in another program's format, and verify it"},
     {"import", rw_cmd_import, "take in a model that another program trained"},
-    {"bench", rw_cmd_bench, "measure loading, training, scores, and a GPU's histograms"},
+    {"bench", rw_cmd_bench, "measure loading, training and scores"},
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -296,7 +296,7 @@ static int print_help(const struct parsing *p)
                               .args_doc = p->usage->operands,
                               .doc = p->usage->about,
                               .help_filter = without_note};
-    snprintf(name, sizeof(name), "rankwood %s", p->usage->command);
+    snprintf(name, sizeof(name), "%s %s", rw_talk_program, p->usage->command);
     return argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL) == 0
                ? RW_EXIT_OK
                : out_of_memory();

@@ -6,6 +6,7 @@
 
 #include "cli/progress.h"
 
+const char *rw_talk_program = "rankwood";
 static struct {
     int quiet, verbose;
     int machine_failed;
@@ -29,7 +30,7 @@ int rw_talk_is_verbose(void)
 
 /* Names and values come from the user: bytes that would move the cursor are shown as '?'. A text of
  * several lines keeps its newlines. */
-static void say(const char *prefix, const char *format, va_list args)
+static void say(const char *kind, const char *format, va_list args)
 {
     char text[4096];
     vsnprintf(text, sizeof(text), format, args);
@@ -38,36 +39,38 @@ static void say(const char *prefix, const char *format, va_list args)
             *c = '?';
     }
     rw_progress_clear();
-    fprintf(stderr, "%s%s\n", prefix, text);
+    if (kind)
+        fprintf(stderr, "%s: %s: ", rw_talk_program, kind);
+    fprintf(stderr, "%s\n", text);
 }
 
-#define SAY(prefix)                \
-    do {                           \
-        va_list args;              \
-        va_start(args, format);    \
-        say(prefix, format, args); \
-        va_end(args);              \
+#define SAY(kind)                \
+    do {                         \
+        va_list args;            \
+        va_start(args, format);  \
+        say(kind, format, args); \
+        va_end(args);            \
     } while (0)
 
 void rw_talk_error(const char *format, ...)
 {
-    SAY("rankwood: error: ");
+    SAY("error");
 }
 
 void rw_talk_hint(const char *format, ...)
 {
-    SAY("rankwood: hint: ");
+    SAY("hint");
 }
 
 void rw_talk_warn(const char *format, ...)
 {
-    SAY("rankwood: warning: ");
+    SAY("warning");
 }
 
 void rw_talk_line(const char *format, ...)
 {
     if (!talk.quiet)
-        SAY("");
+        SAY(NULL);
 }
 
 void rw_talk_out_of_memory(void)
@@ -96,9 +99,9 @@ int rw_talk_exit(int code)
 int rw_talk_usage(const char *command)
 {
     if (command)
-        rw_talk_hint("'rankwood %s --help' lists what it takes", command);
+        rw_talk_hint("'%s %s --help' lists what it takes", rw_talk_program, command);
     else
-        rw_talk_hint("'rankwood --help' lists the commands");
+        rw_talk_hint("'%s --help' lists the commands", rw_talk_program);
     return RW_EXIT_USAGE;
 }
 

@@ -8,6 +8,9 @@
  */
 enum rw_exit { RW_EXIT_OK = 0, RW_EXIT_FAILURE = 1, RW_EXIT_USAGE = 2, RW_EXIT_MACHINE = 3 };
 
+/* Which program speaks: "rankwood". */
+extern const char *rw_talk_program;
+
 /* quiet: no notes; verbose: the library's debug lines too. */
 void rw_talk_set(int quiet, int verbose);
 int rw_talk_is_quiet(void);

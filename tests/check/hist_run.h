@@ -5,7 +5,7 @@
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 #include "gpu/hist/hist_matrix.h"
-#include "bench/made_codes.h"
+#include "made_codes.h"
 
 enum { HIST_MOST_METHODS = 32, HIST_MOST_LISTED = 20, HIST_RESULTS = 4, HIST_POOLS = 3 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/made_codes.h"
+#include "made_codes.h"
 
 enum { N_DOCS = 50000, N_FEATURES = 3, N_BINS = 256 };
 

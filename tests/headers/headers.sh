@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every header of src alone, as C17 and as C++17, with all warnings as errors. The public one
+# Compiles every header of src and lab alone, as C17 and as C++17, with all warnings as errors. The public one
 # must not need _GNU_SOURCE either.
 #
 #   sh headers.sh SRC [CC]
@@ -16,7 +16,7 @@ failed=0 checked=0
 have_cxx=1
 command -v "$cxx" >/dev/null 2>&1 || have_cxx=0
 
-# Headers of gpu/ may need CUDA's.
+# Headers of gpu/ and lab/ may need CUDA's.
 cuda=
 for folder in /usr/local/cuda/include /opt/cuda/include; do
     [ -f "$folder/cuda_runtime_api.h" ] && cuda="-isystem $folder"
@@ -26,11 +26,11 @@ echo '#include <cuda_runtime_api.h>' | "$cc" -x c -fsyntax-only $cuda - 2>/dev/n
 without_cuda=
 
 # A template (*_tmpl.h) is text that is included for each of its types, not a header by itself.
-for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./||' | sort); do
+for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./||' | sort) $(cd "$src/.." && find lab -name '*.h' | sort); do
     define=-D_GNU_SOURCE
     case $header in
     rankwood.h) define= ;;
-    gpu/*)
+    gpu/* | lab/*)
         if [ "$have_cuda" = 0 ]; then
             without_cuda="$without_cuda $header"
             continue
@@ -42,12 +42,12 @@ for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./
     text="#include \"$header\"
 #include \"$header\"
 int rw_not_an_empty_file;"
-    printf '%s\n' "$text" | "$cc" -x c -std=c17 $warnings $define -I "$src" - || {
+    printf '%s\n' "$text" | "$cc" -x c -std=c17 $warnings $define -I "$src" -I "$src/.." - || {
         echo "$header: does not compile alone as C17"
         failed=1
     }
     [ "$have_cxx" = 0 ] ||
-        printf '%s\n' "$text" | "$cxx" -x c++ -std=c++17 $warnings $define -I "$src" - || {
+        printf '%s\n' "$text" | "$cxx" -x c++ -std=c++17 $warnings $define -I "$src" -I "$src/.." - || {
         echo "$header: does not compile alone as C++17"
         failed=1
     }

@@ -8,10 +8,9 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/hist/hist_matrix.h"
 #include "gpu/device/transfer.h"
-#include "gpu/values.h"
 
 /* Columns in flight; columns whose intervals wait on the device before they are read. */
-enum { PLACES = 3, BATCH = 1024, MOST_CODES = RW_HIST_MOST_BINS };
+enum { PLACES = 3, BATCH = 1024 };
 
 /* ---- raw values through a pipe ---- */
 
@@ -225,7 +224,6 @@ struct coder {
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
     void *d_cut;          /* all cuts; owned */
-    void *d_edge;         /* [MOST_CODES + 1] 0, 1, ...: codes are counted as values; owned */
     void *d_count;        /* [n_features][n_bins]; NULL: not asked for; owned */
     void *d_code[PLACES]; /* owned */
 };
@@ -259,15 +257,10 @@ static int count_code(const struct coder *c, uint32_t f, const uint16_t *d_code,
     if (!c->d_count)
         return RW_OK;
     const uint32_t n_bins = c->coding->n_bins;
-    const struct rw_values_call call = {.type = RW_VALUES_U16,
-                                        .d_value = d_code,
-                                        .n = c->matrix->n_docs,
-                                        .d_edge = c->d_edge,
-                                        .n_bins = n_bins,
-                                        .d_count = (uint64_t *)c->d_count + (uint64_t)f * n_bins,
-                                        .n_multiprocessors = c->device->n_multiprocessors,
-                                        .shared_bytes = c->device->shared_bytes};
-    return rw_values_run(c->ctx, &rw_values_privatized, &call, stream);
+    RW_CU(c->ctx,
+          (cudaError_t)rw_cuda_code_count(d_code, c->matrix->n_docs, n_bins,
+                                          (uint64_t *)c->d_count + (uint64_t)f * n_bins, stream));
+    return RW_OK;
 }
 
 /* Codes that were found before. */
@@ -345,7 +338,6 @@ static int coder_init(struct coder *c, int counted)
     const struct rw_cuda_coding *coding = c->coding;
     const uint32_t n_docs = coding->dataset->n_docs;
     const size_t cut_bytes = coding->cuts->offset[coding->cuts->n_features] * sizeof(float);
-    int32_t edge[MOST_CODES + 1];
     RW_TRY(RW_NEW(ctx, c->matrix, 1));
     c->matrix->bits = coding->bits;
     c->matrix->n_features = coding->n_features;
@@ -358,10 +350,6 @@ static int coder_init(struct coder *c, int counted)
         RW_TRY(rw_device_alloc(ctx, &c->d_code[i], n_docs * sizeof(uint16_t)));
     if (!counted)
         return RW_OK;
-    for (int i = 0; i <= MOST_CODES; i++)
-        edge[i] = i;
-    RW_TRY(rw_device_alloc(ctx, &c->d_edge, sizeof(edge)));
-    RW_TRY(rw_transfer_write(ctx, c->device, c->d_edge, edge, sizeof(edge)));
     return rw_device_alloc(ctx, &c->d_count,
                            (size_t)coding->n_features * coding->n_bins * sizeof(uint64_t));
 }
@@ -369,7 +357,7 @@ static int coder_init(struct coder *c, int counted)
 static int check_coding(struct rw_ctx *ctx, const struct rw_cuda_coding *coding)
 {
     if ((coding->bits != 4 && coding->bits != 8 && coding->bits != 16) || coding->n_bins < 1 ||
-        coding->n_bins > 1u << coding->bits || coding->n_bins > MOST_CODES)
+        coding->n_bins > 1u << coding->bits || coding->n_bins > RW_HIST_MOST_BINS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", coding->n_bins,
                        coding->bits);
     for (uint32_t f = 0; f < coding->n_features; f++) {
@@ -390,8 +378,7 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
 {
     return PLACES * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
            coding->cuts->offset[coding->cuts->n_features] * sizeof(float) +
-           (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t) +
-           (MOST_CODES + 1) * sizeof(int32_t);
+           (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t);
 }
 
 /* One feature of the matrix, from its values or from its codes. */
@@ -434,7 +421,6 @@ out:
     rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
     rw_hist_matrix_free(c.matrix);
     rw_device_free(c.d_cut);
-    rw_device_free(c.d_edge);
     rw_device_free(c.d_count);
     for (int i = 0; i < PLACES; i++)
         rw_device_free(c.d_code[i]);

@@ -17,6 +17,9 @@
 #include "gpu/binning/device_cuts.h"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
+/* A block that counts codes takes at least so many, so that clearing and adding its cells is little
+ * beside them. */
+enum { COUNTED_DOCS = 8192 };
 
 static unsigned blocks_of(uint64_t n)
 {
@@ -367,5 +370,38 @@ extern "C" int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int 
     const uint64_t n_words = ((uint64_t)n_docs * (unsigned)bits + 31) / 32;
     code_column_kernel<<<blocks_of(n_words), THREADS, 0, (cudaStream_t)stream>>>(
         d_code, n_docs, (uint32_t)bits, d_column);
+    return cudaGetLastError();
+}
+
+/* Shared: a counter a code, of 32 bits as a block has fewer documents. */
+__global__ void __launch_bounds__(THREADS)
+    code_count_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
+                      unsigned long long *d_count)
+{
+    __shared__ uint32_t count[RW_HIST_MOST_BINS];
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint32_t b = threadIdx.x; b < n_bins; b += THREADS)
+        count[b] = 0;
+    __syncthreads();
+#pragma unroll 4
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step)
+        atomicAdd(count + d_code[i], 1u);
+    __syncthreads();
+    for (uint32_t b = threadIdx.x; b < n_bins; b += THREADS)
+        if (count[b] > 0)
+            atomicAdd(d_count + b, (unsigned long long)count[b]);
+}
+
+extern "C" int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
+                                  uint64_t *d_count, void *stream)
+{
+    const uint64_t blocks = (n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
+    const cudaError_t error =
+        cudaMemsetAsync(d_count, 0, n_bins * sizeof *d_count, (cudaStream_t)stream);
+    if (error != cudaSuccess || n_docs == 0)
+        return error;
+    code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
+                        (cudaStream_t)stream>>>(d_code, n_docs, n_bins,
+                                                (unsigned long long *)d_count);
     return cudaGetLastError();
 }

@@ -1,9 +1,9 @@
 /* Cuts and codes made on the device from raw values that stream through it: the numbers of
  * binning/cuts.c and binning/bins.c, to the bit, without either's time on the host.
  *
- * Why: sort-search (gpu/values.h) is what finding cuts is: a column's values are sorted; ranks,
- * true neighbours and counts are places in the sorted column. Codes are found by binary search over
- * the cuts, and counted by `privatized`. */
+ * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
+ * and counts are positions in the sorted column. Codes are found by binary search over the cuts, and
+ * counted in a histogram a block. */
 #ifndef RW_GPU_DEVICE_CUTS_H
 #define RW_GPU_DEVICE_CUTS_H
 
@@ -96,6 +96,10 @@ int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, int bits,
 /* Codes into the words of a column. */
 int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t *d_column,
                         void *stream);
+/* Documents of each code: d_count [n_bins], written; codes are under n_bins, at most
+ * RW_HIST_MOST_BINS. */
+int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins, uint64_t *d_count,
+                       void *stream);
 
 #ifdef __cplusplus
 }

@@ -126,6 +126,17 @@ void rw_device_free(void *p)
         (void)cudaGetLastError();
 }
 
+uint64_t rw_device_free_bytes(int number)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    int before;
+    if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(number) != cudaSuccess ||
+        cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess ||
+        cudaSetDevice(before) != cudaSuccess)
+        (void)cudaGetLastError();
+    return free_bytes;
+}
+
 static int by_size(const void *a, const void *b)
 {
     const float x = *(const float *)a, y = *(const float *)b;

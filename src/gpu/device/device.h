@@ -35,6 +35,8 @@ void rw_device_close(struct rw_device *device);
  * is fine). */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
+/* Free memory of a device; 0 where it is not known, and without CUDA. */
+uint64_t rw_device_free_bytes(int number);
 /* Allocations of device memory in this process so far: a loop that makes none does not change it.
  */
 uint64_t rw_device_n_allocations(void);

@@ -5,8 +5,9 @@
  * al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All methods give
  * the integers of `serial`.
  *
- * To add a method: (1) write hist_<method>.cu with its two functions, (2) declare its entry below,
- * (3) give it a row in hist_engine.c's table. tests/check reads the table.
+ * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
+ * rw_hist_<name>`, (2) give it its row in methods.def. The build, `--hist`, the choice between
+ * methods and tests/check go by the rows; hist_multi.cu is a short example.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
  * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
@@ -141,17 +142,12 @@ struct rw_hist_method {
     int by_place;     /* takes lambdas and weights by place */
     int subtracts;    /* derives siblings itself; else rw_hist_run does */
     int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
+    int is_baseline;  /* never chosen, only named: so slow that its timing would be felt */
 };
 
-extern const struct rw_hist_method rw_hist_lanes;
-extern const struct rw_hist_method rw_hist_global_atomic;
-extern const struct rw_hist_method rw_hist_collision;
-extern const struct rw_hist_method rw_hist_collision_free;
-extern const struct rw_hist_method rw_hist_collision_reduced;
-extern const struct rw_hist_method rw_hist_packed_private;
-extern const struct rw_hist_method rw_hist_multi;
-extern const struct rw_hist_method rw_hist_privatized;
-extern const struct rw_hist_method rw_hist_sort_search;
+#define RW_HIST_METHOD(name) extern const struct rw_hist_method rw_hist_##name;
+#include "gpu/hist/methods.def"
+#undef RW_HIST_METHOD
 
 /* The table, by index; NULL past the end. */
 const struct rw_hist_method *rw_hist_method_at(int i);

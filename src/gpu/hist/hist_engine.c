@@ -5,12 +5,11 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/hist/hist.h"
 
+#define RW_HIST_METHOD(name) &rw_hist_##name,
 static const struct rw_hist_method *const methods[] = {
-    &rw_hist_lanes,          &rw_hist_global_atomic,     &rw_hist_collision,
-    &rw_hist_collision_free, &rw_hist_collision_reduced, &rw_hist_packed_private,
-    &rw_hist_privatized,     &rw_hist_sort_search,
-    &rw_hist_multi,
+#include "gpu/hist/methods.def"
 };
+#undef RW_HIST_METHOD
 
 const struct rw_hist_method *rw_hist_method_at(int i)
 {
@@ -50,10 +49,9 @@ static const char *misuse(const struct rw_hist_call *call)
         return "float weights are missing";
     if (!call->d_count || (call->zero_skip && !call->d_frequent))
         return "counts or frequent codes are missing";
-    if (call->d_parent &&
-        (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
-         (weighted && !call->parents.d_lambda_sum) ||
-         (call->sums == RW_HIST_NEWTON && !call->parents.d_weight_sum)))
+    if (call->d_parent && (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
+                           (weighted && !call->parents.d_lambda_sum) ||
+                           (call->sums == RW_HIST_NEWTON && !call->parents.d_weight_sum)))
         return "the parents' histograms are missing, or floats";
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         if (!call->d_list && (call->node[i].first > matrix->n_docs ||

@@ -14,7 +14,6 @@
  * copy t % M. A block folds its copies into the result after every `chunk` documents, which is as
  * many as a 32-bit sum holds if all have one code and the largest lambda, and at the end. */
 #include "gpu/hist/hist_block.cuh"
-#include "gpu/hist/multi_plan.h"
 #include "gpu/device/tuning.h"
 
 enum {
@@ -88,25 +87,23 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
     }
 }
 
-/* M of the model for one block's share of the documents, in half of a multiprocessor's memory. */
+/* M of the model for one block's share of the documents, in half of a multiprocessor's memory: as
+ * many as there are cells for, a power of 2 so that the lanes of a warp keep to their banks, and no
+ * more than a warp has lanes: the hardware's own atomics gain nothing from more. */
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {
     const uint64_t reserved = 1024; /* of each block, for the device */
-    struct rw_multi_figures block = {};
-    block.shared_bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
-    block.block_threads = HIST_MULTI_THREADS;
-    block.n_multiprocessors = 1;
-    struct rw_multi_work work = {};
-    work.way = RW_MULTI_HARDWARE;
-    work.cell_bytes = cell_bytes;
-    work.n_bins = args->n_bins;
-    work.race = 1.0;
+    const uint64_t bytes = (call->shared_bytes + reserved) / HIST_MULTI_AT_ONCE - reserved;
+    uint64_t cells = 0; /* no more than the block's documents */
     for (uint32_t i = 0; i < call->n_nodes; i++)
-        work.n += call->node[i].n;
-    work.n /= rw_hist_n_jobs(args);
-    const uint64_t m = rw_multi_copies(work.way, rw_multi_shared(&block, &work).m);
-    return (uint32_t)(m < HIST_MULTI_LANES ? m : HIST_MULTI_LANES);
+        cells += call->node[i].n;
+    cells /= rw_hist_n_jobs(args);
+    cells = bytes / cell_bytes < cells ? bytes / cell_bytes : cells;
+    uint32_t m = 1;
+    while (m < HIST_MULTI_LANES && (uint64_t)m * 2 * args->n_bins <= cells)
+        m *= 2;
+    return m;
 }
 
 template <int BITS, int SUMS>

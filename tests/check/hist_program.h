@@ -1,0 +1,15 @@
+/* The program around checks of histograms: their options, and the table at the end. */
+#ifndef HIST_PROGRAM_H
+#define HIST_PROGRAM_H
+
+#include "hist_run.h"
+
+struct hist_stage {
+    const char *name;
+    void (*run)(struct hist_run *run);
+    int only_big; /* of --big, or when it is named */
+};
+/* Runs what the options ask for; returns the exit status. */
+int hist_program(int argc, char **argv, const struct hist_stage *stages, int n_stages);
+
+#endif
