@@ -206,9 +206,8 @@ see_methods() {
     done
 }
 case $gpu$parts in 1*methods*)
-    methods=$(sed -n 's/^extern const struct rw_hist_method rw_hist_\([a-z_]*\);$/\1/p' \
-        "$root/src/gpu/hist.h" | tr _ -)
-    [ "$(echo $methods | wc -w)" -ge 9 ] || no "methods are not found in src/gpu/hist/hist.h: $methods"
+    methods=$(sed -n 's/^RW_HIST_METHOD(\([a-z_]*\)).*/\1/p' "$root/src/gpu/hist/methods.def" | tr _ -)
+    [ "$(echo $methods | wc -w)" -ge 9 ] || no "methods are not found in src/gpu/hist/methods.def: $methods"
     : >methods.refused
     each ask_methods >jobs
     run_jobs
