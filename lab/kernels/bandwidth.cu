@@ -1,8 +1,7 @@
-// Why: "% of the read bandwidth" is stated against this kernel, timed in the same run, not against a
-// figure of a data sheet.
-// Shapes: d_from [bytes / 16] of 16-byte words.
-// Decomposition: a grid of full multiprocessors strides over the words; a thread has READS loads in
-// flight; the words are folded by XOR, and a result that hardly ever comes is the only one stored.
+// Why: "% of the read bandwidth" is stated against this kernel, timed in the same run, not against
+// a figure of a data sheet. Shapes: d_from [bytes / 16] of 16-byte words. Decomposition: a grid of
+// full multiprocessors strides over the words; a thread has READS loads in flight; the words are
+// folded by XOR, and a result that hardly ever comes is the only one stored.
 #include <cuda_runtime.h>
 
 #include "lab/kernels/bandwidth.h"

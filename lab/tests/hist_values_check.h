@@ -1,4 +1,5 @@
-/* Stages of check_lab about raw values (lab/kernels/values.h) and about the pipes that bring them. */
+/* Stages of check_lab about raw values (lab/kernels/values.h) and about the pipes that bring them.
+ */
 #ifndef HIST_VALUES_CHECK_H
 #define HIST_VALUES_CHECK_H
 

@@ -11,9 +11,9 @@ extern "C" {
 
 struct rw_ctx {
     char error[4096];
-    rw_log_fn log;  /* NULL: notes and warnings are dropped */
-    void *log_user; /* borrowed for the life of the context */
-    int n_threads;  /* >= 1, resolved */
+    rw_log_fn log;        /* NULL: notes and warnings are dropped */
+    void *log_user;       /* borrowed for the life of the context */
+    int n_threads;        /* >= 1, resolved */
     struct rw_pool *pool; /* base/thread.h; NULL: not used yet; owned */
 };
 

@@ -20,7 +20,7 @@ enum { MOST_EMPTY_TREES = 50, ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT
 struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
-    uint64_t chosen; /* bit i: parameter i was chosen by the size of the training set */
+    uint64_t chosen;         /* bit i: parameter i was chosen by the size of the training set */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;

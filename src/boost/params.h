@@ -25,9 +25,9 @@ enum { RW_AUTO = -1 }; /* a number that is chosen when training begins */
 struct rw_params {
 #define RW_PARAM(type, field, ...) RW_FIELD_##type field;
 #include "boost/params.def"
-    uint64_t set;    /* bit i: parameter i was set by the user */
-    uint64_t strict; /* bit i: and by rw_params_set, so that it must have an effect */
-    char text[512];  /* rw_params_get's answer */
+    uint64_t set;               /* bit i: parameter i was set by the user */
+    uint64_t strict;            /* bit i: and by rw_params_set, so that it must have an effect */
+    char text[512];             /* rw_params_get's answer */
     struct rw_eval_params eval; /* rw_params_eval's */
 };
 

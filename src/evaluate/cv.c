@@ -70,7 +70,7 @@ struct validation {
     const struct rw_dataset *dataset;
     struct rw_params params;   /* shallow: texts are borrowed */
     struct rw_eval_params how; /* theirs */
-    int nested;              /* 1: a fold stops training */
+    int nested;                /* 1: a fold stops training */
 };
 
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,

@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 uint128;
 enum { MOST_REPEATS = 1000 };
 
 struct measuring {
-    struct rw_ctx *ctx;             /* borrowed */
+    struct rw_ctx *ctx;               /* borrowed */
     const struct rw_eval_params *how; /* borrowed */
     struct rw_metric metric;
     struct rw_judged judged;

@@ -1,5 +1,5 @@
-/* Readers of data. To add a format: write io/<name>.c with a probe and a read function, and give it a
- * row in format.c's table; files are told by content. */
+/* Readers of data. To add a format: write io/<name>.c with a probe and a read function, and give it
+ * a row in format.c's table; files are told by content. */
 #ifndef RW_IO_FORMAT_H
 #define RW_IO_FORMAT_H
 
@@ -18,7 +18,8 @@ struct rw_builder_list;
 struct rw_format {
     const char *name;
     int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file that begins so is mine */
-    /* input is borrowed until close; seen (borrowed) notices queries that come back, NULL: do not */
+    /* input is borrowed until close; seen (borrowed) notices queries that come back, NULL: do not
+     */
     int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
     /* Adds the next builders to the list; *more is 0 at the end. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);

@@ -37,8 +37,7 @@ static double map_over_found(const struct rw_metric *metric, const struct rw_ran
 /* Precision over the list where that is shorter than k. */
 static double precision_of_list(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
-    return rw_p_of(metric, query) * (double)metric->at /
-           (double)rw_metric_top(metric, query->n);
+    return rw_p_of(metric, query) * (double)metric->at / (double)rw_metric_top(metric, query->n);
 }
 
 /* ------------------------------------------------------------------ the table */

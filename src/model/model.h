@@ -34,22 +34,22 @@ struct rw_feature_name {
 
 struct rw_model {
     int32_t n_trees;
-    struct rw_tree *tree;        /* [n_trees]; owned */
-    int32_t best_round;          /* 0: no validation set; else n_trees */
-    int32_t empty_rounds;        /* rounds after the last tree that could split nothing */
-    int is_interrupted;          /* training was ended from outside */
-    int absent_missing;          /* what an absent feature is: 0 or missing */
+    struct rw_tree *tree;          /* [n_trees]; owned */
+    int32_t best_round;            /* 0: no validation set; else n_trees */
+    int32_t empty_rounds;          /* rounds after the last tree that could split nothing */
+    int is_interrupted;            /* training was ended from outside */
+    int absent_missing;            /* what an absent feature is: 0 or missing */
     struct rw_model_params params; /* of the last training */
     int32_t n_earlier;
     struct rw_model_run *earlier; /* [n_earlier] trainings before it, the first one first; owned */
     uint32_t n_features;
-    uint32_t *feature;           /* [n_features] ids that the training set had, ascending; owned */
+    uint32_t *feature; /* [n_features] ids that the training set had, ascending; owned */
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] by ascending id; owned */
     /* Metrics by round, all rounds run: value of metric m in round r at [r * n_metrics + m]. */
     int32_t n_metrics, n_rounds_run;
-    char **metric_name;          /* [n_metrics] "valid1 ndcg@10"; owned */
-    double *metric_value;        /* [n_rounds_run][n_metrics]; owned */
+    char **metric_name;   /* [n_metrics] "valid1 ndcg@10"; owned */
+    double *metric_value; /* [n_rounds_run][n_metrics]; owned */
 };
 
 /* A zeroed model; filled by the booster or a reader. */
@@ -64,8 +64,8 @@ int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);
 
-/* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT with
- * what is wrong. Writers check before, readers make only such models. */
+/* Is it whole: every tree is one, ids ascend, names and values can stand in a file? RW_ERR_FORMAT
+ * with what is wrong. Writers check before, readers make only such models. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
 /* The name of a feature; "" without one. */

@@ -315,9 +315,8 @@ static void check_lambdas(struct lambda_run *run, struct lambda_set *set,
     const int allowed =
         !rw_rules_rank(rules) ||
         rw_lambda_check(run->ctx, &rules->lambda, set->longest, set->max_weight) >= 0;
-    const int status =
-        rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
-                           rw_rules_rank(rules) ? set->gain : NULL, &c.lambda);
+    const int status = rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
+                                          rw_rules_rank(rules) ? set->gain : NULL, &c.lambda);
     if (!allowed || status < 0) {
         if (!allowed && status == RW_ERR_DATA)
             run->n_refused++;

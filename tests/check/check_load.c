@@ -19,9 +19,10 @@ void check_plan(struct check_run *run)
     if (!run->has_plan)
         return;
     /* a method that was found faster may keep columns that the plan's does not */
-    const int at_most = plan->on_gpu && ((rw_rules_rank(&c->rules) &&
-                                          has_large_query(c->set[0]) && plan->bytes > bytes) ||
-                                         (!c->rules.hist && bytes <= plan->most_bytes));
+    const int at_most =
+        plan->on_gpu &&
+        ((rw_rules_rank(&c->rules) && has_large_query(c->set[0]) && plan->bytes > bytes) ||
+         (!c->rules.hist && bytes <= plan->most_bytes));
     check_that(run, OP_LOAD, plan->bytes == bytes || at_most,
                "%llu bytes, %llu were planned, %llu at most", (unsigned long long)bytes,
                (unsigned long long)plan->bytes, (unsigned long long)plan->most_bytes);

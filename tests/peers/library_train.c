@@ -1,5 +1,5 @@
-/* What `rankwood train DATA --rounds N -o MODEL` does, by a program over the library: library.py times
- * one beside the other. */
+/* What `rankwood train DATA --rounds N -o MODEL` does, by a program over the library: library.py
+ * times one beside the other. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@ Test(words, distance)
     static const struct {
         const char *a, *b;
         size_t distance;
-    } cases[] = {{"", "", 0},          {"leaves", "leaves", 0}, {"leaves", "leafs", 2},
-                 {"", "rate", 4},      {"raet", "rate", 1},     {"ndgc", "ndcg", 1},
-                 {"bins", "bit", 2},   {"a", "b", 1},           {"rounds", "round", 1}};
+    } cases[] = {{"", "", 0},        {"leaves", "leaves", 0}, {"leaves", "leafs", 2},
+                 {"", "rate", 4},    {"raet", "rate", 1},     {"ndgc", "ndcg", 1},
+                 {"bins", "bit", 2}, {"a", "b", 1},           {"rounds", "round", 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cr_assert_eq(rw_word_distance(cases[i].a, cases[i].b), cases[i].distance, "%s %s",
                      cases[i].a, cases[i].b);

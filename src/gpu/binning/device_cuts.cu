@@ -1,7 +1,7 @@
 /* Cuts and codes from raw values.
  *
- * Why: see device_cuts.h; the rules are binning/cuts.h's (ranks over sampled values, true neighbours
- * over all values) and binning/bins.h's.
+ * Why: see device_cuts.h; the rules are binning/cuts.h's (ranks over sampled values, true
+ * neighbours over all values) and binning/bins.h's.
  *
  * Shapes: a column's keys [n_docs], dense whatever the column was; sorted keys [n_docs], sorted
  * keys of the sample [n_sample], its distinct ones; intervals as in cuts.h. Codes [n_docs] of 16

@@ -2,8 +2,8 @@
  * binning/cuts.c and binning/bins.c, to the bit, without either's time on the host.
  *
  * Why: finding cuts is sorting and searching: a column's values are sorted; ranks, true neighbours
- * and counts are positions in the sorted column. Codes are found by binary search over the cuts, and
- * counted in a histogram a block. */
+ * and counts are positions in the sorted column. Codes are found by binary search over the cuts,
+ * and counted in a histogram a block. */
 #ifndef RW_GPU_DEVICE_CUTS_H
 #define RW_GPU_DEVICE_CUTS_H
 

@@ -1,5 +1,6 @@
 // Compiled when the build is set up, to see whether nvcc and the host compiler get on. It includes
-// what kernels will: the C and C++ libraries' headers are what an nvcc too old for its gcc trips over.
+// what kernels will: the C and C++ libraries' headers are what an nvcc too old for its gcc trips
+// over.
 #include <cstdint>
 #include <cstdio>
 #include <algorithm>

@@ -128,15 +128,15 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
         const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);
         const int64_t lambda = pair.lambda, weight = pair.weight;
         rw_sum_add(&sum, lambda, weight);
-        const int32_t lambda_q =
-            rw_quantise(lambda, shift[0], a.nearest,
-                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
+        const int32_t lambda_q = rw_quantise(
+            lambda, shift[0], a.nearest,
+            a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
         if (!a.d_weight_q)
             continue;
-        const int32_t weight_q =
-            rw_quantise(weight, shift[1], a.nearest,
-                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
+        const int32_t weight_q = rw_quantise(
+            weight, shift[1], a.nearest,
+            a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
         a.d_weight_q[doc] = weight_q;
         weight_q_sum += weight_q;
     }

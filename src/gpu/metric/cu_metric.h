@@ -14,7 +14,8 @@ struct rw_cuda_metric {
     int by_document;
     struct rw_metric metric; /* its `kind` is NULL: a pointer of the host */
     const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all 1 */
-    double *d_scratch;       /* [n_docs + n_queries], with ties averaged, where the metric needs it; else NULL */
+    double *d_scratch; /* [n_docs + n_queries], with ties averaged, where the metric needs it; else
+                          NULL */
 };
 
 /* What a block, or all of them, found. 128-bit sums as in struct rw_metric_sums. */

@@ -1,5 +1,5 @@
-/* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about it, and
- * gpu/predict/predict_block.h is what its threads do between barriers.
+/* Why: every tree sends every document down; gpu/predict/cu_predict.h says how a block goes about
+ * it, and gpu/predict/predict_block.h is what its threads do between barriers.
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
