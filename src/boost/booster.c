@@ -6,11 +6,11 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "boost/features.h"
-#include "boost/go_on.h"
+#include "boost/resume.h"
 #include "boost/model_size.h"
 #include "boost/no_split.h"
 #include "boost/params_table.h"
-#include "boost/watch.h"
+#include "boost/eval_sets.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -28,7 +28,7 @@ struct booster {
     int32_t n_names;
     uint8_t *ignore; /* [RW_FEATURE_IDS] NULL: none */
     double *gain;    /* [n_docs] of an objective that ranks */
-    struct rw_watch watch;
+    struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     int is_auto; /* nobody chose it */
@@ -37,7 +37,7 @@ struct booster {
     double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
     struct rw_gradients *handed;           /* NULL: the caller's, or an engine's own */
     const struct rw_model *init;           /* NULL, or to go on from */
-    struct rw_go_on go_on;                 /* with init only */
+    struct rw_resume resume;               /* with init only */
     struct rw_model *model;
     size_t tree_room;
     int first_round; /* rounds of the model to go on from */
@@ -53,7 +53,7 @@ static void booster_release(struct booster *b)
     rw_names_free(b->names, b->n_names);
     rw_mem_free(b->ignore);
     rw_mem_free(b->gain);
-    rw_watch_release(&b->watch);
+    rw_eval_sets_release(&b->eval_sets);
     rw_engine_close(b->engine);
     rw_grower_free(b->grower);
     rw_mem_free(b->leaf_slot);
@@ -61,7 +61,7 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
     rw_gradients_free(b->handed);
-    rw_go_on_release(&b->go_on);
+    rw_resume_release(&b->resume);
     rw_model_free(b->model);
 }
 
@@ -134,7 +134,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .newton = p->split == RW_SPLIT_NEWTON,
         .split_l2 = p->split_l2,
         .min_docs = (uint32_t)p->min_docs,
-        .min_weight = p->min_hessian,
+        .min_hessian = p->min_hessian,
         .min_gain = p->min_gain,
         .bits = p->bits,
         .nearest = p->rounding == RW_ROUND_NEAREST,
@@ -207,7 +207,7 @@ static int load_engine(struct booster *b)
 {
     if (objective_of(b) && objective_of(b)->ranks) {
         RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->watch.gains, b->set[0], b->gain));
+        RW_TRY(rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain));
     }
     const int status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
@@ -237,7 +237,7 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
                    v);
     }
     RW_TRY(prepare_features(b));
-    RW_TRY(rw_watch_init(&b->watch, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
+    RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
     b->grow_rules =
         (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
@@ -264,22 +264,22 @@ static int prepare_own_gradients(struct booster *b)
     return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
 }
 
-static int go_on(struct booster *b)
+static int resume(struct booster *b)
 {
     if (!b->init)
         return RW_OK;
     RW_TRY(rw_dataset_need_values(b->ctx, b->set[0]));
-    RW_TRY(rw_go_on_init(&b->go_on, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
-    rw_go_on_warn(&b->go_on, &b->params);
-    int status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);
+    RW_TRY(rw_resume_init(&b->resume, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
+    rw_resume_warn(&b->resume, &b->params);
+    int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
-        b->watch.told = 0;
+        b->eval_sets.told = 0;
         RW_TRY(take_cpu(b));
-        status = rw_go_on_replay(&b->go_on, b->engine, &b->watch);
+        status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     }
     RW_TRY(status);
-    RW_TRY(rw_go_on_trees(&b->go_on, b->model, &b->tree_room));
+    RW_TRY(rw_resume_trees(&b->resume, b->model, &b->tree_room));
     b->first_round = b->round = b->model->n_trees;
     b->params.rounds += b->round;
     for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
@@ -306,13 +306,13 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(prepare_engine(b, params, &start));
     RW_TRY(load_engine(b));
     RW_TRY(rw_model_new(b->ctx, &b->model));
-    RW_TRY(go_on(b));
+    RW_TRY(resume(b));
     if (b->grow_rules.batch == 0)
         b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->set[0], &b->params, &b->watch, b->init);
+    rw_model_size_init(&b->size, b->set[0], &b->params, &b->eval_sets, b->init);
     rw_model_size_start(&b->size, b->names, b->n_names, b->model);
     stage(b, "cuts and codes", &start);
     const struct rw_engine_info *info = &b->engine->info;
@@ -351,8 +351,8 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
     const struct rw_round round = {
         .round = b->round,
         .n_rounds = b->params.rounds,
-        .best_round = b->watch.best_round,
-        .best_value = b->watch.best_value,
+        .best_round = b->eval_sets.best_round,
+        .best_value = b->eval_sets.best_value,
         .n_leaves = n_leaves,
         .ms = rw_clock_ms() - start,
         .ms_lambdas = times->lambdas_ms,
@@ -364,8 +364,8 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
         .n_docs = b->set[0]->n_docs,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
-        .n_metrics = b->watch.n_values,
-        .metrics = b->watch.value};
+        .n_metrics = b->eval_sets.n_values,
+        .metrics = b->eval_sets.value};
     return b->hooks->on_round(b->hooks->user, &round);
 }
 
@@ -381,13 +381,13 @@ static void tell_choices(struct booster *b)
     }
 }
 
-/* One round; *go_on is 0 when training is over. */
-static int run_round(struct booster *b, int *go_on)
+/* One round; *more is 0 when training is over. */
+static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
     struct rw_grow_times times;
     struct rw_model *model = b->model;
-    *go_on = 0;
+    *more = 0;
     if (has_own_gradients(b))
         RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
@@ -412,14 +412,14 @@ static int run_round(struct booster *b, int *go_on)
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
     const double added = rw_clock_ms();
-    RW_TRY(rw_watch_round(&b->watch, b->engine, b->round));
+    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
-    *go_on = b->round < b->params.rounds && !rw_watch_is_over(&b->watch, b->round);
+    *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
     if (tell_round(b, &times, n_leaves, start, added - grown, measured - added) != 0)
-        *go_on = 0;
-    if (*go_on && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
+        *more = 0;
+    if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
         b->is_interrupted = 1;
-        *go_on = 0;
+        *more = 0;
     }
     return RW_OK;
 }
@@ -439,7 +439,7 @@ static int report_params(struct booster *b)
         params->n++;
         param->is_auto = b->chosen >> i & 1;
         if (i == RW_AT_PARAM_label_gain)
-            RW_TRY(rw_watch_gain_text(&b->watch, &param->value));
+            RW_TRY(rw_eval_sets_gain_text(&b->eval_sets, &param->value));
         else if (i == RW_AT_PARAM_ignore && b->ignore)
             RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
         else if (i == RW_AT_PARAM_objective && !objective_of(b))
@@ -470,8 +470,8 @@ static int keep_trees(struct booster *b)
     }
     if (b->no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
-    const int stops = b->params.early_stop > 0 && b->watch.best_round > 0;
-    while (stops && model->n_trees > b->watch.best_round)
+    const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
+    while (stops && model->n_trees > b->eval_sets.best_round)
         drop_last_tree(model);
     while (model->n_trees > b->first_round && model->tree[model->n_trees - 1].n_leaves == 1) {
         drop_last_tree(model);
@@ -498,8 +498,8 @@ static int finish_model(struct booster *b)
     b->n_names = 0;
     RW_TRY(report_params(b));
     if (b->init)
-        RW_TRY(rw_go_on_finish(&b->go_on, model));
-    return rw_watch_report(&b->watch, model);
+        RW_TRY(rw_resume_finish(&b->resume, model));
+    return rw_eval_sets_report(&b->eval_sets, model);
 }
 
 static int take_sets(struct booster *b, const struct rw_dataset *train,
@@ -522,14 +522,14 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     int status = RW_OK;
     struct booster b = {.ctx = ctx, .n_sets = 1};
     struct rw_metric_plan plan[RW_MAX_SETS];
-    const struct rw_metric_plan *watch[RW_MAX_SETS];
+    const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
     RW_TRY_OUT(prepare_engine(&b, params, &start));
     for (int set = 0; set < b.n_sets; set++)
-        watch[set] = rw_watch_plan(&b.watch, set, &plan[set]) ? &plan[set] : NULL;
-    const struct rw_plan_data data = {.set = b.set, .watch = watch, .n_sets = b.n_sets};
+        measured[set] = rw_eval_sets_plan(&b.eval_sets, set, &plan[set]) ? &plan[set] : NULL;
+    const struct rw_plan_data data = {.set = b.set, .measured = measured, .n_sets = b.n_sets};
     RW_TRY_OUT(rw_engine_plan(b.engine, &data, out));
 out:
     booster_release(&b);
@@ -555,8 +555,8 @@ int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const stru
     RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
     RW_TRY_OUT(prepare(&b, params));
     double start = rw_clock_ms();
-    for (int go_on = 1; go_on;)
-        RW_TRY_OUT(run_round(&b, &go_on));
+    for (int more = 1; more;)
+        RW_TRY_OUT(run_round(&b, &more));
     stage(&b, "rounds", &start);
     RW_TRY_OUT(finish_model(&b));
     *out = b.model;

@@ -3,6 +3,7 @@
 #include "boost/params.h"
 #include "binning/bins.h"
 #include "io/cache.h"
+#include "io/format.h"
 #include "io/letor.h"
 #include "tree/engine.h"
 

@@ -36,21 +36,21 @@ static void add_names(struct rw_model_size *size, const struct rw_feature_name *
 }
 
 void rw_model_size_init(struct rw_model_size *size, const struct rw_dataset *train,
-                        struct rw_params *params, const struct rw_watch *watch,
+                        struct rw_params *params, const struct rw_eval_sets *eval,
                         const struct rw_model *init)
 {
     *size = (struct rw_model_size){0};
     size->bytes = HEAD + RANGE * (uint64_t)train->n_columns;
-    size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)watch->n_values;
+    size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values;
     for (int i = 0; i < RW_N_PARAMS; i++) {
         if (rw_param_rows[i].info.model)
             size->bytes += text_line(rw_params_get(params, rw_param_rows[i].info.name));
     }
-    size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)watch->gains.n_table;
+    size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)eval->gains.n_table;
     if (params->ignore[0]) /* as ids, from names or ranges of them */
         size->bytes += RANGE * (uint64_t)train->n_columns + text_line(params->ignore);
-    for (int v = 0; v < watch->n_values; v++)
-        size->bytes += text_line(watch->name[v]);
+    for (int v = 0; v < eval->n_values; v++)
+        size->bytes += text_line(eval->name[v]);
     if (!init)
         return;
     add_names(size, init->name, init->n_names);

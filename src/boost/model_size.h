@@ -3,7 +3,7 @@
 #ifndef RW_BOOST_MODEL_SIZE_H
 #define RW_BOOST_MODEL_SIZE_H
 
-#include "boost/watch.h"
+#include "boost/eval_sets.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,7 +17,7 @@ struct rw_model_size {
 
 /* All but names, trees and what they bring; init: the model that training goes on from, or NULL. */
 void rw_model_size_init(struct rw_model_size *size, const struct rw_dataset *train,
-                        struct rw_params *params, const struct rw_watch *watch,
+                        struct rw_params *params, const struct rw_eval_sets *eval,
                         const struct rw_model *init);
 /* The names that trees are written with, and the trees that are there from the start. */
 void rw_model_size_start(struct rw_model_size *size, const struct rw_feature_name *names,

@@ -41,17 +41,17 @@ static void columns_release(struct columns *columns)
 static int weigh(struct rw_ctx *ctx, const struct rw_metric *metric,
                  const struct rw_dataset *dataset, struct columns *columns)
 {
-    struct rw_judged judged = {0};
+    struct rw_judgments judgments = {0};
     int64_t *weights = NULL;
     int status = RW_OK;
-    RW_TRY_OUT(rw_judged_init(ctx, &judged, dataset, NULL, 0));
+    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, NULL, 0));
     RW_TRY_OUT(RW_NEW(ctx, weights, dataset->n_queries));
-    rw_metric_weights(metric->kind, &judged, weights);
+    rw_metric_weights(metric->kind, &judgments, weights);
     for (uint32_t i = 0; i < columns->n; i++)
         columns->weight[i] = (double)weights[columns->query[i]];
 out:
     rw_mem_free(weights);
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
     return status;
 }
 

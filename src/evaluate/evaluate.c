@@ -62,14 +62,14 @@ static int check_scores(struct rw_ctx *ctx, const double *scores, uint32_t n)
 }
 
 static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
-                           const struct rw_judged *judged, const double *scores,
+                           const struct rw_judgments *judgments, const double *scores,
                            const struct rw_metric *metric, double *per_query,
                            struct rw_eval_metric *out, uint32_t *n_empty)
 {
     const enum rw_empty empty = how->empty;
     const enum rw_ties ties = how->ties;
     struct rw_metric_result result, other;
-    RW_TRY(rw_metric_eval(ctx, metric, judged, scores, empty, ties, 0, per_query, &result));
+    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 0, per_query, &result));
     out->name = metric->name;
     out->mean = result.mean;
     out->n_counted = result.n_counted;
@@ -77,7 +77,7 @@ static int evaluate_metric(struct rw_ctx *ctx, const struct rw_eval_params *how,
     *n_empty = result.n_empty;
     if (ties == RW_TIES_MEAN || metric->kind->by_document)
         return RW_OK; /* no order of ties moves it */
-    RW_TRY(rw_metric_eval(ctx, metric, judged, scores, empty, ties, 1, NULL, &other));
+    RW_TRY(rw_metric_eval(ctx, metric, judgments, scores, empty, ties, 1, NULL, &other));
     if (result.mean == result.mean)
         out->ties_moved = other.mean - result.mean;
     return RW_OK;
@@ -89,16 +89,16 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
                          struct evaluation *made, int n_metrics)
 {
     int status = RW_OK, any_uses_gain = 0, ranked = 0;
-    struct rw_judged judged = {0};
+    struct rw_judgments judgments = {0};
     struct rw_gain_rule gains = {0};
     for (int i = 0; i < n_metrics; i++)
         any_uses_gain |= made->parsed[i].kind->uses_gain;
     if (any_uses_gain)
         RW_TRY_OUT(rw_eval_gains(ctx, how, &gains));
-    RW_TRY_OUT(rw_judged_init(ctx, &judged, dataset, &gains, any_uses_gain));
+    RW_TRY_OUT(rw_judgments_init(ctx, &judgments, dataset, &gains, any_uses_gain));
     for (int i = 0; i < n_metrics; i++) {
         uint32_t n_empty;
-        RW_TRY_OUT(evaluate_metric(ctx, how, &judged, scores, &made->parsed[i],
+        RW_TRY_OUT(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
                                    made->values + (size_t)i * dataset->n_queries, &made->metric[i],
                                    &n_empty));
         /* The first metric that knows empty queries says how many there are. */
@@ -110,7 +110,7 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
     /* training prints the same line */
     RW_TRY_OUT(rw_eval_conventions(ctx, how, made->conventions, sizeof(made->conventions)));
 out:
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
     rw_gain_rule_release(&gains);
     return status;
 }

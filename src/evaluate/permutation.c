@@ -20,7 +20,7 @@ struct measuring {
     struct rw_ctx *ctx;               /* borrowed */
     const struct rw_eval_params *how; /* borrowed */
     struct rw_metric metric;
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     struct rw_flat flat;
     struct rw_way way;
     double *scores; /* [n_docs] owned */
@@ -50,8 +50,8 @@ static int measure(struct measuring *m, const struct rw_dataset *dataset, double
 {
     struct rw_metric_result result;
     RW_TRY(rw_way_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
-    RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judged, m->scores, m->how->empty, m->how->ties, 0,
-                          NULL, &result));
+    RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judgments, m->scores, m->how->empty, m->how->ties,
+                          0, NULL, &result));
     *value = result.mean;
     return RW_OK;
 }
@@ -66,7 +66,8 @@ static int prepare(struct measuring *m, const struct rw_model *model, int n_tree
     m->metric = metrics[0];
     if (m->metric.kind->uses_gain)
         RW_TRY_OUT(rw_eval_gains(m->ctx, m->how, &gains));
-    RW_TRY_OUT(rw_judged_init(m->ctx, &m->judged, dataset, &gains, m->metric.kind->uses_gain));
+    RW_TRY_OUT(
+        rw_judgments_init(m->ctx, &m->judgments, dataset, &gains, m->metric.kind->uses_gain));
     RW_TRY_OUT(rw_flat_init(m->ctx, &m->flat, model, n_trees));
     RW_TRY_OUT(RW_NEW_RAW(m->ctx, m->scores, dataset->n_docs));
 out:
@@ -78,7 +79,7 @@ static void release(struct measuring *m)
 {
     rw_way_release(&m->way);
     rw_flat_release(&m->flat);
-    rw_judged_release(&m->judged);
+    rw_judgments_release(&m->judgments);
     rw_mem_free(m->scores);
 }
 

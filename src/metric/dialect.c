@@ -351,7 +351,7 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 /* Everything an evaluation holds. */
 struct job {
     struct rw_gain_rule gains;
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     uint32_t *order; /* [n_docs]; NULL: as in the input; owned */
     float *label;    /* [n_docs] in that order; owned */
     double *scores;  /* [n_docs] in that order, rounded if need be; owned */
@@ -360,7 +360,7 @@ struct job {
 static void job_release(struct job *job)
 {
     rw_gain_rule_release(&job->gains);
-    rw_judged_release(&job->judged);
+    rw_judgments_release(&job->judgments);
     rw_mem_free(job->order);
     rw_mem_free(job->label);
     rw_mem_free(job->scores);
@@ -378,29 +378,29 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                    const struct rw_dialect_metric *row, const char *label_gain,
                    const struct rw_dataset *dataset, const double *scores, struct job *job)
 {
-    struct rw_judged *judged = &job->judged;
+    struct rw_judgments *judgments = &job->judgments;
     const uint32_t n = dataset->n_docs;
     if (row->gain)
         RW_TRY(rw_gain_rule_init(ctx, &job->gains, label_gain ? label_gain : row->gain));
-    RW_TRY(rw_judged_init(ctx, judged, dataset, &job->gains, row->gain != NULL));
+    RW_TRY(rw_judgments_init(ctx, judgments, dataset, &job->gains, row->gain != NULL));
     if (row->err_gain >= 0)
-        judged->max_gain = row->err_gain;
+        judgments->max_gain = row->err_gain;
     if (row->weights == RW_WEIGHED_NOT) {
-        rw_mem_free(judged->weight);
-        judged->weight = NULL;
+        rw_mem_free(judgments->weight);
+        judgments->weight = NULL;
     }
     RW_TRY(RW_NEW_RAW(ctx, job->scores, n));
     if (row->ties != RW_PUT_FILE && row->ties != RW_PUT_MEAN) {
         RW_TRY(RW_NEW_RAW(ctx, job->order, n));
-        RW_TRY(order_ties(ctx, dataset, row->ties, judged->longest, job->order));
+        RW_TRY(order_ties(ctx, dataset, row->ties, judgments->longest, job->order));
         RW_TRY(RW_NEW_RAW(ctx, job->label, n));
         for (uint32_t i = 0; i < n; i++)
             job->label[i] = dataset->label[job->order[i]];
-        judged->label = job->label;
+        judgments->label = job->label;
         if (row->gain) { /* of the labels as they stand now: each has one, as was found above */
             struct rw_dataset view = *dataset;
             view.label = job->label;
-            RW_TRY(rw_gains(ctx, &job->gains, &view, judged->gain));
+            RW_TRY(rw_gains(ctx, &job->gains, &view, judgments->gain));
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -411,15 +411,16 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 }
 
 /* Queries that are empty add 1 each to the sum, and their weights to its divisor. */
-static void add_empty(const struct rw_judged *judged, double *per_query,
+static void add_empty(const struct rw_judgments *judgments, double *per_query,
                       struct rw_metric_result *result, const double *values)
 {
     double weights = 0.0;
     uint32_t n_empty = 0;
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
-        const uint32_t begin = judged->query_offset[q];
-        const int empty = judged->query_offset[q + 1] == begin || !(judged->ideal[begin] > 0.0);
-        weights += judged->weight[q];
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const uint32_t begin = judgments->query_offset[q];
+        const int empty =
+            judgments->query_offset[q + 1] == begin || !(judgments->ideal[begin] > 0.0);
+        weights += judgments->weight[q];
         n_empty += (uint32_t)empty;
         if (per_query)
             per_query[q] = empty ? 1.0 : values[q];
@@ -457,21 +458,21 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     if (row->query)
         kind.query = row->query;
     RW_TRY_OUT(prepare(ctx, dialect, row, label_gain, dataset, scores, &job));
-    const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judged.weight;
+    const int apart = row->weights == RW_WEIGHED_BUT_EMPTY && job.judgments.weight;
     const enum rw_empty empty = apart ? RW_EMPTY_ZERO : row->empty;
     const enum rw_ties ties = row->ties == RW_PUT_MEAN ? RW_TIES_MEAN : RW_TIES_FILE;
     if (apart)
         RW_TRY_OUT(RW_NEW(ctx, values, dataset->n_queries));
-    RW_TRY_OUT(rw_metric_eval(ctx, &theirs, &job.judged, job.scores, empty, ties, 0,
+    RW_TRY_OUT(rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 0,
                               apart ? values : per_query, &out->result));
     if (row->ties == RW_PUT_FILE && out->result.mean == out->result.mean) {
         struct rw_metric_result other;
         RW_TRY_OUT(
-            rw_metric_eval(ctx, &theirs, &job.judged, job.scores, empty, ties, 1, NULL, &other));
+            rw_metric_eval(ctx, &theirs, &job.judgments, job.scores, empty, ties, 1, NULL, &other));
         out->ties_moved = other.mean - out->result.mean;
     }
     if (apart)
-        add_empty(&job.judged, per_query, &out->result, values);
+        add_empty(&job.judgments, per_query, &out->result, values);
 out:
     job_release(&job);
     rw_mem_free(values);

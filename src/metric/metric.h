@@ -99,7 +99,7 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
                      struct rw_metric out[RW_MAX_METRICS], int *n);
 
 /* What every evaluation needs of a data set, made once. */
-struct rw_judged {
+struct rw_judgments {
     uint32_t n_docs, n_queries;
     const uint32_t *query_offset; /* [n_queries + 1] borrowed */
     const float *label;           /* [n_docs] borrowed */
@@ -113,9 +113,10 @@ struct rw_judged {
     uint32_t longest;
 };
 struct rw_dataset;
-int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw_dataset *dataset,
-                   const struct rw_gain_rule *gains, int any_uses_gain);
-void rw_judged_release(struct rw_judged *judged);
+int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
+                      const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
+                      int any_uses_gain);
+void rw_judgments_release(struct rw_judgments *judgments);
 
 /* Positions to places: order[r] = the document (within the query) at position r, by falling score,
  * then rising place, or falling place if `reversed`. order: [n]. */
@@ -132,13 +133,13 @@ struct rw_metric_result {
     uint32_t n_counted, n_empty;
 };
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
-                   const struct rw_judged *judged, const double *scores, enum rw_empty empty,
+                   const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
 
 /* What is to be measured of a set, for engines that measure by themselves. */
 struct rw_metric_plan {
-    const struct rw_judged *judged;
+    const struct rw_judgments *judgments;
     const struct rw_metric *metric; /* [n_metrics] none whose kind's device is RW_METRIC_HOST */
     int n_metrics;
     enum rw_empty empty;
@@ -152,7 +153,7 @@ struct rw_metric_sums {
     int64_t weight_hi;
 };
 /* The queries' weights as whole numbers. weights: [n_queries], written. */
-void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights);
 /* The mean that rw_metric_eval gives for these sums. */
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);

@@ -124,7 +124,7 @@ INLINE values load_values(const float *from)
 }
 
 /* Goes on by `step` to where the cut is below the value. */
-INLINE __m256i go_on(__m256i at, __m256i next, __m256 cut, __m256 value)
+INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
 {
     const __m256 is_below = _mm256_cmp_ps(cut, value, _CMP_LT_OQ);
     return _mm256_castps_si256(
@@ -143,7 +143,7 @@ INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, int
         _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
         {
             const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = go_on(at[v], next, _mm256_permutevar8x32_ps(top, next), value[v]);
+            at[v] = resume(at[v], next, _mm256_permutevar8x32_ps(top, next), value[v]);
         }
     }
     for (int v = 0; v < TOGETHER; v++)
@@ -152,7 +152,7 @@ INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, int
         _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
         {
             const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = go_on(at[v], next, _mm256_i32gather_ps(pivot, next, 4), value[v]);
+            at[v] = resume(at[v], next, _mm256_i32gather_ps(pivot, next, 4), value[v]);
         }
     }
     for (int v = 0; v < TOGETHER; v++)
@@ -161,7 +161,7 @@ INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, int
         _Pragma("GCC unroll 4") for (int v = 0; v < TOGETHER; v++)
         {
             const __m256i next = _mm256_or_si256(at[v], _mm256_set1_epi32(step));
-            at[v] = go_on(at[v], next, _mm256_i32gather_ps(cut, next, 4), value[v]);
+            at[v] = resume(at[v], next, _mm256_i32gather_ps(cut, next, 4), value[v]);
         }
     }
 }

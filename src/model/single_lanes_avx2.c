@@ -45,8 +45,8 @@ RW_AVX2 static inline __m256i bytes_of(uint32_t bits)
 }
 
 /* A half of a group's lanes, h, after one node of each. c: codes of the nodes' columns. */
-RW_AVX2 static inline __m256i go_on(const struct rw_lanes *l, uint32_t i, int h, __m256i at,
-                                    __m256i c, int with_missing)
+RW_AVX2 static inline __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at,
+                                     __m256i c, int with_missing)
 {
     const struct rw_lanes_node *node = &l->node[i];
     const __m256i cut = _mm256_load_si256((const __m256i *)node->cut + h);
@@ -107,8 +107,8 @@ RW_AVX2 static inline double look(const struct rw_lanes *l, const __m128i *diffe
         for (uint32_t i = l->first_node[group]; i < end; i++) {
             __m256i c[2];
             codes_of(&l->node[i], difference, n_tables, c);
-            at0 = go_on(l, i, 0, at0, c[0], with_missing);
-            at1 = go_on(l, i, 1, at1, c[1], with_missing);
+            at0 = resume(l, i, 0, at0, c[0], with_missing);
+            at1 = resume(l, i, 1, at1, c[1], with_missing);
         }
         _mm256_store_si256((__m256i *)leaf, at0);
         _mm256_store_si256((__m256i *)leaf + 1, at1);

@@ -33,8 +33,8 @@ INLINE __m512 differences(__m512d a, const double *b)
     return to_floats(_mm512_sub_pd(a, _mm512_load_pd(b)), _mm512_sub_pd(a, _mm512_load_pd(b + 8)));
 }
 
-/* a / b, correctly rounded; y: 1 / b, correctly rounded. gpu/objective/lambda_tame.h has the proof,
- * for a from 2^-80 on; smaller ones are nothing in units, for b is not under 2^-60. */
+/* a / b, correctly rounded; y: 1 / b, correctly rounded. gpu/objective/lambda_bounded.h has the
+ * proof, for a from 2^-80 on; smaller ones are nothing in units, for b is not under 2^-60. */
 INLINE __m512 quotient(__m512 a, __m512 b, __m512 y)
 {
     const __m512 q = a * y;

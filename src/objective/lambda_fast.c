@@ -272,8 +272,8 @@ RW_AVX2 static void add_block_avx2(struct rw_lambda_row *row, struct rw_lambda_b
 /* Are all pairs' numbers small enough for the quick rounding, and the unit's place of no
  * consequence? Gains lie under the ideal, the ranking's best document being the ideal's first: as a
  * rule they are. */
-static int is_tame(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *query,
-                   double scale)
+static int is_bounded(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *query,
+                      double scale)
 {
     const struct rw_range of = rw_range_of(query->gains, query->n);
     const double range = of.high - of.low;
@@ -301,7 +301,7 @@ void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
     const uint32_t n = query->n, *order = query->order;
     const int e = rw_lambda_shift(n, rule);
     const double scale = rw_pow2(RW_LAMBDA_EXPONENT - e);
-    if (!((float)query->ideal > 0.0f) || !is_tame(rule, query, scale)) {
+    if (!((float)query->ideal > 0.0f) || !is_bounded(rule, query, scale)) {
         rw_lambda_query(rule, n, query->scores, query->gains, query->weights, order,
                         query->discounts, query->ideal, query->lambda, query->weight);
         return;

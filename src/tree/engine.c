@@ -19,8 +19,8 @@ static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
     const int good = rules->cut.bins >= 2 && rules->cut.bins <= RW_MAX_BINS && rules->bits >= 4 &&
                      rules->bits <= 16 && rules->max_slots >= 1 &&
                      rules->max_slots <= RW_MAX_SLOTS && rules->min_docs >= 1 &&
-                     rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 && rules->min_weight >= 0.0 &&
-                     rules->lambda.sigma > 0.0f &&
+                     rules->split_l2 >= 0.0 && rules->min_gain >= 0.0 &&
+                     rules->min_hessian >= 0.0 && rules->lambda.sigma > 0.0f &&
                      (!rules->objective || rules->objective->device != RW_OBJECTIVE_HOST);
     return good ? RW_OK : rw_fail(ctx, RW_ERR_ARGUMENT, "engine rules are out of range");
 }
@@ -207,20 +207,20 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
     return engine->ops->set_scores(engine, set, scores);
 }
 
-int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
+int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
 {
     if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||
-        plan->judged->n_docs != engine->n_docs[set])
-        return misuse(engine, "no such set to be watched");
+        plan->judgments->n_docs != engine->n_docs[set])
+        return misuse(engine, "no such set to be measured");
     for (int m = 0; m < plan->n_metrics; m++) {
         if (plan->metric[m].kind->device == RW_METRIC_HOST)
-            return misuse(engine, "a metric to be watched that only the host measures");
+            return misuse(engine, "a metric to be measured that only the host measures");
     }
-    engine->watched[set] = 0;
-    if (!engine->ops->watch)
+    engine->measured[set] = 0;
+    if (!engine->ops->measure)
         return RW_OK;
-    RW_TRY(engine->ops->watch(engine, set, plan));
-    engine->watched[set] = 1;
+    RW_TRY(engine->ops->measure(engine, set, plan));
+    engine->measured[set] = 1;
     return RW_OK;
 }
 
@@ -228,11 +228,11 @@ int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result
 {
     if (set < 0 || set >= engine->n_sets)
         return misuse(engine, "no such set");
-    return engine->watched[set] ? engine->ops->metrics(engine, set, out) : 0;
+    return engine->measured[set] ? engine->ops->metrics(engine, set, out) : 0;
 }
 
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
-                              int64_t weight_q_sum)
+                              int64_t hess_q_sum)
 {
     const struct rw_engine_rules *rules = &engine->rules;
     struct rw_split_rule *rule = &engine->split_rule;
@@ -240,11 +240,11 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     const int weight_unit = root->weight_shift - root->weight_exponent;
     rule->newton = rules->newton;
     rule->min_docs = rules->min_docs;
-    rule->min_weight = rules->min_weight;
+    rule->min_hessian = rules->min_hessian;
     rule->min_gain = rules->min_gain;
     rule->weight_unit = rw_pow2(weight_unit);
     rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? weight_unit : 0));
     rule->l2 = rules->split_l2;
     if (rules->newton && root->sum.n)
-        rule->l2 = rules->split_l2 * ((double)weight_q_sum / (double)root->sum.n);
+        rule->l2 = rules->split_l2 * ((double)hess_q_sum / (double)root->sum.n);
 }

@@ -39,7 +39,7 @@ struct rw_engine_rules {
     int newton;                   /* histograms hold weights too */
     double split_l2;              /* k, in average documents */
     uint32_t min_docs;
-    double min_weight, min_gain;
+    double min_hessian, min_gain;
     int bits, nearest; /* of quantised lambdas */
     uint64_t seed;
     uint64_t query_threshold;   /* a query is kept iff random < it; 2^32: all */
@@ -117,9 +117,9 @@ struct rw_engine_ops {
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* Between trees. scores: [n_docs], finite. NULL: scores change by trees only. */
     int (*set_scores)(struct rw_engine *, int set, const double *scores);
-    /* A pair. NULL: the host computes metrics from read_scores. `watch` says what will be measured
-     * of a loaded set; nothing of the plan is kept. */
-    int (*watch)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
+    /* A pair. NULL: the host computes metrics from read_scores. `measure` says what will be
+     * measured of a loaded set; nothing of the plan is kept. */
+    int (*measure)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
     /* The plan's metrics of the set's scores as they are: rw_metric_eval's, to the bit. out:
      * [n_metrics]. Returns 1; or 0: the host has to (a value is too large to be averaged, and the
      * message is its own). */
@@ -128,7 +128,7 @@ struct rw_engine_ops {
      * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
-                         int32_t *weight_q, uint8_t *sampled);
+                         int32_t *hess_q, uint8_t *sampled);
     /* What the engine decided for itself, item by item from 0, and what deciding cost: for
      * --verbose and the log. Known after the first tree. Returns 0 past the last item. NULL:
      * nothing. */
@@ -149,7 +149,7 @@ struct rw_engine {
     uint32_t n_docs[RW_MAX_SETS];
     int in_tree;                     /* begin_tree succeeded */
     int has_gradients;               /* set_gradients succeeded */
-    uint8_t watched[RW_MAX_SETS];    /* watch succeeded */
+    uint8_t measured[RW_MAX_SETS];   /* measure succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
 
@@ -182,7 +182,7 @@ int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
 /* RW_ERR_UNSUPPORTED where the engine cannot. */
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
 /* Does nothing where the engine does not measure. */
-int rw_engine_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
+int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
@@ -196,7 +196,7 @@ RW_ENGINES(RW_ENGINE_OPEN)
 /* Shared by engines on the host (engine.c): the rule of splits of a tree from its root.
  */
 void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *root,
-                              int64_t weight_q_sum);
+                              int64_t hess_q_sum);
 
 #ifdef __cplusplus
 }

@@ -103,7 +103,7 @@ struct rw_split_rule {
     double gain_scale;  /* a power of two: gains compare across trees */
     double weight_unit; /* real weight of a quantised weight of 1 */
     uint64_t min_docs;
-    double min_weight, min_gain;
+    double min_hessian, min_gain;
 };
 
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)
@@ -118,7 +118,7 @@ RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell
     if (side->n < rule->min_docs)
         return 0;
     return !rule->newton ||
-           (side->weight > 0 && (double)side->weight * rule->weight_unit >= rule->min_weight);
+           (side->weight > 0 && (double)side->weight * rule->weight_unit >= rule->min_hessian);
 }
 
 /* Gain of a split, or 0 if it is no candidate (a gain that counts is over min_gain >= 0).

@@ -11,8 +11,8 @@ extern "C" {
 
 /* The sets that would be loaded, the training set first. */
 struct rw_plan_data {
-    const struct rw_dataset *const *set;       /* [n_sets] */
-    const struct rw_metric_plan *const *watch; /* [n_sets]; NULL: not watched */
+    const struct rw_dataset *const *set;          /* [n_sets] */
+    const struct rw_metric_plan *const *measured; /* [n_sets]; NULL: not measured */
     int n_sets;
 };
 

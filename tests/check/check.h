@@ -82,7 +82,7 @@ struct check_spec {
     enum check_gradients gradients;
     enum check_objective objective;
     int newton, bits, nearest, bins, absent_missing, norm, cached, ignore;
-    double sigma, split_l2, min_weight, min_gain, sample_queries, sample_features;
+    double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
     uint32_t truncation, min_docs, leaves, n_trees;
     int n_threads;
     int slow; /* only with --long */

@@ -18,7 +18,7 @@ static void compare_root(struct check_run *run, const struct rw_root *a, const s
     check_that(run, OP_BEGIN_TREE,
                p->newton == q->newton && p->l2 == q->l2 && p->gain_scale == q->gain_scale &&
                    p->weight_unit == q->weight_unit && p->min_docs == q->min_docs &&
-                   p->min_weight == q->min_weight && p->min_gain == q->min_gain,
+                   p->min_hessian == q->min_hessian && p->min_gain == q->min_gain,
                "rule of splits");
 }
 
@@ -27,7 +27,7 @@ static void compare_integers(struct check_run *run)
 {
     const size_t n = run->ref->n_docs[0];
     int64_t *lambda[2], *weight[2];
-    int32_t *lambda_q[2], *weight_q[2];
+    int32_t *lambda_q[2], *hess_q[2];
     uint8_t *sampled[2];
     int status[2];
     for (int side = 0; side < 2; side++) {
@@ -35,15 +35,15 @@ static void compare_integers(struct check_run *run)
         lambda[side] = check_buffer(n, sizeof(int64_t), side);
         weight[side] = check_buffer(n, sizeof(int64_t), side);
         lambda_q[side] = check_buffer(n, sizeof(int32_t), side);
-        weight_q[side] = check_buffer(n, sizeof(int32_t), side);
+        hess_q[side] = check_buffer(n, sizeof(int32_t), side);
         sampled[side] = check_buffer(n, 1, side);
         status[side] = engine->ops->read_integers(engine, lambda[side], weight[side],
-                                                  lambda_q[side], weight_q[side], sampled[side]);
+                                                  lambda_q[side], hess_q[side], sampled[side]);
         for (size_t i = 0; i < n; i++) {
             if (!sampled[side][i])
                 lambda[side][i] = weight[side][i] = lambda_q[side][i] = 0;
             if (!sampled[side][i] || !run->c->rules.newton)
-                weight_q[side][i] = 0;
+                hess_q[side][i] = 0;
         }
     }
     check_status(run, OP_BEGIN_TREE, status[0], status[1]);
@@ -52,7 +52,7 @@ static void compare_integers(struct check_run *run)
     check_same_bytes(run, OP_BEGIN_TREE, weight[0], weight[1], n, sizeof(int64_t), "weight");
     check_same_bytes(run, OP_BEGIN_TREE, lambda_q[0], lambda_q[1], n, sizeof(int32_t),
                      "quantised lambda");
-    check_same_bytes(run, OP_BEGIN_TREE, weight_q[0], weight_q[1], n, sizeof(int32_t),
+    check_same_bytes(run, OP_BEGIN_TREE, hess_q[0], hess_q[1], n, sizeof(int32_t),
                      "quantised weight");
 }
 

@@ -158,7 +158,7 @@ static const struct check_spec table[] = {
     {BASE, .name = "min-docs/half", .min_docs = 100, .n_queries = 10, .query_min = 20,
      .query_max = 20},
     {BASE, .name = "min-docs/above", .min_docs = 1000000},
-    {BASE, .name = "min-weight", .min_weight = 0.5, .newton = 1},
+    {BASE, .name = "min-weight", .min_hessian = 0.5, .newton = 1},
     {BASE, .name = "min-gain", .min_gain = 0.05},
     {BASE, .name = "min-gain/huge", .min_gain = 1e30},
     /* samples */
@@ -232,7 +232,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->ignore = check_chance(&random, 0.1);
     s->sigma = check_chance(&random, 0.7) ? 1.0 : 0.1 + check_unit(&random);
     s->split_l2 = check_chance(&random, 0.7) ? 0.0 : check_unit(&random) * 20.0;
-    s->min_weight = check_chance(&random, 0.9) ? 0.0 : check_unit(&random) * 0.1;
+    s->min_hessian = check_chance(&random, 0.9) ? 0.0 : check_unit(&random) * 0.1;
     s->sample_queries = check_chance(&random, 0.6) ? 1.0 : check_unit(&random);
     s->sample_features = check_chance(&random, 0.6) ? 1.0 : check_unit(&random);
     s->truncation = pick(&random, truncation, 5);

@@ -177,7 +177,7 @@ static void make_rules(const struct check_spec *spec, struct check_case *c)
         .newton = spec->newton,
         .split_l2 = spec->split_l2,
         .min_docs = spec->min_docs,
-        .min_weight = spec->min_weight,
+        .min_hessian = spec->min_hessian,
         .min_gain = spec->min_gain,
         .bits = spec->bits,
         .nearest = spec->nearest,

@@ -67,9 +67,9 @@ void lambda_device_failed(struct lambda_run *run, const char *what);
 /* All metrics of a set, twice over other scores. */
 void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum lambda_scores scores,
                           enum rw_empty empty, enum rw_ties ties, double relevant);
-/* lambda_tame_check.cu. d_wrong: [4] floats for which the device's reciprocals, quotients,
+/* lambda_bounded_check.cu. d_wrong: [4] floats for which the device's reciprocals, quotients,
  * roundings and exp differ from the plain ones, added to. Returns a cudaError_t. */
-int lambda_tame_check_run(unsigned long long *d_wrong, void *stream);
+int lambda_bounded_check_run(unsigned long long *d_wrong, void *stream);
 /* --bench: prints milliseconds; 0, or 1 after a failure. quick: lambdas of the public sets' shapes.
  */
 int lambda_bench(struct rw_ctx *ctx, struct rw_device *device, int quick);

@@ -66,12 +66,12 @@ static int bench_metrics(struct rw_ctx *ctx, struct bench *b, const struct lambd
 {
     static const char *const names[] = {"ndcg@10", "ndcg", "map", "err", "rmse"};
     const struct rw_gain_rule gains = {.kind = RW_GAIN_EXP};
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     int status = RW_OK;
-    RW_TRY(rw_judged_init(ctx, &judged, &set->data, &gains, 1));
+    RW_TRY(rw_judgments_init(ctx, &judgments, &set->data, &gains, 1));
     for (int m = 0; m < 5 && status >= 0; m++) {
         struct rw_metric metric;
-        const struct rw_metric_plan plan = {&judged, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE};
+        const struct rw_metric_plan plan = {&judgments, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE};
         RW_TRY_OUT(rw_metric_parse(ctx, names[m], 1.0, &metric));
         RW_TRY_OUT(rw_cuda_metrics_new(ctx, b->device, &plan, &b->metrics));
         status = row(ctx, b, names[m], run_metrics);
@@ -79,7 +79,7 @@ static int bench_metrics(struct rw_ctx *ctx, struct bench *b, const struct lambd
         b->metrics = NULL;
     }
 out:
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
     return status;
 }
 

@@ -498,7 +498,7 @@ static void stage_metrics(struct lambda_run *run)
 }
 
 /* The device's short cuts on all floats. */
-static void stage_tame(struct lambda_run *run)
+static void stage_bounded(struct lambda_run *run)
 {
     static const char *const names[] = {"reciprocals", "quotients", "roundings", "exp"};
     unsigned long long wrong[LENGTH(names)] = {0}, *d_wrong = NULL;
@@ -507,7 +507,7 @@ static void stage_tame(struct lambda_run *run)
         return;
     if (rw_device_alloc(run->ctx, (void **)&d_wrong, bytes) < 0 ||
         rw_transfer_write(run->ctx, run->device, d_wrong, wrong, bytes) < 0 ||
-        lambda_tame_check_run(d_wrong, run->device->stream) != 0 ||
+        lambda_bounded_check_run(d_wrong, run->device->stream) != 0 ||
         rw_transfer_read(run->ctx, run->device, wrong, d_wrong, bytes) < 0) {
         lambda_device_failed(run, "short cuts");
     } else {
@@ -528,7 +528,7 @@ static void stage_tame(struct lambda_run *run)
 static const struct stage {
     const char *name;
     void (*run)(struct lambda_run *run);
-} stages[] = {{"tame", stage_tame},
+} stages[] = {{"bounded", stage_bounded},
               {"lambdas", stage_lambdas},
               {"all-pairs", stage_all_pairs},
               {"gradients", stage_gradients},

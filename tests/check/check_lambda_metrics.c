@@ -38,7 +38,7 @@ static void compare_metrics(struct lambda_run *run, const struct rw_metric_plan 
     for (int m = 0; m < plan->n_metrics; m++) {
         struct rw_metric_result want;
         char text[200];
-        const int status = rw_metric_eval(run->ctx, &plan->metric[m], plan->judged, scores,
+        const int status = rw_metric_eval(run->ctx, &plan->metric[m], plan->judgments, scores,
                                           plan->empty, plan->ties, 0, NULL, &want);
         all_good = all_good && status >= 0;
         if (!measured || status < 0)
@@ -66,7 +66,7 @@ void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum l
     const struct rw_gain_rule gains = {.kind = RW_GAIN_EXP};
     struct rw_metric metric[LENGTH(metric_names)];
     struct rw_metric_result got[LENGTH(metric_names)];
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     struct rw_cuda_metrics *metrics = NULL;
     void *d_score = NULL;
     char what[200];
@@ -76,9 +76,9 @@ void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum l
              "%u queries, %u documents, scores %d, empty %d, ties %d, relevant %g",
              set->data.n_queries, set->data.n_docs, (int)scores, (int)empty, (int)ties, relevant);
     const int n = choose_metrics(run, set, ties, relevant, metric);
-    if (rw_judged_init(run->ctx, &judged, &set->data, &gains, 1) < 0)
+    if (rw_judgments_init(run->ctx, &judgments, &set->data, &gains, 1) < 0)
         abort();
-    const struct rw_metric_plan plan = {&judged, metric, n, empty, ties};
+    const struct rw_metric_plan plan = {&judgments, metric, n, empty, ties};
     int status = rw_cuda_metrics_new(run->ctx, run->device, &plan, &metrics);
     if (status >= 0)
         status = rw_device_alloc(run->ctx, &d_score, set->data.n_docs * sizeof(double));
@@ -98,5 +98,5 @@ void lambda_check_metrics(struct lambda_run *run, struct lambda_set *set, enum l
         lambda_device_failed(run, what);
     rw_device_free(d_score);
     rw_cuda_metrics_free(metrics);
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
 }

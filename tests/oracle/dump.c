@@ -59,7 +59,7 @@ static int option(struct job *job, const char *text)
     else if (NAMED("min-docs"))
         job->grow.min_docs = (uint32_t)real;
     else if (NAMED("min-weight"))
-        job->rules.min_weight = real;
+        job->rules.min_hessian = real;
     else if (NAMED("min-gain"))
         job->rules.min_gain = real;
     else if (NAMED("split-l2"))
@@ -107,7 +107,7 @@ static void print_tree(const struct rw_tree *tree)
 
 struct arrays { /* [n_docs] */
     int64_t *lambda, *weight;
-    int32_t *lambda_q, *weight_q;
+    int32_t *lambda_q, *hess_q;
     uint8_t *sampled;
     double *scores, *gradients, *hessians;
     int32_t *leaf_slot; /* [max_slots] */
@@ -135,7 +135,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
-    int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->weight_q,
+    int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->hess_q,
                                             a->sampled);
     printf("{\"tree\":%u", t);
     PRINT_ARRAY("scores", "%.17g", a->scores, n);
@@ -143,7 +143,7 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     PRINT_ARRAY("weight", "%lld", (long long *)a->weight, n);
     PRINT_ARRAY("lambda_q", "%d", a->lambda_q, n);
     if (job->rules.newton)
-        PRINT_ARRAY("weight_q", "%d", a->weight_q, n);
+        PRINT_ARRAY("hess_q", "%d", a->hess_q, n);
     PRINT_ARRAY("sampled", "%d", a->sampled, n);
     print_tree(&tree);
     printf("}\n");
@@ -171,7 +171,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY_OUT(RW_NEW(ctx, a.lambda, n));
     RW_TRY_OUT(RW_NEW(ctx, a.weight, n));
     RW_TRY_OUT(RW_NEW(ctx, a.lambda_q, n));
-    RW_TRY_OUT(RW_NEW(ctx, a.weight_q, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.hess_q, n));
     RW_TRY_OUT(RW_NEW(ctx, a.sampled, n));
     RW_TRY_OUT(RW_NEW(ctx, a.scores, n));
     RW_TRY_OUT(RW_NEW(ctx, a.gradients, n));
@@ -188,7 +188,7 @@ out:
     rw_engine_close(engine);
     rw_grower_free(grower);
     rw_gain_rule_release(&gain);
-    void *const owned[] = {gains,     a.lambda, a.weight,    a.lambda_q, a.weight_q,
+    void *const owned[] = {gains,     a.lambda, a.weight,    a.lambda_q, a.hess_q,
                            a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);

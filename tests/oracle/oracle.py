@@ -295,7 +295,7 @@ class Search:
         self.scale = 2.0 ** (2 * unit) / self.weight_unit
         self.k = opt['split-l2']
         if self.newton:
-            self.k *= sum(out['weight_q'][d] for d in docs) / len(docs)
+            self.k *= sum(out['hess_q'][d] for d in docs) / len(docs)
         columns = [f for f in data.features if self.can_split(f)]
         kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
         self.features = [f for f, keep in zip(columns, kept) if keep]
@@ -317,7 +317,7 @@ class Search:
         return False
 
     def sums(self, docs):
-        q, w = self.out['lambda_q'], self.out.get('weight_q')
+        q, w = self.out['lambda_q'], self.out.get('hess_q')
         return (len(docs), sum(w[d] for d in docs) if self.newton else 0, sum(q[d] for d in docs))
 
     def side(self, s):

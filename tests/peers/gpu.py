@@ -241,12 +241,12 @@ def made_files(args, peers, generator, folder):
 
 def compare(what, ours, theirs, show):
     """Ours against the better of the judges, if both sides are there."""
-    judged = {name: theirs[name] for name in JUDGES if theirs.get(name)}
+    judgments = {name: theirs[name] for name in JUDGES if theirs.get(name)}
     if not ours or not judged:
         return
-    best = max(judged, key=lambda name: judged[name][0])
-    behind = judged[best][0] - ours[0]
-    both = [judged[best][1][q] - ours[1][q] for q in ours[1] if q in judged[best][1]]
+    best = max(judgments, key=lambda name: judgments[name][0])
+    behind = judgments[best][0] - ours[0]
+    both = [judgments[best][1][q] - ours[1][q] for q in ours[1] if q in judgments[best][1]]
     show.bar("quality", f"{what}: by how much {NAMES[best]} is ahead of Rankwood's defaults",
              {"must": NDCG_BAR, "aim": 0.0, "figure": behind,
               "met": "yes" if behind <= NDCG_BAR else "no", "standard_error": standard_error(both)})

@@ -22,9 +22,9 @@ class Hooks(ctypes.Structure):
 
 
 class CurveLibrary(Library):
-    def curve(self, options, train, valid, queries, seed, most=1000, go_on=100):
+    def curve(self, options, train, valid, queries, seed, most=1000, resume=100):
         """(patience, [n_rounds][n_queries] NDCG on `valid`, whose labels are `queries`), until
-        `go_on` rounds without a better mean; patience is early-stop's value, which does not end
+        `resume` rounds without a better mean; patience is early-stop's value, which does not end
         the training itself."""
         params = ctypes.c_void_p()
         self.call("rw_params_new", ctypes.byref(params))
@@ -32,7 +32,7 @@ class CurveLibrary(Library):
         for name, value in settings:
             self.call("rw_params_set", params, name.encode(), value.encode())
         patience = int(self.lib.rw_params_get(params, b"early-stop"))
-        go_on = max(go_on, patience)
+        resume = max(resume, patience)
         for name, value in (("early-stop", "0"), ("rounds", str(most))):
             self.call("rw_params_set", params, name.encode(), value.encode())
 
@@ -45,7 +45,7 @@ class CurveLibrary(Library):
             return 0
 
         def on_round(_user, _round):
-            return len(means) >= go_on and len(means) - 1 - means.index(max(means)) >= go_on
+            return len(means) >= resume and len(means) - 1 - means.index(max(means)) >= resume
 
         hooks = Hooks(on_round=Hooks.ON_ROUND(on_round), metric=Hooks.METRIC(metric),
                       metric_name=b"ndcg")

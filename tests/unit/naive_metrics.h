@@ -138,16 +138,16 @@ static inline double library_value(struct rw_ctx *ctx, const struct rw_metric *m
     dataset.label = labels;
     dataset.query_offset = offset;
     struct rw_gain_rule gains;
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     struct rw_metric_result result;
     double value = -2e9;
     if (rw_gain_rule_init(ctx, &gains, "exp") == RW_OK &&
-        rw_judged_init(ctx, &judged, &dataset, &gains, 1) == RW_OK) {
-        judged.max_gain = pow(2.0, max_label) - 1.0;
-        if (rw_metric_eval(ctx, metric, &judged, score, RW_EMPTY_SKIP, ties, 0, NULL, &result) ==
+        rw_judgments_init(ctx, &judgments, &dataset, &gains, 1) == RW_OK) {
+        judgments.max_gain = pow(2.0, max_label) - 1.0;
+        if (rw_metric_eval(ctx, metric, &judgments, score, RW_EMPTY_SKIP, ties, 0, NULL, &result) ==
             RW_OK)
             value = metric->kind->root ? result.mean * result.mean : result.mean;
-        rw_judged_release(&judged);
+        rw_judgments_release(&judgments);
     }
     return value;
 }

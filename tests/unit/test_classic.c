@@ -138,9 +138,9 @@ Test(classic, a_long_tie, .init = setup, .fini = teardown)
     dataset.label = label;
     dataset.query_offset = offset;
     struct rw_gain_rule gains;
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     cr_assert_eq(rw_gain_rule_init(ctx, &gains, "exp"), RW_OK);
-    cr_assert_eq(rw_judged_init(ctx, &judged, &dataset, &gains, 1), RW_OK);
+    cr_assert_eq(rw_judgments_init(ctx, &judgments, &dataset, &gains, 1), RW_OK);
     const struct {
         const char *text;
         double low, high;
@@ -156,11 +156,11 @@ Test(classic, a_long_tie, .init = setup, .fini = teardown)
         struct rw_metric metric;
         struct rw_metric_result result;
         cr_assert_eq(rw_metric_parse(ctx, cases[i].text, 1, &metric), RW_OK);
-        cr_assert_eq(rw_metric_eval(ctx, &metric, &judged, score, RW_EMPTY_SKIP, RW_TIES_MEAN, 0,
+        cr_assert_eq(rw_metric_eval(ctx, &metric, &judgments, score, RW_EMPTY_SKIP, RW_TIES_MEAN, 0,
                                     NULL, &result),
                      RW_OK);
         cr_expect(result.mean >= cases[i].low && result.mean <= cases[i].high, "%s: %.12g",
                   cases[i].text, result.mean);
     }
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
 }

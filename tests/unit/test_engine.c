@@ -106,7 +106,7 @@ ENGINE_TEST(rules_out_of_range)
             rules.min_gain = NAN;
             break;
         case 9:
-            rules.min_weight = -1.0;
+            rules.min_hessian = -1.0;
             break;
         case 10:
             rules.lambda.sigma = 0.0f;

@@ -254,7 +254,7 @@ Test(lambda, every_path_gives_the_same_integers)
             .weights = seed % 8 == 1 ? weights : NULL,
             .discounts = discount,
             .ideal = rw_ideal_dcg(gain, n, rule.truncation, discount, scratch) *
-                     (seed % 11 || seed % 5 == 4 ? 1.0 : 1e-2) /* not tame */};
+                     (seed % 11 || seed % 5 == 4 ? 1.0 : 1e-2) /* not bounded */};
         compare_paths(&rule, &query, seed);
     }
 }

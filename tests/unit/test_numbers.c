@@ -144,9 +144,9 @@ Test(numbers, gains_of_splits)
     cr_assert_eq(rw_side_gain(&rule, &some), 12.5);
     cr_assert_eq(rw_split_gain(&rule, &some, &none, 0.0), 0.0);
     rule.weight_unit = 0.5;
-    rule.min_weight = 4.0;
+    rule.min_hessian = 4.0;
     cr_assert(rw_side_allowed(&rule, &some));
-    rule.min_weight = 4.000001;
+    rule.min_hessian = 4.000001;
     cr_assert(!rw_side_allowed(&rule, &some));
 }
 

@@ -151,7 +151,7 @@
 #define RW_TUNE_RANK_THREADS 256
 /* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
 #define RW_TUNE_LAMBDA_WARPS 4
-/* Documents of a thread in the kernel of tame queries, which meet each upper one, whose sums are
+/* Documents of a thread in the kernel of bounded queries, which meet each upper one, whose sums are
  * added over the warp once for all of them; and blocks a multiprocessor that registers must leave
  * room for. Registers (nvcc 13, sm_90): 95, none spilled.
  * Measured on an H200, medians in ms, mslr30k (31,531 queries, truncation 30, 98.4 M pairs), with

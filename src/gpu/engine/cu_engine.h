@@ -65,7 +65,7 @@ int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *
 /* What the host must know of a tree's start. */
 struct rw_cuda_begin {
     struct rw_sum sum; /* of the sampled documents */
-    int64_t weight_q_sum;
+    int64_t hess_q_sum;
     struct rw_cuda_lambda_info info;
 };
 
@@ -91,7 +91,7 @@ struct rw_cuda_quantise {
     int bits, nearest;
     const uint8_t *d_sampled;            /* [n_docs] NULL: all */
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
-    int32_t *d_lambda_q, *d_weight_q;    /* [n_docs] of sampled documents; weights: or NULL */
+    int32_t *d_lambda_q, *d_hess_q;      /* [n_docs] of sampled documents; weights: or NULL */
     struct rw_cuda_begin *d_begin;       /* its info is there; the rest is written */
 };
 int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);

@@ -120,7 +120,7 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
     }
     __syncthreads();
     struct rw_sum sum = {0, 0, 0, 0, 0};
-    int64_t weight_q_sum = 0;
+    int64_t hess_q_sum = 0;
     for (uint64_t doc = blockIdx.x * (uint64_t)THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * THREADS) {
         if (a.d_sampled && !a.d_sampled[doc])
@@ -132,23 +132,23 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
             lambda, shift[0], a.nearest,
             a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_LAMBDA));
         a.d_lambda_q[doc] = lambda_q;
-        if (!a.d_weight_q)
+        if (!a.d_hess_q)
             continue;
-        const int32_t weight_q = rw_quantise(
+        const int32_t hess_q = rw_quantise(
             weight, shift[1], a.nearest,
             a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
-        a.d_weight_q[doc] = weight_q;
-        weight_q_sum += weight_q;
+        a.d_hess_q[doc] = hess_q;
+        hess_q_sum += hess_q;
     }
     const long long mine[6] = {(long long)sum.n,         (long long)sum.lambda_hi,
                                (long long)sum.lambda_lo, (long long)sum.weight_hi,
-                               (long long)sum.weight_lo, (long long)weight_q_sum};
+                               (long long)sum.weight_lo, (long long)hess_q_sum};
     unsigned long long *const to[6] = {(unsigned long long *)&a.d_begin->sum.n,
                                        (unsigned long long *)&a.d_begin->sum.lambda_hi,
                                        (unsigned long long *)&a.d_begin->sum.lambda_lo,
                                        (unsigned long long *)&a.d_begin->sum.weight_hi,
                                        (unsigned long long *)&a.d_begin->sum.weight_lo,
-                                       (unsigned long long *)&a.d_begin->weight_q_sum};
+                                       (unsigned long long *)&a.d_begin->hess_q_sum};
     for (int i = 0; i < 6; i++) {
         const long long all = reduce(shared).Sum(mine[i]);
         if (threadIdx.x == 0 && all != 0)

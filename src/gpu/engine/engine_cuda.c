@@ -139,9 +139,9 @@ static int gather_integers(struct rw_cuda *cuda, uint32_t n)
     RW_CUDA_TRY(cuda, 1,
                 rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_place,
                                rw_cuda_stream(cuda)));
-    if (cuda->d_weight_q)
+    if (cuda->d_hess_q)
         RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_gather(cuda->d_list, n, cuda->d_weight_q, cuda->d_weight_place,
+                    rw_cuda_gather(cuda->d_list, n, cuda->d_hess_q, cuda->d_weight_place,
                                    rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -172,7 +172,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                               .d_sampled = cuda->d_sampled,
                                               .d_pair = cuda->d_pair,
                                               .d_lambda_q = cuda->d_lambda_q,
-                                              .d_weight_q = cuda->d_weight_q,
+                                              .d_hess_q = cuda->d_hess_q,
                                               .d_begin = cuda->d_begin};
     RW_CUDA_TRY(cuda, 2, rw_cuda_quantise(&quantise, rw_cuda_stream(cuda)));
     cuda->is_listed = 0;
@@ -216,7 +216,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     if (engine->rules.newton)
         root.weight_shift =
             rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
-    rw_engine_set_split_rule(engine, &root, begin->weight_q_sum);
+    rw_engine_set_split_rule(engine, &root, begin->hess_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
     cuda->n_used = cuda->n_summed = 0;
@@ -457,7 +457,7 @@ static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
                             engine->n_docs[set] * sizeof(*scores));
 }
 
-static int cuda_watch(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
+static int cuda_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_metrics **metrics = &cuda->set[set].metrics;
@@ -495,7 +495,7 @@ static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int
 }
 
 static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                              int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+                              int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     const struct rw_cuda *cuda = rw_cuda_of(engine);
     const size_t n = engine->n_docs[0];
@@ -504,7 +504,7 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
         const void *d_from;
         size_t bytes;
     } part[3] = {{lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
-                 {weight_q, cuda->d_weight_q, n * sizeof(*weight_q)},
+                 {hess_q, cuda->d_hess_q, n * sizeof(*hess_q)},
                  {sampled, cuda->d_sampled, n}};
     memset(sampled, 1, n);
     RW_TRY(read_pairs(cuda, n, lambda, weight));
@@ -542,7 +542,7 @@ static const struct rw_engine_ops cuda_ops = {
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
-    .watch = cuda_watch,
+    .measure = cuda_measure,
     .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,
     .tell = rw_cuda_tell,

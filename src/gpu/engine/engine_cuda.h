@@ -39,7 +39,7 @@ struct rw_cuda_set {
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
-    struct rw_cuda_metrics *metrics;               /* NULL: not watched; owned */
+    struct rw_cuda_metrics *metrics;               /* NULL: not measured; owned */
 };
 
 struct rw_cuda_group {
@@ -104,8 +104,8 @@ struct rw_cuda {
     struct rw_transfer_counts counted; /* at its start */
     uint32_t tree;
     struct rw_cuda_begin *d_begin;
-    struct rw_lambda_pair *d_pair;    /* [n_docs] */
-    int32_t *d_lambda_q, *d_weight_q; /* [n_docs]; weights: newton, else NULL */
+    struct rw_lambda_pair *d_pair;  /* [n_docs] */
+    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; weights: newton, else NULL */
     /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
      * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1.
      * Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved. */

@@ -345,11 +345,11 @@ static int make_integers(struct rw_cuda *cuda)
     if (moves && rules->newton)
         RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
     cuda->d_lambda_q = cuda->d_lambda_place;
-    cuda->d_weight_q = cuda->d_weight_place;
+    cuda->d_hess_q = cuda->d_weight_place;
     if (shared)
         return RW_OK;
     RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, cuda->n_docs));
-    return rules->newton ? RW_CUDA_NEW(cuda, cuda->d_weight_q, cuda->n_docs) : RW_OK;
+    return rules->newton ? RW_CUDA_NEW(cuda, cuda->d_hess_q, cuda->n_docs) : RW_OK;
 }
 
 static int make_lists(struct rw_cuda *cuda)

@@ -284,9 +284,9 @@ static int add_sets(struct rw_cuda *dry, const struct rw_plan_data *data, struct
     }
     for (int set = 0; set < data->n_sets; set++) {
         uint64_t bytes = 0;
-        if (!data->watch || !data->watch[set])
+        if (!data->measured || !data->measured[set])
             continue;
-        RW_TRY(rw_cuda_metrics_plan_bytes(dry->host.base.ctx, data->watch[set], &bytes));
+        RW_TRY(rw_cuda_metrics_plan_bytes(dry->host.base.ctx, data->measured[set], &bytes));
         rw_plan_add(out, "metrics", bytes);
     }
     out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);

@@ -135,7 +135,7 @@ template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* What a query adds: `average` of metric/judged.c. */
+/* What a query adds: `average` of metric/judgments.c. */
 __device__ __forceinline__ struct rw_cuda_metric_part
 metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
 {

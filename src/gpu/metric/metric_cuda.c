@@ -45,48 +45,48 @@ static int upload(struct rw_cuda_metrics *metrics, void *out, const void *from, 
 /* The tables by document, and room for them in rank order. */
 static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
-    const struct rw_judged *judged = plan->judged;
+    const struct rw_judgments *judgments = plan->judgments;
     struct rw_cuda_metric_args *args = &metrics->args;
-    const size_t n = judged->n_docs;
+    const size_t n = judgments->n_docs;
     int gain = 0, label = 0, score = plan->ties == RW_TIES_MEAN, weight = 0;
     for (int m = 0; m < plan->n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
         gain |= kind->uses_gain;
         label |= !kind->uses_gain;
         score |= kind->by_document;
-        weight |= kind->by_document && judged->doc_weight;
+        weight |= kind->by_document && judgments->doc_weight;
     }
     if (gain) {
-        RW_TRY(UPLOAD(metrics, args->d_gain, judged->gain, n));
-        RW_TRY(UPLOAD(metrics, args->d_ideal, judged->ideal, n));
+        RW_TRY(UPLOAD(metrics, args->d_gain, judgments->gain, n));
+        RW_TRY(UPLOAD(metrics, args->d_ideal, judgments->ideal, n));
         RW_TRY(UPLOAD(metrics, args->d_ranked_gain, NULL, n));
     }
     if (label) {
-        RW_TRY(UPLOAD(metrics, args->d_label, judged->label, n));
+        RW_TRY(UPLOAD(metrics, args->d_label, judgments->label, n));
         RW_TRY(UPLOAD(metrics, args->d_ranked_label, NULL, n));
     }
     if (weight) {
-        RW_TRY(UPLOAD(metrics, args->d_doc_weight, judged->doc_weight, n));
+        RW_TRY(UPLOAD(metrics, args->d_doc_weight, judgments->doc_weight, n));
         RW_TRY(UPLOAD(metrics, args->d_ranked_weight, NULL, n));
     }
     if (score)
         RW_TRY(UPLOAD(metrics, args->d_ranked_score, NULL, n));
     if (plan->ties == RW_TIES_MEAN)
         RW_TRY(UPLOAD(metrics, args->d_tie_end, NULL, n));
-    return UPLOAD(metrics, args->d_discount, judged->discount, judged->longest);
+    return UPLOAD(metrics, args->d_discount, judgments->discount, judgments->longest);
 }
 
 /* Queries' weights: one table for the means over queries, one for those over documents. */
-static int upload_weights(struct rw_cuda_metrics *metrics, const struct rw_judged *judged,
+static int upload_weights(struct rw_cuda_metrics *metrics, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
     int status = RW_OK;
     int64_t *weight = NULL;
-    if (*d_weight || (!judged->weight && !kind->by_document))
+    if (*d_weight || (!judgments->weight && !kind->by_document))
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(metrics->ctx, weight, judged->n_queries));
-    rw_metric_weights(kind, judged, weight);
-    RW_TRY_OUT(UPLOAD(metrics, *d_weight, weight, judged->n_queries));
+    RW_TRY_OUT(RW_NEW_RAW(metrics->ctx, weight, judgments->n_queries));
+    rw_metric_weights(kind, judgments, weight);
+    RW_TRY_OUT(UPLOAD(metrics, *d_weight, weight, judgments->n_queries));
 out:
     rw_mem_free(weight);
     return status;
@@ -94,7 +94,7 @@ out:
 
 static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
-    const struct rw_judged *judged = plan->judged;
+    const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
     const int64_t *d_weight[2] = {NULL, NULL};
     int status = RW_OK;
@@ -102,7 +102,7 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     RW_TRY_OUT(RW_NEW(metrics->ctx, metric, n_metrics));
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
-        RW_TRY_OUT(upload_weights(metrics, judged, kind, &d_weight[!!kind->by_document]));
+        RW_TRY_OUT(upload_weights(metrics, judgments, kind, &d_weight[!!kind->by_document]));
         metric[m].kind = kind->device;
         metric[m].metric = plan->metric[m];
         metric[m].metric.kind = NULL;
@@ -110,7 +110,7 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
         metric[m].d_weight = d_weight[!!kind->by_document];
         if (!kind->ties_scratch || plan->ties != RW_TIES_MEAN)
             continue;
-        const size_t bytes = ((size_t)judged->n_docs + judged->n_queries) * sizeof(double);
+        const size_t bytes = ((size_t)judgments->n_docs + judgments->n_queries) * sizeof(double);
         if (metrics->device)
             RW_TRY_OUT(rw_cuda_upload(metrics->ctx, metrics->device, &metrics->scratch[m], NULL,
                                       bytes, &metrics->bytes));
@@ -128,24 +128,24 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
 {
     struct rw_ctx *ctx = metrics->ctx;
     struct rw_cuda_metric_args *args = &metrics->args;
-    const struct rw_judged *judged = plan->judged;
+    const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
-    args->n_docs = judged->n_docs;
-    args->n_queries = judged->n_queries;
+    args->n_docs = judgments->n_docs;
+    args->n_queries = judgments->n_queries;
     args->n_metrics = (uint32_t)n_metrics;
-    args->n_parts = rw_cuda_metric_parts(judged->n_queries);
+    args->n_parts = rw_cuda_metric_parts(judgments->n_queries);
     args->empty = plan->empty;
-    args->max_gain = judged->max_gain;
+    args->max_gain = judgments->max_gain;
     RW_TRY(RW_NEW(ctx, metrics->scratch, n_metrics));
     RW_TRY(RW_NEW(ctx, metrics->metric, n_metrics));
     RW_TRY(RW_NEW(ctx, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     if (metrics->device)
-        RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judged->n_docs, judged->n_queries,
-                                 judged->query_offset, &metrics->rank));
+        RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judgments->n_docs, judgments->n_queries,
+                                 judgments->query_offset, &metrics->rank));
     else
-        metrics->rank.bytes =
-            rw_cuda_rank_plan_bytes(judged->n_docs, judged->n_queries, judged->query_offset);
+        metrics->rank.bytes = rw_cuda_rank_plan_bytes(judgments->n_docs, judgments->n_queries,
+                                                      judgments->query_offset);
     args->d_offset = metrics->rank.d_offset;
     args->d_order = metrics->rank.d_order;
     args->d_by_size = metrics->rank.d_by_size;

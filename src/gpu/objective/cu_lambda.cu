@@ -1,5 +1,5 @@
 // Why: LambdaRank's gradients, the integers of rw_lambda_query to the bit. Pairs are computed by
-// the same inline functions, or by lambda_tame.h's, and added as integers, so any order will do.
+// the same inline functions, or by lambda_bounded.h's, and added as integers, so any order will do.
 //
 // Shapes: rw_lambda_args in cu_lambda.h. A query's documents are kept by falling gain ("slots"),
 // an order that never changes: the documents whose gain differs from an upper one's are then two
@@ -10,12 +10,12 @@
 // queries of up to 128 documents, in launches of their own, which differ in shared memory. The
 // upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
 // documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
-// upper document's sum is added over the warp. Tame queries (lambda_tame.h) have a loop of their
-// own. Shared memory a document: score and discount, lambda, weight, position, upper. Queries with
-// very many pairs: cu_lambda_spread.cu.
+// upper document's sum is added over the warp. bounded queries (lambda_bounded.h) have a loop of
+// their own. Shared memory a document: score and discount, lambda, weight, position, upper. Queries
+// with very many pairs: cu_lambda_spread.cu.
 #include "gpu/objective/cu_lambda.h"
 #include "gpu/objective/lambda_block.cuh"
-#include "gpu/objective/lambda_tame.h"
+#include "gpu/objective/lambda_bounded.h"
 #include "gpu/device/launch_after.cuh"
 #include "gpu/device/tuning.h"
 #include "objective/lambda.h"
@@ -24,7 +24,7 @@ enum {
     WARPS = RW_TUNE_LAMBDA_WARPS,
     THREADS = 32 * WARPS,
     SLOTS = RW_TUNE_LAMBDA_SLOTS,
-    PLAIN_SLOTS = 1, /* of queries that are not tame, whose pairs take more registers */
+    PLAIN_SLOTS = 1, /* of queries that are not bounded, whose pairs take more registers */
 };
 
 /* ---- A query in shared memory ---- */
@@ -220,27 +220,27 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
     __syncwarp();
 }
 
-/* ---- Tame queries ---- */
+/* ---- bounded queries ---- */
 
-struct lambda_tame {
-    struct rw_tame_query query;
+struct lambda_bounded {
+    struct rw_bounded_query query;
     float sigma;
     struct lambda_place *stage; /* [32] of this warp: the upper documents at hand */
 };
 
 /* A document of a thread. */
-struct tame_own {
+struct bounded_own {
     struct lambda_place place;
-    float gain_diff, toward;             /* as rw_tame_pair_of has them */
-    int side;                            /* 1 if its gain is the larger, else -1 */
-    struct rw_tame_parts lambda, weight; /* sums, with biases */
+    float gain_diff, toward;                /* as rw_bounded_pair_of has them */
+    int side;                               /* 1 if its gain is the larger, else -1 */
+    struct rw_bounded_parts lambda, weight; /* sums, with biases */
 };
 
 /* Past the end: any document, without a gain. */
 template <bool BLOCK>
-__device__ __forceinline__ void tame_take(const struct lambda_query &query, float sigma,
-                                          const double *d_gain, const struct lambda_run &run,
-                                          uint32_t slot, struct tame_own &own)
+__device__ __forceinline__ void bounded_take(const struct lambda_query &query, float sigma,
+                                             const double *d_gain, const struct lambda_run &run,
+                                             uint32_t slot, struct bounded_own &own)
 {
     const bool past = slot == UINT32_MAX;
     slot = past ? 0 : slot;
@@ -253,14 +253,15 @@ __device__ __forceinline__ void tame_take(const struct lambda_query &query, floa
 /* One upper document against the lane's K: their sums and, with their biases, its own. */
 template <int K>
 __device__ __forceinline__ void
-tame_pairs(const struct lambda_tame &tame, const struct lambda_place &upper,
-           struct tame_own (&own)[K], struct rw_tame_parts &lambda, struct rw_tame_parts &weight)
+bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_place &upper,
+              struct bounded_own (&own)[K], struct rw_bounded_parts &lambda,
+              struct rw_bounded_parts &weight)
 {
 #pragma unroll
     for (int k = 0; k < K; k++) {
-        const struct rw_tame_pair pair = rw_tame_pair_of(
-            &tame.query, own[k].gain_diff, (float)(upper.discount - own[k].place.discount),
-            (float)(own[k].place.score - upper.score), own[k].toward, tame.sigma);
+        const struct rw_bounded_pair pair = rw_bounded_pair_of(
+            &bounded.query, own[k].gain_diff, (float)(upper.discount - own[k].place.discount),
+            (float)(own[k].place.score - upper.score), own[k].toward, bounded.sigma);
         own[k].lambda.high += pair.lambda.high;
         own[k].lambda.low += pair.lambda.low;
         own[k].weight.high += pair.weight.high;
@@ -274,16 +275,16 @@ tame_pairs(const struct lambda_tame &tame, const struct lambda_place &upper,
 
 /* The lane's own sums of n pairs each go to shared memory and to hi and lo. */
 template <bool BLOCK>
-__device__ __forceinline__ void tame_add(const struct lambda_query &query, uint32_t slot,
-                                         uint32_t n, const struct tame_own &own, long long &hi,
-                                         long long &lo)
+__device__ __forceinline__ void bounded_add(const struct lambda_query &query, uint32_t slot,
+                                            uint32_t n, const struct bounded_own &own,
+                                            long long &hi, long long &lo)
 {
     if (slot == UINT32_MAX)
         return;
-    const long long lambda = rw_tame_join(own.lambda.high - n * RW_TAME_HIGH_BIAS,
-                                          own.lambda.low - n * RW_TAME_LOW_BIAS);
-    const long long weight = rw_tame_join(own.weight.high - n * RW_TAME_HIGH_BIAS,
-                                          own.weight.low - n * RW_TAME_LOW_BIAS);
+    const long long lambda = rw_bounded_join(own.lambda.high - n * RW_BOUNDED_HIGH_BIAS,
+                                             own.lambda.low - n * RW_BOUNDED_LOW_BIAS);
+    const long long weight = rw_bounded_join(own.weight.high - n * RW_BOUNDED_HIGH_BIAS,
+                                             own.weight.low - n * RW_BOUNDED_LOW_BIAS);
     lambda_group<BLOCK>::add(&query.lambda[slot], own.side > 0 ? lambda : -lambda);
     lambda_group<BLOCK>::add(&query.weight[slot], weight);
     hi += lambda >> 32;
@@ -293,34 +294,36 @@ __device__ __forceinline__ void tame_add(const struct lambda_query &query, uint3
 /* All pairs of a run's upper documents with K of each lane. Upper documents are taken 32 at a time,
  * lane j keeps the j-th's sums: the parts of 32 K pairs stay under 2^31. */
 template <bool BLOCK, int K>
-__device__ __forceinline__ void
-tame_meet(const struct lambda_query &query, const struct lambda_tame &tame, const double *d_gain,
-          const struct lambda_run &run, uint32_t base, long long &hi, long long &lo)
+__device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
+                                             const struct lambda_bounded &bounded,
+                                             const double *d_gain, const struct lambda_run &run,
+                                             uint32_t base, long long &hi, long long &lo)
 {
     static_assert(K <= 4, "sums of parts");
     const uint32_t lane = threadIdx.x % 32;
-    struct tame_own own[K];
-    struct rw_tame_parts start = {0, 0};
+    struct bounded_own own[K];
+    struct rw_bounded_parts start = {0, 0};
 #pragma unroll
     for (int k = 0; k < K; k++) {
-        tame_take<BLOCK>(query, tame.sigma, d_gain, run,
-                         lambda_own_slot<BLOCK>(query, run, base, k), own[k]);
-        start.high += (uint32_t)own[k].side * RW_TAME_HIGH_BIAS;
-        start.low += (uint32_t)own[k].side * RW_TAME_LOW_BIAS;
+        bounded_take<BLOCK>(query, bounded.sigma, d_gain, run,
+                            lambda_own_slot<BLOCK>(query, run, base, k), own[k]);
+        start.high += (uint32_t)own[k].side * RW_BOUNDED_HIGH_BIAS;
+        start.low += (uint32_t)own[k].side * RW_BOUNDED_LOW_BIAS;
     }
     for (uint32_t begin = run.begin; begin < run.end; begin += 32) {
         const uint32_t n = run.end - begin < 32 ? run.end - begin : 32;
         const uint32_t mine = query.top[lane < n ? begin + lane : begin];
-        tame.stage[lane] = query.place[mine];
-        struct rw_tame_parts lambda_sum = {0, 0}, weight_sum = {0, 0};
+        bounded.stage[lane] = query.place[mine];
+        struct rw_bounded_parts lambda_sum = {0, 0}, weight_sum = {0, 0};
 #pragma unroll
         for (int k = 0; k < K; k++)
             own[k].lambda = own[k].weight = {0, 0};
         __syncwarp();
         for (uint32_t j = 0; j < n; j++) {
-            struct rw_tame_parts lambda = start;
-            struct rw_tame_parts weight = {0u - K * RW_TAME_HIGH_BIAS, 0u - K * RW_TAME_LOW_BIAS};
-            tame_pairs<K>(tame, tame.stage[j], own, lambda, weight);
+            struct rw_bounded_parts lambda = start;
+            struct rw_bounded_parts weight = {0u - K * RW_BOUNDED_HIGH_BIAS,
+                                              0u - K * RW_BOUNDED_LOW_BIAS};
+            bounded_pairs<K>(bounded, bounded.stage[j], own, lambda, weight);
             lambda.high = __reduce_add_sync(~0u, lambda.high);
             lambda.low = __reduce_add_sync(~0u, lambda.low);
             weight.high = __reduce_add_sync(~0u, weight.high);
@@ -332,12 +335,13 @@ tame_meet(const struct lambda_query &query, const struct lambda_tame &tame, cons
         }
 #pragma unroll
         for (int k = 0; k < K; k++)
-            tame_add<BLOCK>(query, lambda_own_slot<BLOCK>(query, run, base, k), n, own[k], hi, lo);
+            bounded_add<BLOCK>(query, lambda_own_slot<BLOCK>(query, run, base, k), n, own[k], hi,
+                               lo);
         if (lane < n) {
             lambda_group<BLOCK>::add(&query.lambda[mine],
-                                     rw_tame_join(lambda_sum.high, lambda_sum.low));
+                                     rw_bounded_join(lambda_sum.high, lambda_sum.low));
             lambda_group<BLOCK>::add(&query.weight[mine],
-                                     rw_tame_join(weight_sum.high, weight_sum.low));
+                                     rw_bounded_join(weight_sum.high, weight_sum.low));
         }
         __syncwarp(); /* the next ones' places and sums may be other lanes' */
     }
@@ -345,19 +349,19 @@ tame_meet(const struct lambda_query &query, const struct lambda_tame &tame, cons
 
 /* The same with as many documents of a lane as the warp has, up to K. */
 template <bool BLOCK, int K>
-__device__ __forceinline__ void tame_meet_up_to(const struct lambda_query &query,
-                                                const struct lambda_tame &tame,
-                                                const double *d_gain, const struct lambda_run &run,
-                                                uint32_t base, long long &hi, long long &lo)
+__device__ __forceinline__ void
+bounded_meet_up_to(const struct lambda_query &query, const struct lambda_bounded &bounded,
+                   const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
+                   long long &lo)
 {
     const uint32_t n = query.n - (run.below - run.above);
     if constexpr (K > 1) {
         if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= n) {
-            tame_meet_up_to<BLOCK, K - 1>(query, tame, d_gain, run, base, hi, lo);
+            bounded_meet_up_to<BLOCK, K - 1>(query, bounded, d_gain, run, base, hi, lo);
             return;
         }
     }
-    tame_meet<BLOCK, K>(query, tame, d_gain, run, base, hi, lo);
+    bounded_meet<BLOCK, K>(query, bounded, d_gain, run, base, hi, lo);
 }
 
 /* ---- A query ---- */
@@ -387,10 +391,10 @@ __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
 }
 
 /* Pairs of all runs. */
-template <bool BLOCK, bool TAME>
+template <bool BLOCK, bool BOUNDED>
 __device__ __forceinline__ void
 lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
-            const struct lambda_tame &tame, long long &hi, long long &lo)
+            const struct lambda_bounded &bounded, long long &hi, long long &lo)
 {
     using group = lambda_group<BLOCK>;
     const double *d_gain = a.d_gain + query.first;
@@ -401,10 +405,10 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
         run.below = lambda_bound(d_gain, query.n, run.gain, true);
         run.end = lambda_run_end(query, run.begin, run.below);
         const uint32_t n = query.n - (run.below - run.above);
-        const uint32_t step = group::size * (TAME ? SLOTS : PLAIN_SLOTS);
+        const uint32_t step = group::size * (BOUNDED ? SLOTS : PLAIN_SLOTS);
         for (uint32_t base = 32 * group::warp(); base < n; base += step) {
-            if (TAME)
-                tame_meet_up_to<BLOCK, SLOTS>(query, tame, d_gain, run, base, hi, lo);
+            if (BOUNDED)
+                bounded_meet_up_to<BLOCK, SLOTS>(query, bounded, d_gain, run, base, hi, lo);
             else
                 lambda_meet<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
         }
@@ -431,12 +435,12 @@ lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
         lambda_list_tops(query);
     group::sync();
     long long hi = 0, lo = 0;
-    const struct lambda_tame tame = {rw_tame_query_of(query.ideal, query.norm), a.rule.sigma,
-                                     stage};
-    if (a.tame && rw_tame_scores(highest - lowest, a.rule.sigma))
-        lambda_runs<BLOCK, true>(a, query, tame, hi, lo);
+    const struct lambda_bounded bounded = {rw_bounded_query_of(query.ideal, query.norm),
+                                           a.rule.sigma, stage};
+    if (a.bounded && rw_bounded_scores(highest - lowest, a.rule.sigma))
+        lambda_runs<BLOCK, true>(a, query, bounded, hi, lo);
     else
-        lambda_runs<BLOCK, false>(a, query, tame, hi, lo);
+        lambda_runs<BLOCK, false>(a, query, bounded, hi, lo);
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
     if (BLOCK) {

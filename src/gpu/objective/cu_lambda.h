@@ -44,7 +44,7 @@ struct rw_lambda_args {
     const double *d_doc_weight;         /* [n_docs] NULL: all 1 */
     const uint32_t *d_query;            /* [n_block + n_warp] by falling size */
     uint32_t n_block, n_warp, n_narrow; /* n_narrow of the n_warp: RW_LAMBDA_NARROW_DOCS or less */
-    int tame;                           /* the rule and all gains are tame (lambda_tame.h) */
+    int bounded;                        /* the rule and all gains are bounded (lambda_bounded.h) */
     uint32_t block_docs, warp_docs; /* room for a query of a block, of a warp; multiples of 32 */
     uint32_t n_spread, n_jobs, n_tiles, spread_tops;
     const uint32_t *d_spread; /* [n_spread] their queries */

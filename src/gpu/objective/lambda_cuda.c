@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/objective/cu_lambda.h"
-#include "gpu/objective/lambda_tame.h"
+#include "gpu/objective/lambda_bounded.h"
 #include "gpu/device/transfer.h"
 #include "gpu/device/tuning.h"
 #include "metric/metric.h"
@@ -136,8 +136,8 @@ static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, si
 
 /* ---- LambdaRank's tables ---- */
 
-/* Are gains as lambda_tame.h asks for? gain: [n], falling. */
-static int is_tame(const double *gain, uint32_t n)
+/* Are gains as lambda_bounded.h asks for? gain: [n], falling. */
+static int is_bounded(const double *gain, uint32_t n)
 {
     if (n > 0 && !(gain[0] <= 0x1p31 && gain[n - 1] >= 0.0))
         return 0;
@@ -152,10 +152,10 @@ struct order_job {
     const double *gains;
     double *gain;   /* [n_docs] written as struct rw_lambda_args has it, like slot */
     uint16_t *slot; /* [n_docs] */
-    int n_wild;     /* queries of a block or a warp whose gains are not tame */
+    int n_wild;     /* queries of a block or a warp whose gains are not bounded */
 };
 
-/* Returns whether the query's gains are tame, or need not be. */
+/* Returns whether the query's gains are bounded, or need not be. */
 static int order_query(const struct order_job *job, uint32_t q)
 {
     uint32_t order[RW_LAMBDA_BLOCK_DOCS];
@@ -171,7 +171,7 @@ static int order_query(const struct order_job *job, uint32_t q)
         gain[r] = job->gains[first + order[r]];
         job->slot[first + order[r]] = (uint16_t)r;
     }
-    return is_tame(gain, n);
+    return is_bounded(gain, n);
 }
 
 static int order_queries(void *user, struct rw_share *share)
@@ -250,7 +250,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
                              rule->truncation, discount, ideal));
     struct order_job job = {&work, gains, gain, slot, 0};
     rw_parallel(ctx, ctx->n_threads, work.n_queries, 64, order_queries, &job);
-    args->tame = job.n_wild == 0 && rw_tame_rule(rule);
+    args->bounded = job.n_wild == 0 && rw_bounded_rule(rule);
     args->rule = *rule;
     work.ideal = ideal;
     RW_TRY_OUT(upload_work(lambda, &work));

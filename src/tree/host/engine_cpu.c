@@ -140,7 +140,7 @@ static int make_words(void *job, struct rw_share *share)
             if (!host->sampled[doc])
                 continue;
             if (words.most_joint) {
-                cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->weight_q[doc]);
+                cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->hess_q[doc]);
                 continue;
             }
             int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
@@ -150,7 +150,7 @@ static int make_words(void *job, struct rw_share *share)
             else
                 word[1] = 1;
             if (words.newton)
-                word[words.n_words - 1] = host->weight_q[doc];
+                word[words.n_words - 1] = host->hess_q[doc];
         }
     }
     return RW_OK;

@@ -287,8 +287,8 @@ struct rw_cpu_search {
     int joint; /* cells that are given, but for a parent's, are joint */
     struct rw_cell all;
     double parent_gain;
-    float rough;        /* the largest rough score so far (engine_cpu_split.c) */
-    int32_t min_weight; /* least quantised weight of a side (newton) */
+    float rough;         /* the largest rough score so far (engine_cpu_split.c) */
+    int32_t min_hessian; /* least quantised weight of a side (newton) */
     struct rw_split best;
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
@@ -310,7 +310,7 @@ struct rw_cpu_column {
     int64_t *to;          /* where the result goes, never joint; or NULL */
     uint32_t n;
     int64_t missing[2], all[2]; /* the cell of missing values, as it will be; and the node */
-    int32_t min_docs, min_weight;
+    int32_t min_docs, min_hessian;
     float l2;
 };
 

@@ -74,7 +74,7 @@ static void plan_gradients(const struct rw_engine *engine, const struct rw_datas
         bytes += n * sizeof(*host->label);
     bytes += n * (sizeof(*host->lambda) + sizeof(*host->weight) + sizeof(*host->lambda_q));
     if (rules->newton)
-        bytes += n * sizeof(*host->weight_q);
+        bytes += n * sizeof(*host->hess_q);
     rw_plan_add(out, "lambdas", bytes + n * sizeof(*host->sampled));
 }
 

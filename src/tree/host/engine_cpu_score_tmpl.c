@@ -102,7 +102,7 @@ INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, co
     if (newton) {
         wl = LOW_INTS(*heavy);
         wr = LOW_INTS((uint64_t)column->all[1] - *heavy);
-        allowed &= (wl >= column->min_weight) & (wr >= column->min_weight);
+        allowed &= (wl >= column->min_hessian) & (wr >= column->min_hessian);
     }
     const floats dl = FLOATS(wl) + column->l2, dr = FLOATS(wr) + column->l2;
     const floats both = (ql * ql * dr + qr * qr * dl) / (dl * dr);

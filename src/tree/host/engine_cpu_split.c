@@ -123,7 +123,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .n = (uint32_t)rw_cpu_n_cells(cuts, f),
         .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.weight},
         .min_docs = (int32_t)rule->min_docs,
-        .min_weight = search->min_weight,
+        .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2};
     if (cuts->has_missing[f])
         take_cell(&column, kind, n_bins, column.missing);
@@ -152,7 +152,7 @@ static int32_t least_weight(const struct rw_split_rule *rule)
         return 0;
     while (low < high) { /* the product rises with the weight */
         const int32_t middle = low + (high - low) / 2;
-        if ((double)middle * rule->weight_unit >= rule->min_weight)
+        if ((double)middle * rule->weight_unit >= rule->min_hessian)
             high = middle;
         else
             low = middle + 1;
@@ -166,7 +166,7 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
     *search = (struct rw_cpu_search){.all = *all,
                                      .parent_gain = rw_side_gain(&cpu->host.base.split_rule, all),
                                      .rough = -1.0f,
-                                     .min_weight = least_weight(&cpu->host.base.split_rule),
+                                     .min_hessian = least_weight(&cpu->host.base.split_rule),
                                      .best = {.slot = slot, .column = -1}};
 }
 

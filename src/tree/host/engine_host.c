@@ -54,7 +54,7 @@ void rw_host_release(struct rw_host *host)
     }
     void *const owned[] = {host->query_offset, host->label,    host->gain,           host->ideal,
                            host->weight_doc,   host->discount, host->gradient,       host->hessian,
-                           host->lambda,       host->weight,   host->lambda_q,       host->weight_q,
+                           host->lambda,       host->weight,   host->lambda_q,       host->hess_q,
                            host->sampled,      host->order,    host->feature_sampled};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_host_drop(host, owned[i]);
@@ -114,7 +114,7 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     RW_TRY(RW_HOST_NEW_RAW(host, host->weight, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
     if (rules->newton)
-        RW_TRY(RW_HOST_NEW_RAW(host, host->weight_q, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->hess_q, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
@@ -165,15 +165,15 @@ int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores)
 }
 
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                          int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+                          int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     const struct rw_host *host = (const struct rw_host *)engine;
     const size_t n = engine->n_docs[0];
     memcpy(lambda, host->lambda, n * sizeof(*lambda));
     memcpy(weight, host->weight, n * sizeof(*weight));
     memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
-    if (host->weight_q)
-        memcpy(weight_q, host->weight_q, n * sizeof(*weight_q));
+    if (host->hess_q)
+        memcpy(hess_q, host->hess_q, n * sizeof(*hess_q));
     memcpy(sampled, host->sampled, n);
     return RW_OK;
 }
@@ -447,15 +447,15 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     root->sum = extent.sum;
     root->lambda_shift = rw_quantise_shift(extent.lambda, rules->bits);
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
-    int64_t weight_q_sum = 0;
+    int64_t hess_q_sum = 0;
     if (rules->newton) {
         root->weight_shift = rw_quantise_shift(extent.weight, rules->bits);
-        weight_q_sum = quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT,
-                                host->weight_q);
+        hess_q_sum =
+            quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
     }
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];
-    rw_engine_set_split_rule(&host->base, root, weight_q_sum);
+    rw_engine_set_split_rule(&host->base, root, hess_q_sum);
     *out = *root;
     return RW_OK;
 }

@@ -37,10 +37,10 @@ struct rw_host {
     double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
-    int64_t *lambda, *weight;     /* [n_docs] fixed point, unrounded */
-    int32_t *lambda_q, *weight_q; /* [n_docs] quantised; weight_q newton only */
-    uint8_t *sampled;             /* [n_docs] */
-    uint8_t *feature_sampled;     /* [n_features] */
+    int64_t *lambda, *weight;   /* [n_docs] fixed point, unrounded */
+    int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
+    uint8_t *sampled;           /* [n_docs] */
+    uint8_t *feature_sampled;   /* [n_features] */
     /* scratch of one query for each thread */
     uint32_t *order; /* [n_threads][longest] */
     uint32_t longest;
@@ -90,7 +90,7 @@ int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                          int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled);
+                          int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled);
 
 /* RW_ERR_INTERNAL unless so many documents were expected to the left. */
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);

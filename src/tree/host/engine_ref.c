@@ -78,7 +78,7 @@ static int build(struct rw_ref *ref, int32_t slot)
             struct rw_cell *cell = &cells[ref->cell_offset[f] + code];
             cell->n += 1;
             cell->lambda += ref->host.lambda_q[doc];
-            cell->weight += ref->host.weight_q ? ref->host.weight_q[doc] : 0;
+            cell->weight += ref->host.hess_q ? ref->host.hess_q[doc] : 0;
         }
     }
     return RW_OK;

@@ -220,11 +220,11 @@ static int sim_set_scores(struct rw_engine *engine, int set, const double *score
 }
 
 static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                             int32_t *lambda_q, int32_t *weight_q, uint8_t *sampled)
+                             int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     RW_TRY(enter(engine));
     return leave(engine,
-                 rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, weight_q, sampled));
+                 rw_ref_ops.read_integers(engine, lambda, weight, lambda_q, hess_q, sampled));
 }
 
 static void sim_close(struct rw_engine *engine)

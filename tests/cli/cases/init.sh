@@ -1,7 +1,7 @@
 # Going on from a model: the bytes of one training, on every engine; from an imported model, too.
 small_data
 train() { "$RANKWOOD" train train.txt --leaves 7 --quiet "$@"; }
-go_on() {
+resume() {
     kind=$1
     shift
     train "$@" --rounds 6 -o first.txt
@@ -11,10 +11,10 @@ go_on() {
         say "$kind, $device: as in one run" cmp -s on.txt whole.txt
     done
 }
-go_on plain
-go_on 'metrics of each round' --valid valid.txt.gz --early-stop 0 --ties mean --train-metric on
-go_on 'samples, newton' --sample-queries 0.6 --sample-features 0.5 --split newton
-go_on yetirank --objective yetirank --rounding nearest
+resume plain
+resume 'metrics of each round' --valid valid.txt.gz --early-stop 0 --ties mean --train-metric on
+resume 'samples, newton' --sample-queries 0.6 --sample-features 0.5 --split newton
+resume yetirank --objective yetirank --rounding nearest
 # Over itself; names stay.
 echo '3 three' >names
 train --rounds 2 --names names -o model.txt
@@ -38,4 +38,4 @@ try train train.txt --init nothing -o x
 try train train.txt --init first.txt --plan
 # What most documents do not state is missing: sparse columns.
 "$RANKWOOD" synth --shape yahoo --queries 30 --seed 3 -o train.txt
-go_on 'sparse, absent is missing' --absent missing --min-docs 3
+resume 'sparse, absent is missing' --absent missing --min-docs 3

@@ -1,4 +1,4 @@
-#include "boost/go_on.h"
+#include "boost/resume.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "boost/params_table.h"
 
-int rw_go_on_init(struct rw_go_on *go_on, struct rw_ctx *ctx, const struct rw_model *init,
-                  const struct rw_dataset *const *sets, int n_sets, int absent_missing)
+int rw_resume_init(struct rw_resume *resume, struct rw_ctx *ctx, const struct rw_model *init,
+                   const struct rw_dataset *const *sets, int n_sets, int absent_missing)
 {
     size_t most = 0;
-    *go_on = (struct rw_go_on){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
+    *resume = (struct rw_resume){.ctx = ctx, .init = init, .sets = sets, .n_sets = n_sets};
     if (init->absent_missing != absent_missing)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the model to go on from takes an absent feature as %s: set 'absent' to %s",
@@ -19,14 +19,14 @@ int rw_go_on_init(struct rw_go_on *go_on, struct rw_ctx *ctx, const struct rw_mo
                        init->absent_missing ? "missing" : "zero");
     for (int set = 0; set < n_sets; set++)
         most = sets[set]->n_docs > most ? sets[set]->n_docs : most;
-    RW_TRY(RW_NEW_RAW(ctx, go_on->scores, most));
-    return RW_NEW_RAW(ctx, go_on->leaves, most);
+    RW_TRY(RW_NEW_RAW(ctx, resume->scores, most));
+    return RW_NEW_RAW(ctx, resume->leaves, most);
 }
 
-void rw_go_on_release(struct rw_go_on *go_on)
+void rw_resume_release(struct rw_resume *resume)
 {
-    rw_mem_free(go_on->scores);
-    rw_mem_free(go_on->leaves);
+    rw_mem_free(resume->scores);
+    rw_mem_free(resume->leaves);
 }
 
 static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to)
@@ -46,21 +46,21 @@ static int copy_tree(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_t
 }
 
 /* That have been run. */
-static int64_t n_rounds(const struct rw_go_on *go_on)
+static int64_t n_rounds(const struct rw_resume *resume)
 {
-    return (int64_t)go_on->init->n_trees + go_on->init->empty_rounds;
+    return (int64_t)resume->init->n_trees + resume->init->empty_rounds;
 }
 
-int rw_go_on_trees(const struct rw_go_on *go_on, struct rw_model *model, size_t *tree_room)
+int rw_resume_trees(const struct rw_resume *resume, struct rw_model *model, size_t *tree_room)
 {
-    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(go_on);
-    RW_TRY(RW_GROW(go_on->ctx, model->tree, *tree_room, n));
-    for (int32_t t = 0; t < go_on->init->n_trees; t++) {
-        RW_TRY(copy_tree(go_on->ctx, &go_on->init->tree[t], &model->tree[model->n_trees]));
+    const size_t n = (size_t)model->n_trees + (size_t)n_rounds(resume);
+    RW_TRY(RW_GROW(resume->ctx, model->tree, *tree_room, n));
+    for (int32_t t = 0; t < resume->init->n_trees; t++) {
+        RW_TRY(copy_tree(resume->ctx, &resume->init->tree[t], &model->tree[model->n_trees]));
         model->n_trees++;
     }
-    for (int32_t t = 0; t < go_on->init->empty_rounds; t++) {
-        RW_TRY(rw_tree_init(go_on->ctx, &model->tree[model->n_trees], 1));
+    for (int32_t t = 0; t < resume->init->empty_rounds; t++) {
+        RW_TRY(rw_tree_init(resume->ctx, &model->tree[model->n_trees], 1));
         model->n_trees++;
     }
     return RW_OK;
@@ -85,24 +85,24 @@ static int has_missing(const struct rw_dataset *train, uint32_t feature, int abs
 
 /* Codes know a missing value only of features that miss some in training; of others it is taken for
  * 0 (binning/bins.h). A model that was trained on other data may send it the other way. */
-static int check_missing(const struct rw_go_on *go_on, const struct rw_engine *engine)
+static int check_missing(const struct rw_resume *resume, const struct rw_engine *engine)
 {
     int status = RW_OK;
     uint8_t *known = NULL; /* 1: the training set has missing values of it */
-    const struct rw_model *init = go_on->init;
+    const struct rw_model *init = resume->init;
     if (engine->ops->set_scores)
         return RW_OK;
-    RW_TRY(RW_NEW(go_on->ctx, known, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(resume->ctx, known, RW_FEATURE_IDS));
     for (int32_t t = 0; t < init->n_trees; t++) {
         const struct rw_tree *tree = &init->tree[t];
         for (int32_t node = 0; node < tree->n_leaves - 1; node++) {
             const uint32_t f = tree->feature[node];
             if (tree->missing_left[node] == (0.0f <= tree->cut[node]) || known[f])
                 continue;
-            known[f] = has_missing(go_on->sets[0], f, init->absent_missing) != 0;
+            known[f] = has_missing(resume->sets[0], f, init->absent_missing) != 0;
             if (!known[f])
                 RW_TRY_OUT(
-                    rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+                    rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
                             "engine %s cannot go on from this model: tree %d sends a missing "
                             "value of feature %u where no training document tells; the cpu's "
                             "can",
@@ -115,36 +115,38 @@ out:
 }
 
 /* By the values themselves, so any cut will do. */
-static int add_by_value(const struct rw_go_on *go_on, struct rw_engine *engine, int set, int32_t t)
+static int add_by_value(const struct rw_resume *resume, struct rw_engine *engine, int set,
+                        int32_t t)
 {
-    const struct rw_dataset *dataset = go_on->sets[set];
-    const struct rw_model one = {
-        .n_trees = 1, .tree = &go_on->init->tree[t], .absent_missing = go_on->init->absent_missing};
-    RW_TRY(rw_predict(go_on->ctx, &one, dataset, 0, go_on->leaves));
-    RW_TRY(rw_engine_read_scores(engine, set, go_on->scores));
+    const struct rw_dataset *dataset = resume->sets[set];
+    const struct rw_model one = {.n_trees = 1,
+                                 .tree = &resume->init->tree[t],
+                                 .absent_missing = resume->init->absent_missing};
+    RW_TRY(rw_predict(resume->ctx, &one, dataset, 0, resume->leaves));
+    RW_TRY(rw_engine_read_scores(engine, set, resume->scores));
     for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
-        go_on->scores[doc] += go_on->leaves[doc];
-    return rw_engine_set_scores(engine, set, go_on->scores);
+        resume->scores[doc] += resume->leaves[doc];
+    return rw_engine_set_scores(engine, set, resume->scores);
 }
 
-static int add_tree(const struct rw_go_on *go_on, struct rw_engine *engine, int32_t t)
+static int add_tree(const struct rw_resume *resume, struct rw_engine *engine, int32_t t)
 {
-    const struct rw_tree *tree = &go_on->init->tree[t];
-    for (int set = 0; set < go_on->n_sets; set++) {
+    const struct rw_tree *tree = &resume->init->tree[t];
+    for (int set = 0; set < resume->n_sets; set++) {
         if (engine->ops->set_scores) {
-            RW_TRY(add_by_value(go_on, engine, set, t));
+            RW_TRY(add_by_value(resume, engine, set, t));
             continue;
         }
         if ((uint32_t)tree->n_leaves > engine->rules.max_slots)
-            return rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+            return rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
                            "engine %s cannot go on from this model: tree %d has %d leaves, more "
                            "than a tree of this training; the cpu's can",
                            engine->ops->name, t + 1, tree->n_leaves);
         const int status = rw_engine_add_tree(engine, set, tree, NULL);
-        if (status == RW_ERR_UNSUPPORTED && go_on->ctx) {
+        if (status == RW_ERR_UNSUPPORTED && resume->ctx) {
             char why[256];
-            snprintf(why, sizeof(why), "%.250s", go_on->ctx->error);
-            return rw_fail(go_on->ctx, RW_ERR_UNSUPPORTED,
+            snprintf(why, sizeof(why), "%.250s", resume->ctx->error);
+            return rw_fail(resume->ctx, RW_ERR_UNSUPPORTED,
                            "engine %s cannot go on from this model: tree %d: %s; the cpu's can",
                            engine->ops->name, t + 1, why);
         }
@@ -153,43 +155,44 @@ static int add_tree(const struct rw_go_on *go_on, struct rw_engine *engine, int3
     return RW_OK;
 }
 
-int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, struct rw_watch *watch)
+int rw_resume_replay(const struct rw_resume *resume, struct rw_engine *engine,
+                     struct rw_eval_sets *eval)
 {
-    const int n = (int)n_rounds(go_on);
-    RW_TRY(check_missing(go_on, engine));
+    const int n = (int)n_rounds(resume);
+    RW_TRY(check_missing(resume, engine));
     for (int t = 0; t < n; t++) {
-        if (t < go_on->init->n_trees)
-            RW_TRY(add_tree(go_on, engine, t));
+        if (t < resume->init->n_trees)
+            RW_TRY(add_tree(resume, engine, t));
         if (t == n - 1)
-            watch->best_round = 0;
-        RW_TRY(rw_watch_round(watch, engine, t + 1));
+            eval->best_round = 0;
+        RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
     }
     return RW_OK;
 }
 
 /* ------------------------------------------------------------------ what is said and written */
 
-static void warn_of_features(const struct rw_go_on *go_on)
+static void warn_of_features(const struct rw_resume *resume)
 {
     uint32_t n_missing = 0, n_unknown = 0;
-    rw_model_unmatched(go_on->init, go_on->sets[0], &n_missing, &n_unknown);
+    rw_model_unmatched(resume->init, resume->sets[0], &n_missing, &n_unknown);
     if (n_missing > 0)
-        rw_log(go_on->ctx, RW_LOG_WARNING,
+        rw_log(resume->ctx, RW_LOG_WARNING,
                "the model to go on from asks for %u feature%s that the training set lacks: absent "
                "in every document",
                n_missing, n_missing == 1 ? "" : "s");
 }
 
-void rw_go_on_warn(const struct rw_go_on *go_on, struct rw_params *params)
+void rw_resume_warn(const struct rw_resume *resume, struct rw_params *params)
 {
-    warn_of_features(go_on);
+    warn_of_features(resume);
     /* What differs by nature, or shapes no tree by itself. */
     static const char *const other[] = {"rounds", "early-stop", "metric",     "empty",
                                         "ties",   "relevant",   "label-gain", "ignore"};
     char text[512] = "";
     size_t n = 0;
-    for (int32_t i = 0; i < go_on->init->params.n; i++) {
-        const struct rw_param_value *was = &go_on->init->params.param[i];
+    for (int32_t i = 0; i < resume->init->params.n; i++) {
+        const struct rw_param_value *was = &resume->init->params.param[i];
         int differs = rw_param_find(was->name) >= 0;
         for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
             differs &= strcmp(was->name, other[k]) != 0;
@@ -200,7 +203,7 @@ void rw_go_on_warn(const struct rw_go_on *go_on, struct rw_params *params)
         text[n] = 0;
     }
     if (text[0])
-        rw_log(go_on->ctx, RW_LOG_NOTE, "the model to go on from was trained with%s", text);
+        rw_log(resume->ctx, RW_LOG_NOTE, "the model to go on from was trained with%s", text);
 }
 
 /* Are the rounds of the model's last training a beginning of these? Then both are one training. */
@@ -222,39 +225,39 @@ static int is_one_training(const struct rw_model *init, const struct rw_model *m
     return 1;
 }
 
-static int set_rounds(const struct rw_go_on *go_on, struct rw_model *model, int64_t n)
+static int set_rounds(const struct rw_resume *resume, struct rw_model *model, int64_t n)
 {
     struct rw_param_value *rounds =
         (struct rw_param_value *)rw_model_params_find(&model->params, "rounds");
     char text[24], *copy;
     snprintf(text, sizeof(text), "%lld", (long long)n);
-    RW_TRY(rw_mem_copy_text(go_on->ctx, &copy, text));
+    RW_TRY(rw_mem_copy_text(resume->ctx, &copy, text));
     rw_mem_free(rounds->value);
     rounds->value = copy;
     return RW_OK;
 }
 
 /* The trainings behind the model. Its `rounds` are counted from the first tree on until here. */
-static int add_trainings(const struct rw_go_on *go_on, struct rw_model *model)
+static int add_trainings(const struct rw_resume *resume, struct rw_model *model)
 {
-    const struct rw_model *init = go_on->init;
+    const struct rw_model *init = resume->init;
     const int is_one = is_one_training(init, model);
     const int32_t n = init->n_earlier + !is_one;
-    const int64_t before = n_rounds(go_on) - (is_one ? rw_model_last_trees(init) : 0) -
+    const int64_t before = n_rounds(resume) - (is_one ? rw_model_last_trees(init) : 0) -
                            (is_one ? init->empty_rounds : 0);
     const struct rw_param_value *rounds = rw_model_params_find(&model->params, "rounds");
     if (n > RW_MODEL_MAX_RUNS)
-        return rw_fail(go_on->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
+        return rw_fail(resume->ctx, RW_ERR_DATA, "more than %d trainings behind one model",
                        RW_MODEL_MAX_RUNS);
-    RW_TRY(set_rounds(go_on, model, atoll(rounds->value) - before));
-    RW_TRY(RW_NEW(go_on->ctx, model->earlier, (size_t)n));
+    RW_TRY(set_rounds(resume, model, atoll(rounds->value) - before));
+    RW_TRY(RW_NEW(resume->ctx, model->earlier, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         const struct rw_model_params *params =
             k < init->n_earlier ? &init->earlier[k].params : &init->params;
         model->n_earlier = k + 1;
         model->earlier[k].n_trees =
             k < init->n_earlier ? init->earlier[k].n_trees : rw_model_last_trees(init);
-        RW_TRY(rw_model_params_copy(go_on->ctx, params, &model->earlier[k].params));
+        RW_TRY(rw_model_params_copy(resume->ctx, params, &model->earlier[k].params));
     }
     /* rounds that split nothing have trees now */
     if (!is_one)
@@ -262,12 +265,12 @@ static int add_trainings(const struct rw_go_on *go_on, struct rw_model *model)
     return RW_OK;
 }
 
-int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model)
+int rw_resume_finish(const struct rw_resume *resume, struct rw_model *model)
 {
-    const struct rw_model *init = go_on->init;
-    RW_TRY(add_trainings(go_on, model));
+    const struct rw_model *init = resume->init;
+    RW_TRY(add_trainings(resume, model));
     uint32_t *all, n = 0, i = 0, k = 0;
-    RW_TRY(RW_NEW(go_on->ctx, all, (size_t)model->n_features + init->n_features));
+    RW_TRY(RW_NEW(resume->ctx, all, (size_t)model->n_features + init->n_features));
     while (i < model->n_features || k < init->n_features) { /* both ascend */
         const uint32_t ours = i < model->n_features ? model->feature[i] : UINT32_MAX;
         const uint32_t theirs = k < init->n_features ? init->feature[k] : UINT32_MAX;
@@ -281,10 +284,10 @@ int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model)
     if (model->n_names > 0 || init->n_names == 0)
         return RW_OK;
     rw_mem_free(model->name);
-    RW_TRY(RW_NEW(go_on->ctx, model->name, (size_t)init->n_names));
+    RW_TRY(RW_NEW(resume->ctx, model->name, (size_t)init->n_names));
     for (int32_t name = 0; name < init->n_names; name++) {
         model->name[name].feature = init->name[name].feature;
-        RW_TRY(rw_mem_copy_text(go_on->ctx, &model->name[name].name, init->name[name].name));
+        RW_TRY(rw_mem_copy_text(resume->ctx, &model->name[name].name, init->name[name].name));
         model->n_names = name + 1;
     }
     return RW_OK;

@@ -33,14 +33,15 @@ static struct rw_metric_result eval(const char *text, const struct rw_dataset *d
                                     int reversed, double *per_query)
 {
     struct rw_metric metric;
-    struct rw_judged judged;
+    struct rw_judgments judgments;
     struct rw_metric_result result;
     cr_assert_eq(rw_metric_parse(ctx, text, 1, &metric), RW_OK);
-    cr_assert_eq(rw_judged_init(ctx, &judged, dataset, &gains, metric.kind->uses_gain), RW_OK);
+    cr_assert_eq(rw_judgments_init(ctx, &judgments, dataset, &gains, metric.kind->uses_gain),
+                 RW_OK);
     cr_assert_eq(
-        rw_metric_eval(ctx, &metric, &judged, scores, empty, ties, reversed, per_query, &result),
+        rw_metric_eval(ctx, &metric, &judgments, scores, empty, ties, reversed, per_query, &result),
         RW_OK, "%s", rw_last_error(ctx));
-    rw_judged_release(&judged);
+    rw_judgments_release(&judgments);
     return result;
 }
 
@@ -50,7 +51,7 @@ static float peer_label[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 1};
 static uint32_t peer_offset[] = {0, 3, 6, 9, 10};
 static const double peer_score[10];
 
-Test(judged, constant_scores, .init = setup, .fini = teardown)
+Test(judgments, constant_scores, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = dataset_of(peer_label, peer_offset, 4);
     const struct {
@@ -86,7 +87,7 @@ Test(judged, constant_scores, .init = setup, .fini = teardown)
     cr_assert_eq(value[0], value[1]);
 }
 
-Test(judged, nothing_counts, .init = setup, .fini = teardown)
+Test(judgments, nothing_counts, .init = setup, .fini = teardown)
 {
     float label[] = {0, 0, 0};
     uint32_t offset[] = {0, 2, 3};
@@ -102,7 +103,7 @@ Test(judged, nothing_counts, .init = setup, .fini = teardown)
     cr_assert(isnan(eval("ndcg", &empty, peer_score, RW_EMPTY_ONE, RW_TIES_FILE, 0, NULL).mean));
 }
 
-Test(judged, weights, .init = setup, .fini = teardown)
+Test(judgments, weights, .init = setup, .fini = teardown)
 {
     struct rw_dataset dataset = dataset_of(peer_label, peer_offset, 4);
     double by_query[] = {1, 1, 1, 4, 4, 4, 7, 7, 7, 3};
@@ -169,7 +170,7 @@ static struct rw_dataset make_set(void)
     return dataset_of(label, offset, N_QUERIES);
 }
 
-Test(judged, any_number_of_threads, .init = setup, .fini = teardown)
+Test(judgments, any_number_of_threads, .init = setup, .fini = teardown)
 {
     struct rw_dataset dataset = make_set();
     for (int weighted = 0; weighted < 2; weighted++) {
@@ -193,7 +194,7 @@ Test(judged, any_number_of_threads, .init = setup, .fini = teardown)
 }
 
 /* The mean is the same, to the last bit, whatever the order of queries. */
-Test(judged, order_of_queries, .init = setup, .fini = teardown)
+Test(judgments, order_of_queries, .init = setup, .fini = teardown)
 {
     struct rw_dataset dataset = make_set();
     static float moved_label[MOST_DOCS];
@@ -227,7 +228,7 @@ Test(judged, order_of_queries, .init = setup, .fini = teardown)
 
 /* Over the whole table: a value of [0, 1] unless it is dcg or a loss, and nothing beats the order
  * by falling label, which has 1 where the metric is normalised. */
-Test(judged, ranges_and_best_order, .init = setup, .fini = teardown)
+Test(judgments, ranges_and_best_order, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = make_set();
     int covered = 0;
@@ -270,7 +271,7 @@ Test(judged, ranges_and_best_order, .init = setup, .fini = teardown)
 }
 
 /* The mean of documents' losses, whatever the queries are. */
-Test(judged, losses_are_means_over_documents, .init = setup, .fini = teardown)
+Test(judgments, losses_are_means_over_documents, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = make_set();
     long double squares = 0, losses = 0;
@@ -287,7 +288,7 @@ Test(judged, losses_are_means_over_documents, .init = setup, .fini = teardown)
     cr_assert_eq(result.n_empty, 0u);
 }
 
-Test(judged, values_are_rounded_to_2_to_the_minus_40, .init = setup, .fini = teardown)
+Test(judgments, values_are_rounded_to_2_to_the_minus_40, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = make_set();
     static double value[N_QUERIES];
@@ -303,7 +304,7 @@ Test(judged, values_are_rounded_to_2_to_the_minus_40, .init = setup, .fini = tea
     cr_assert_eq(result.mean, ldexp((double)sum / (double)result.n_counted, -40));
 }
 
-Test(judged, too_large_to_average, .init = setup, .fini = teardown)
+Test(judgments, too_large_to_average, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = dataset_of(peer_label, peer_offset, 4);
     double huge[10] = {0};
@@ -318,38 +319,38 @@ Test(judged, too_large_to_average, .init = setup, .fini = teardown)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rw_metric metric;
-        struct rw_judged judged;
+        struct rw_judgments judgments;
         struct rw_metric_result result;
         huge[5] = cases[i].score;
         huge[4] = cases[i].score;
         cr_assert_eq(rw_metric_parse(ctx, cases[i].text, 1, &metric), RW_OK);
-        cr_assert_eq(rw_judged_init(ctx, &judged, &dataset, &gains, 1), RW_OK);
-        cr_assert_eq(rw_metric_eval(ctx, &metric, &judged, huge, RW_EMPTY_SKIP, RW_TIES_FILE, 0,
+        cr_assert_eq(rw_judgments_init(ctx, &judgments, &dataset, &gains, 1), RW_OK);
+        cr_assert_eq(rw_metric_eval(ctx, &metric, &judgments, huge, RW_EMPTY_SKIP, RW_TIES_FILE, 0,
                                     NULL, &result),
                      cases[i].status, "%s", cases[i].text);
         if (cases[i].status < 0)
             cr_assert_not_null(
                 strstr(rw_last_error(ctx), "of query 2 is too large to be averaged"));
-        rw_judged_release(&judged);
+        rw_judgments_release(&judgments);
     }
 }
 
-Test(judged, gains_are_asked_for_only_where_used, .init = setup, .fini = teardown)
+Test(judgments, gains_are_asked_for_only_where_used, .init = setup, .fini = teardown)
 {
     float wild[] = {100, 0};
     uint32_t one[] = {0, 2};
     const double scores[] = {1, 0};
     const struct rw_dataset dataset = dataset_of(wild, one, 1);
-    struct rw_judged judged;
-    cr_assert_eq(rw_judged_init(ctx, &judged, &dataset, &gains, 1), RW_ERR_DATA);
+    struct rw_judgments judgments;
+    cr_assert_eq(rw_judgments_init(ctx, &judgments, &dataset, &gains, 1), RW_ERR_DATA);
     cr_assert_not_null(strstr(rw_last_error(ctx), "document 1: label 100 is above 31"));
-    cr_assert_null(judged.discount);
+    cr_assert_null(judgments.discount);
     cr_assert_eq(eval("map", &dataset, scores, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).mean, 1.0);
     cr_assert_eq(eval("rmse", &dataset, scores, RW_EMPTY_SKIP, RW_TIES_FILE, 0, NULL).n_counted,
                  1u);
 }
 
-Test(judged, every_allocation_may_fail, .init = setup, .fini = teardown)
+Test(judgments, every_allocation_may_fail, .init = setup, .fini = teardown)
 {
     struct rw_dataset dataset = dataset_of(peer_label, peer_offset, 4);
     double one[10] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -358,14 +359,14 @@ Test(judged, every_allocation_may_fail, .init = setup, .fini = teardown)
     cr_assert_eq(rw_metric_parse(ctx, "ndcg@3", 1, &metric), RW_OK);
     int failures = 0;
     for (long n = 1;; n++) {
-        struct rw_judged judged;
+        struct rw_judgments judgments;
         struct rw_metric_result result;
         rw_mem_fail_from(n);
-        int status = rw_judged_init(ctx, &judged, &dataset, &gains, 1);
+        int status = rw_judgments_init(ctx, &judgments, &dataset, &gains, 1);
         if (status == RW_OK) {
-            status = rw_metric_eval(ctx, &metric, &judged, peer_score, RW_EMPTY_SKIP, RW_TIES_FILE,
-                                    0, NULL, &result);
-            rw_judged_release(&judged);
+            status = rw_metric_eval(ctx, &metric, &judgments, peer_score, RW_EMPTY_SKIP,
+                                    RW_TIES_FILE, 0, NULL, &result);
+            rw_judgments_release(&judgments);
         }
         rw_mem_fail_from(0);
         if (status == RW_OK)
@@ -376,7 +377,7 @@ Test(judged, every_allocation_may_fail, .init = setup, .fini = teardown)
     cr_assert_gt(failures, 10);
 }
 
-Test(judged, conventions, .init = setup, .fini = teardown)
+Test(judgments, conventions, .init = setup, .fini = teardown)
 {
     char line[256];
     rw_metric_conventions(&gains, RW_EMPTY_SKIP, RW_TIES_FILE, line, sizeof(line));

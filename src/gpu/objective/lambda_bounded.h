@@ -1,24 +1,24 @@
 /* The pair of objective/lambda.h in fewer instructions and without a branch, for queries whose
- * numbers are tame: the same integers, not only nearly.
+ * numbers are bounded: the same integers, not only nearly.
  *
- * Tame (rw_tame_rule, rw_tame_scores): sigma in [2^-20, 1.25], gains in [0, 2^31] at least 2^-40
- * apart, at most 2,048 documents, scores within 2^20 and within 40 / sigma of one another. Then no
- * operation overflows or comes near the denormal numbers, exp needs no clamp, a unit is 2^-40, and
- * a pair's lambda and weight are under 64: delta <= 1 / 0.01 (the ideal DCG is no less than the
- * largest gain), and rho / (0.01 + |s|) <= 50 for such a sigma.
+ * Bounded (rw_bounded_rule, rw_bounded_scores): sigma in [2^-20, 1.25], gains in [0, 2^31] at least
+ * 2^-40 apart, at most 2,048 documents, scores within 2^20 and within 40 / sigma of one another.
+ * Then no operation overflows or comes near the denormal numbers, exp needs no clamp, a unit is
+ * 2^-40, and a pair's lambda and weight are under 64: delta <= 1 / 0.01 (the ideal DCG is no less
+ * than the largest gain), and rho / (0.01 + |s|) <= 50 for such a sigma.
  *
  * Why the integers are the same:
  * - Quotients: with y = 1 / b correctly rounded, q = a y, then q + y (a - b q) with two fused
  *   multiply-adds is a / b correctly rounded. Its error before the last rounding is under 2^-45 of
  *   the result, and of all pairs of 24-bit numbers those with a quotient that near to the middle
- *   between two floats were tried, all 68 million; lambda_tame's test tries the worst of them.
+ *   between two floats were tried, all 68 million; lambda_bounded's test tries the worst of them.
  * - The unit 2^-40 multiplies the ideal's reciprocal in place of the results: powers of two.
  * - n x 355/512 is exact for |n| <= 58, and so is p 2^n: fused or not is the same.
  * - Rounding to an integer in two parts by additions of powers of two: exact differences.
  *
  * The host's functions are for tests: fmaf is slow there. */
-#ifndef RW_GPU_LAMBDA_TAME_H
-#define RW_GPU_LAMBDA_TAME_H
+#ifndef RW_GPU_LAMBDA_BOUNDED_H
+#define RW_GPU_LAMBDA_BOUNDED_H
 
 #include <math.h>
 #include <stdint.h>
@@ -27,25 +27,25 @@
 #include "objective/lambda.h"
 
 /* What is the same for all pairs of a query. */
-struct rw_tame_query {
+struct rw_bounded_query {
     float unit, unit_reciprocal; /* the ideal in units, 1 / that */
     float near, slope;           /* the divisor of delta is near + slope |score_diff| */
 };
 
 /* Integers in two parts: high x 2^23 + low, without the biases below, modulo 2^32. */
-struct rw_tame_parts {
+struct rw_bounded_parts {
     uint32_t high, low;
 };
 
-#define RW_TAME_HIGH_BIAS 0x56800000u /* 2^46: its neighbours are 2^23 apart */
-#define RW_TAME_LOW_BIAS  0x4b400000u /* 1.5 x 2^23: 1 apart */
-enum { RW_TAME_HIGH_SHIFT = 23 };
+#define RW_BOUNDED_HIGH_BIAS 0x56800000u /* 2^46: its neighbours are 2^23 apart */
+#define RW_BOUNDED_LOW_BIAS  0x4b400000u /* 1.5 x 2^23: 1 apart */
+enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
-struct rw_tame_pair {
-    struct rw_tame_parts lambda, weight;
+struct rw_bounded_pair {
+    struct rw_bounded_parts lambda, weight;
 };
 
-RW_HD float rw_tame_fma(float a, float b, float c)
+RW_HD float rw_bounded_fma(float a, float b, float c)
 {
 #ifdef __CUDA_ARCH__
     return __fmaf_rn(a, b, c);
@@ -56,7 +56,7 @@ RW_HD float rw_tame_fma(float a, float b, float c)
 
 /* 1 / x correctly rounded, x in [2^-100, 2^100]: on the device what 1.0f / x becomes there, less
  * its test of the range. */
-RW_HD float rw_tame_reciprocal(float x)
+RW_HD float rw_bounded_reciprocal(float x)
 {
 #ifdef __CUDA_ARCH__
     float y;
@@ -69,24 +69,24 @@ RW_HD float rw_tame_reciprocal(float x)
 
 /* a / b, correctly rounded; y: 1 / b, correctly rounded. a: 0 or in [2^-80, 2^80], as b; the
  * quotient is in [2^-80, 2^80] too. */
-RW_HD float rw_tame_quotient(float a, float b, float y)
+RW_HD float rw_bounded_quotient(float a, float b, float y)
 {
     const float q = a * y;
-    return rw_tame_fma(rw_tame_fma(-b, q, a), y, q);
+    return rw_bounded_fma(rw_bounded_fma(-b, q, a), y, q);
 }
 
 /* For |x| <= 40; rw_expf_power gives the power. */
 #define EXP_FN            RW_HD
-#define EXP_NAME          rw_tame_exp
+#define EXP_NAME          rw_bounded_exp
 #define EXP_V             float
-#define EXP_LESS(c, a, b) rw_tame_fma((a), -(b), (c))
+#define EXP_LESS(c, a, b) rw_bounded_fma((a), -(b), (c))
 #include "base/exp_tmpl.h"
 
 /* The nearest integer of v in [0, 2^46), halves to even. The high part is at most 2^23, the low one
  * within 2^22 of 0. */
-RW_HD struct rw_tame_parts rw_tame_round(float v)
+RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 {
-    struct rw_tame_parts parts;
+    struct rw_bounded_parts parts;
     const float high = v + 0x1p46f;
     const float low = (v - (high - 0x1p46f)) + 12582912.0f;
     parts.high = rw_bits_of_float(high);
@@ -95,25 +95,25 @@ RW_HD struct rw_tame_parts rw_tame_round(float v)
 }
 
 /* high and low: sums of parts without biases, each under 2^31 in magnitude. */
-RW_HD int64_t rw_tame_join(uint32_t high, uint32_t low)
+RW_HD int64_t rw_bounded_join(uint32_t high, uint32_t low)
 {
-    return (int64_t)(int32_t)high * (1 << RW_TAME_HIGH_SHIFT) + (int64_t)(int32_t)low;
+    return (int64_t)(int32_t)high * (1 << RW_BOUNDED_HIGH_SHIFT) + (int64_t)(int32_t)low;
 }
 
-RW_HD int rw_tame_rule(const struct rw_lambda_rule *rule)
+RW_HD int rw_bounded_rule(const struct rw_lambda_rule *rule)
 {
     return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;
 }
 
 /* range: the largest score less the smallest. */
-RW_HD int rw_tame_scores(double range, float sigma)
+RW_HD int rw_bounded_scores(double range, float sigma)
 {
     return range <= 0x1p20 && range * (double)sigma <= 40.0;
 }
 
-RW_HD struct rw_tame_query rw_tame_query_of(float ideal, int norm)
+RW_HD struct rw_bounded_query rw_bounded_query_of(float ideal, int norm)
 {
-    struct rw_tame_query query;
+    struct rw_bounded_query query;
     query.unit = ideal * 0x1p-40f; /* RW_LAMBDA_EXPONENT */
     query.unit_reciprocal = 1.0f / query.unit;
     query.near = norm ? 0.01f : 1.0f;
@@ -122,39 +122,39 @@ RW_HD struct rw_tame_query rw_tame_query_of(float ideal, int norm)
 }
 
 /* a / (near + slope |score_diff|) */
-RW_HD float rw_tame_normed(const struct rw_tame_query *query, float a, float score_diff)
+RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, float score_diff)
 {
-    const float divisor = rw_tame_fma(fabsf(score_diff), query->slope, query->near);
-    return rw_tame_quotient(a, divisor, rw_tame_reciprocal(divisor));
+    const float divisor = rw_bounded_fma(fabsf(score_diff), query->slope, query->near);
+    return rw_bounded_quotient(a, divisor, rw_bounded_reciprocal(divisor));
 }
 
 /* Negative products, of no pair, become 0. */
 #define PAIR_FN    RW_HD
 #define PAIR_V     float
-#define PAIR(name) rw_tame_##name
-#define PAIR_UNIT  const struct rw_tame_query *
+#define PAIR(name) rw_bounded_##name
+#define PAIR_UNIT  const struct rw_bounded_query *
 #define PAIR_OVER(a, query) \
-    rw_tame_quotient(fmaxf((a), 0.0f), (query)->unit, (query)->unit_reciprocal)
-#define PAIR_NORMED(a, s, query) rw_tame_normed((query), (a), (s))
+    rw_bounded_quotient(fmaxf((a), 0.0f), (query)->unit, (query)->unit_reciprocal)
+#define PAIR_NORMED(a, s, query) rw_bounded_normed((query), (a), (s))
 #define PAIR_LIMITED(x)          (x)
-#define PAIR_EXP                 rw_tame_exp
+#define PAIR_EXP                 rw_bounded_exp
 #define PAIR_SCALED(p, shifted)  ((p)*rw_expf_power(shifted))
 #define PAIR_SIGMOID(p, shifted, e) \
-    rw_tame_reciprocal(rw_tame_fma((p), rw_expf_power(shifted), 1.0f))
+    rw_bounded_reciprocal(rw_bounded_fma((p), rw_expf_power(shifted), 1.0f))
 #include "objective/pair_tmpl.h"
 
 /* A pair, or 0 if discount_diff is not above 0. gain_diff: its magnitude, or 0: no pair.
  * score_diff: of the two scores either way; toward: sigma, negative if score_diff is the lower
  * gain's score less the higher's. */
-RW_HD struct rw_tame_pair rw_tame_pair_of(const struct rw_tame_query *query, float gain_diff,
-                                          float discount_diff, float score_diff, float toward,
-                                          float sigma)
+RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *query,
+                                                float gain_diff, float discount_diff,
+                                                float score_diff, float toward, float sigma)
 {
-    const struct rw_tame_real real =
-        rw_tame_real_of_pair(gain_diff, discount_diff, score_diff, toward, sigma, query, 1, 0);
-    struct rw_tame_pair pair;
-    pair.lambda = rw_tame_round(real.lambda);
-    pair.weight = rw_tame_round(real.weight);
+    const struct rw_bounded_real real =
+        rw_bounded_real_of_pair(gain_diff, discount_diff, score_diff, toward, sigma, query, 1, 0);
+    struct rw_bounded_pair pair;
+    pair.lambda = rw_bounded_round(real.lambda);
+    pair.weight = rw_bounded_round(real.weight);
     return pair;
 }
 

@@ -1,14 +1,14 @@
 /* Training that goes on from a model: its trees come first, scores begin as their sums. */
-#ifndef RW_BOOST_GO_ON_H
-#define RW_BOOST_GO_ON_H
+#ifndef RW_BOOST_RESUME_H
+#define RW_BOOST_RESUME_H
 
-#include "boost/watch.h"
+#include "boost/eval_sets.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct rw_go_on {
+struct rw_resume {
     struct rw_ctx *ctx;                   /* borrowed, like all here but the scratch */
     const struct rw_model *init;          /* the trees to go on from */
     const struct rw_dataset *const *sets; /* [n_sets] as loaded */
@@ -17,24 +17,25 @@ struct rw_go_on {
 };
 
 /* RW_ERR_ARGUMENT: the model takes absent features otherwise than training would. */
-int rw_go_on_init(struct rw_go_on *go_on, struct rw_ctx *ctx, const struct rw_model *init,
-                  const struct rw_dataset *const *sets, int n_sets, int absent_missing);
-void rw_go_on_release(struct rw_go_on *go_on); /* in any state after being zeroed */
+int rw_resume_init(struct rw_resume *resume, struct rw_ctx *ctx, const struct rw_model *init,
+                   const struct rw_dataset *const *sets, int n_sets, int absent_missing);
+void rw_resume_release(struct rw_resume *resume); /* in any state after being zeroed */
 
 /* Copies of all trees behind those of `model`, and one that splits nothing for each of the rounds
  * after them: with them, trees have the numbers of their rounds. */
-int rw_go_on_trees(const struct rw_go_on *go_on, struct rw_model *model, size_t *tree_room);
+int rw_resume_trees(const struct rw_resume *resume, struct rw_model *model, size_t *tree_room);
 /* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
  * rounds like any other, and metrics are those of these sets. But only the last of them can be the
  * best round: what was there is never cut. RW_ERR_UNSUPPORTED: the engine walks by codes, and a cut
  * of a tree is none of its own, or a missing value would go the wrong way. */
-int rw_go_on_replay(const struct rw_go_on *go_on, struct rw_engine *engine, struct rw_watch *watch);
+int rw_resume_replay(const struct rw_resume *resume, struct rw_engine *engine,
+                     struct rw_eval_sets *eval);
 /* Says which of the parameters that shape trees were others when the model was trained, and how
  * many of its features the training set lacks. */
-void rw_go_on_warn(const struct rw_go_on *go_on, struct rw_params *params);
+void rw_resume_warn(const struct rw_resume *resume, struct rw_params *params);
 /* What the finished model has of the one it goes on from: its features beside the training set's,
  * its names unless there are others, and its trainings. The model's own parameters are known. */
-int rw_go_on_finish(const struct rw_go_on *go_on, struct rw_model *model);
+int rw_resume_finish(const struct rw_resume *resume, struct rw_model *model);
 
 #ifdef __cplusplus
 }

@@ -3,19 +3,19 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "gpu/objective/lambda_tame.h"
+#include "gpu/objective/lambda_bounded.h"
 
 static double unit(uint64_t seed, uint64_t item)
 {
     return (double)rw_random(seed, item, 0, RW_STREAM_SYNTH) * 0x1p-32;
 }
 
-static int64_t joined(struct rw_tame_parts parts)
+static int64_t joined(struct rw_bounded_parts parts)
 {
-    return rw_tame_join(parts.high - RW_TAME_HIGH_BIAS, parts.low - RW_TAME_LOW_BIAS);
+    return rw_bounded_join(parts.high - RW_BOUNDED_HIGH_BIAS, parts.low - RW_BOUNDED_LOW_BIAS);
 }
 
-Test(lambda_tame, pairs_are_the_rules)
+Test(lambda_bounded, pairs_are_the_rules)
 {
     static const float sigmas[] = {1.0f, 0x1p-20f, 0.7f, 1.25f};
     for (uint64_t i = 0; i < 2000000; i++) {
@@ -29,10 +29,10 @@ Test(lambda_tame, pairs_are_the_rules)
         const float far = i % 5 == 0 ? 1e-6f : i % 5 == 1 ? 32.0f : 3.0f;
         const float score_diff = (float)((unit(1, item + 3) - 0.5) * 2.0) * far;
         const float sign = i % 2 ? 1.0f : -1.0f;
-        cr_assert(rw_tame_scores(fabs((double)score_diff), sigma));
-        const struct rw_tame_query query = rw_tame_query_of(ideal, norm);
-        const struct rw_tame_pair pair = rw_tame_pair_of(&query, gain_diff, discount_diff,
-                                                         sign * score_diff, sign * sigma, sigma);
+        cr_assert(rw_bounded_scores(fabs((double)score_diff), sigma));
+        const struct rw_bounded_query query = rw_bounded_query_of(ideal, norm);
+        const struct rw_bounded_pair pair = rw_bounded_pair_of(
+            &query, gain_diff, discount_diff, sign * score_diff, sign * sigma, sigma);
         const struct rw_lambda_pair want =
             rw_lambda_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm, 0x1p40f);
         cr_assert_eq(joined(pair.lambda), want.lambda, "pair %llu", (unsigned long long)i);
@@ -40,13 +40,13 @@ Test(lambda_tame, pairs_are_the_rules)
     }
 }
 
-Test(lambda_tame, a_document_that_is_not_below_forms_no_pair)
+Test(lambda_bounded, a_document_that_is_not_below_forms_no_pair)
 {
-    const struct rw_tame_query query = rw_tame_query_of(3.0f, 1);
+    const struct rw_bounded_query query = rw_bounded_query_of(3.0f, 1);
     const float discounts[] = {-0.5f, 0.0f, 1.0f}, gains[] = {7.0f, 7.0f, 0.0f};
     for (int i = 0; i < 3; i++) {
-        const struct rw_tame_pair pair =
-            rw_tame_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
+        const struct rw_bounded_pair pair =
+            rw_bounded_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
         cr_assert_eq(joined(pair.lambda), 0);
         cr_assert_eq(joined(pair.weight), 0);
     }
@@ -54,7 +54,7 @@ Test(lambda_tame, a_document_that_is_not_below_forms_no_pair)
 
 /* a / b whose distance from the middle between two floats is `units` / (2^24 b), the least there
  * is: a 2^24 = m b + units, m odd. */
-Test(lambda_tame, quotients_beside_a_middle)
+Test(lambda_bounded, quotients_beside_a_middle)
 {
     uint32_t n = 0;
     for (uint32_t b = (1u << 23) + 1; b < 1u << 24; b += 26) {
@@ -67,33 +67,33 @@ Test(lambda_tame, quotients_beside_a_middle)
             if (a < b || a >= 1u << 24)
                 continue;
             const float x = (float)a, y = (float)b;
-            cr_assert_eq(rw_tame_quotient(x, y, 1.0f / y), x / y, "%u / %u", (uint32_t)a, b);
-            cr_assert_eq(rw_tame_quotient(x * 0x1p-80f, y, 1.0f / y), x * 0x1p-80f / y);
+            cr_assert_eq(rw_bounded_quotient(x, y, 1.0f / y), x / y, "%u / %u", (uint32_t)a, b);
+            cr_assert_eq(rw_bounded_quotient(x * 0x1p-80f, y, 1.0f / y), x * 0x1p-80f / y);
             n++;
         }
     }
     cr_assert_gt(n, 100000u);
 }
 
-Test(lambda_tame, integers_in_two_parts)
+Test(lambda_bounded, integers_in_two_parts)
 {
     for (uint32_t bits = 0; bits < rw_bits_of_float(0x1p46f); bits += 997) {
         const float v = rw_float_of_bits(bits);
-        cr_assert_eq(joined(rw_tame_round(v)), rw_round_float(v), "%a", (double)v);
+        cr_assert_eq(joined(rw_bounded_round(v)), rw_round_float(v), "%a", (double)v);
     }
     const float halves[] = {0.5f, 1.5f, 2.5f, 4194303.5f, 4194304.5f, 8388607.5f, 12582911.0f};
     for (int i = 0; i < 7; i++)
-        cr_assert_eq(joined(rw_tame_round(halves[i])), rw_round_float(halves[i]));
+        cr_assert_eq(joined(rw_bounded_round(halves[i])), rw_round_float(halves[i]));
 }
 
-Test(lambda_tame, exp_is_exp)
+Test(lambda_bounded, exp_is_exp)
 {
     for (uint32_t bits = 0; bits <= rw_bits_of_float(40.0f); bits += 499)
         for (int sign = 0; sign < 2; sign++) {
             const float x = rw_float_of_bits(bits | (uint32_t)sign << 31);
             float shifted;
-            const float p = rw_tame_exp(x, &shifted), power = rw_expf_power(shifted);
+            const float p = rw_bounded_exp(x, &shifted), power = rw_expf_power(shifted);
             cr_assert_eq(p * power, rw_expf(x), "%a", (double)x);
-            cr_assert_eq(rw_tame_fma(p, power, 1.0f), 1.0f + rw_expf(x));
+            cr_assert_eq(rw_bounded_fma(p, power, 1.0f), 1.0f + rw_expf(x));
         }
 }

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "boost/watch.h"
+#include "boost/eval_sets.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;
 static struct rw_dataset *sets[3];
 static struct rw_engine *engine;
-static struct rw_watch watch;
+static struct rw_eval_sets eval_sets;
 static int n_warnings;
 
 static void on_log(void *user, enum rw_log_level level, const char *line)
@@ -42,7 +42,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    rw_watch_release(&watch);
+    rw_eval_sets_release(&eval_sets);
     rw_engine_close(engine);
     for (int s = 0; s < 3; s++)
         rw_dataset_free(sets[s]);
@@ -50,7 +50,7 @@ static void teardown(void)
     rw_ctx_free(ctx);
 }
 
-#define WATCH_TEST(name) Test(watch, name, .init = setup, .fini = teardown)
+#define EVAL_TEST(name) Test(eval_sets, name, .init = setup, .fini = teardown)
 
 static void set(const char *name, const char *value)
 {
@@ -59,30 +59,30 @@ static void set(const char *name, const char *value)
 
 static void init(const struct rw_train_hooks *hooks, int n_sets)
 {
-    cr_assert_eq(
-        rw_watch_init(&watch, ctx, params, hooks, (const struct rw_dataset *const *)sets, n_sets),
-        RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_eval_sets_init(&eval_sets, ctx, params, hooks,
+                                   (const struct rw_dataset *const *)sets, n_sets),
+                 RW_OK, "%s", rw_last_error(ctx));
 }
 
-WATCH_TEST(values_and_their_order)
+EVAL_TEST(values_and_their_order)
 {
     set("metric", "ndcg@5,map");
     set("train-metric", "on");
     init(NULL, 3);
     static const char *const names[] = {"valid1 ndcg@5", "valid1 map",   "valid2 ndcg@5",
                                         "valid2 map",    "train ndcg@5", "train map"};
-    cr_assert_eq(watch.n_values, 6);
+    cr_assert_eq(eval_sets.n_values, 6);
     for (int v = 0; v < 6; v++)
-        cr_assert_str_eq(watch.name[v], names[v]);
-    cr_assert_eq(watch.stop_value, 0);
-    cr_assert_eq(watch.value[4].set, 0);
-    cr_assert_str_eq(watch.value[3].name, "map");
+        cr_assert_str_eq(eval_sets.name[v], names[v]);
+    cr_assert_eq(eval_sets.stop_value, 0);
+    cr_assert_eq(eval_sets.value[4].set, 0);
+    cr_assert_str_eq(eval_sets.value[3].name, "map");
     for (int round = 1; round <= 3; round++)
-        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
-    cr_assert_eq(watch.best_round, 1); /* scores stay equal: a tie keeps the earlier round */
+        cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
+    cr_assert_eq(eval_sets.best_round, 1); /* scores stay equal: a tie keeps the earlier round */
     struct rw_model *model;
     cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
-    cr_assert_eq(rw_watch_report(&watch, model), RW_OK);
+    cr_assert_eq(rw_eval_sets_report(&eval_sets, model), RW_OK);
     cr_assert_eq(model->n_metrics, 6);
     cr_assert_eq(model->n_rounds_run, 3);
     for (int v = 0; v < 6; v++) {
@@ -95,7 +95,7 @@ WATCH_TEST(values_and_their_order)
 static const struct rw_metric *planned;
 static int n_planned;
 
-static int made_watch(struct rw_engine *own, int set_of, const struct rw_metric_plan *plan)
+static int made_measure(struct rw_engine *own, int set_of, const struct rw_metric_plan *plan)
 {
     (void)own;
     (void)set_of;
@@ -121,60 +121,60 @@ static double always_a_quarter(const struct rw_metric *metric, const struct rw_r
 }
 
 /* A metric as the recipe makes it, between two that a device has. */
-WATCH_TEST(the_host_measures_what_the_device_cannot)
+EVAL_TEST(the_host_measures_what_the_device_cannot)
 {
     const struct rw_engine_ops *const own = engine->ops;
     struct rw_engine_ops ops = *own;
     const struct rw_metric_kind made = {
         .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
-    ops.watch = made_watch;
+    ops.measure = made_measure;
     ops.metrics = made_metrics;
     engine->ops = &ops;
     set("metric", "ndcg@5,mrr,map");
     init(NULL, 3);
-    watch.metric[1].kind = &made;
-    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK, "%s", rw_last_error(ctx));
+    eval_sets.metric[1].kind = &made;
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(n_planned, 2);
     cr_assert_str_eq(planned[0].name, "ndcg@5");
     cr_assert_str_eq(planned[1].name, "map");
     static const double values[] = {10.0, 0.25, 11.0, 20.0, 0.25, 21.0};
     for (int v = 0; v < 6; v++)
-        cr_assert_eq(watch.value[v].value, values[v], "value %d is %g", v, watch.value[v].value);
+        cr_assert_eq(eval_sets.value[v].value, values[v], "value %d is %g", v, eval_sets.value[v].value);
     /* an engine refuses a plan that it could not keep */
     const struct rw_metric_plan plan = {
-        .judged = &watch.judged[1], .metric = watch.metric, .n_metrics = 3};
-    cr_assert_eq(rw_engine_watch(engine, 1, &plan), RW_ERR_ARGUMENT);
+        .judgments = &eval_sets.judgments[1], .metric = eval_sets.metric, .n_metrics = 3};
+    cr_assert_eq(rw_engine_measure(engine, 1, &plan), RW_ERR_ARGUMENT);
     engine->ops = own;
 }
 
-WATCH_TEST(only_the_host_measures)
+EVAL_TEST(only_the_host_measures)
 {
     const struct rw_engine_ops *const own = engine->ops;
     struct rw_engine_ops ops = *own;
     const struct rw_metric_kind made = {
         .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
-    ops.watch = made_watch;
+    ops.measure = made_measure;
     ops.metrics = made_metrics;
     engine->ops = &ops;
     init(NULL, 2);
-    watch.metric[0].kind = &made;
+    eval_sets.metric[0].kind = &made;
     n_planned = -1;
-    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(n_planned, -1); /* there was nothing to plan */
-    cr_assert_eq(watch.value[0].value, 0.25);
+    cr_assert_eq(eval_sets.value[0].value, 0.25);
     engine->ops = own;
 }
 
-WATCH_TEST(nothing_to_watch)
+EVAL_TEST(nothing_to_measure)
 {
     init(NULL, 1);
-    cr_assert_eq(watch.n_values, 0);
-    cr_assert_eq(watch.stop_value, -1);
-    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_OK);
-    cr_assert(!rw_watch_is_over(&watch, 1000));
+    cr_assert_eq(eval_sets.n_values, 0);
+    cr_assert_eq(eval_sets.stop_value, -1);
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_OK);
+    cr_assert(!rw_eval_sets_is_over(&eval_sets, 1000));
     struct rw_model *model;
     cr_assert_eq(rw_model_new(ctx, &model), RW_OK);
-    cr_assert_eq(rw_watch_report(&watch, model), RW_OK);
+    cr_assert_eq(rw_eval_sets_report(&eval_sets, model), RW_OK);
     cr_assert_eq(model->n_metrics, 0);
     cr_assert_eq(model->n_rounds_run, 0);
     rw_model_free(model);
@@ -194,24 +194,24 @@ static int scripted(void *user, const struct rw_dataset *dataset, const double *
     return 0;
 }
 
-WATCH_TEST(patience_counts_from_the_first_best)
+EVAL_TEST(patience_counts_from_the_first_best)
 {
     static const double values[] = {0.3, 0.5, 0.5, 0.4, 0.5};
     struct script script = {values, 0};
     const struct rw_train_hooks hooks = {.user = &script, .metric = scripted};
     set("early-stop", "3");
     init(&hooks, 2);
-    cr_assert_str_eq(watch.name[0], "valid1 custom");
+    cr_assert_str_eq(eval_sets.name[0], "valid1 custom");
     static const int best[] = {1, 2, 2, 2, 2}, over[] = {0, 0, 0, 0, 1};
     for (int round = 1; round <= 5; round++) {
-        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
-        cr_assert_eq(watch.best_round, best[round - 1]);
-        cr_assert_eq(rw_watch_is_over(&watch, round), over[round - 1], "round %d", round);
+        cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
+        cr_assert_eq(eval_sets.best_round, best[round - 1]);
+        cr_assert_eq(rw_eval_sets_is_over(&eval_sets, round), over[round - 1], "round %d", round);
     }
-    cr_assert_eq(watch.best_value, 0.5);
+    cr_assert_eq(eval_sets.best_value, 0.5);
 }
 
-WATCH_TEST(lower_can_be_better)
+EVAL_TEST(lower_can_be_better)
 {
     static const double values[] = {0.3, 0.5, 0.2, 0.2};
     struct script script = {values, 0};
@@ -219,24 +219,24 @@ WATCH_TEST(lower_can_be_better)
         .user = &script, .metric = scripted, .metric_lower_is_better = 1};
     init(&hooks, 2);
     for (int round = 1; round <= 4; round++)
-        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
-    cr_assert_eq(watch.best_round, 3);
+        cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
+    cr_assert_eq(eval_sets.best_round, 3);
 }
 
-WATCH_TEST(no_query_that_counts)
+EVAL_TEST(no_query_that_counts)
 {
     for (uint32_t i = 0; i < sets[1]->n_docs; i++)
         sets[1]->label[i] = 0.0f;
     set("early-stop", "1");
     set("empty", "skip");
     init(NULL, 2);
-    cr_assert_eq(rw_watch_round(&watch, engine, 1), RW_ERR_DATA);
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_ERR_DATA);
     cr_assert(strstr(rw_last_error(ctx), "no query of the first validation set counts for ndcg@10"),
               "%s", rw_last_error(ctx));
 }
 
 /* Who does not stop early may have a set that cannot be measured. */
-WATCH_TEST(no_query_that_counts_and_no_early_stopping)
+EVAL_TEST(no_query_that_counts_and_no_early_stopping)
 {
     for (uint32_t i = 0; i < sets[1]->n_docs; i++)
         sets[1]->label[i] = 0.0f;
@@ -244,13 +244,13 @@ WATCH_TEST(no_query_that_counts_and_no_early_stopping)
     set("empty", "skip");
     init(NULL, 2);
     for (int round = 1; round <= 3; round++)
-        cr_assert_eq(rw_watch_round(&watch, engine, round), RW_OK);
-    cr_assert(isnan(watch.value[0].value));
-    cr_assert_eq(watch.best_round, 0);
-    cr_assert(!rw_watch_is_over(&watch, 3));
+        cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, round), RW_OK);
+    cr_assert(isnan(eval_sets.value[0].value));
+    cr_assert_eq(eval_sets.best_round, 0);
+    cr_assert(!rw_eval_sets_is_over(&eval_sets, 3));
 }
 
-WATCH_TEST(no_memory)
+EVAL_TEST(no_memory)
 {
     set("train-metric", "on");
     rw_ctx_set_threads(ctx, 1);
@@ -258,15 +258,15 @@ WATCH_TEST(no_memory)
     long n = 0;
     while (status != RW_OK) {
         rw_mem_fail_from(++n);
-        status =
-            rw_watch_init(&watch, ctx, params, NULL, (const struct rw_dataset *const *)sets, 3);
+        status = rw_eval_sets_init(&eval_sets, ctx, params, NULL,
+                                   (const struct rw_dataset *const *)sets, 3);
         if (status == RW_OK)
-            status = rw_watch_round(&watch, engine, 1);
+            status = rw_eval_sets_round(&eval_sets, engine, 1);
         rw_mem_fail_from(0);
         cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
         if (status != RW_OK) {
-            rw_watch_release(&watch);
-            memset(&watch, 0, sizeof(watch));
+            rw_eval_sets_release(&eval_sets);
+            memset(&eval_sets, 0, sizeof(eval_sets));
         }
         cr_assert_lt(n, 1000);
     }

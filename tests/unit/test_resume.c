@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "boost/go_on.h"
+#include "boost/resume.h"
 #include "same_trees.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
@@ -28,7 +28,7 @@ static void teardown(void)
     scratch_end();
 }
 
-TestSuite(go_on, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(resume, .init = setup, .fini = teardown, .timeout = 60);
 
 static void set(const char *name, const char *value)
 {
@@ -86,8 +86,8 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
         .feature_threshold = (uint64_t)1 << 32,
         .max_slots = max_slots};
     struct rw_engine *engine;
-    struct rw_go_on go_on;
-    struct rw_watch watch = {0};
+    struct rw_resume resume;
+    struct rw_eval_sets eval_sets = {0};
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
     for (int set = 0; set < 2; set++)
         cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL), RW_OK);
@@ -95,9 +95,9 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
     codes_only.set_scores = NULL;
     if (by_codes)
         engine->ops = &codes_only;
-    cr_assert_eq(rw_watch_init(&watch, scratch_ctx, params, NULL, sets, 2), RW_OK);
-    cr_assert_eq(rw_go_on_init(&go_on, scratch_ctx, init, sets, 2, init->absent_missing), RW_OK);
-    const int status = rw_go_on_replay(&go_on, engine, &watch);
+    cr_assert_eq(rw_eval_sets_init(&eval_sets, scratch_ctx, params, NULL, sets, 2), RW_OK);
+    cr_assert_eq(rw_resume_init(&resume, scratch_ctx, init, sets, 2, init->absent_missing), RW_OK);
+    const int status = rw_resume_replay(&resume, engine, &eval_sets);
     for (int set = 0; set < 2 && status == RW_OK; set++) {
         const size_t n = sets[set]->n_docs;
         double *scores = malloc(2 * n * sizeof(*scores)), *expected = scores + n;
@@ -107,8 +107,8 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
                          by_codes, set);
         free(scores);
     }
-    rw_go_on_release(&go_on);
-    rw_watch_release(&watch);
+    rw_resume_release(&resume);
+    rw_eval_sets_release(&eval_sets);
     rw_engine_close(engine);
     return status;
 }
@@ -223,12 +223,12 @@ static void as_in_one_run(const char *absent)
     }
 }
 
-Test(go_on, as_in_one_run_absent_missing)
+Test(resume, as_in_one_run_absent_missing)
 {
     as_in_one_run("missing");
 }
 
-Test(go_on, as_in_one_run_absent_zero)
+Test(resume, as_in_one_run_absent_zero)
 {
     as_in_one_run("zero");
 }
@@ -316,7 +316,7 @@ static void assert_missing(const struct column_case *c, int absent_missing, int 
     rw_model_free(init);
 }
 
-Test(go_on, missing_values_that_codes_know)
+Test(resume, missing_values_that_codes_know)
 {
     static const struct column_case some = {"dense with NaN", 2, 36, 0, 1, 1};
     valid = data_of_case(&some);
@@ -337,7 +337,7 @@ Test(go_on, missing_values_that_codes_know)
 }
 
 /* 0 itself is at the threshold, and so goes left. */
-Test(go_on, zero_at_the_threshold)
+Test(resume, zero_at_the_threshold)
 {
     static const char *const of_doc_7[] = {"-1", "nan"};
     struct rw_dataset *sets[2];
@@ -374,7 +374,7 @@ static void assert_features(const struct rw_model *model, const uint32_t *featur
     cr_assert_eq(rw_model_check(scratch_ctx, model), RW_OK);
 }
 
-Test(go_on, features_and_names_of_both)
+Test(resume, features_and_names_of_both)
 {
     static const uint32_t both[] = {1, 3, 5, 8, 12};
     scratch_text("names", "3 three\n8 eight\n");

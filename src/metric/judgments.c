@@ -11,71 +11,72 @@ __extension__ typedef __int128 int128;
 
 /* ------------------------------------------------------------------ preparation */
 
-static int prepare_weights(struct rw_ctx *ctx, struct rw_judged *judged,
+static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
                            const struct rw_dataset *dataset)
 {
-    judged->doc_weight = dataset->weight;
+    judgments->doc_weight = dataset->weight;
     if (!dataset->weight)
         return RW_OK;
-    RW_TRY(RW_NEW(ctx, judged->weight, judged->n_queries));
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
-        const uint32_t begin = judged->query_offset[q], end = judged->query_offset[q + 1];
+    RW_TRY(RW_NEW(ctx, judgments->weight, judgments->n_queries));
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const uint32_t begin = judgments->query_offset[q], end = judgments->query_offset[q + 1];
         if (begin == end)
             continue;
         double sum = 0.0;
         for (uint32_t i = begin; i < end; i++)
             sum += dataset->weight[i];
-        judged->weight[q] =
+        judgments->weight[q] =
             dataset->weight_by_query ? dataset->weight[begin] : sum / (double)(end - begin);
     }
     return RW_OK;
 }
 
-static int prepare_gains(struct rw_ctx *ctx, struct rw_judged *judged,
+static int prepare_gains(struct rw_ctx *ctx, struct rw_judgments *judgments,
                          const struct rw_dataset *dataset, const struct rw_gain_rule *gains)
 {
-    RW_TRY(RW_NEW_RAW(ctx, judged->gain, judged->n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, judged->ideal, judged->n_docs));
-    RW_TRY(rw_gains(ctx, gains, dataset, judged->gain));
-    for (uint32_t i = 0; i < judged->n_docs; i++)
-        if (judged->gain[i] > judged->max_gain)
-            judged->max_gain = judged->gain[i];
-    memcpy(judged->ideal, judged->gain, judged->n_docs * sizeof(*judged->gain));
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
-        const uint32_t begin = judged->query_offset[q];
-        rw_sort_falling(judged->ideal + begin, judged->query_offset[q + 1] - begin);
+    RW_TRY(RW_NEW_RAW(ctx, judgments->gain, judgments->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, judgments->ideal, judgments->n_docs));
+    RW_TRY(rw_gains(ctx, gains, dataset, judgments->gain));
+    for (uint32_t i = 0; i < judgments->n_docs; i++)
+        if (judgments->gain[i] > judgments->max_gain)
+            judgments->max_gain = judgments->gain[i];
+    memcpy(judgments->ideal, judgments->gain, judgments->n_docs * sizeof(*judgments->gain));
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const uint32_t begin = judgments->query_offset[q];
+        rw_sort_falling(judgments->ideal + begin, judgments->query_offset[q + 1] - begin);
     }
     return RW_OK;
 }
 
-int rw_judged_init(struct rw_ctx *ctx, struct rw_judged *judged, const struct rw_dataset *dataset,
-                   const struct rw_gain_rule *gains, int any_uses_gain)
+int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
+                      const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
+                      int any_uses_gain)
 {
-    memset(judged, 0, sizeof(*judged));
-    judged->n_docs = dataset->n_docs;
-    judged->n_queries = dataset->n_queries;
-    judged->query_offset = dataset->query_offset;
-    judged->label = dataset->label;
-    judged->longest = rw_longest_query(judged->query_offset, judged->n_queries);
+    memset(judgments, 0, sizeof(*judgments));
+    judgments->n_docs = dataset->n_docs;
+    judgments->n_queries = dataset->n_queries;
+    judgments->query_offset = dataset->query_offset;
+    judgments->label = dataset->label;
+    judgments->longest = rw_longest_query(judgments->query_offset, judgments->n_queries);
     int status = RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(ctx, judged->discount, judged->longest));
-    rw_discounts(judged->discount, judged->longest);
-    RW_TRY_OUT(prepare_weights(ctx, judged, dataset));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, judgments->discount, judgments->longest));
+    rw_discounts(judgments->discount, judgments->longest);
+    RW_TRY_OUT(prepare_weights(ctx, judgments, dataset));
     if (any_uses_gain)
-        RW_TRY_OUT(prepare_gains(ctx, judged, dataset, gains));
+        RW_TRY_OUT(prepare_gains(ctx, judgments, dataset, gains));
 out:
     if (status < 0)
-        rw_judged_release(judged);
+        rw_judgments_release(judgments);
     return status;
 }
 
-void rw_judged_release(struct rw_judged *judged)
+void rw_judgments_release(struct rw_judgments *judgments)
 {
-    rw_mem_free(judged->gain);
-    rw_mem_free(judged->ideal);
-    rw_mem_free(judged->discount);
-    rw_mem_free(judged->weight);
-    memset(judged, 0, sizeof(*judged));
+    rw_mem_free(judgments->gain);
+    rw_mem_free(judgments->ideal);
+    rw_mem_free(judgments->discount);
+    rw_mem_free(judgments->weight);
+    memset(judgments, 0, sizeof(*judgments));
 }
 
 /* ------------------------------------------------------------------ one query */
@@ -109,22 +110,22 @@ static int workspace_init(struct rw_ctx *ctx, struct workspace *space, uint32_t 
 }
 
 /* The metric of query `q`; NaN if it is empty. */
-static double measure_query(const struct rw_metric *metric, const struct rw_judged *judged,
+static double measure_query(const struct rw_metric *metric, const struct rw_judgments *judgments,
                             const double *scores, enum rw_ties ties, int reversed, uint32_t q,
                             struct workspace *space)
 {
-    const uint32_t begin = judged->query_offset[q];
-    const uint32_t n = judged->query_offset[q + 1] - begin;
+    const uint32_t begin = judgments->query_offset[q];
+    const uint32_t n = judgments->query_offset[q + 1] - begin;
     const struct rw_metric_kind *kind = metric->kind;
     rw_rank_query(scores + begin, n, reversed && !kind->by_document, space->order);
     for (uint32_t r = 0; r < n; r++) {
         const uint32_t doc = begin + space->order[r];
         space->score[r] = scores[doc];
-        space->label[r] = judged->label[doc];
+        space->label[r] = judgments->label[doc];
         if (kind->uses_gain)
-            space->gain[r] = judged->gain[doc];
-        if (kind->by_document && judged->doc_weight)
-            space->weight[r] = judged->doc_weight[doc];
+            space->gain[r] = judgments->gain[doc];
+        if (kind->by_document && judgments->doc_weight)
+            space->weight[r] = judgments->doc_weight[doc];
     }
     if (ties == RW_TIES_MEAN)
         rw_tie_ends(space->score, n, space->tie_end);
@@ -133,12 +134,12 @@ static double measure_query(const struct rw_metric *metric, const struct rw_judg
         .gain = kind->uses_gain ? space->gain : NULL,
         .label = space->label,
         .score = space->score,
-        .discount = judged->discount,
-        .ideal = kind->uses_gain ? judged->ideal + begin : NULL,
-        .weight = kind->by_document && judged->doc_weight ? space->weight : NULL,
+        .discount = judgments->discount,
+        .ideal = kind->uses_gain ? judgments->ideal + begin : NULL,
+        .weight = kind->by_document && judgments->doc_weight ? space->weight : NULL,
         .tie_end = ties == RW_TIES_MEAN ? space->tie_end : NULL,
         .scratch = space->scratch,
-        .max_gain = judged->max_gain,
+        .max_gain = judgments->max_gain,
     };
     return kind->query(metric, &ranked);
 }
@@ -146,24 +147,24 @@ static double measure_query(const struct rw_metric *metric, const struct rw_judg
 /* ------------------------------------------------------------------ the mean */
 
 /* What a query's value counts for, before scaling. */
-static double query_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {
-    const double weight = judged->weight ? judged->weight[q] : 1.0;
+    const double weight = judgments->weight ? judgments->weight[q] : 1.0;
     if (!kind->by_document)
         return weight;
-    return weight * (double)(judged->query_offset[q + 1] - judged->query_offset[q]);
+    return weight * (double)(judgments->query_offset[q + 1] - judgments->query_offset[q]);
 }
 
 /* A power of two that makes the largest weight a number of [2^39, 2^40), or 1 where all weights are
  * whole numbers already: weights become integers, so that the order of queries cannot matter. */
-static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judged *judged)
+static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
 {
-    if (!judged->weight)
+    if (!judgments->weight)
         return 1.0;
     double largest = 0.0;
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
-        const double weight = query_weight(kind, judged, q);
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        const double weight = query_weight(kind, judgments, q);
         if (weight > largest)
             largest = weight;
     }
@@ -174,18 +175,18 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
 }
 
 /* A query's weight as the whole number that multiplies its value: under 2^40, or its documents. */
-static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            double scale, uint32_t q)
 {
-    return rw_to_whole(query_weight(kind, judged, q) * scale);
+    return rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
-void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judged *judged,
+void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights)
 {
-    const double scale = weight_scale(kind, judged);
-    for (uint32_t q = 0; q < judged->n_queries; q++)
-        weights[q] = (int64_t)whole_weight(kind, judged, scale, q);
+    const double scale = weight_scale(kind, judgments);
+    for (uint32_t q = 0; q < judgments->n_queries; q++)
+        weights[q] = (int64_t)whole_weight(kind, judgments, scale, q);
 }
 
 static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
@@ -209,13 +210,13 @@ static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_
 
 /* Takes the queries' raw values (NaN: empty), leaves what was averaged. */
 static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
-                   const struct rw_judged *judged, enum rw_empty empty, double *values,
+                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
                    struct rw_metric_result *out)
 {
     const struct rw_metric_kind *kind = metric->kind;
-    const double scale = weight_scale(kind, judged);
+    const double scale = weight_scale(kind, judgments);
     int128 sum = 0, weights = 0;
-    for (uint32_t q = 0; q < judged->n_queries; q++) {
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
         double value = values[q];
         if (value != value) {
             out->n_empty += !kind->by_document;
@@ -226,7 +227,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         if (!(value < RW_METRIC_MOST))
             return too_large(ctx, metric, q, value);
         const double whole = rw_to_whole(value * RW_METRIC_UNIT);
-        const int128 weight = (int128)whole_weight(kind, judged, scale, q);
+        const int128 weight = (int128)whole_weight(kind, judgments, scale, q);
         int128 product;
         if (__builtin_mul_overflow((int128)whole, weight, &product) ||
             __builtin_add_overflow(sum, product, &sum))
@@ -244,7 +245,7 @@ enum { PARALLEL_DOCS = 2048 };
 
 struct measure_job {
     const struct rw_metric *metric;
-    const struct rw_judged *judged;
+    const struct rw_judgments *judgments;
     const double *scores;
     enum rw_ties ties;
     int reversed;
@@ -258,32 +259,32 @@ static int measure_queries(void *user, struct rw_share *share)
     struct workspace *space = &job->space[share->thread];
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++)
-            job->values[q] = measure_query(job->metric, job->judged, job->scores, job->ties,
+            job->values[q] = measure_query(job->metric, job->judgments, job->scores, job->ties,
                                            job->reversed, (uint32_t)q, space);
     }
     return RW_OK;
 }
 
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
-                   const struct rw_judged *judged, const double *scores, enum rw_empty empty,
+                   const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query, struct rw_metric_result *out)
 {
     *out = (struct rw_metric_result){.mean = (double)NAN};
-    const uint32_t n_queries = judged->n_queries;
-    const int n_threads = judged->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
+    const uint32_t n_queries = judgments->n_queries;
+    const int n_threads = judgments->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
     int status = RW_OK;
     struct workspace *space = NULL;
     double *own = NULL, *values = per_query;
     RW_TRY_OUT(RW_NEW(ctx, space, (size_t)n_threads));
     for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(workspace_init(ctx, &space[t], judged->longest));
+        RW_TRY_OUT(workspace_init(ctx, &space[t], judgments->longest));
     if (!values) {
         RW_TRY_OUT(RW_NEW_RAW(ctx, own, n_queries));
         values = own;
     }
-    struct measure_job job = {metric, judged, scores, ties, reversed, space, values};
+    struct measure_job job = {metric, judgments, scores, ties, reversed, space, values};
     rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job);
-    RW_TRY_OUT(average(ctx, metric, judged, empty, values, out));
+    RW_TRY_OUT(average(ctx, metric, judgments, empty, values, out));
 out:
     for (int t = 0; space && t < n_threads; t++)
         workspace_release(&space[t]);

@@ -1,0 +1,62 @@
+/* Metrics by round, and when to stop. */
+#ifndef RW_BOOST_EVAL_SETS_H
+#define RW_BOOST_EVAL_SETS_H
+
+#include "boost/params.h"
+#include "dataset/dataset.h"
+#include "model/model.h"
+#include "tree/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rw_eval_sets {
+    struct rw_ctx *ctx;                 /* borrowed */
+    const struct rw_params *params;     /* borrowed */
+    const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
+    struct rw_gain_rule gains;
+    struct rw_metric metric[RW_MAX_METRICS];
+    int n_metrics; /* of the table's */
+    /* Those that a device can measure, in the same order; rw_eval_sets_plan makes them. */
+    struct rw_metric on_device[RW_MAX_METRICS];
+    int any_uses_gain;
+    int n_sets;                                 /* training set and validation sets */
+    const struct rw_dataset *set[RW_MAX_SETS];  /* borrowed */
+    struct rw_judgments judgments[RW_MAX_SETS]; /* of the sets that are measured */
+    double *scores;                             /* [most documents of a measured set]; owned */
+    struct rw_metric_value *value;              /* [n_values] this round's; owned */
+    char **name;                                /* [n_values] "valid1 ndcg@10"; owned */
+    int n_values;
+    int told;       /* the engine knows what will be measured */
+    int stop_value; /* which value stops training; -1: none */
+    int lower_is_better;
+    int best_round; /* 0: none yet */
+    double best_value;
+    /* every round's values, for the model */
+    double *history;
+    size_t history_room;
+    int n_rounds;
+};
+
+/* sets[0] is the training set, measured only if params ask for it. */
+int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
+                      int n_sets);
+/* What a device can measure of a set. Returns 0 if that is nothing. */
+int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
+void rw_eval_sets_release(struct rw_eval_sets *eval);
+/* Measures all measured sets after `round` (from 1). */
+int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
+/* Has the patience run out after `round`? */
+int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
+/* Writes names and history into the model. */
+int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model);
+/* label-gain as it stands in the model: a table by its values, since a file's path is no part of
+ * the model. *out is the caller's. */
+int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
