@@ -106,7 +106,7 @@ static void print_tree(const struct rw_tree *tree)
 }
 
 struct arrays { /* [n_docs] */
-    int64_t *lambda, *weight;
+    int64_t *lambda, *hess;
     int32_t *lambda_q, *hess_q;
     uint8_t *sampled;
     double *scores, *gradients, *hessians;
@@ -135,12 +135,12 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
-    int status = engine->ops->read_integers(engine, a->lambda, a->weight, a->lambda_q, a->hess_q,
+    int status = engine->ops->read_integers(engine, a->lambda, a->hess, a->lambda_q, a->hess_q,
                                             a->sampled);
     printf("{\"tree\":%u", t);
     PRINT_ARRAY("scores", "%.17g", a->scores, n);
     PRINT_ARRAY("lambda", "%lld", (long long *)a->lambda, n);
-    PRINT_ARRAY("weight", "%lld", (long long *)a->weight, n);
+    PRINT_ARRAY("hess", "%lld", (long long *)a->hess, n);
     PRINT_ARRAY("lambda_q", "%d", a->lambda_q, n);
     if (job->rules.newton)
         PRINT_ARRAY("hess_q", "%d", a->hess_q, n);
@@ -169,7 +169,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     RW_TRY(rw_gain_rule_init(ctx, &gain, job->gain));
     RW_TRY_OUT(RW_NEW(ctx, gains, n));
     RW_TRY_OUT(RW_NEW(ctx, a.lambda, n));
-    RW_TRY_OUT(RW_NEW(ctx, a.weight, n));
+    RW_TRY_OUT(RW_NEW(ctx, a.hess, n));
     RW_TRY_OUT(RW_NEW(ctx, a.lambda_q, n));
     RW_TRY_OUT(RW_NEW(ctx, a.hess_q, n));
     RW_TRY_OUT(RW_NEW(ctx, a.sampled, n));
@@ -188,7 +188,7 @@ out:
     rw_engine_close(engine);
     rw_grower_free(grower);
     rw_gain_rule_release(&gain);
-    void *const owned[] = {gains,     a.lambda, a.weight,    a.lambda_q, a.hess_q,
+    void *const owned[] = {gains,     a.lambda, a.hess,    a.lambda_q, a.hess_q,
                            a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);

@@ -198,7 +198,7 @@ def check_gradients(opt, data, weights, out, fail):
                                  [weights[d] for d in docs])
         for k, d in enumerate(docs):
             for what, v, floor in (('lambda', expected[0][k], expected[2][k]),
-                                   ('weight', expected[1][k], expected[3][k])):
+                                   ('hess', expected[1][k], expected[3][k])):
                 got = out[what][d] * 2.0 ** -40
                 if abs(got - v) > 1e-5 * abs(v) + floor:
                     fail('%s of document %d: %.12g, expected %.12g' % (what, d, got, v))
@@ -221,7 +221,7 @@ def check_residuals(opt, data, weights, out, fail):
     if opt['objective'] == 'custom':                                  # as in dump.c
         gradient = [3.0 * g for g in gradient]
         hessian = [1.0 + label * label for label in data.label]
-    for what, real in (('lambda', gradient), ('weight', hessian)):
+    for what, real in (('lambda', gradient), ('hess', hessian)):
         real = [v * w for v, w in zip(real, weights)]
         exponent = exponent_of([real[d] for d in range(data.n) if out['sampled'][d]])
         exponents.append(exponent)
@@ -423,15 +423,15 @@ def check_tree(opt, data, out, shifts, exponents, fail):
     # leaves, from exact sums
     unit_l, unit_w = 2.0 ** -exponents[0], 2.0 ** -exponents[1]
     root = nodes[0].docs
-    mean = sum(out['weight'][d] for d in root) * unit_w / len(root)
+    mean = sum(out['hess'][d] for d in root) * unit_w / len(root)
     same = 0
     for k, i in enumerate(leaves):
         docs = nodes[i].docs
         lam = sum(out['lambda'][d] for d in docs) * unit_l
-        weight = sum(out['weight'][d] for d in docs) * unit_w
+        hess = sum(out['hess'][d] for d in docs) * unit_w
         value = 0.0
-        if weight > 0 and splits:
-            value = opt['rate'] * lam / max(weight + opt['l2'] * mean,
+        if hess > 0 and splits:
+            value = opt['rate'] * lam / max(hess + opt['l2'] * mean,
                                             2.0 ** -20 * len(docs) * mean)
         if abs(out['leaf'][k] - value) > 1e-6 * abs(value) + 1e-44:
             fail('leaf %d is %.9g, expected %.9g' % (k, out['leaf'][k], value))
@@ -530,7 +530,7 @@ def run_case(dump, engine, name, changes, seed):
             n_different = [n + d for n, d in zip(n_different, different)]
         shifts = [check_quantised(opt, out, fail, 'lambda', 0), 0]
         if opt['split'] == 'newton':
-            shifts[1] = check_quantised(opt, out, fail, 'weight', 1)
+            shifts[1] = check_quantised(opt, out, fail, 'hess', 1)
         for k, v in enumerate(check_tree(opt, data, out, shifts, exponents, fail)):
             n[2 + k] += v
         score = [s + walk(data, out, d) for d, s in enumerate(score)]
