@@ -1,9 +1,11 @@
 #include "bench/bench.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
@@ -50,27 +52,19 @@ int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at)
 {
     char list[1024] = "";
-    const char *nearest = NULL;
-    size_t best = strlen(word) / 2 + 1;
-    for (int i = 0; i < n; i++) {
-        const size_t distance = rw_word_distance(word, words[i]);
-        if (distance == 0) {
-            *at = i;
+    size_t used = 0;
+    for (*at = 0; *at < n; (*at)++) {
+        if (strcmp(word, words[*at]) == 0)
             return RW_OK;
-        }
-        if (distance <= best && (!nearest || distance < best)) {
-            best = distance;
-            nearest = words[i];
-        }
-        if (strlen(list) + strlen(words[i]) + 3 < sizeof(list)) {
-            strcat(list, list[0] ? ", " : "");
-            strcat(list, words[i]);
-        }
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                 words[*at]);
+        used = used < sizeof(list) ? used : sizeof(list) - 1;
     }
-    if (nearest)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown %s '%s'; the nearest is '%s'", kind, word,
-                       nearest);
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown %s '%s'; expected one of: %s", kind, word, list);
+    const char *near = rw_word_nearest(word, words, n);
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   near ? "unknown %s '%s'; the nearest is '%s'"
+                        : "unknown %s '%s'; expected one of: %s",
+                   kind, word, near ? near : list);
 }
 
 static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
@@ -162,6 +156,23 @@ int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
     return rw_bench_send(bench, "bars", &line);
 }
 
+/* ---- the scratch file ---- */
+
+/* A name that nobody can foresee. */
+static int open_scratch(struct rw_bench *bench)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    uint64_t word = 0;
+    if (getentropy(&word, sizeof(word)) != 0)
+        return rw_fail_io(bench->ctx, errno, "cannot name a scratch file");
+    const int n = snprintf(path, sizeof(path), "%s/rankwood-bench-%016llx",
+                           folder && *folder ? folder : "/tmp", (unsigned long long)word);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return rw_fail(bench->ctx, RW_ERR_ARGUMENT, "the name of TMPDIR is too long");
+    return rw_out_file_open(bench->ctx, &bench->scratch, path);
+}
+
 /* ---- times ---- */
 
 static int by_size(const void *a, const void *b)
@@ -239,52 +250,52 @@ out:
     return status;
 }
 
-int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
-                   void *user)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    struct rw_bench_line line = {.n = 0};
-    char device[160];
-    RW_TRY(check_options(&bench, "train"));
-    if (options->params && rw_params_is_set(options->params, "threads"))
-        RW_TRY(rw_ctx_set_threads(ctx, options->params->threads));
-    RW_TRY(name_device(&bench, device, sizeof(device)));
-    rw_bench_add_text(&line, "device", device);
-    rw_bench_add_integer(&line, "threads", ctx->n_threads);
-    rw_bench_add_integer(&line, "data_seed", (double)options->seed);
-    RW_TRY(rw_bench_send(&bench, "device", &line));
-    return bench.suite->run(&bench);
-}
-
-/* A bench of the CPU alone. */
-static int run_on_cpu(struct rw_bench *bench, const char *name)
+static int run_suite(struct rw_bench *bench, int on_cpu)
 {
     const struct rw_params *params = bench->options->params;
     struct rw_bench_line line = {.n = 0};
-    RW_TRY(check_options(bench, name));
+    char device[160] = "cpu";
     if (params && rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(bench->ctx, params->threads));
-    rw_bench_add_text(&line, "device", "cpu");
+    if (!on_cpu)
+        RW_TRY(name_device(bench, device, sizeof(device)));
+    if (bench->suite->writes)
+        RW_TRY(open_scratch(bench));
+    rw_bench_add_text(&line, "device", device);
     rw_bench_add_integer(&line, "threads", bench->ctx->n_threads);
     rw_bench_add_integer(&line, "data_seed", (double)bench->options->seed);
-    rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
-    RW_TRY(rw_bench_send(bench, "device", &line));
-    return bench->suite->run(bench);
+    if (on_cpu)
+        rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
+    int status = rw_bench_send(bench, "device", &line);
+    if (status >= 0)
+        status = bench->suite->run(bench);
+    rw_out_file_abandon(&bench->scratch);
+    return status;
+}
+
+static int run(struct rw_ctx *ctx, const char *name, const struct rw_bench_options *options,
+               rw_bench_row_fn row, void *user)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
+    RW_TRY(check_options(&bench, name));
+    return run_suite(&bench, strcmp(name, "train") != 0);
+}
+
+int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
+                   void *user)
+{
+    return run(ctx, "train", options, row, user);
 }
 
 int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                   void *user)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    return run_on_cpu(&bench, "load");
+    return run(ctx, "load", options, row, user);
 }
 
 int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                      rw_bench_row_fn row, void *user)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    return run_on_cpu(&bench, "predict");
+    return run(ctx, "predict", options, row, user);
 }

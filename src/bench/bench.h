@@ -27,12 +27,16 @@ struct rw_bench {
     const char *name; /* of the suite, in its rows */
     rw_bench_row_fn row;
     void *user;
+    /* Of a suite that `writes`: scratch.temporary is a file's name in TMPDIR, for the suite to
+     * write; it is removed after the run, and by a signal that ends the program. */
+    struct rw_out_file scratch;
 };
 
 struct rw_bench_suite {
     const char *name, *about; /* "trees"; one line of help */
     int (*run)(struct rw_bench *bench);
-    unsigned unused;    /* options that change nothing here: giving one is an error */
+    unsigned unused; /* options that change nothing here: giving one is an error */
+    int writes;
     int is_cold;        /* train: opening the device is a part of what is measured */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };

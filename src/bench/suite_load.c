@@ -70,9 +70,9 @@ static double peak_bytes(void)
     return kib * 1024.0;
 }
 
-/* ---- one way ---- */
+/* ---- one method ---- */
 
-/* Training goes on after the moment that is measured: it is told by the stage that ends there. */
+/* Training goes on after the moment that is measured: the end of a stage marks it. */
 struct ready {
     double at_ms, peak;
 };
@@ -109,7 +109,7 @@ out:
     return status;
 }
 
-static int time_way(struct loading *s, const char *way, int is_ready, int n_threads)
+static int time_method(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     struct rw_bench_line line = {.n = 0};
     struct rw_bench_times times;
@@ -131,7 +131,7 @@ static int time_way(struct loading *s, const char *way, int is_ready, int n_thre
         s->read_mb_s = mb_s;
     if (is_text && is_ready)
         s->ready_peak_bytes = peak;
-    rw_bench_add_text(&line, "way", way);
+    rw_bench_add_text(&line, "method", method);
     rw_bench_add_integer(&line, "threads", n_threads);
     rw_bench_add_integer(&line, "file_bytes", s->file_bytes);
     rw_bench_add_integer(&line, "runs", s->n_runs);
@@ -144,11 +144,11 @@ static int time_way(struct loading *s, const char *way, int is_ready, int n_thre
 }
 
 /* By one thread, then by all; the context has all of them again after it. */
-static int time_both(struct loading *s, const char *way, int is_ready, int n_threads)
+static int time_both(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     if (n_threads > 1)
-        RW_TRY(time_way(s, way, is_ready, 1));
-    return time_way(s, way, is_ready, n_threads);
+        RW_TRY(time_method(s, method, is_ready, 1));
+    return time_method(s, method, is_ready, n_threads);
 }
 
 /* ---- the file ---- */
@@ -247,22 +247,18 @@ static int run(struct rw_bench *bench)
     const struct rw_bench_setting setting[] = {
         {"device", "cpu"}, {"rounds", "1"}, {"leaves", "2"}, {"bins", "255"}};
     struct loading s = {.bench = bench,
-                        .path = o->scratch,
+                        .path = bench->scratch.temporary,
                         .shape = o->shape ? o->shape : "mslr30k",
                         .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES),
                         .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .read_mb_s = NAN,
                         .ready_peak_bytes = NAN};
     int status;
-    if (!o->scratch)
-        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
-                       "bench 'load' needs the name of a scratch file");
     RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &s.params));
     RW_TRY_OUT(measure(&s));
     if (!o->quick && !o->shape && !o->n_queries && !rw_bench_is_given(bench, "bins"))
         RW_TRY_OUT(send_bars(&s));
 out:
-    unlink(o->scratch);
     rw_params_free(s.params);
     return status;
 }
@@ -271,5 +267,6 @@ const struct rw_bench_suite rw_bench_loading = {
     .name = "load",
     .about = "LETOR text and caches: reading, and all that is done before the first tree",
     .run = run,
+    .writes = 1,
     .params = " bins threads ",
 };

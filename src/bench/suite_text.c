@@ -113,16 +113,12 @@ static int run(struct rw_bench *bench)
                      .shape = o->shape ? o->shape : "mslr30k",
                      .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES)};
     int status;
-    if (!o->scratch)
-        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
-                       "suite 'text' needs the name of a scratch file");
     RW_TRY_OUT(make_params(&s));
     RW_TRY_OUT(rw_bench_send_params(bench, &s.params, 1));
-    RW_TRY_OUT(write_text(&s, o->scratch));
-    RW_TRY_OUT(from_text_to_model(&s, o->scratch));
+    RW_TRY_OUT(write_text(&s, bench->scratch.temporary));
+    RW_TRY_OUT(from_text_to_model(&s, bench->scratch.temporary));
     RW_TRY_OUT(send_row(&s));
 out:
-    unlink(o->scratch);
     rw_params_free(s.params);
     rw_dataset_free(s.dataset);
     rw_model_free(s.model);
@@ -133,5 +129,6 @@ const struct rw_bench_suite rw_bench_text = {
     .name = "text",
     .about = "LETOR text to finished model: reading, cuts and codes, training, writing",
     .run = run,
+    .writes = 1,
     .is_cold = 1,
 };

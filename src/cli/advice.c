@@ -26,7 +26,7 @@ static const char *nearest_option(const struct rw_known_options *known, const ch
         if (known->table[i].name)
             names[n++] = known->table[i].name;
     }
-    const char *own = rw_options_nearest(mistaken, names, n);
+    const char *own = rw_word_nearest(mistaken, names, n);
     const char *param = rw_params_nearest(mistaken);
     if (own && rw_word_distance(mistaken, own) <= 1)
         return own;
@@ -68,7 +68,7 @@ static int is_parameter(const char *name)
 static int hint_or_usage(const struct rw_known_options *known, const char *note)
 {
     if (!note)
-        return rw_talk_usage(known->usage->command);
+        return rw_talk_usage(known->said->command->name);
     rw_talk_hint("%s", note);
     return RW_EXIT_USAGE;
 }
@@ -95,8 +95,8 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
     }
     const char *other = elsewhere.other ? elsewhere.other : name;
     if (is_parameter(other) && !rw_advice_find(known, other, strlen(other)))
-        return rw_options_wrong(known->usage, "'%s' does not take the parameter '--%s'",
-                                known->usage->command, other);
+        return rw_wrong(known->said, "'%s' does not take the parameter '--%s'",
+                        known->said->command->name, other);
     if (elsewhere.other) {
         rw_talk_error("unknown option '%.*s'", n_token, token);
         rw_talk_hint("other commands have it as '--%s'", other);
@@ -104,9 +104,9 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
     }
     const char *near = nearest_option(known, name);
     if (near)
-        return rw_options_wrong(known->usage, "unknown option '%.*s'; the nearest is '--%s'",
-                                n_token, token, near);
-    return rw_options_wrong(known->usage, "unknown option '%.*s'", n_token, token);
+        return rw_wrong(known->said, "unknown option '%.*s'; the nearest is '--%s'", n_token, token,
+                        near);
+    return rw_wrong(known->said, "unknown option '%.*s'", n_token, token);
 }
 
 /* How `name` is given this value, which may be another trainer's. */
@@ -121,8 +121,8 @@ static void say_as_option(const struct rw_known_options *known, const char *name
     }
     if (row >= 0)
         value = rw_alias_at(row)->ours;
-    if (is_parameter(name) && (rw_params_new(known->ctx, &probe) < 0 ||
-                               rw_params_set(known->ctx, probe, name, value) < 0))
+    if (is_parameter(name) && (rw_params_new(known->said->ctx, &probe) < 0 ||
+                               rw_params_set(known->said->ctx, probe, name, value) < 0))
         value = option->arg;
     rw_params_free(probe);
     rw_talk_hint("options are written with two dashes: --%s%s%s", name, option->arg ? " " : "",
@@ -134,7 +134,7 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     char name[64];
     const char *equals = strchr(operand, '=');
     if (!equals || (size_t)(equals - operand) >= sizeof(name) || access(operand, F_OK) == 0)
-        return -1;
+        return 0;
     snprintf(name, sizeof(name), "%.*s", (int)(equals - operand), operand);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
@@ -142,12 +142,12 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     const struct argp_option *own = rw_advice_find(known, name, strlen(name));
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
     if (!ours && !elsewhere.none && !elsewhere.other && !is_parameter(name))
-        return -1;
+        return 0;
     rw_talk_error("cannot open '%s': there is no such file", operand);
     if (!ours && elsewhere.none)
         return hint_or_usage(known, elsewhere.none->note);
     if (!ours) {
-        rw_talk_hint("'%s' does not take the parameter '--%s'", known->usage->command,
+        rw_talk_hint("'%s' does not take the parameter '--%s'", known->said->command->name,
                      elsewhere.other ? elsewhere.other : name);
         return RW_EXIT_USAGE;
     }

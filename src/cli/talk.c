@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/progress.h"
@@ -9,7 +10,6 @@
 const char *rw_talk_program = "rankwood";
 static struct {
     int quiet, verbose;
-    int machine_failed;
 } talk;
 
 void rw_talk_set(int quiet, int verbose)
@@ -73,27 +73,32 @@ void rw_talk_line(const char *format, ...)
         SAY(NULL);
 }
 
-void rw_talk_out_of_memory(void)
+void rw_no_memory(void)
 {
-    talk.machine_failed = 1;
     rw_talk_error("out of memory");
+    rw_out_file_remove_all();
+    exit(RW_EXIT_MACHINE);
 }
 
-void rw_talk_refused(int why, const char *format, ...)
+void *rw_need(size_t n, size_t size)
+{
+    void *made = calloc(n + 1, size);
+    if (!made)
+        rw_no_memory();
+    return made;
+}
+
+int rw_talk_refused(int why, const char *format, ...)
 {
     char text[2048];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    talk.machine_failed |= why == ENOSPC || why == EDQUOT || why == EIO || why == ENOMEM ||
-                           why == EMFILE || why == ENFILE;
     rw_talk_error("%s: %s", text, strerror(why));
-}
-
-int rw_talk_exit(int code)
-{
-    return code == RW_EXIT_FAILURE && talk.machine_failed ? RW_EXIT_MACHINE : code;
+    return why == ENOSPC || why == EDQUOT || why == EIO || why == EMFILE || why == ENFILE
+               ? RW_EXIT_MACHINE
+               : RW_EXIT_FAILURE;
 }
 
 int rw_talk_usage(const char *command)
