@@ -5,7 +5,7 @@
 #include "cli/bench_rows.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 #include "lab/lab.h"
 
 enum { MOST_SUITES = 16 };
@@ -58,7 +58,7 @@ static int measure(struct rw_ctx *ctx, const struct rw_bench_options *unused, rw
     return rw_lab_run(ctx, suite, &asked, row, user);
 }
 
-static int run_suite(struct rw_said *said)
+static int run_suite(struct rw_cli *cli)
 {
     const struct rw_bench_options shown = {.suite = suite->name, .quick = asked.quick};
     asked.n_docs = (uint32_t)docs;
@@ -66,7 +66,7 @@ static int run_suite(struct rw_said *said)
     asked.n_bins = (uint32_t)bins;
     asked.n_runs = (int)runs;
     asked.seed = seed;
-    return rw_bench_rows(said, "lab", measure, &shown, json);
+    return rw_bench_rows(cli, "lab", measure, &shown, json);
 }
 
 /* ------------------------------------------------------------------ the program */
@@ -97,15 +97,15 @@ static int run(int argc, char **argv)
         return rw_command_run(&command, argc - 1, argv + 1);
     }
     const char *near = rw_word_nearest(argv[1], names, n);
-    rw_talk_error(near ? "unknown suite '%s'; the nearest is '%s'" : "unknown suite '%s'", argv[1],
-                  near);
-    rw_talk_hint("'rankwood-lab --help' lists the suites");
+    rw_msg_error(near ? "unknown suite '%s'; the nearest is '%s'" : "unknown suite '%s'", argv[1],
+                 near);
+    rw_msg_hint("'rankwood-lab --help' lists the suites");
     return RW_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
-    rw_talk_program = "rankwood-lab";
+    rw_msg_program = "rankwood-lab";
     rw_output_catch_signals();
     return rw_output_end(run(argc, argv));
 }

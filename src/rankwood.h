@@ -674,7 +674,7 @@ RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *expla
 RW_API int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *explainer,
                                const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves);
 
-/* What a metric loses when one feature's values are dealt anew among all documents (what is absent or
+/* What a metric loses when one feature's values are shuffled among all documents (what is absent or
  * missing with them). */
 struct rw_permuted {
     uint32_t feature;

@@ -18,26 +18,23 @@ enum { MOST_SUITES = 16 };
 
 /* ---- names ---- */
 
-static const struct rw_bench_suite *train_suite(int i)
-{
-    static const struct rw_bench_suite *const suites[] = {
-        &rw_bench_trees,
-        &rw_bench_grow,
-        &rw_bench_text,
-    };
-    return i < (int)(sizeof(suites) / sizeof(suites[0])) ? suites[i] : NULL;
-}
+static const struct {
+    const char *bench;
+    const struct rw_bench_suite *suite;
+} suites[] = {{"train", &rw_bench_trees},
+              {"train", &rw_bench_grow},
+              {"train", &rw_bench_text},
+              {"load", &rw_bench_loading},
+              {"predict", &rw_bench_predicting}};
 
 /* NULL past the end, and of a bench that there is not. */
 static const struct rw_bench_suite *suite_at(const char *bench, int i)
 {
-    if (i < 0)
-        return NULL;
-    if (strcmp(bench, "train") == 0)
-        return train_suite(i);
-    if (strcmp(bench, "load") == 0)
-        return i == 0 ? &rw_bench_loading : NULL;
-    return i == 0 && strcmp(bench, "predict") == 0 ? &rw_bench_predicting : NULL;
+    for (size_t k = 0; i >= 0 && k < sizeof(suites) / sizeof(suites[0]); k++) {
+        if (strcmp(suites[k].bench, bench) == 0 && i-- == 0)
+            return suites[k].suite;
+    }
+    return NULL;
 }
 
 int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about)
@@ -98,18 +95,12 @@ uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t
 
 /* ---- rows ---- */
 
-int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
-                  int n_fields)
+int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line)
 {
-    const struct rw_bench_row row = {bench->name, table, n_fields, field};
+    const struct rw_bench_row row = {bench->name, table, line->n, line->field};
     if (bench->row(bench->user, &row) != 0)
         return rw_fail(bench->ctx, RW_ERR_INTERRUPTED, "bench '%s' was stopped", bench->name);
     return RW_OK;
-}
-
-int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line)
-{
-    return rw_bench_emit(bench, table, line->field, line->n);
 }
 
 static void add(struct rw_bench_line *line, struct rw_bench_field field)
@@ -204,7 +195,7 @@ static int check_params(struct rw_bench *bench)
     return RW_OK;
 }
 
-/* What is wrong with the options is said before data is made. */
+/* Options are checked before data is made. */
 static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
@@ -214,9 +205,6 @@ static int check_options(struct rw_bench *bench, const char *name)
     else
         bench->suite = suite_at(name, 0);
     bench->name = bench->suite->name;
-    const struct rw_bench_given given[] = {{"shape", RW_BENCH_NO_SHAPE, o->shape != NULL},
-                                           {"queries", RW_BENCH_NO_QUERIES, o->n_queries != 0}};
-    RW_TRY(rw_bench_check_unused(ctx, bench->name, bench->suite->unused, given, 2));
     if (o->shape) {
         struct rw_synth_shape *shape;
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));

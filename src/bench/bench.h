@@ -40,7 +40,6 @@ struct rw_bench_suite {
     int is_cold;        /* train: opening the device is a part of what is measured */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
-enum { RW_BENCH_NO_SHAPE = 1, RW_BENCH_NO_QUERIES = 2 };
 enum { RW_BENCH_QUICK_RUNS = 3 };
 
 extern const struct rw_bench_suite rw_bench_trees;
@@ -50,10 +49,10 @@ extern const struct rw_bench_suite rw_bench_text;
 extern const struct rw_bench_suite rw_bench_loading;
 extern const struct rw_bench_suite rw_bench_predicting;
 
-/* RW_OK if `word` is one of them; else says which is nearest, or lists them. */
+/* RW_OK if `word` is one of them; else an error with the nearest, or with all of them. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at);
-/* An option of a suite; bit: what the suite's `unused` may have. */
+/* An option of a suite; bit: its bit in what the suite has no use for. */
 struct rw_bench_given {
     const char *name;
     unsigned bit;
@@ -74,10 +73,6 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
 
 /* ---- rows ---- */
 
-/* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. Texts are borrowed for the call. */
-int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
-                  int n_fields);
-
 /* A row under construction. Names and texts are borrowed until it is sent. A table's rows have the
  * same names in the same order. */
 enum { RW_BENCH_MOST_FIELDS = 32 };
@@ -91,6 +86,7 @@ void rw_bench_add_integer(struct rw_bench_line *line, const char *name, double n
 /* NaN: as rw_bench_add_none. */
 void rw_bench_add_real(struct rw_bench_line *line, const char *name, double number, int decimals);
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
+/* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. */
 int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
 
 /* A row of "bars": what, must, aim, figure, met ("yes", "no"). */

@@ -1,11 +1,9 @@
 /* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
  * begin with. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -72,7 +70,7 @@ static double peak_bytes(void)
 
 /* ---- one method ---- */
 
-/* Training goes on after the moment that is measured: the end of a stage marks it. */
+/* Training continues after the moment that is measured, which the end of a stage marks. */
 struct ready {
     double at_ms, peak;
 };
@@ -153,27 +151,6 @@ static int time_both(struct loading *s, const char *method, int is_ready, int n_
 
 /* ---- the file ---- */
 
-static int weigh(const struct loading *s, double *bytes)
-{
-    struct stat about;
-    if (stat(s->path, &about) != 0)
-        return rw_fail_io(s->bench->ctx, errno, "cannot read '%s'", s->path);
-    *bytes = (double)about.st_size;
-    return RW_OK;
-}
-
-static int write_text(struct loading *s)
-{
-    const struct rw_synth_options options = {
-        .shape = s->shape, .n_queries = s->n_queries, .seed = s->bench->options->seed};
-    rw_log(s->bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", s->n_queries,
-           s->shape, s->path);
-    RW_TRY(rw_synth_write(s->bench->ctx, &options, s->path));
-    RW_TRY(weigh(s, &s->text_bytes));
-    s->file_bytes = s->text_bytes;
-    return RW_OK;
-}
-
 /* What the text holds. The file is in the system's cache after this, as in all timed runs. */
 static int send_data(struct loading *s)
 {
@@ -205,7 +182,7 @@ static int replace_by_cache(struct loading *s)
     int status;
     RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
     RW_TRY_OUT(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
-    RW_TRY_OUT(weigh(s, &s->file_bytes));
+    RW_TRY_OUT(rw_bench_file_bytes(s->bench, s->path, &s->file_bytes));
 out:
     rw_dataset_free(dataset);
     return status;
@@ -232,7 +209,8 @@ static int send_bars(struct loading *s)
 static int measure(struct loading *s)
 {
     const int n_threads = s->bench->ctx->n_threads;
-    RW_TRY(write_text(s));
+    RW_TRY(rw_bench_write_text(s->bench, s->shape, s->n_queries, s->path, &s->text_bytes));
+    s->file_bytes = s->text_bytes;
     RW_TRY(send_data(s));
     RW_TRY(time_both(s, "text, read", 0, n_threads));
     RW_TRY(time_both(s, "text, ready to train", 1, n_threads));

@@ -7,7 +7,7 @@
 
 #include "cli/load.h"
 #include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 /* ------------------------------------------------------------------ as a table */
 
@@ -190,12 +190,12 @@ static int run_json(struct rw_ctx *ctx, const char *bench, rw_bench_fn run,
     return 0;
 }
 
-int rw_bench_rows(struct rw_said *said, const char *bench, rw_bench_fn run,
+int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options, int json)
 {
     struct shown shown = {.n_columns = 0};
     if (json)
-        return run_json(said->ctx, bench, run, options);
-    const int status = run(said->ctx, options, show_row, &shown);
+        return run_json(cli->ctx, bench, run, options);
+    const int status = run(cli->ctx, options, show_row, &shown);
     return status == RW_ERR_INTERRUPTED ? rw_output_end(RW_EXIT_OK) : status; /* nobody reads on */
 }

@@ -7,7 +7,7 @@
 typedef int (*rw_bench_fn)(struct rw_ctx *ctx, const struct rw_bench_options *options,
                            rw_bench_row_fn row, void *user);
 /* bench: its name, "train". Returns as functions of a command do. */
-int rw_bench_rows(struct rw_said *said, const char *bench, rw_bench_fn run,
+int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options, int json);
 
 #endif

@@ -35,26 +35,26 @@ static void list_suites(FILE *out)
         fprintf(out, "  %-13s %s\n", name, about);
 }
 
-static int run(struct rw_said *said, const char *bench, rw_bench_fn measure)
+static int run(struct rw_cli *cli, const char *bench, rw_bench_fn measure)
 {
-    how.params = said->params;
+    how.params = cli->params;
     how.n_queries = (uint32_t)queries;
-    return rw_bench_rows(said, bench, measure, &how, json);
+    return rw_bench_rows(cli, bench, measure, &how, json);
 }
 
-static int run_train(struct rw_said *said)
+static int run_train(struct rw_cli *cli)
 {
-    return run(said, "train", rw_bench_train);
+    return run(cli, "train", rw_bench_train);
 }
 
-static int run_load(struct rw_said *said)
+static int run_load(struct rw_cli *cli)
 {
-    return run(said, "load", rw_bench_load);
+    return run(cli, "load", rw_bench_load);
 }
 
-static int run_predict(struct rw_said *said)
+static int run_predict(struct rw_cli *cli)
 {
-    return run(said, "predict", rw_bench_predict);
+    return run(cli, "predict", rw_bench_predict);
 }
 
 static const struct rw_command bench_train = {

@@ -9,11 +9,11 @@ static const struct rw_option options[] = {
     {0},
 };
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     const double start = rw_progress_clock();
-    RW_STEP(rw_dataset_cache_files(said->ctx, said->params, said->operands.text, said->operands.n,
-                                   output));
+    RW_STEP(
+        rw_dataset_cache_files(cli->ctx, cli->params, cli->operands.text, cli->operands.n, output));
     rw_load_stage_since("read, bin and write", start);
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { SHOWN_DRIFT = 10 };
 
@@ -168,10 +168,10 @@ static void print_text(const struct rw_check *check)
         puts("nothing was found");
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     struct rw_check *found;
-    RW_STEP(rw_check_new(said->ctx, said->operands.text, said->operands.n, against.text, against.n,
+    RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
                          &found));
     if (json)
         print_json(found);

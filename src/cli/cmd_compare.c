@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { SHOWN_MOVED = 10, MOST_METRICS = 64 };
 
@@ -134,44 +134,44 @@ static int is_model(const char *path)
 }
 
 /* One side's scores, [n_docs]. */
-static int score(struct rw_said *said, const char *path, double *scores)
+static int score(struct rw_cli *cli, const char *path, double *scores)
 {
     if (!is_model(path))
-        return rw_load_scores(said, path, scores);
-    rw_model_free(said->model);
-    RW_STEP(rw_load_model(said, path, &said->model));
-    RW_STEP(rw_predict_on(said->ctx, said->model, said->dataset, 0,
-                          rw_params_get(said->params, "device"), scores));
-    rw_load_warn_unmatched(said->model, said->dataset);
+        return rw_load_scores(cli, path, scores);
+    rw_model_free(cli->model);
+    RW_STEP(rw_load_model(cli, path, &cli->model));
+    RW_STEP(rw_predict_on(cli->ctx, cli->model, cli->dataset, 0,
+                          rw_params_get(cli->params, "device"), scores));
+    rw_load_warn_unmatched(cli->model, cli->dataset);
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    if (rw_params_must_matter(said->params, "device") && !is_model(sides[0]) && !is_model(sides[1]))
-        return rw_wrong(said, "'--device' has no effect without a model");
+    if (rw_params_must_matter(cli->params, "device") && !is_model(sides[0]) && !is_model(sides[1]))
+        return rw_wrong(cli, "'--device' has no effect without a model");
     return 0;
 }
 
 /* Compares by each metric alone, with the same seed: a metric's figures do not depend on which
  * others there are. */
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     static struct rw_comparison *comparison[MOST_METRICS];
     static double *scores[2];
     static char metrics[4096];
     char *rest = NULL;
     int n = 0;
-    RW_STEP(rw_load_weighted(said, &said->operands));
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
     for (int i = 0; i < 2; i++) {
-        scores[i] = rw_need(rw_dataset_n_docs(said->dataset), sizeof(double));
-        RW_STEP(score(said, sides[i], scores[i]));
+        scores[i] = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(double));
+        RW_STEP(score(cli, sides[i], scores[i]));
     }
-    snprintf(metrics, sizeof(metrics), "%s", rw_params_get(said->params, "metric"));
+    snprintf(metrics, sizeof(metrics), "%s", rw_params_get(cli->params, "metric"));
     for (char *metric = strtok_r(metrics, ",", &rest); metric && n < MOST_METRICS;
          metric = strtok_r(NULL, ",", &rest), n++) {
-        RW_STEP(rw_params_set(said->ctx, said->params, "metric", metric));
-        RW_STEP(rw_compare(said->ctx, rw_params_eval(said->params), said->dataset, scores[0],
+        RW_STEP(rw_params_set(cli->ctx, cli->params, "metric", metric));
+        RW_STEP(rw_compare(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores[0],
                            scores[1], groups_file, &comparison[n]));
     }
     for (int i = 0; i < n; i++) {
@@ -179,13 +179,13 @@ static int run(struct rw_said *said)
         rw_load_warn_moved("b", comparison[i]->metric, comparison[i]->ties_moved_b, RW_TIES_ADVICE);
     }
     if (json) {
-        print_json(comparison, said->dataset, n);
+        print_json(comparison, cli->dataset, n);
         return 0;
     }
     printf("a  %s\nb  %s\n", sides[0], sides[1]);
     for (int i = 0; i < n; i++) {
         putchar('\n');
-        print_table(comparison[i], said->dataset, n);
+        print_table(comparison[i], cli->dataset, n);
     }
     return 0;
 }

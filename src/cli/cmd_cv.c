@@ -9,7 +9,7 @@
 
 #include "cli/load.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 
@@ -143,76 +143,76 @@ static void print_results(const struct rw_cv *cv)
 
 /* ------------------------------------------------------------------ what it writes */
 
-static int open_in(struct rw_said *said, const char *name)
+static int open_in(struct rw_cli *cli, const char *name)
 {
     char path[PATH_ROOM];
     if (snprintf(path, PATH_ROOM, "%s/%s", folder, name) >= PATH_ROOM)
-        return rw_wrong(said, "the name of the folder is too long");
-    return rw_out_file_open(said->ctx, &said->out, path);
+        return rw_wrong(cli, "the name of the folder is too long");
+    return rw_out_file_open(cli->ctx, &cli->out, path);
 }
 
-static int write_all(struct rw_said *said, const struct rw_cv *cv)
+static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
 {
-    struct rw_out_file *out = &said->out;
+    struct rw_out_file *out = &cli->out;
     char name[32], figure[RW_FIGURE_ROOM];
     for (int f = 0; f < cv->n_folds; f++) {
         snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
-        RW_STEP(open_in(said, name));
-        RW_STEP(rw_model_write_file(said->ctx, cv->folds[f].model, out->file, out->path));
-        RW_STEP(rw_out_file_commit(said->ctx, out));
+        RW_STEP(open_in(cli, name));
+        RW_STEP(rw_model_write_file(cli->ctx, cv->folds[f].model, out->file, out->path));
+        RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    RW_STEP(open_in(said, "scores.txt"));
-    for (uint32_t i = 0; i < rw_dataset_n_docs(said->dataset); i++) {
+    RW_STEP(open_in(cli, "scores.txt"));
+    for (uint32_t i = 0; i < rw_dataset_n_docs(cli->dataset); i++) {
         rw_load_exact(cv->scores[i], figure);
         fprintf(out->file, "%s\n", figure);
     }
-    RW_STEP(rw_out_file_commit(said->ctx, out));
-    RW_STEP(open_in(said, "folds.tsv"));
-    for (uint32_t q = 0; q < rw_dataset_n_queries(said->dataset); q++)
-        fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(said->dataset, q), cv->fold_of[q] + 1);
-    RW_STEP(rw_out_file_commit(said->ctx, out));
-    RW_STEP(open_in(said, "results.json"));
-    rw_load_json_print(results_json(cv, said->params), out->file);
-    return rw_out_file_commit(said->ctx, out);
+    RW_STEP(rw_out_file_commit(cli->ctx, out));
+    RW_STEP(open_in(cli, "folds.tsv"));
+    for (uint32_t q = 0; q < rw_dataset_n_queries(cli->dataset); q++)
+        fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(cli->dataset, q), cv->fold_of[q] + 1);
+    RW_STEP(rw_out_file_commit(cli->ctx, out));
+    RW_STEP(open_in(cli, "results.json"));
+    rw_load_json_print(results_json(cv, cli->params), out->file);
+    return rw_out_file_commit(cli->ctx, out);
 }
 
 /* ------------------------------------------------------------------ the work */
 
-static int validate(struct rw_said *said, struct rw_cv **cv)
+static int validate(struct rw_cli *cli, struct rw_cv **cv)
 {
-    RW_STEP(rw_load_weighted(said, &said->operands));
-    rw_talk_line("%u documents in %u queries, %u features, %d folds",
-                 rw_dataset_n_docs(said->dataset), rw_dataset_n_queries(said->dataset),
-                 rw_dataset_n_features(said->dataset), (int)n_folds);
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
+    rw_msg_line("%u documents in %u queries, %u features, %d folds",
+                rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
+                rw_dataset_n_features(cli->dataset), (int)n_folds);
     const double start = rw_progress_clock();
-    RW_STEP(rw_cross_validate(said->ctx, said->params, said->dataset, (int)n_folds, cv));
+    RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv));
     rw_load_stage_since("cv", start);
     rw_load_warn_ties((*cv)->pooled, "scores", RW_TIES_ADVICE);
-    RW_STEP(write_all(said, *cv));
+    RW_STEP(write_all(cli, *cv));
     print_results(*cv);
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    if (n_folds < 3 && strcmp(rw_params_get(said->params, "early-stop"), "0") != 0)
-        return rw_wrong(said, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
-                              "measured, and the next one stops training");
+    if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
+        return rw_wrong(cli, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
+                             "measured, and the next one stops training");
     return 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     static struct rw_cv *cv;
     struct stat about;
     const int made_folder = mkdir(folder, 0777) == 0, why = errno;
     const int is_there = why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode);
     if (!made_folder && !is_there)
-        return rw_talk_refused(why, "cannot make the folder '%s'", folder);
-    const int code = validate(said, &cv);
+        return rw_msg_errno(why, "cannot make the folder '%s'", folder);
+    const int code = validate(cli, &cv);
     rw_cv_free(cv);
     if (code != 0 && made_folder) {
-        rw_out_file_abandon(&said->out);
+        rw_out_file_abandon(&cli->out);
         (void)rmdir(folder); /* it goes if it is still empty */
     }
     return code;

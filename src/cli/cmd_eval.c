@@ -5,7 +5,7 @@
 
 #include "cli/load.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees;
 static int json, all_programs;
@@ -70,17 +70,17 @@ static void print_json(const struct rw_eval *eval)
 }
 
 /* A line a query: its id and the metrics' values, "nan" where the query does not count. */
-static int write_per_query(struct rw_said *said, const struct rw_eval *eval)
+static int write_per_query(struct rw_cli *cli, const struct rw_eval *eval)
 {
     char figure[RW_FIGURE_ROOM];
-    RW_STEP(rw_out_file_open(said->ctx, &said->out, per_query));
-    FILE *out = said->out.file;
+    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, per_query));
+    FILE *out = cli->out.file;
     fputs("qid", out);
     for (int m = 0; m < eval->n_metrics; m++)
         fprintf(out, "\t%s", eval->metrics[m].name);
     fputc('\n', out);
     for (uint32_t q = 0; q < eval->n_queries; q++) {
-        fputs(rw_dataset_query_id(said->dataset, q), out);
+        fputs(rw_dataset_query_id(cli->dataset, q), out);
         for (int m = 0; m < eval->n_metrics; m++) {
             const double value = eval->metrics[m].per_query[q];
             if (!isnan(value))
@@ -89,7 +89,7 @@ static int write_per_query(struct rw_said *said, const struct rw_eval *eval)
         }
         fputc('\n', out);
     }
-    return rw_out_file_commit(said->ctx, &said->out);
+    return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
 /* All programs' figures, those of one metric together. */
@@ -142,30 +142,30 @@ static void print_audit_json(const struct rw_audit *audit)
 
 /* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
  * data may take long. */
-static int score(struct rw_said *said, double **scores)
+static int score(struct rw_cli *cli, double **scores)
 {
     int n_trees;
     if (model) {
-        RW_STEP(rw_load_model(said, model, &said->model));
-        RW_STEP(rw_load_n_trees(said, trees, &n_trees));
-        RW_STEP(rw_predictor_open(said->ctx, said->model, n_trees,
-                                  rw_params_get(said->params, "device"), &said->predictor));
+        RW_STEP(rw_load_model(cli, model, &cli->model));
+        RW_STEP(rw_load_n_trees(cli, trees, &n_trees));
+        RW_STEP(rw_predictor_open(cli->ctx, cli->model, n_trees,
+                                  rw_params_get(cli->params, "device"), &cli->predictor));
     }
-    RW_STEP(rw_load_weighted(said, &said->operands));
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
     const double start = rw_progress_clock();
-    *scores = rw_need(rw_dataset_n_docs(said->dataset), sizeof(**scores));
-    RW_STEP(model ? rw_predictor_run(said->predictor, said->dataset, *scores)
-                  : rw_load_scores(said, scores_file, *scores));
+    *scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(**scores));
+    RW_STEP(model ? rw_predictor_run(cli->predictor, cli->dataset, *scores)
+                  : rw_load_scores(cli, scores_file, *scores));
     rw_load_stage_since("scores", start);
     if (model)
-        rw_load_warn_unmatched(said->model, said->dataset);
+        rw_load_warn_unmatched(cli->model, cli->dataset);
     return 0;
 }
 
-static int audit(struct rw_said *said, const double *scores)
+static int audit(struct rw_cli *cli, const double *scores)
 {
     struct rw_audit *made;
-    RW_STEP(rw_audit_new(said->ctx, rw_params_eval(said->params), said->dataset, scores, &made));
+    RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &made));
     if (json)
         print_audit_json(made);
     else
@@ -174,34 +174,34 @@ static int audit(struct rw_said *said, const double *scores)
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
     if (!model == !scores_file)
-        return rw_wrong(said, "'eval' needs one of --model and --scores");
+        return rw_wrong(cli, "'eval' needs one of --model and --scores");
     if (scores_file && trees)
-        return rw_wrong(said, "'--trees' has no effect with '--scores'");
-    if (scores_file && rw_params_must_matter(said->params, "device"))
-        return rw_wrong(said, "'--device' has no effect with '--scores'");
+        return rw_wrong(cli, "'--trees' has no effect with '--scores'");
+    if (scores_file && rw_params_must_matter(cli->params, "device"))
+        return rw_wrong(cli, "'--device' has no effect with '--scores'");
     if (like && all_programs)
-        return rw_wrong(said, "'--like' has no effect with '--audit': it has all of them");
+        return rw_wrong(cli, "'--like' has no effect with '--audit': it has all of them");
     if (per_query && all_programs)
-        return rw_wrong(said, "'--per-query' has no effect with '--audit'");
-    return like ? rw_load_check_like(said, like) : 0;
+        return rw_wrong(cli, "'--per-query' has no effect with '--audit'");
+    return like ? rw_load_check_like(cli, like) : 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     static double *scores;
     static struct rw_eval *eval;
-    RW_STEP(score(said, &scores));
+    RW_STEP(score(cli, &scores));
     if (all_programs)
-        return audit(said, scores);
-    const struct rw_eval_params *how = rw_params_eval(said->params);
-    RW_STEP(like ? rw_evaluate_like(said->ctx, how, said->dataset, scores, like, &eval)
-                 : rw_evaluate(said->ctx, how, said->dataset, scores, &eval));
+        return audit(cli, scores);
+    const struct rw_eval_params *how = rw_params_eval(cli->params);
+    RW_STEP(like ? rw_evaluate_like(cli->ctx, how, cli->dataset, scores, like, &eval)
+                 : rw_evaluate(cli->ctx, how, cli->dataset, scores, &eval));
     rw_load_warn_ties(eval, like ? like : "scores", like ? "" : RW_TIES_ADVICE);
     if (per_query)
-        RW_STEP(write_per_query(said, eval));
+        RW_STEP(write_per_query(cli, eval));
     if (json)
         print_json(eval);
     else

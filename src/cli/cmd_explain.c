@@ -5,7 +5,7 @@
 
 #include "cli/explain_print.h"
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { TOP = 20, PIECE_DOCS = 4096 };
 
@@ -77,33 +77,33 @@ static void list_features(const struct rw_model *model)
     free(at);
 }
 
-static int prepare(struct rw_said *said)
+static int prepare(struct rw_cli *cli)
 {
-    const struct rw_list files = {said->operands.text + 1, said->operands.n - 1};
-    RW_STEP(rw_load_model(said, said->operands.text[0], &said->model));
-    if (rw_model_n_trees(said->model) == 0) {
-        rw_talk_error("there is nothing to explain: the model has no trees");
+    const struct rw_list files = {cli->operands.text + 1, cli->operands.n - 1};
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
+    if (rw_model_n_trees(cli->model) == 0) {
+        rw_msg_error("there is nothing to explain: the model has no trees");
         return RW_EXIT_FAILURE;
     }
-    RW_STEP(rw_load_n_trees(said, trees, &job.n_trees));
-    RW_STEP(rw_load_weighted(said, &files));
-    RW_STEP(rw_explainer_new(said->ctx, said->model, job.n_trees, said->dataset, &job.explainer));
-    rw_load_warn_unmatched(said->model, said->dataset);
-    list_features(said->model);
-    job.scores = rw_need(rw_dataset_n_docs(said->dataset), sizeof(*job.scores));
+    RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
+    RW_STEP(rw_load_weighted(cli, &files));
+    RW_STEP(rw_explainer_new(cli->ctx, cli->model, job.n_trees, cli->dataset, &job.explainer));
+    rw_load_warn_unmatched(cli->model, cli->dataset);
+    list_features(cli->model);
+    job.scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*job.scores));
     job.values = rw_need((size_t)PIECE_DOCS * (size_t)job.n, sizeof(*job.values));
-    return rw_predict(said->ctx, said->model, said->dataset, job.n_trees, job.scores);
+    return rw_predict(cli->ctx, cli->model, cli->dataset, job.n_trees, job.scores);
 }
 
 /* ------------------------------------------------------------------ all documents */
 
 /* SHAP values of *n documents from `begin` on, at most a piece, in job.values. *most grows to the
  * largest |base + values - score|. */
-static int explain_piece(struct rw_said *said, uint32_t begin, uint32_t *n, double *most)
+static int explain_piece(struct rw_cli *cli, uint32_t begin, uint32_t *n, double *most)
 {
-    const uint32_t left = rw_dataset_n_docs(said->dataset) - begin;
+    const uint32_t left = rw_dataset_n_docs(cli->dataset) - begin;
     *n = left < PIECE_DOCS ? left : PIECE_DOCS;
-    RW_STEP(rw_explainer_run(said->ctx, job.explainer, said->dataset, begin, *n, job.values));
+    RW_STEP(rw_explainer_run(cli->ctx, job.explainer, cli->dataset, begin, *n, job.values));
     for (uint32_t d = 0; d < *n; d++) {
         double sum = rw_explainer_base(job.explainer);
         for (int i = 0; i < job.n; i++)
@@ -122,13 +122,13 @@ static int by_falling_mean(const void *a, const void *b)
     return x->feature < y->feature ? -1 : 1;
 }
 
-static int permute(struct rw_said *said, struct rw_explain_summary *summary)
+static int permute(struct rw_cli *cli, struct rw_explain_summary *summary)
 {
     static struct rw_permuted *permuted;
     permuted = rw_need((size_t)job.n, sizeof(*permuted));
     const int n =
-        rw_permutation_importance(said->ctx, rw_params_eval(said->params), said->model, job.n_trees,
-                                  said->dataset, (int)repeats, &summary->value, permuted, job.n);
+        rw_permutation_importance(cli->ctx, rw_params_eval(cli->params), cli->model, job.n_trees,
+                                  cli->dataset, (int)repeats, &summary->value, permuted, job.n);
     if (n < 0)
         return n;
     for (int i = 0; i < job.n; i++)
@@ -141,16 +141,16 @@ static int check_sums(double most)
 {
     if (most <= rw_explainer_bound(job.explainer))
         return 0;
-    rw_talk_error("SHAP values add up to a score that is %g off, over the bound %g; please report",
-                  most, rw_explainer_bound(job.explainer));
+    rw_msg_error("SHAP values add up to a score that is %g off, over the bound %g; please report",
+                 most, rw_explainer_bound(job.explainer));
     return RW_EXIT_FAILURE;
 }
 
-static int summarise(struct rw_said *said)
+static int summarise(struct rw_cli *cli)
 {
-    const uint32_t n_docs = rw_dataset_n_docs(said->dataset);
+    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
     char conventions[512] = "";
-    struct rw_explain_summary summary = {.dataset = said->dataset,
+    struct rw_explain_summary summary = {.dataset = cli->dataset,
                                          .base = rw_explainer_base(job.explainer),
                                          .bound = rw_explainer_bound(job.explainer),
                                          .conventions = conventions,
@@ -158,7 +158,7 @@ static int summarise(struct rw_said *said)
                                          .feature = job.feature,
                                          .n = job.n};
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_piece(said, begin, &n, &summary.most));
+        RW_STEP(explain_piece(cli, begin, &n, &summary.most));
         for (uint32_t d = 0; d < n; d++) {
             for (int i = 0; i < job.n; i++)
                 job.feature[i].mean += fabs(job.values[(size_t)d * (size_t)job.n + (size_t)i]);
@@ -167,41 +167,41 @@ static int summarise(struct rw_said *said)
     for (int i = 0; i < job.n; i++)
         job.feature[i].mean /= n_docs;
     if (repeats > 0)
-        RW_STEP(permute(said, &summary));
-    RW_STEP(rw_eval_conventions(said->ctx, rw_params_eval(said->params), conventions,
+        RW_STEP(permute(cli, &summary));
+    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
                                 sizeof(conventions)));
     if (job.n > 0)
         qsort(job.feature, (size_t)job.n, sizeof(*job.feature), by_falling_mean);
-    summary.metric = rw_params_get(said->params, "metric");
+    summary.metric = rw_params_get(cli->params, "metric");
     if (json)
-        rw_explain_json_summary(said->out.file, &summary);
+        rw_explain_json_summary(cli->out.file, &summary);
     else
-        rw_explain_print_summary(said->out.file, &summary, job.n_top);
+        rw_explain_print_summary(cli->out.file, &summary, job.n_top);
     return check_sums(summary.most);
 }
 
 /* ------------------------------------------------------------------ a line a document */
 
 /* The id that 'predict --trec' writes. */
-static void doc_id(const struct rw_said *said, uint32_t query, uint32_t doc, char *id, size_t size)
+static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char *id, size_t size)
 {
-    const uint32_t first = rw_dataset_query_offsets(said->dataset)[query];
-    rw_dataset_doc_id(said->dataset, doc, id, size);
+    const uint32_t first = rw_dataset_query_offsets(cli->dataset)[query];
+    rw_dataset_doc_id(cli->dataset, doc, id, size);
     if (!*id)
-        snprintf(id, size, "%s-%u", rw_dataset_query_id(said->dataset, query), doc - first + 1);
+        snprintf(id, size, "%s-%u", rw_dataset_query_id(cli->dataset, query), doc - first + 1);
 }
 
-static void write_all(const struct rw_said *said, const double *shap)
+static void write_all(const struct rw_cli *cli, const double *shap)
 {
     char figure[RW_FIGURE_ROOM];
     for (int i = 0; i < job.n; i++) {
         rw_load_exact(shap[i], figure);
-        fprintf(said->out.file, "\t%s", figure);
+        fprintf(cli->out.file, "\t%s", figure);
     }
 }
 
 /* The features with the largest values, "id:value". shap: [n], changed. */
-static void write_top(const struct rw_said *said, double *shap)
+static void write_top(const struct rw_cli *cli, double *shap)
 {
     char figure[RW_FIGURE_ROOM];
     for (int k = 0; k < job.n_top && k < job.n; k++) {
@@ -211,28 +211,28 @@ static void write_top(const struct rw_said *said, double *shap)
         if (shap[best] == 0.0)
             break;
         rw_load_exact(shap[best], figure);
-        fprintf(said->out.file, "\t%u:%s", job.feature[best].feature, figure);
+        fprintf(cli->out.file, "\t%u:%s", job.feature[best].feature, figure);
         shap[best] = 0.0;
     }
 }
 
-static void write_json(const struct rw_said *said, uint32_t query, const char *id, double score,
+static void write_json(const struct rw_cli *cli, uint32_t query, const char *id, double score,
                        const double *shap)
 {
     json_t *values = json_array();
     for (int i = 0; i < job.n; i++)
         json_array_append_new(values, json_real(shap[i]));
     json_t *row = json_pack("{s:o,s:o,s:f,s:o}", "query",
-                            rw_load_json_text(rw_dataset_query_id(said->dataset, query)),
-                            "document", rw_load_json_text(id), "score", score, "shap", values);
+                            rw_load_json_text(rw_dataset_query_id(cli->dataset, query)), "document",
+                            rw_load_json_text(id), "score", score, "shap", values);
     if (row)
-        json_dumpf(row, said->out.file, JSON_COMPACT);
+        json_dumpf(row, cli->out.file, JSON_COMPACT);
     json_decref(row);
 }
 
-static void write_doc_head(const struct rw_said *said)
+static void write_doc_head(const struct rw_cli *cli)
 {
-    FILE *out = said->out.file;
+    FILE *out = cli->out.file;
     char base[RW_FIGURE_ROOM];
     rw_load_exact(rw_explainer_base(job.explainer), base);
     if (json) {
@@ -254,63 +254,63 @@ static void write_doc_head(const struct rw_said *said)
     fputs(job.n_top ? "\tfeature:value\n" : "\n", out);
 }
 
-static void write_doc(const struct rw_said *said, uint32_t query, uint32_t doc, double *shap)
+static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, double *shap)
 {
     char id[512], score[RW_FIGURE_ROOM];
-    doc_id(said, query, doc, id, sizeof(id));
+    doc_id(cli, query, doc, id, sizeof(id));
     if (json) {
-        fputs(doc ? ",\n" : "\n", said->out.file);
-        write_json(said, query, id, job.scores[doc], shap);
+        fputs(doc ? ",\n" : "\n", cli->out.file);
+        write_json(cli, query, id, job.scores[doc], shap);
         return;
     }
     rw_load_exact(job.scores[doc], score);
-    fprintf(said->out.file, "%s\t%s\t%s", rw_dataset_query_id(said->dataset, query), id, score);
+    fprintf(cli->out.file, "%s\t%s\t%s", rw_dataset_query_id(cli->dataset, query), id, score);
     if (job.n_top)
-        write_top(said, shap);
+        write_top(cli, shap);
     else
-        write_all(said, shap);
-    fputc('\n', said->out.file);
+        write_all(cli, shap);
+    fputc('\n', cli->out.file);
 }
 
-static int each_document(struct rw_said *said)
+static int each_document(struct rw_cli *cli)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(said->dataset);
-    const uint32_t n_docs = rw_dataset_n_docs(said->dataset);
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
+    const uint32_t n_docs = rw_dataset_n_docs(cli->dataset);
     uint32_t query = 0;
     double most = 0.0;
-    write_doc_head(said);
+    write_doc_head(cli);
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
-        RW_STEP(explain_piece(said, begin, &n, &most));
+        RW_STEP(explain_piece(cli, begin, &n, &most));
         for (uint32_t d = 0; d < n; d++) {
             while (begin + d >= offset[query + 1])
                 query++;
-            write_doc(said, query, begin + d, job.values + (size_t)d * (size_t)job.n);
+            write_doc(cli, query, begin + d, job.values + (size_t)d * (size_t)job.n);
         }
     }
     if (json)
-        fputs("\n]}\n", said->out.file);
+        fputs("\n]}\n", cli->out.file);
     return check_sums(most);
 }
 
 /* ------------------------------------------------------------------ one document, or two */
 
-static int find_query(const struct rw_said *said, uint32_t *query)
+static int find_query(const struct rw_cli *cli, uint32_t *query)
 {
-    for (*query = 0; *query < rw_dataset_n_queries(said->dataset); (*query)++) {
-        if (strcmp(rw_dataset_query_id(said->dataset, *query), query_id) == 0)
+    for (*query = 0; *query < rw_dataset_n_queries(cli->dataset); (*query)++) {
+        if (strcmp(rw_dataset_query_id(cli->dataset, *query), query_id) == 0)
             return 0;
     }
-    rw_talk_error("the data has no query '%s'", query_id);
+    rw_msg_error("the data has no query '%s'", query_id);
     return RW_EXIT_FAILURE;
 }
 
 /* By id, else by position in the query. */
-static int find_doc(const struct rw_said *said, uint32_t query, const char *text, uint32_t *doc)
+static int find_doc(const struct rw_cli *cli, uint32_t query, const char *text, uint32_t *doc)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(said->dataset) + query;
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset) + query;
     char id[512], *end;
     for (*doc = offset[0]; *doc < offset[1]; (*doc)++) {
-        doc_id(said, query, *doc, id, sizeof(id));
+        doc_id(cli, query, *doc, id, sizeof(id));
         if (strcmp(id, text) == 0)
             return 0;
     }
@@ -319,95 +319,95 @@ static int find_doc(const struct rw_said *said, uint32_t query, const char *text
     if (text[0] >= '0' && text[0] <= '9' && !*end && position >= 1 &&
         position <= offset[1] - offset[0])
         return 0;
-    rw_talk_error("query '%s' has no document '%s': expected a document's id, or its position, 1 "
-                  "to %u",
-                  query_id, text, offset[1] - offset[0]);
+    rw_msg_error("query '%s' has no document '%s': expected a document's id, or its position, 1 "
+                 "to %u",
+                 query_id, text, offset[1] - offset[0]);
     return RW_EXIT_FAILURE;
 }
 
-static int fill_side(struct rw_said *said, const struct rw_explain_pair *pair,
+static int fill_side(struct rw_cli *cli, const struct rw_explain_pair *pair,
                      struct rw_explain_side *side)
 {
-    struct rw_ctx *ctx = said->ctx;
-    side->position = side->doc - rw_dataset_query_offsets(said->dataset)[pair->query] + 1;
+    struct rw_ctx *ctx = cli->ctx;
+    side->position = side->doc - rw_dataset_query_offsets(cli->dataset)[pair->query] + 1;
     side->score = job.scores[side->doc];
-    doc_id(said, pair->query, side->doc, side->id, sizeof(side->id));
+    doc_id(cli, pair->query, side->doc, side->id, sizeof(side->id));
     side->shap = rw_need((size_t)job.n, sizeof(*side->shap));
     side->value = rw_need((size_t)job.n, sizeof(*side->value));
     side->leaf = rw_need((size_t)job.n_trees, sizeof(*side->leaf));
-    RW_STEP(rw_explainer_run(ctx, job.explainer, said->dataset, side->doc, 1, side->shap));
-    RW_STEP(rw_explainer_leaves(ctx, job.explainer, said->dataset, side->doc, side->leaf));
+    RW_STEP(rw_explainer_run(ctx, job.explainer, cli->dataset, side->doc, 1, side->shap));
+    RW_STEP(rw_explainer_leaves(ctx, job.explainer, cli->dataset, side->doc, side->leaf));
     double sum = rw_explainer_base(job.explainer);
     for (int i = 0; i < job.n; i++)
         sum += side->shap[i];
     return check_sums(fabs(sum - side->score));
 }
 
-static int explain_pair(struct rw_said *said)
+static int explain_pair(struct rw_cli *cli)
 {
     static struct rw_explain_pair pair;
-    pair = (struct rw_explain_pair){.dataset = said->dataset,
-                                    .model = said->model,
+    pair = (struct rw_explain_pair){.dataset = cli->dataset,
+                                    .model = cli->model,
                                     .n_sides = docs.n,
                                     .feature = job.feature,
                                     .n = job.n,
                                     .n_trees = job.n_trees,
                                     .base = rw_explainer_base(job.explainer),
                                     .bound = rw_explainer_bound(job.explainer)};
-    RW_STEP(find_query(said, &pair.query));
+    RW_STEP(find_query(cli, &pair.query));
     for (int s = 0; s < pair.n_sides; s++) {
-        RW_STEP(find_doc(said, pair.query, docs.text[s], &pair.side[s].doc));
-        RW_STEP(fill_side(said, &pair, &pair.side[s]));
+        RW_STEP(find_doc(cli, pair.query, docs.text[s], &pair.side[s].doc));
+        RW_STEP(fill_side(cli, &pair, &pair.side[s]));
     }
-    float *column = rw_need(rw_dataset_n_docs(said->dataset), sizeof(*column));
+    float *column = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(*column));
     for (int i = 0; i < job.n; i++) {
-        rw_dataset_feature(said->dataset, job.feature[i].feature, NAN, column);
+        rw_dataset_feature(cli->dataset, job.feature[i].feature, NAN, column);
         for (int s = 0; s < pair.n_sides; s++)
             pair.side[s].value[i] = column[pair.side[s].doc];
     }
     free(column);
     if (json)
-        rw_explain_json_pair(said->out.file, &pair);
+        rw_explain_json_pair(cli->out.file, &pair);
     else
-        rw_explain_print_pair(said->out.file, &pair, job.n_top);
+        rw_explain_print_pair(cli->out.file, &pair, job.n_top);
     return 0;
 }
 
 /* ------------------------------------------------------------------ the command */
 
 /* What has no effect under the others. */
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
     static const char *const measuring[] = {"metric",   "empty",   "ties", "label-gain",
                                             "relevant", "weights", "seed"};
     const int summary = !query_id && !documents, permutes = summary && repeats > 0;
     if (query_id && documents)
-        return rw_wrong(said, "'--documents' has no effect with '--query'");
+        return rw_wrong(cli, "'--documents' has no effect with '--query'");
     if (!query_id != (docs.n == 0))
-        return rw_wrong(said, "'--query' and '--doc' go together");
+        return rw_wrong(cli, "'--query' and '--doc' go together");
     if (docs.n > 2)
-        return rw_wrong(said, "%d documents; expected one or two '--doc'", docs.n);
+        return rw_wrong(cli, "%d documents; expected one or two '--doc'", docs.n);
     if (json && top)
-        return rw_wrong(said, "'--top' has no effect with '--json'");
-    if (rw_is_given(said, "repeats") && !summary)
-        return rw_wrong(said, "'--repeats' has no effect with '--%s'",
+        return rw_wrong(cli, "'--top' has no effect with '--json'");
+    if (rw_is_given(cli, "repeats") && !summary)
+        return rw_wrong(cli, "'--repeats' has no effect with '--%s'",
                         query_id ? "query" : "documents");
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]) && !permutes; i++) {
-        if (rw_params_must_matter(said->params, measuring[i]))
-            return rw_wrong(said, "'--%s' has no effect where nothing is permuted", measuring[i]);
+        if (rw_params_must_matter(cli->params, measuring[i]))
+            return rw_wrong(cli, "'--%s' has no effect where nothing is permuted", measuring[i]);
     }
-    if (permutes && strchr(rw_params_get(said->params, "metric"), ','))
-        return rw_wrong(said, "'explain' takes one '--metric'");
+    if (permutes && strchr(rw_params_get(cli->params, "metric"), ','))
+        return rw_wrong(cli, "'explain' takes one '--metric'");
     return 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     job.n_top = top ? (int)top : documents ? 0 : TOP;
-    RW_STEP(prepare(said));
-    RW_STEP(rw_out_file_open(said->ctx, &said->out, output ? output : "-"));
-    RW_STEP(query_id ? explain_pair(said) : documents ? each_document(said) : summarise(said));
-    return rw_out_file_commit(said->ctx, &said->out);
+    RW_STEP(prepare(cli));
+    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output ? output : "-"));
+    RW_STEP(query_id ? explain_pair(cli) : documents ? each_document(cli) : summarise(cli));
+    return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
 const struct rw_command rw_cmd_explain = {

@@ -3,7 +3,7 @@
 
 #include "cli/exchange_help.h"
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 static const char *output;
 static struct rw_exchange how;
@@ -40,25 +40,25 @@ static const char *grouped(unsigned long long number, char buffer[32])
     return buffer;
 }
 
-static void print_first(const struct rw_said *said, const struct rw_verify_by *by)
+static void print_first(const struct rw_cli *cli, const struct rw_verify_by *by)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(said->dataset);
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
     uint32_t q = 0;
     while (offset[q + 1] <= by->doc)
         q++;
     printf("  first: document %u (query %s, position %u): ", by->doc + 1,
-           rw_dataset_query_id(said->dataset, q), by->doc - offset[q] + 1);
+           rw_dataset_query_id(cli->dataset, q), by->doc - offset[q] + 1);
     if (by->tree == 0) {
         printf("its score is further away than sums can be\n");
         return;
     }
-    const struct rw_node node = rw_model_node(said->model, by->tree - 1, by->node);
+    const struct rw_node node = rw_model_node(cli->model, by->tree - 1, by->node);
     printf("tree %d, node %d, feature %u: threshold %.9g, missing %s\n", by->tree, by->node,
            node.feature, (double)node.cut, node.missing_left ? "left" : "right");
 }
 
 /* The exit code. */
-static int print_verified(const struct rw_said *said, const struct rw_verify *verified)
+static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
 {
     int code = RW_EXIT_OK;
     for (int i = 0; i < verified->n; i++) {
@@ -71,7 +71,7 @@ static int print_verified(const struct rw_said *said, const struct rw_verify *ve
                grouped(by->n_pairs, b));
         if (by->n_differ == 0)
             continue;
-        print_first(said, by);
+        print_first(cli, by);
         if (!by->earlier)
             code = RW_EXIT_FAILURE;
     }
@@ -83,25 +83,25 @@ static void more(FILE *out)
     rw_list_formats(out, 0);
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
     how.feature_base = base == RW_BASE_NONE ? -1 : (int)base;
     if (verify.n > 0 && strcmp(output, "-") == 0)
-        return rw_wrong(said, "'--verify' reads the file back: give '-o' a name");
-    return rw_exchange_check(said->ctx, &how, 0);
+        return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
+    return rw_exchange_check(cli->ctx, &how, 0);
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     struct rw_verify verified;
-    RW_STEP(rw_load_model(said, said->operands.text[0], &said->model));
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
     if (verify.n > 0)
-        RW_STEP(rw_load_dataset(said, &verify, &said->dataset));
-    RW_STEP(rw_model_export(said->ctx, said->model, &how, output));
+        RW_STEP(rw_load_dataset(cli, &verify, &cli->dataset));
+    RW_STEP(rw_model_export(cli->ctx, cli->model, &how, output));
     if (verify.n == 0)
         return 0;
-    RW_STEP(rw_model_verify(said->ctx, said->model, &how, output, said->dataset, &verified));
-    return print_verified(said, &verified);
+    RW_STEP(rw_model_verify(cli->ctx, cli->model, &how, output, cli->dataset, &verified));
+    return print_verified(cli, &verified);
 }
 
 const struct rw_command rw_cmd_export = {

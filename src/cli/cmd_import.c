@@ -21,16 +21,16 @@ static void more(FILE *out)
     rw_list_formats(out, 1);
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
     how.feature_base = base == RW_BASE_NONE ? -1 : (int)base;
-    return rw_exchange_check(said->ctx, &how, 1);
+    return rw_exchange_check(cli->ctx, &how, 1);
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_import(said->ctx, said->operands.text[0], &how, &said->model));
-    return rw_model_write(said->ctx, said->model, output);
+    RW_STEP(rw_model_import(cli->ctx, cli->operands.text[0], &how, &cli->model));
+    return rw_model_write(cli->ctx, cli->model, output);
 }
 
 const struct rw_command rw_cmd_import = {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { MOST_SHOWN = 20 };
 
@@ -115,23 +115,23 @@ static void print_json(const struct rw_model *model, const struct rw_feature_use
         stdout);
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    return json && all ? rw_wrong(said, "'--all' has no effect with '--json'") : 0;
+    return json && all ? rw_wrong(cli, "'--all' has no effect with '--json'") : 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_read(said->ctx, said->operands.text[0], &said->model));
-    const int n = rw_model_features(said->model, NULL, 0);
+    RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
+    const int n = rw_model_features(cli->model, NULL, 0);
     if (n < 0)
         rw_no_memory();
     struct rw_feature_use *uses = rw_need((size_t)n, sizeof(*uses));
-    rw_model_features(said->model, uses, n);
+    rw_model_features(cli->model, uses, n);
     if (json)
-        print_json(said->model, uses, n);
+        print_json(cli->model, uses, n);
     else
-        print_text(said->model, uses, n);
+        print_text(cli->model, uses, n);
     free(uses);
     return 0;
 }

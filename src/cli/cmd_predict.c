@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 #include "cli/trec.h"
 
 static const char *output, *run_output, *trees;
@@ -21,7 +21,7 @@ static const struct rw_option options[] = {
 
 static struct {
     int n_trees;
-    struct rw_out_file trec_out; /* the scores go to said->out */
+    struct rw_out_file trec_out; /* the scores go to cli->out */
     struct rw_trec trec;
     double *scores;  /* [room] */
     int32_t *leaves; /* [room][n_trees] */
@@ -41,7 +41,7 @@ static void make_room(uint32_t n)
 }
 
 /* One line a document: its score, or its leaves. */
-static int write_lines(struct rw_said *said, const struct rw_dataset *piece)
+static int write_lines(struct rw_cli *cli, const struct rw_dataset *piece)
 {
     const uint32_t n = rw_dataset_n_docs(piece);
     const size_t n_trees = (size_t)job.n_trees;
@@ -49,20 +49,20 @@ static int write_lines(struct rw_said *said, const struct rw_dataset *piece)
     for (uint32_t d = 0; d < n && !leaf_ids; d++) {
         const int length = rw_load_exact(job.scores[d], figure);
         figure[length] = '\n';
-        fwrite(figure, 1, (size_t)length + 1, said->out.file);
+        fwrite(figure, 1, (size_t)length + 1, cli->out.file);
     }
     if (!leaf_ids)
         return 0;
-    RW_STEP(rw_predict_leaves(said->ctx, said->model, piece, job.n_trees, job.leaves));
+    RW_STEP(rw_predict_leaves(cli->ctx, cli->model, piece, job.n_trees, job.leaves));
     for (uint32_t d = 0; d < n; d++) {
         for (size_t t = 0; t < n_trees; t++)
-            fprintf(said->out.file, t ? " %d" : "%d", (int)job.leaves[d * n_trees + t]);
-        fputc('\n', said->out.file);
+            fprintf(cli->out.file, t ? " %d" : "%d", (int)job.leaves[d * n_trees + t]);
+        fputc('\n', cli->out.file);
     }
     return 0;
 }
 
-static int score_piece(struct rw_said *said, const struct rw_dataset *piece)
+static int score_piece(struct rw_cli *cli, const struct rw_dataset *piece)
 {
     const uint32_t *offset = rw_dataset_query_offsets(piece);
     make_room(rw_dataset_n_docs(piece));
@@ -70,10 +70,10 @@ static int score_piece(struct rw_said *said, const struct rw_dataset *piece)
         if (!job.seen[f])
             job.seen[f] = rw_dataset_has_feature(piece, f) != 0;
     }
-    if (said->predictor)
-        RW_STEP(rw_predictor_run(said->predictor, piece, job.scores));
-    if (said->out.file)
-        RW_STEP(write_lines(said, piece));
+    if (cli->predictor)
+        RW_STEP(rw_predictor_run(cli->predictor, piece, job.scores));
+    if (cli->out.file)
+        RW_STEP(write_lines(cli, piece));
     for (uint32_t q = 0; q < rw_dataset_n_queries(piece) && run_output; q++) {
         for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
             rw_trec_add(&job.trec, piece, q, d, job.scores[d]);
@@ -96,49 +96,49 @@ static void warn_unmatched(const struct rw_model *model)
     rw_load_warn_features(n_missing, n_unknown);
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    const char *device = rw_params_get(said->params, "device");
+    const char *device = rw_params_get(cli->params, "device");
     if (leaf_ids && !output && run_output && strcmp(run_output, "-") == 0)
-        return rw_wrong(said, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
+        return rw_wrong(cli, "'--leaf-ids' and '--trec -' both go to standard output: give '-o'");
     if (leaf_ids && !run_output && strncmp(device, "cuda", 4) == 0)
         return rw_wrong(
-            said, "'--device %s' has no effect with '--leaf-ids': leaves are found on the CPU",
+            cli, "'--device %s' has no effect with '--leaf-ids': leaves are found on the CPU",
             device);
     return 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     static struct rw_reader *reader;
-    struct rw_ctx *ctx = said->ctx;
-    RW_STEP(rw_load_model(said, said->operands.text[0], &said->model));
-    RW_STEP(rw_load_n_trees(said, trees, &job.n_trees));
+    struct rw_ctx *ctx = cli->ctx;
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
+    RW_STEP(rw_load_n_trees(cli, trees, &job.n_trees));
     if (!leaf_ids || run_output)
-        RW_STEP(rw_predictor_open(ctx, said->model, job.n_trees,
-                                  rw_params_get(said->params, "device"), &said->predictor));
-    RW_STEP(rw_reader_open(ctx, said->operands.text + 1, said->operands.n - 1, &reader));
+        RW_STEP(rw_predictor_open(ctx, cli->model, job.n_trees,
+                                  rw_params_get(cli->params, "device"), &cli->predictor));
+    RW_STEP(rw_reader_open(ctx, cli->operands.text + 1, cli->operands.n - 1, &reader));
     if (run_output)
         RW_STEP(rw_out_file_open(ctx, &job.trec_out, run_output));
     if (output || leaf_ids || !run_output)
-        RW_STEP(rw_out_file_open(ctx, &said->out, output ? output : "-"));
+        RW_STEP(rw_out_file_open(ctx, &cli->out, output ? output : "-"));
     job.trec.file = job.trec_out.file;
     for (;;) {
-        /* said->dataset: the piece */
-        RW_STEP(rw_reader_next(ctx, reader, &said->dataset));
-        if (!said->dataset)
+        /* cli->dataset: the piece */
+        RW_STEP(rw_reader_next(ctx, reader, &cli->dataset));
+        if (!cli->dataset)
             break;
-        RW_STEP(score_piece(said, said->dataset));
-        rw_dataset_free(said->dataset);
-        said->dataset = NULL;
+        RW_STEP(score_piece(cli, cli->dataset));
+        rw_dataset_free(cli->dataset);
+        cli->dataset = NULL;
     }
     rw_reader_close(reader);
     rw_trec_finish(&job.trec);
     if (run_output)
         RW_STEP(rw_out_file_commit(ctx, &job.trec_out));
-    if (said->out.file)
-        RW_STEP(rw_out_file_commit(ctx, &said->out));
-    warn_unmatched(said->model);
+    if (cli->out.file)
+        RW_STEP(rw_out_file_commit(ctx, &cli->out));
+    warn_unmatched(cli->model);
     return 0;
 }
 

@@ -29,43 +29,43 @@ static const struct rw_option options[] = {
 /* The bar counts features; each has been scored once a permutation. */
 static int on_feature(void *user, int done, int total)
 {
-    const struct rw_said *said = user;
-    rw_progress_show(done, total, rw_dataset_n_docs(said->dataset));
+    const struct rw_cli *cli = user;
+    rw_progress_show(done, total, rw_dataset_n_docs(cli->dataset));
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    if (repeats == 0 && rw_params_must_matter(said->params, "seed"))
-        return rw_wrong(said, "'--seed' has no effect where nothing is permuted");
-    return how.like ? rw_load_check_like(said, how.like) : 0;
+    if (repeats == 0 && rw_params_must_matter(cli->params, "seed"))
+        return rw_wrong(cli, "'--seed' has no effect where nothing is permuted");
+    return how.like ? rw_load_check_like(cli, how.like) : 0;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     static char data_name[4096];
     for (int i = 0; i < valid.n; i++) {
         const size_t used = strlen(data_name);
         snprintf(data_name + used, sizeof(data_name) - used, "%s%s", i ? "," : "", valid.text[i]);
     }
-    how.model_name = said->operands.text[0];
+    how.model_name = cli->operands.text[0];
     how.data_name = data_name;
     how.n_trees = (int)trees;
     how.n_repeats = (int)repeats;
     how.on_feature = on_feature;
-    how.user = said;
-    RW_STEP(rw_load_model(said, how.model_name, &said->model));
-    RW_STEP(rw_load_weighted(said, &valid));
-    rw_load_warn_unmatched(said->model, said->dataset);
-    RW_STEP(rw_out_file_open(said->ctx, &said->out, output));
+    how.user = cli;
+    RW_STEP(rw_load_model(cli, how.model_name, &cli->model));
+    RW_STEP(rw_load_weighted(cli, &valid));
+    rw_load_warn_unmatched(cli->model, cli->dataset);
+    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     const double start = rw_progress_clock();
     rw_progress_start();
-    const int status = rw_report(said->ctx, rw_params_eval(said->params), said->model,
-                                 said->dataset, &how, said->out.file);
+    const int status = rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset,
+                                 &how, cli->out.file);
     rw_progress_end();
     RW_STEP(status);
     rw_load_stage_since("report", start);
-    return rw_out_file_commit(said->ctx, &said->out);
+    return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
 const struct rw_command rw_cmd_report = {

@@ -10,13 +10,13 @@ static const struct rw_option options[] = {
     {0},
 };
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_read(said->ctx, said->operands.text[0], &said->model));
-    const int n_trees = rw_model_n_trees(said->model);
+    RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
+    const int n_trees = rw_model_n_trees(cli->model);
     if ((int)tree > n_trees)
-        return rw_wrong(said, "there is no tree %llu: the model has %d", tree, n_trees);
-    return rw_model_show(said->ctx, said->model, (int)tree - 1, dot, stdout);
+        return rw_wrong(cli, "there is no tree %llu: the model has %d", tree, n_trees);
+    return rw_model_show(cli->ctx, cli->model, (int)tree - 1, dot, stdout);
 }
 
 const struct rw_command rw_cmd_show = {

@@ -16,10 +16,10 @@ static const struct rw_option options[] = {
     {0},
 };
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     const struct rw_synth_options what = {shape, (uint32_t)queries, seed};
-    return rw_synth_write(said->ctx, &what, output);
+    return rw_synth_write(cli->ctx, &what, output);
 }
 
 const struct rw_command rw_cmd_synth = {

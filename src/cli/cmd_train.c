@@ -7,7 +7,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path;
@@ -62,27 +62,27 @@ static void catch_signals(void)
 /* ------------------------------------------------------------------ rounds */
 
 static struct {
-    struct rw_said *said;      /* borrowed */
+    struct rw_cli *cli;        /* borrowed */
     struct rw_dataset **valid; /* [valid_files.given.n] */
     struct rw_model *init;     /* to resume from; NULL: from nothing */
     struct rw_train_log log;
     int rounds_run;
-    int is_kept;   /* the model, or what there is of it, is written: the log tells how */
+    int is_kept;   /* the model, or what there is of it, is written, and the log is kept */
     int disk_full; /* a status: no space for one more tree */
 } job;
 
 /* Space for the model with one more tree is taken in time, more than that if there is enough. */
 static void reserve(const struct rw_round *round)
 {
-    struct rw_ctx *ctx = job.said->ctx;
-    struct rw_out_file *out = &job.said->out;
+    struct rw_ctx *ctx = job.cli->ctx;
+    struct rw_out_file *out = &job.cli->out;
     const uint64_t needed = round->next_model_bytes;
     if (needed <= out->n_reserved || job.disk_full)
         return;
     if (rw_out_file_reserve(ctx, out, needed + needed / 2) < 0)
         job.disk_full = rw_out_file_reserve(ctx, out, needed);
     if (job.disk_full)
-        rw_talk_error("no space for more trees: %s", rw_last_error(ctx));
+        rw_msg_error("no space for more trees: %s", rw_last_error(ctx));
 }
 
 static int should_stop(void *user)
@@ -108,23 +108,23 @@ static int on_round(void *user, const struct rw_round *round)
         at += snprintf(line + at, sizeof(line) - (size_t)at, "  %s %s %s",
                        set_name(round->metrics[i].set, set), round->metrics[i].name,
                        rw_load_figure(round->metrics[i].value, figure));
-    rw_talk_line("%s%s", line, round->best_round == round->round ? "  best" : "");
-    if (rw_talk_is_verbose())
-        rw_talk_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
-                     "scores %.2f, metrics %.2f",
-                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
-                     round->ms_partition, round->ms_scores, round->ms_metrics);
+    rw_msg_line("%s%s", line, round->best_round == round->round ? "  best" : "");
+    if (rw_msg_is_verbose())
+        rw_msg_line("  %d leaves; ms: lambdas %.2f, histograms %.2f, splits %.2f, partition %.2f, "
+                    "scores %.2f, metrics %.2f",
+                    round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
+                    round->ms_partition, round->ms_scores, round->ms_metrics);
     rw_train_log_round(&job.log, round);
     reserve(round);
-    if (!rw_talk_is_quiet())
+    if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
 }
 
 static void on_start(void *user, struct rw_params *used)
 {
-    const struct rw_said *said = user;
-    rw_train_log_params(&job.log, used, said, &valid_files.given);
+    const struct rw_cli *cli = user;
+    rw_train_log_params(&job.log, used, cli, &valid_files.given);
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
@@ -137,87 +137,87 @@ static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes
 /* ------------------------------------------------------------------ before */
 
 /* What has no effect without data to measure on, unless it changes nothing. */
-static int check_unmeasured(struct rw_said *said)
+static int check_unmeasured(struct rw_cli *cli)
 {
     static const char *const measuring[] = {"metric", "empty", "ties", "relevant"};
-    struct rw_params *params = said->params;
+    struct rw_params *params = cli->params;
     if (valid_files.given.n > 0)
         return 0;
     if (rw_params_must_matter(params, "early-stop") &&
         strcmp(rw_params_get(params, "early-stop"), "0") != 0)
-        return rw_wrong(said, "'--early-stop' has no effect without '--valid'");
+        return rw_wrong(cli, "'--early-stop' has no effect without '--valid'");
     if (strcmp(rw_params_get(params, "train-metric"), "on") == 0)
         return 0;
     for (size_t i = 0; i < sizeof(measuring) / sizeof(measuring[0]); i++) {
         if (rw_params_must_matter(params, measuring[i]))
-            return rw_wrong(said, "'--%s' has no effect without '--valid' or '--train-metric on'",
+            return rw_wrong(cli, "'--%s' has no effect without '--valid' or '--train-metric on'",
                             measuring[i]);
     }
     if (rw_params_must_matter(params, "label-gain") && !rw_params_trains_on_gains(params))
-        return rw_wrong(said,
+        return rw_wrong(cli,
                         "'--label-gain' has no effect with objective %s and nothing to measure on",
                         rw_params_get(params, "objective"));
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only)
-        return rw_wrong(said, "'train' needs -o MODEL");
+        return rw_wrong(cli, "'train' needs -o MODEL");
     if (plan_only && (log_path || init_path))
-        return rw_wrong(said, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
+        return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
     if (valid_weights.n > valid_files.given.n)
-        return rw_wrong(said, "%d files of '--valid-weights' for %d of '--valid'", valid_weights.n,
+        return rw_wrong(cli, "%d files of '--valid-weights' for %d of '--valid'", valid_weights.n,
                         valid_files.given.n);
-    RW_STEP(rw_params_check(said->ctx, said->params));
-    return check_unmeasured(said);
+    RW_STEP(rw_params_check(cli->ctx, cli->params));
+    return check_unmeasured(cli);
 }
 
-static int read_data(struct rw_said *said)
+static int read_data(struct rw_cli *cli)
 {
-    struct rw_ctx *ctx = said->ctx;
-    const char *weights = rw_params_get(said->params, "weights");
+    struct rw_ctx *ctx = cli->ctx;
+    const char *weights = rw_params_get(cli->params, "weights");
     const int n_valid = valid_files.given.n;
     char set[32];
     job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path)
         RW_STEP(rw_model_read(ctx, init_path, &job.init));
     if (init_path || plan_only) { /* these look at values */
-        RW_STEP(rw_load_weighted(said, &said->operands));
+        RW_STEP(rw_load_weighted(cli, &cli->operands));
     } else {
-        RW_STEP(rw_load_training(said, &said->operands));
+        RW_STEP(rw_load_training(cli, &cli->operands));
         if (*weights)
-            RW_STEP(rw_dataset_read_weights(ctx, said->dataset, weights));
+            RW_STEP(rw_dataset_read_weights(ctx, cli->dataset, weights));
     }
     for (int i = 0; i < n_valid; i++) {
         const char *file = i < valid_weights.n ? valid_weights.text[i] : "none";
-        RW_STEP(rw_load_dataset(said, &valid_files.files[i], &job.valid[i]));
+        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &job.valid[i]));
         if (strcmp(file, "none") != 0)
             RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], file));
     }
-    rw_talk_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(said->dataset),
-                 rw_dataset_n_queries(said->dataset), rw_dataset_n_features(said->dataset));
+    rw_msg_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(cli->dataset),
+                rw_dataset_n_queries(cli->dataset), rw_dataset_n_features(cli->dataset));
     for (int i = 0; i < n_valid; i++)
-        rw_talk_line("%s: %u documents in %u queries", set_name(i + 1, set),
-                     rw_dataset_n_docs(job.valid[i]), rw_dataset_n_queries(job.valid[i]));
+        rw_msg_line("%s: %u documents in %u queries", set_name(i + 1, set),
+                    rw_dataset_n_docs(job.valid[i]), rw_dataset_n_queries(job.valid[i]));
     return 0;
 }
 
 /* ------------------------------------------------------------------ after */
 
 /* The validation figures of the model that was kept, as 'eval' gives them. */
-static int report(struct rw_said *said)
+static int report(struct rw_cli *cli)
 {
     for (int i = 0; i < valid_files.given.n; i++) {
         static double *scores;
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
         scores = rw_need(rw_dataset_n_docs(job.valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(said->ctx, said->model, job.valid[i], 0, scores));
-        RW_STEP(rw_evaluate(said->ctx, rw_params_eval(said->params), job.valid[i], scores, &eval));
+        RW_STEP(rw_predict(cli->ctx, cli->model, job.valid[i], 0, scores));
+        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), job.valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
-            rw_talk_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
-                         rw_load_figure(eval->metrics[m].mean, figure));
+            rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
+                        rw_load_figure(eval->metrics[m].mean, figure));
         rw_load_warn_ties(eval, set_name(i + 1, set), RW_TIES_ADVICE);
         rw_eval_free(eval);
         free(scores);
@@ -227,51 +227,51 @@ static int report(struct rw_said *said)
 
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
  * for a finished model must not find changed. Returns the exit code. */
-static int keep_interrupted(struct rw_said *said)
+static int keep_interrupted(struct rw_cli *cli)
 {
-    struct rw_out_file *out = &said->out;
+    struct rw_out_file *out = &cli->out;
     char path[4096];
     const int code = stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
     if (!out->temporary) {
-        rw_talk_warn("interrupted: '%s' is no file, so the trees until now are not kept", output);
+        rw_msg_warning("interrupted: '%s' is no file, so the trees until now are not kept", output);
         return code;
     }
-    int status = rw_out_file_rename(said->ctx, out, ".interrupted");
+    int status = rw_out_file_rename(cli->ctx, out, ".interrupted");
     snprintf(path, sizeof(path), "%s", out->path);
     if (status >= 0)
-        status = rw_model_write_file(said->ctx, said->model, out->file, path);
+        status = rw_model_write_file(cli->ctx, cli->model, out->file, path);
     if (status >= 0)
-        status = rw_out_file_commit(said->ctx, out);
+        status = rw_out_file_commit(cli->ctx, out);
     if (status < 0)
-        rw_talk_failed(said->ctx, status, "train");
+        rw_msg_failed(cli->ctx, status, "train");
     else
-        rw_talk_warn("interrupted: the best model until now is '%s'; '%s' is as it was", path,
-                     output);
+        rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
+                       output);
     job.is_kept = 1;
     return code;
 }
 
-static int write_finished(struct rw_said *said)
+static int write_finished(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_write_file(said->ctx, said->model, said->out.file, output));
-    RW_STEP(rw_out_file_commit(said->ctx, &said->out));
+    RW_STEP(rw_model_write_file(cli->ctx, cli->model, cli->out.file, output));
+    RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
     job.is_kept = 1;
     return 0;
 }
 
-static int train(struct rw_said *said)
+static int train(struct rw_cli *cli)
 {
-    struct rw_ctx *ctx = said->ctx;
+    struct rw_ctx *ctx = cli->ctx;
     char conventions[512], kept[64] = "";
-    RW_STEP(read_data(said));
+    RW_STEP(read_data(cli));
     RW_STEP(
-        rw_eval_conventions(ctx, rw_params_eval(said->params), conventions, sizeof(conventions)));
-    if (valid_files.given.n > 0 || strcmp(rw_params_get(said->params, "train-metric"), "on") == 0)
-        rw_talk_line("metric %s: %s", rw_params_get(said->params, "metric"), conventions);
+        rw_eval_conventions(ctx, rw_params_eval(cli->params), conventions, sizeof(conventions)));
+    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
+        rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
     if (log_path)
         RW_STEP(rw_train_log_open(&job.log, log_path));
 
-    const struct rw_train_hooks hooks = {.user = said,
+    const struct rw_train_hooks hooks = {.user = cli,
                                          .on_start = on_start,
                                          .on_round = on_round,
                                          .on_stage = on_stage,
@@ -279,27 +279,27 @@ static int train(struct rw_said *said)
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();
-    const int status = rw_train_from(ctx, said->params, job.init, said->dataset,
+    const int status = rw_train_from(ctx, cli->params, job.init, cli->dataset,
                                      (const struct rw_dataset *const *)job.valid,
-                                     valid_files.given.n, &hooks, &said->model);
+                                     valid_files.given.n, &hooks, &cli->model);
     rw_progress_end();
     if (status < 0 && stop_asked) {
-        rw_talk_failed(ctx, status, "train");
+        rw_msg_failed(ctx, status, "train");
         return 128 + stop_asked;
     }
     RW_STEP(status);
-    const int n_trees = rw_model_n_trees(said->model);
-    if (rw_model_best_round(said->model) > 0)
+    const int n_trees = rw_model_n_trees(cli->model);
+    if (rw_model_best_round(cli->model) > 0)
         snprintf(kept, sizeof(kept), ": the best of %d round%s", job.rounds_run,
                  job.rounds_run == 1 ? "" : "s");
-    rw_talk_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
-                 rw_progress_clock() - start, kept);
+    rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
+                rw_progress_clock() - start, kept);
     int code = 0;
-    if (rw_model_is_finished(said->model))
-        RW_STEP(write_finished(said));
+    if (rw_model_is_finished(cli->model))
+        RW_STEP(write_finished(cli));
     else
-        code = keep_interrupted(said);
-    RW_STEP(report(said));
+        code = keep_interrupted(cli);
+    RW_STEP(report(cli));
     return code;
 }
 
@@ -318,30 +318,30 @@ static void print_plan(const struct rw_plan *plan)
     printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
 }
 
-static int plan(struct rw_said *said)
+static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan;
-    RW_STEP(read_data(said));
+    RW_STEP(read_data(cli));
     const int status =
-        rw_train_plan(said->ctx, said->params, said->dataset,
+        rw_train_plan(cli->ctx, cli->params, cli->dataset,
                       (const struct rw_dataset *const *)job.valid, valid_files.given.n, &plan);
     if (plan.n_parts > 0)
         print_plan(&plan);
     return status;
 }
 
-static int run(struct rw_said *said)
+static int run(struct rw_cli *cli)
 {
     enum { BLOCK = 4096 };
-    job.said = said;
+    job.cli = cli;
     if (plan_only)
-        return plan(said);
+        return plan(cli);
     /* The model's file, with a first block of the disk: a full one is found before the work. */
-    RW_STEP(rw_out_file_open(said->ctx, &said->out, output));
-    RW_STEP(rw_out_file_reserve(said->ctx, &said->out, BLOCK));
-    int code = train(said);
+    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
+    RW_STEP(rw_out_file_reserve(cli->ctx, &cli->out, BLOCK));
+    int code = train(cli);
     if (code < 0)
-        code = rw_talk_failed(said->ctx, code, "train");
+        code = rw_msg_failed(cli->ctx, code, "train");
     const int log_code = rw_train_log_close(&job.log, !job.is_kept);
     return log_code ? log_code : code;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 /* ------------------------------------------------------------------ all documents */
 

@@ -7,7 +7,7 @@
 
 #include "rankwood.h"
 
-/* Where the shares of documents come from that go each way at a split. */
+/* Where the counts of documents at each node come from. */
 #define RW_EXPLAIN_COVERS \
     "the documents of DATA, passed down the trees (the model file holds no counts)"
 
@@ -39,7 +39,7 @@ struct rw_explain_side {
     uint32_t doc, position; /* in the query, from 1 */
     double score;
     double *shap;  /* [n] */
-    float *value;  /* [n] NaN: the document does not say */
+    float *value;  /* [n] NaN: absent or missing */
     int32_t *leaf; /* [n_trees] */
 };
 struct rw_explain_pair {

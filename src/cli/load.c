@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "cli/progress.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 static const double ties_matter = 0.001;
 
@@ -19,9 +19,9 @@ static size_t peak_bytes_so_far(void)
 
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
 {
-    if (rw_talk_is_verbose())
-        rw_talk_line("stage %s: %.3f s, peak memory %.1f MB", stage, ms / 1e3,
-                     (double)peak_bytes / 1e6);
+    if (rw_msg_is_verbose())
+        rw_msg_line("stage %s: %.3f s, peak memory %.1f MB", stage, ms / 1e3,
+                    (double)peak_bytes / 1e6);
 }
 
 void rw_load_stage_since(const char *stage, double start)
@@ -42,65 +42,65 @@ static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct
     return 0;
 }
 
-int rw_load_dataset(struct rw_said *said, const struct rw_list *files, struct rw_dataset **out)
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    return load(said->ctx, NULL, files, out);
+    return load(cli->ctx, NULL, files, out);
 }
 
-int rw_load_weighted(struct rw_said *said, const struct rw_list *files)
+int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    const char *weights = rw_params_get(said->params, "weights");
-    RW_STEP(rw_load_dataset(said, files, &said->dataset));
-    return *weights ? rw_dataset_read_weights(said->ctx, said->dataset, weights) : 0;
+    const char *weights = rw_params_get(cli->params, "weights");
+    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
+    return *weights ? rw_dataset_read_weights(cli->ctx, cli->dataset, weights) : 0;
 }
 
-int rw_load_training(struct rw_said *said, const struct rw_list *files)
+int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
-    return load(said->ctx, said->params, files, &said->dataset);
+    return load(cli->ctx, cli->params, files, &cli->dataset);
 }
 
-int rw_load_model(struct rw_said *said, const char *path, struct rw_model **out)
+int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
 {
-    RW_STEP(rw_model_read(said->ctx, path, out));
+    RW_STEP(rw_model_read(cli->ctx, path, out));
     if (!rw_model_is_finished(*out))
-        rw_talk_warn("%s: its training was interrupted; it is the best model until then", path);
+        rw_msg_warning("%s: its training was interrupted; it is the best model until then", path);
     return 0;
 }
 
-int rw_load_scores(struct rw_said *said, const char *path, double *scores)
+int rw_load_scores(struct rw_cli *cli, const char *path, double *scores)
 {
     struct rw_run_match match;
-    RW_STEP(rw_dataset_read_scores(said->ctx, said->dataset, path, scores, &match));
+    RW_STEP(rw_dataset_read_scores(cli->ctx, cli->dataset, path, scores, &match));
     if (match.n_unranked > 0)
-        rw_talk_warn("%s: the run leaves out %u documents; they rank behind all others of their "
-                     "queries, tied",
-                     path, match.n_unranked);
+        rw_msg_warning("%s: the run leaves out %u documents; they rank behind all others of their "
+                       "queries, tied",
+                       path, match.n_unranked);
     if (match.n_unknown > 0)
-        rw_talk_warn("%s: %u lines are of queries that the data does not have", path,
-                     match.n_unknown);
+        rw_msg_warning("%s: %u lines are of queries that the data does not have", path,
+                       match.n_unknown);
     return 0;
 }
 
-int rw_load_n_trees(struct rw_said *said, const char *text, int *n_trees)
+int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
 {
     unsigned long long number = 0;
-    *n_trees = rw_model_n_trees(said->model);
+    *n_trees = rw_model_n_trees(cli->model);
     if (!text)
         return 0;
     if (*n_trees == 0)
-        return rw_wrong(said, "'--trees' has no effect: the model has no trees");
-    RW_STEP(rw_options_number(said, "--trees", text, 1, (unsigned long long)*n_trees, &number));
+        return rw_wrong(cli, "'--trees' has no effect: the model has no trees");
+    RW_STEP(rw_options_number(cli, "--trees", text, 1, (unsigned long long)*n_trees, &number));
     *n_trees = (int)number;
     return 0;
 }
 
-int rw_load_check_like(struct rw_said *said, const char *like)
+int rw_load_check_like(struct rw_cli *cli, const char *like)
 {
     static const char *const ours[] = {"empty", "ties", "relevant"};
     struct rw_eval *none;
     for (int i = 0; i < 3; i++) {
-        if (rw_params_origin(said->params, ours[i]) == RW_PARAM_SET)
-            return rw_wrong(said,
+        if (rw_params_origin(cli->params, ours[i]) == RW_PARAM_SET)
+            return rw_wrong(cli,
                             "'--%s' has no effect with '--like': the program's conventions decide",
                             ours[i]);
     }
@@ -109,7 +109,7 @@ int rw_load_check_like(struct rw_said *said, const char *like)
             return 0;
     }
     /* it is refused in the library's own words, before the data is read */
-    return rw_evaluate_like(said->ctx, rw_params_eval(said->params), NULL, NULL, like, &none);
+    return rw_evaluate_like(cli->ctx, rw_params_eval(cli->params), NULL, NULL, like, &none);
 }
 
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
@@ -188,8 +188,8 @@ void rw_load_json_print(json_t *json, FILE *out)
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice)
 {
     if (fabs(moved) > ties_matter)
-        rw_talk_warn("%s: with tied documents in the opposite order, %s would move by %+.6f%s", set,
-                     metric, moved, advice);
+        rw_msg_warning("%s: with tied documents in the opposite order, %s would move by %+.6f%s",
+                       set, metric, moved, advice);
 }
 
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice)
@@ -208,7 +208,7 @@ void rw_load_warn_unmatched(const struct rw_model *model, const struct rw_datase
 void rw_load_warn_features(uint32_t n_missing, uint32_t n_unknown)
 {
     if (n_missing > 0 || n_unknown > 0)
-        rw_talk_warn("features: %u of the model are not in the data, %u of the data were not in "
-                     "training; they count as absent",
-                     n_missing, n_unknown);
+        rw_msg_warning("features: %u of the model are not in the data, %u of the data were not in "
+                       "training; they count as absent",
+                       n_missing, n_unknown);
 }

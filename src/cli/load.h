@@ -9,20 +9,20 @@
 /* Those that return an int: as functions of a command do. */
 
 /* Reads a model that is put to use: warns if its training was interrupted. */
-int rw_load_model(struct rw_said *said, const char *path, struct rw_model **out);
+int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
 /* Reads files as one dataset. With --verbose, prints the time and memory. */
-int rw_load_dataset(struct rw_said *said, const struct rw_list *files, struct rw_dataset **out);
-/* said->dataset, with the weights that the parameter 'weights' names. */
-int rw_load_weighted(struct rw_said *said, const struct rw_list *files);
-/* said->dataset, for training only: a large set is turned into codes as it is read. */
-int rw_load_training(struct rw_said *said, const struct rw_list *files);
-/* Scores of a file for said->dataset, numbers or a TREC run: [documents], written. Warns of what a
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* cli->dataset, with the weights that the parameter 'weights' names. */
+int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
+/* cli->dataset, for training only: a large set is turned into codes as it is read. */
+int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
+/* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
  * run leaves out. */
-int rw_load_scores(struct rw_said *said, const char *path, double *scores);
-/* --trees N: the first N trees of said->model, all where `text` is NULL. */
-int rw_load_n_trees(struct rw_said *said, const char *text, int *n_trees);
+int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
+/* --trees N: the first N trees of cli->model, all where `text` is NULL. */
+int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
 /* Is there such a program, and no parameter given that it would not look at? */
-int rw_load_check_like(struct rw_said *said, const char *like);
+int rw_load_check_like(struct rw_cli *cli, const char *like);
 
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };

@@ -5,7 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
@@ -47,10 +47,10 @@ static int unknown(const char *name)
         names[i] = commands[i]->name;
     const char *near = name[0] == '-' ? NULL : rw_word_nearest(name, names, N_COMMANDS);
     if (near)
-        rw_talk_error("unknown command '%s'; the nearest is '%s'", name, near);
+        rw_msg_error("unknown command '%s'; the nearest is '%s'", name, near);
     else
-        rw_talk_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
-    return rw_talk_usage(NULL);
+        rw_msg_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
+    return rw_msg_usage(NULL);
 }
 
 static int run(int argc, char **argv)

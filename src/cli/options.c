@@ -8,7 +8,7 @@
 
 #include "cli/advice.h"
 #include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 /* Keys of argp's table: letters, then the command's own options, then parameters. */
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
@@ -18,7 +18,7 @@ enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY
 
 struct parsing {
     const struct rw_command *command;
-    struct rw_said *said;
+    struct rw_cli *cli;
     struct argp_option *table; /* [n + 1] the command's own options first; owned */
     int n, n_own;
     struct rw_known_options known; /* the same, for messages */
@@ -40,23 +40,23 @@ static void list_add(struct rw_list *list, const char *text)
     list->text[list->n++] = text;
 }
 
-int rw_wrong(const struct rw_said *said, const char *format, ...)
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
 {
     char text[2048];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    rw_talk_error("%s", text);
-    return rw_talk_usage(said->command->name);
+    rw_msg_error("%s", text);
+    return rw_msg_usage(cli->command->name);
 }
 
-int rw_is_given(const struct rw_said *said, const char *option)
+int rw_is_given(const struct rw_cli *cli, const char *option)
 {
     int i = 0;
-    while (strcmp(said->command->options[i].name, option) != 0)
+    while (strcmp(cli->command->options[i].name, option) != 0)
         i++;
-    return said->given[i];
+    return cli->given[i];
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -109,7 +109,7 @@ static void make_table(struct parsing *p)
     p->table = rw_need((size_t)(p->n_own + n_params) + 8, sizeof(*p->table));
     p->help = rw_need((size_t)n_params, sizeof(*p->help));
     p->value = rw_need((size_t)n_params, sizeof(*p->value));
-    p->said->given = rw_need((size_t)p->n_own, 1);
+    p->cli->given = rw_need((size_t)p->n_own, 1);
     for (int i = 0; i < p->n_own; i++) {
         const struct rw_option *option = &p->command->options[i];
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
@@ -141,11 +141,11 @@ static const struct argp_option *find_letter(const struct parsing *p, int letter
 /* ------------------------------------------------------------------ reading */
 
 /* Files of "a,b". */
-static int split(const struct rw_said *said, const char *text, struct rw_list *files)
+static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
 {
     char *rest, *copy;
     if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
-        return rw_wrong(said, "a file without a name in '%s'", text);
+        return rw_wrong(cli, "a file without a name in '%s'", text);
     copy = rw_need(strlen(text) + 1, 1);
     strcpy(copy, text);
     for (char *file = strtok_r(copy, ",", &rest); file; file = strtok_r(NULL, ",", &rest))
@@ -153,7 +153,7 @@ static int split(const struct rw_said *said, const char *text, struct rw_list *f
     return 0;
 }
 
-static int take_set(const struct rw_said *said, struct rw_sets *sets, const char *text)
+static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *text)
 {
     const size_t n = (size_t)sets->given.n;
     struct rw_list *files = rw_need(n + 1, sizeof(*files));
@@ -162,31 +162,31 @@ static int take_set(const struct rw_said *said, struct rw_sets *sets, const char
     free(sets->files);
     sets->files = files;
     list_add(&sets->given, text);
-    return split(said, text, &files[n]);
+    return split(cli, text, &files[n]);
 }
 
 static int take_own(struct parsing *p, int i, const char *text)
 {
     const struct rw_option *option = &p->command->options[i];
-    const int again = p->said->given[i]++;
+    const int again = p->cli->given[i]++;
     char name[64];
     if (option->kind == RW_OPTION_FLAG) {
         *(int *)option->value = 1;
         return 0;
     }
     if (option->kind == RW_OPTION_INPUT_SETS)
-        return take_set(p->said, option->value, text);
+        return take_set(p->cli, option->value, text);
     if (option->kind == RW_OPTION_LIST || option->kind == RW_OPTION_INPUTS_OR_NONE) {
         list_add(option->value, text);
         return 0;
     }
     if (again)
-        return rw_wrong(p->said, "option '--%s' is given twice", option->name);
+        return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
     if (option->kind == RW_OPTION_INPUTS)
-        return split(p->said, text, option->value);
+        return split(p->cli, text, option->value);
     if (option->kind == RW_OPTION_NUMBER) {
         snprintf(name, sizeof(name), "--%s", option->name);
-        return rw_options_number(p->said, name, text, option->least, option->most, option->value);
+        return rw_options_number(p->cli, name, text, option->least, option->most, option->value);
     }
     *(const char **)option->value = text;
     return 0;
@@ -203,7 +203,7 @@ static int take(struct parsing *p, const struct argp_option *option, const char 
         if (option->key != KEY_CONFIG && strcmp(option->name, "metric") == 0)
             list_add(&p->metrics, text);
         else if (*to)
-            return rw_wrong(p->said, "option '--%s' is given twice", option->name);
+            return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
         *to = text;
         return 0;
     }
@@ -223,11 +223,11 @@ static int take_long(struct parsing *p, char **argv, int *i)
         return rw_advice_unknown(&p->known, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
     if (!option->arg && value)
-        return rw_wrong(p->said, "option '--%s' takes no value", option->name);
+        return rw_wrong(p->cli, "option '--%s' takes no value", option->name);
     if (option->arg && !value)
         value = argv[++*i];
     if (option->arg && (!value || !*value))
-        return rw_wrong(p->said, "option '--%s' needs a value: %s", option->name, option->arg);
+        return rw_wrong(p->cli, "option '--%s' needs a value: %s", option->name, option->arg);
     return take(p, option, value);
 }
 
@@ -246,9 +246,9 @@ static int take_letters(struct parsing *p, char **argv, int *i)
         if (option->arg) {
             value = c[1] ? c + 1 : argv[++*i];
             if (!value || !*value)
-                return rw_wrong(p->said, "option '-%c' needs a value: %s", *c, option->arg);
+                return rw_wrong(p->cli, "option '-%c' needs a value: %s", *c, option->arg);
             if (c[1] == '=')
-                return rw_wrong(p->said, "'%s' is written '-%c %s' or '--%s%s'", token, *c, c + 2,
+                return rw_wrong(p->cli, "'%s' is written '-%c %s' or '--%s%s'", token, *c, c + 2,
                                 option->name, c + 1);
         }
         const int result = take(p, option, value);
@@ -265,7 +265,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     int result = 0, only_operands = 0;
     for (int i = 1; i < argc && result == 0; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
-            list_add(&p->said->operands, argv[i]);
+            list_add(&p->cli->operands, argv[i]);
         else if (strcmp(argv[i], "--") == 0)
             only_operands = 1;
         else
@@ -274,7 +274,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     return result;
 }
 
-/* argp's note on short options with long twins says nothing new. */
+/* argp's note on short options is not needed. */
 static char *without_note(int key, const char *text, void *input)
 {
     (void)input;
@@ -308,7 +308,7 @@ static int print_help(const struct parsing *p)
                               .args_doc = p->command->operands,
                               .doc = about,
                               .help_filter = without_note};
-    snprintf(name, sizeof(name), "%s %s", rw_talk_program, p->command->name);
+    snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->command->name);
     argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
     free(about);
     return 0;
@@ -331,8 +331,8 @@ static char *joined(const struct rw_list *list)
 
 static int set_params(const struct parsing *p)
 {
-    struct rw_ctx *ctx = p->said->ctx;
-    struct rw_params *params = p->said->params;
+    struct rw_ctx *ctx = p->cli->ctx;
+    struct rw_params *params = p->cli->params;
     if (p->config)
         RW_STEP(rw_params_read(ctx, params, p->config));
     for (int i = 0; rw_param_info(i); i++) {
@@ -363,26 +363,26 @@ static const char *option_name(const struct rw_option *option, char name[64])
 
 static int check_line(const struct parsing *p)
 {
-    const struct rw_said *said = p->said;
+    const struct rw_cli *cli = p->cli;
     const struct rw_command *command = p->command;
-    const int n = said->operands.n;
+    const int n = cli->operands.n;
     char name[64];
     if (n < command->least)
-        return rw_wrong(said, "'%s' needs %s", command->name, command->operands);
+        return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
     if (command->most >= 0 && n > command->most)
-        return rw_wrong(said, "'%s' does not take '%s'", command->name,
-                        said->operands.text[command->most]);
+        return rw_wrong(cli, "'%s' does not take '%s'", command->name,
+                        cli->operands.text[command->most]);
     for (int i = 0; i < n; i++) {
-        if (!*said->operands.text[i])
-            return rw_wrong(said, "the name of a file is empty");
-        RW_STEP(rw_advice_bare(&p->known, said->operands.text[i]));
+        if (!*cli->operands.text[i])
+            return rw_wrong(cli, "the name of a file is empty");
+        RW_STEP(rw_advice_bare(&p->known, cli->operands.text[i]));
     }
     if (p->quiet && p->verbose)
-        return rw_wrong(said, "'--verbose' has no effect with '--quiet'");
+        return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
     for (int i = 0; i < p->n_own; i++) {
         const struct rw_option *option = &command->options[i];
-        if (option->needed && !said->given[i])
-            return rw_wrong(said, "'%s' needs %s %s", command->name, option_name(option, name),
+        if (option->needed && !cli->given[i])
+            return rw_wrong(cli, "'%s' needs %s %s", command->name, option_name(option, name),
                             option->argument);
     }
     return 0;
@@ -397,17 +397,17 @@ static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int 
 }
 
 /* The files that a command reads. */
-static struct rw_list inputs_of(const struct rw_said *said)
+static struct rw_list inputs_of(const struct rw_cli *cli)
 {
     static const char *const params[] = {"weights", "names", "label-gain"};
     struct rw_list inputs = {0};
-    add_inputs(&inputs, &said->operands, 0);
+    add_inputs(&inputs, &cli->operands, 0);
     for (int i = 0; i < 3; i++)
-        list_add(&inputs, rw_params_get(said->params, params[i]));
-    for (int i = 0; said->command->options[i].name; i++) {
-        const struct rw_option *option = &said->command->options[i];
+        list_add(&inputs, rw_params_get(cli->params, params[i]));
+    for (int i = 0; cli->command->options[i].name; i++) {
+        const struct rw_option *option = &cli->command->options[i];
         const struct rw_sets *sets = option->value;
-        if (option->kind == RW_OPTION_INPUT && said->given[i])
+        if (option->kind == RW_OPTION_INPUT && cli->given[i])
             list_add(&inputs, *(const char **)option->value);
         if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_OR_NONE)
             add_inputs(&inputs, option->value, option->kind == RW_OPTION_INPUTS_OR_NONE);
@@ -417,66 +417,66 @@ static struct rw_list inputs_of(const struct rw_said *said)
     return inputs;
 }
 
-static int check_files(const struct rw_said *said, const struct rw_list *inputs)
+static int check_files(const struct rw_cli *cli, const struct rw_list *inputs)
 {
-    const struct rw_option *option = said->command->options;
+    const struct rw_option *option = cli->command->options;
     char name[64], other_name[64];
     int n_stdin = 0;
     for (int i = 0; i < inputs->n; i++)
         n_stdin += strcmp(inputs->text[i], "-") == 0;
     if (n_stdin > 1)
-        return rw_wrong(said, "standard input ('-') can be read only once");
+        return rw_wrong(cli, "standard input ('-') can be read only once");
     for (int i = 0; option[i].name; i++) {
-        if (option[i].kind != RW_OPTION_OUTPUT || !said->given[i])
+        if (option[i].kind != RW_OPTION_OUTPUT || !cli->given[i])
             continue;
         const char *output = *(const char **)option[i].value;
         for (int k = 0; k < inputs->n; k++) {
             if (rw_output_same(output, inputs->text[k]))
-                return rw_wrong(said, "'%s' is read, so it cannot be written", output);
+                return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
         }
         for (int k = 0; k < i; k++) {
-            if (option[k].kind == RW_OPTION_OUTPUT && said->given[k] &&
+            if (option[k].kind == RW_OPTION_OUTPUT && cli->given[k] &&
                 rw_output_clash(output, *(const char **)option[k].value))
-                return rw_wrong(said, "'%s' and '%s' name the same file",
+                return rw_wrong(cli, "'%s' and '%s' name the same file",
                                 option_name(&option[k], other_name), option_name(&option[i], name));
         }
     }
     for (int i = 0; option[i].name; i++) {
-        if (option[i].kind == RW_OPTION_OUTPUT && said->given[i])
-            RW_STEP(rw_out_file_check(said->ctx, *(const char **)option[i].value));
+        if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
+            RW_STEP(rw_out_file_check(cli->ctx, *(const char **)option[i].value));
     }
     return 0;
 }
 
-static int check(struct rw_said *said)
+static int check(struct rw_cli *cli)
 {
-    const char *params = said->command->params;
-    if (said->command->check)
-        RW_STEP(said->command->check(said));
+    const char *params = cli->command->params;
+    if (cli->command->check)
+        RW_STEP(cli->command->check(cli));
     if (params && strcmp(params, "*") == 0)
-        RW_STEP(rw_params_check(said->ctx, said->params));
+        RW_STEP(rw_params_check(cli->ctx, cli->params));
     else if (holds(params, "metric"))
-        RW_STEP(rw_params_check_eval(said->ctx, said->params));
-    const struct rw_list inputs = inputs_of(said);
-    const int code = check_files(said, &inputs);
+        RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
+    const struct rw_list inputs = inputs_of(cli);
+    const int code = check_files(cli, &inputs);
     free(inputs.text);
     return code;
 }
 
 static int run(struct parsing *p, int argc, char **argv)
 {
-    p->known = (struct rw_known_options){p->said, p->table, p->n};
+    p->known = (struct rw_known_options){p->cli, p->table, p->n};
     RW_STEP(read_line(p, argc, argv));
     if (p->is_help)
         return print_help(p);
     RW_STEP(check_line(p));
-    rw_talk_set(p->quiet, p->verbose);
+    rw_msg_set(p->quiet, p->verbose);
     RW_STEP(set_params(p));
-    RW_STEP(check(p->said));
-    return p->command->run(p->said);
+    RW_STEP(check(p->cli));
+    return p->command->run(p->cli);
 }
 
-/* The first word that is a part's, else the first operand, says which part; 0: there is none. */
+/* The index of the first word that names a part, else of the first operand; 0: there is none. */
 static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
 {
     const size_t n = strlen(command->name) + 1;
@@ -494,7 +494,7 @@ static int find_part(const struct rw_command *command, int argc, char **argv, in
 
 static int run_part(const struct rw_command *command, int argc, char **argv)
 {
-    const struct rw_said said = {.command = command};
+    const struct rw_cli cli = {.command = command};
     const char *names[8];
     char option[] = "--help", *help[] = {option, option, NULL};
     int part, n = 0, code = RW_EXIT_OK, asks_help = 0;
@@ -508,13 +508,13 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     if (at) {
         const char *near = rw_word_nearest(argv[at], names, n);
         return rw_wrong(
-            &said, near ? "unknown %s '%s'; the nearest is '%s'" : "unknown %s '%s'; expected %s",
+            &cli, near ? "unknown %s '%s'; the nearest is '%s'" : "unknown %s '%s'; expected %s",
             command->name, argv[at], near ? near : command->operands);
     }
     for (int i = 1; i < argc; i++)
         asks_help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
     if (!asks_help)
-        return rw_wrong(&said, "'%s' needs %s", command->name, command->operands);
+        return rw_wrong(&cli, "'%s' needs %s", command->name, command->operands);
     for (int i = 0; i < n && code == RW_EXIT_OK; i++) {
         fputs(i ? "\n" : "", stdout);
         code = rw_command_run(command->parts[i], 2, help);
@@ -526,34 +526,34 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)
         return run_part(command, argc, argv);
-    struct rw_said said = {.command = command};
-    struct parsing p = {.command = command, .said = &said};
+    struct rw_cli cli = {.command = command};
+    struct parsing p = {.command = command, .cli = &cli};
     make_table(&p);
-    if (rw_ctx_new(&said.ctx) < 0 || rw_params_new(said.ctx, &said.params) < 0)
+    if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
         rw_no_memory();
-    rw_ctx_set_log(said.ctx, rw_talk_log, NULL);
+    rw_ctx_set_log(cli.ctx, rw_msg_log, NULL);
     int code = run(&p, argc, argv);
     if (code < 0)
-        code = rw_talk_failed(said.ctx, code, command->name);
-    rw_out_file_abandon(&said.out);
+        code = rw_msg_failed(cli.ctx, code, command->name);
+    rw_out_file_abandon(&cli.out);
     rw_out_file_remove_all();
-    rw_predictor_close(said.predictor);
-    rw_model_free(said.model);
-    rw_dataset_free(said.dataset);
-    rw_params_free(said.params);
-    rw_ctx_free(said.ctx);
+    rw_predictor_close(cli.predictor);
+    rw_model_free(cli.model);
+    rw_dataset_free(cli.dataset);
+    rw_params_free(cli.params);
+    rw_ctx_free(cli.ctx);
     for (int i = 0; i < p.n_help; i++)
         free(p.help[i]);
     free(p.help);
     free(p.table);
     free(p.value);
     free(p.metrics.text);
-    free(said.given);
-    free(said.operands.text);
+    free(cli.given);
+    free(cli.operands.text);
     return code;
 }
 
-int rw_options_number(const struct rw_said *said, const char *option, const char *text,
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value)
 {
     unsigned long long number = 0;
@@ -565,7 +565,7 @@ int rw_options_number(const struct rw_said *said, const char *option, const char
             number = number * 10 + digit;
     }
     if (!good || number < least)
-        return rw_wrong(said, "option '%s': expected a whole number, %llu to %llu, found '%.100s'",
+        return rw_wrong(cli, "option '%s': expected a whole number, %llu to %llu, found '%.100s'",
                         option, least, most, text);
     *value = number;
     return 0;

@@ -38,25 +38,26 @@ struct rw_option {
     int needed;
 };
 
-struct rw_said;
-/* Functions of a command return 0 to go on, an exit code after saying why, or a negative rw_status
- * whose text is in the context. What a command holds is static: it lives until the program ends. */
+struct rw_cli;
+/* Functions of a command return 0 to continue, an exit code after an error message, or a negative
+ * rw_status whose text is in the context. A command's state is static and is not freed: the program
+ * ends with it. */
 struct rw_command {
     const char *name, *brief; /* "train"; a line of 'rankwood --help' */
     const char *operands;     /* "DATA...": files that are read */
     const char *about;        /* what it does, a line or more */
-    void (*more)(FILE *out);  /* what --help says after it; NULL: nothing */
+    void (*more)(FILE *out);  /* --help prints it after `about`; NULL: nothing */
     int least, most;          /* operands; most < 0: any number */
     const struct rw_option *options;
     const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
-    int (*check)(struct rw_said *said); /* before anything is read or written; NULL: nothing */
-    int (*run)(struct rw_said *said);
+    int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
+    int (*run)(struct rw_cli *cli);
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
 
-/* What a command line said. Owned, and freed after the command, is what it reads, too. */
-struct rw_said {
+/* A command line, and what commands read; all of it is owned, and freed after the command. */
+struct rw_cli {
     const struct rw_command *command;
     struct rw_ctx *ctx;
     struct rw_params *params;
@@ -81,13 +82,13 @@ struct rw_said {
  */
 int rw_command_run(const struct rw_command *command, int argc, char **argv);
 
-/* Was this option of the command's own given? */
-int rw_is_given(const struct rw_said *said, const char *option);
-/* A whole number of an option's text. 0, or the exit code after saying what was expected. */
-int rw_options_number(const struct rw_said *said, const char *option, const char *text,
+/* Was this option of the command's table given? */
+int rw_is_given(const struct rw_cli *cli, const char *option);
+/* A whole number of an option's text. 0, or the exit code of an error. */
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value);
-/* Says what is wrong and points to the help; returns RW_EXIT_USAGE. */
-int rw_wrong(const struct rw_said *said, const char *format, ...)
+/* An error, and a hint to the command's help; returns RW_EXIT_USAGE. */
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 void rw_output_end_by(int number)
 {
@@ -48,8 +48,8 @@ int rw_output_clash(const char *a, const char *b)
 int rw_output_end(int code)
 {
     errno = 0;
-    /* A failure has been said already, and may be this one. */
+    /* An earlier failure has been reported, and may be this one. */
     if (code != RW_EXIT_OK || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
-    return rw_talk_refused(errno ? errno : EIO, "cannot write standard output");
+    return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
 }

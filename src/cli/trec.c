@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 struct rw_trec_doc {
     double score;

@@ -101,7 +101,7 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
         RW_TRY_OUT(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
                                    made->values + (size_t)i * dataset->n_queries, &made->metric[i],
                                    &n_empty));
-        /* The first metric that knows empty queries says how many there are. */
+        /* Empty queries are those of the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
             made->eval.n_empty = n_empty;
             ranked = 1;

@@ -1,6 +1,6 @@
 /* Which group each query belongs to, of a file of "QUERY GROUP" lines. */
-#ifndef RW_TRUST_QUERY_GROUPS_H
-#define RW_TRUST_QUERY_GROUPS_H
+#ifndef RW_EVALUATE_QUERY_GROUPS_H
+#define RW_EVALUATE_QUERY_GROUPS_H
 
 #include "base/ctx.h"
 

@@ -1,7 +1,7 @@
 /* Is a difference between two rankings more than chance? Statistics of pairs of values, one pair a
  * query: they know nothing of metrics or data. Repeatable for a seed, whatever the threads. */
-#ifndef RW_TRUST_SIGNIFICANCE_H
-#define RW_TRUST_SIGNIFICANCE_H
+#ifndef RW_EVALUATE_SIGNIFICANCE_H
+#define RW_EVALUATE_SIGNIFICANCE_H
 
 #include "base/ctx.h"
 
@@ -26,7 +26,8 @@ struct rw_significance {
      * 1979). NaN for fewer than 2 queries. */
     double low, high;
     /* Paired randomisation test (Fisher; Smucker, Allan and Carterette 2007): how often a
-     * difference at least as large, either way, comes of swapping a and b in each query by a coin.
+     * difference at least as large, of either sign, comes of swapping a and b in each query by a
+     * coin.
      */
     double p;
     uint32_t n_wins, n_ties, n_losses; /* of b */

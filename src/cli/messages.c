@@ -1,4 +1,4 @@
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,30 +7,30 @@
 
 #include "cli/progress.h"
 
-const char *rw_talk_program = "rankwood";
+const char *rw_msg_program = "rankwood";
 static struct {
     int quiet, verbose;
-} talk;
+} verbosity;
 
-void rw_talk_set(int quiet, int verbose)
+void rw_msg_set(int quiet, int verbose)
 {
-    talk.quiet = quiet;
-    talk.verbose = verbose;
+    verbosity.quiet = quiet;
+    verbosity.verbose = verbose;
 }
 
-int rw_talk_is_quiet(void)
+int rw_msg_is_quiet(void)
 {
-    return talk.quiet;
+    return verbosity.quiet;
 }
 
-int rw_talk_is_verbose(void)
+int rw_msg_is_verbose(void)
 {
-    return talk.verbose;
+    return verbosity.verbose;
 }
 
 /* Names and values come from the user: bytes that would move the cursor are shown as '?'. A text of
  * several lines keeps its newlines. */
-static void say(const char *kind, const char *format, va_list args)
+static void print(const char *kind, const char *format, va_list args)
 {
     char text[4096];
     vsnprintf(text, sizeof(text), format, args);
@@ -40,42 +40,42 @@ static void say(const char *kind, const char *format, va_list args)
     }
     rw_progress_clear();
     if (kind)
-        fprintf(stderr, "%s: %s: ", rw_talk_program, kind);
+        fprintf(stderr, "%s: %s: ", rw_msg_program, kind);
     fprintf(stderr, "%s\n", text);
 }
 
-#define SAY(kind)                \
-    do {                         \
-        va_list args;            \
-        va_start(args, format);  \
-        say(kind, format, args); \
-        va_end(args);            \
+#define PRINT(kind)                \
+    do {                           \
+        va_list args;              \
+        va_start(args, format);    \
+        print(kind, format, args); \
+        va_end(args);              \
     } while (0)
 
-void rw_talk_error(const char *format, ...)
+void rw_msg_error(const char *format, ...)
 {
-    SAY("error");
+    PRINT("error");
 }
 
-void rw_talk_hint(const char *format, ...)
+void rw_msg_hint(const char *format, ...)
 {
-    SAY("hint");
+    PRINT("hint");
 }
 
-void rw_talk_warn(const char *format, ...)
+void rw_msg_warning(const char *format, ...)
 {
-    SAY("warning");
+    PRINT("warning");
 }
 
-void rw_talk_line(const char *format, ...)
+void rw_msg_line(const char *format, ...)
 {
-    if (!talk.quiet)
-        SAY(NULL);
+    if (!verbosity.quiet)
+        PRINT(NULL);
 }
 
 void rw_no_memory(void)
 {
-    rw_talk_error("out of memory");
+    rw_msg_error("out of memory");
     rw_out_file_remove_all();
     exit(RW_EXIT_MACHINE);
 }
@@ -88,29 +88,29 @@ void *rw_need(size_t n, size_t size)
     return made;
 }
 
-int rw_talk_refused(int why, const char *format, ...)
+int rw_msg_errno(int why, const char *format, ...)
 {
     char text[2048];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    rw_talk_error("%s: %s", text, strerror(why));
+    rw_msg_error("%s: %s", text, strerror(why));
     return why == ENOSPC || why == EDQUOT || why == EIO || why == EMFILE || why == ENFILE
                ? RW_EXIT_MACHINE
                : RW_EXIT_FAILURE;
 }
 
-int rw_talk_usage(const char *command)
+int rw_msg_usage(const char *command)
 {
     if (command)
-        rw_talk_hint("'%s %s --help' lists what it takes", rw_talk_program, command);
+        rw_msg_hint("'%s %s --help' lists what it takes", rw_msg_program, command);
     else
-        rw_talk_hint("'%s --help' lists the commands", rw_talk_program);
+        rw_msg_hint("'%s --help' lists the commands", rw_msg_program);
     return RW_EXIT_USAGE;
 }
 
-int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
+int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command)
 {
     char text[4096], *line = text;
     int hinted = 0;
@@ -121,25 +121,25 @@ int rw_talk_failed(const struct rw_ctx *ctx, int status, const char *command)
         if (next)
             *next++ = 0;
         if (line == text)
-            rw_talk_error("%s", line);
+            rw_msg_error("%s", line);
         else
-            rw_talk_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
+            rw_msg_hint("%s", strncmp(line, "hint: ", 6) == 0 ? line + 6 : line);
         hinted = line != text;
     }
     if (status == RW_ERR_MEMORY || status == RW_ERR_MACHINE)
         return RW_EXIT_MACHINE;
     if (status != RW_ERR_ARGUMENT)
         return RW_EXIT_FAILURE;
-    return hinted ? RW_EXIT_USAGE : rw_talk_usage(command);
+    return hinted ? RW_EXIT_USAGE : rw_msg_usage(command);
 }
 
-void rw_talk_log(void *user, enum rw_log_level level, const char *line)
+void rw_msg_log(void *user, enum rw_log_level level, const char *line)
 {
     (void)user;
     if (level == RW_LOG_WARNING)
-        rw_talk_warn("%s", line);
+        rw_msg_warning("%s", line);
     else if (level == RW_LOG_NOTE)
-        rw_talk_line("rankwood: note: %s", line);
-    else if (talk.verbose)
-        rw_talk_line("%s", line);
+        rw_msg_line("rankwood: note: %s", line);
+    else if (verbosity.verbose)
+        rw_msg_line("%s", line);
 }
