@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { PROBE = 1 << 16, MOST_LIVE = 64, NAME_ROOM = 4352, N_NAMES = 100 };
+enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
 
 /* ------------------------------------------------------------------ what a signal removes */
 

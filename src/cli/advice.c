@@ -64,7 +64,7 @@ static int is_parameter(const char *name)
     return 0;
 }
 
-/* An error's second line: what is known of it, else where to look. */
+/* An error's second line: the note, else a hint to the help. */
 static int hint_or_usage(const struct rw_known_options *known, const char *note)
 {
     if (!note)

@@ -82,7 +82,7 @@ static void print_device(const struct rw_bench_row *row)
     char cell[DEVICE_COLUMNS][CELL_ROOM];
     for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
         cell_text(&row->field[i], cell[i]);
-    if (row->n_fields < DEVICE_COLUMNS) { /* a bench of trainings, of loading, of scores */
+    if (row->n_fields < DEVICE_COLUMNS) { /* not the laboratory's */
         printf("suite '%s': device %s, threads %s, data of seed %s", row->suite, cell[0], cell[1],
                cell[2]);
         if (row->n_fields > 3)
@@ -197,5 +197,6 @@ int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
     if (json)
         return run_json(cli->ctx, bench, run, options);
     const int status = run(cli->ctx, options, show_row, &shown);
-    return status == RW_ERR_INTERRUPTED ? rw_output_end(RW_EXIT_OK) : status; /* nobody reads on */
+    return status == RW_ERR_INTERRUPTED ? rw_output_end(RW_EXIT_OK)
+                                        : status; /* the reader closed it */
 }

@@ -30,9 +30,9 @@ static const struct rw_option of_others[] = {
 static void list_suites(FILE *out)
 {
     const char *name, *about;
-    fputs("\n\nSuites:\n", out);
     for (int i = 0; rw_bench_suite_at("train", i, &name, &about); i++)
-        fprintf(out, "  %-13s %s\n", name, about);
+        fprintf(out, "%s%s", i ? ", " : " Suites: ", name);
+    fputc('.', out);
 }
 
 static int run(struct rw_cli *cli, const char *bench, rw_bench_fn measure)

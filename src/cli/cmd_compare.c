@@ -120,7 +120,7 @@ static void print_json(struct rw_comparison *const *comparison, const struct rw_
 
 /* ------------------------------------------------------------------ the work */
 
-/* A model says so in its first line; anything else is taken for scores. */
+/* A model's file begins with these words; anything else is read as scores. */
 static int is_model(const char *path)
 {
     static const char begins[] = "rankwood model";

@@ -47,7 +47,7 @@ static int is_alike(const struct rw_cv *cv, const char *name)
     return 1;
 }
 
-/* What a fold trained with, of that which is, or is not, alike in all. */
+/* The parameters of a fold that are (alike: 1), or are not, the same in all folds. */
 static json_t *used_json(const struct rw_cv *cv, int fold, int alike)
 {
     json_t *used = json_object();

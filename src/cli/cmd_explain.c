@@ -136,7 +136,7 @@ static int permute(struct rw_cli *cli, struct rw_explain_summary *summary)
     return 0;
 }
 
-/* A sum that is too far off is an error of ours, and reported as one. */
+/* A sum that is too far off is a bug, and reported as one. */
 static int check_sums(double most)
 {
     if (most <= rw_explainer_bound(job.explainer))
@@ -375,7 +375,7 @@ static int explain_pair(struct rw_cli *cli)
 
 /* ------------------------------------------------------------------ the command */
 
-/* What has no effect under the others. */
+/* Options that have no effect under the others. */
 static int check(struct rw_cli *cli)
 {
     static const char *const measuring[] = {"metric",   "empty",   "ties", "label-gain",
@@ -414,7 +414,7 @@ const struct rw_command rw_cmd_explain = {
     .name = "explain",
     .brief = "which features matter, and why a document is above another",
     .operands = "MODEL DATA... [--query ID --doc A [--doc B]]",
-    .about = "Tells which features matter: by SHAP values, by gain, by splits, and by what a "
+    .about = "Explains which features matter: by SHAP values, by gain, by splits, and by what a "
              "metric loses when their values are permuted; and why a document is above another. "
              "SHAP values of a document and the base add up to its score. They need counts of "
              "documents at each node: those of DATA, as the model file holds none.",

@@ -18,7 +18,7 @@ static const struct rw_option options[] = {
     {"feature-base", 0, "0|1",
      "the feature that has the format's first id [default: ids stay as they are]", RW_OPTION_NUMBER,
      .value = &base, .least = 0, .most = 1},
-    {"lossy", 0, NULL, "leave out, with a warning, what the format cannot say", RW_OPTION_FLAG,
+    {"lossy", 0, NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
      .value = &how.lossy},
     {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
@@ -78,6 +78,16 @@ static int print_verified(const struct rw_cli *cli, const struct rw_verify *veri
     return code;
 }
 
+void rw_list_formats(FILE *out, int imports)
+{
+    struct rw_model_format_info info;
+    fputs("\n\nFormats:\n", out);
+    for (int i = 0; rw_model_format_at(i, &info); i++) {
+        if (info.imports || !imports)
+            fprintf(out, "  %-13s %s\n", info.name, info.about);
+    }
+}
+
 static void more(FILE *out)
 {
     rw_list_formats(out, 0);
@@ -109,7 +119,7 @@ const struct rw_command rw_cmd_export = {
     .brief = "write a model in another program's format, and verify it",
     .operands = "MODEL --to FORMAT -o FILE",
     .about = "Writes a model for another program, so that it sends every document to the same leaf "
-             "of every tree. What the format cannot say exactly is refused, by tree and node.",
+             "of every tree. What the format cannot express is refused, by tree and node.",
     .more = more,
     .least = 1,
     .most = 1,

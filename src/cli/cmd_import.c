@@ -35,10 +35,10 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_import = {
     .name = "import",
-    .brief = "take in a model that another program trained",
+    .brief = "read a model that another program trained",
     .operands = "FILE --from FORMAT -o MODEL",
-    .about = "Takes in a model of another program, which then scores as it did there: every "
-             "document in the same leaf of every tree. What our trees cannot do is refused, by "
+    .about = "Reads another program's model, which then scores as it did there: every document "
+             "reaches the same leaf of every tree. What our trees cannot express is refused, by "
              "name.",
     .more = more,
     .least = 1,

@@ -26,7 +26,7 @@ static struct {
     double *scores;  /* [room] */
     int32_t *leaves; /* [room][n_trees] */
     uint32_t room;
-    unsigned char seen[RW_FEATURE_IDS]; /* 1: the data had it so far */
+    unsigned char seen[RW_FEATURE_IDS]; /* 1: a piece had it */
 } job;
 
 static void make_room(uint32_t n)

@@ -43,7 +43,7 @@ static void ask_to_stop(int number)
         rw_output_end_by(number);
     stop_asked = number;
     if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-        stop_asked = number; /* nobody listens: stop all the same */
+        stop_asked = number; /* standard error is closed: stop anyway */
     errno = saved;
 }
 
@@ -182,7 +182,7 @@ static int read_data(struct rw_cli *cli)
     job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path)
         RW_STEP(rw_model_read(ctx, init_path, &job.init));
-    if (init_path || plan_only) { /* these look at values */
+    if (init_path || plan_only) { /* these need values */
         RW_STEP(rw_load_weighted(cli, &cli->operands));
     } else {
         RW_STEP(rw_load_training(cli, &cli->operands));

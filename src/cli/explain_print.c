@@ -103,7 +103,7 @@ static double feature_share(const struct rw_explain_pair *pair, int i)
     return pair->side[0].shap[i] - (pair->n_sides == 2 ? pair->side[1].shap[i] : 0.0);
 }
 
-/* Rows that share nothing are left out. Returns how many are left. */
+/* Features without a share are left out. Returns how many are left. */
 static int sort_features(const struct rw_explain_pair *pair, struct share *shares)
 {
     int n = 0;

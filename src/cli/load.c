@@ -108,7 +108,7 @@ int rw_load_check_like(struct rw_cli *cli, const char *like)
         if (strcmp(rw_like_at(i), like) == 0)
             return 0;
     }
-    /* it is refused in the library's own words, before the data is read */
+    /* the library's error, before the data is read */
     return rw_evaluate_like(cli->ctx, rw_params_eval(cli->params), NULL, NULL, like, &none);
 }
 

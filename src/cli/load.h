@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-/* Those that return an int: as functions of a command do. */
+/* Functions that return an int return what functions of a command do. */
 
 /* Reads a model that is put to use: warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
@@ -21,7 +21,7 @@ int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* --trees N: the first N trees of cli->model, all where `text` is NULL. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
-/* Is there such a program, and no parameter given that it would not look at? */
+/* Refuses an unknown program, and parameters that have no effect on its figures. */
 int rw_load_check_like(struct rw_cli *cli, const char *like);
 
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
