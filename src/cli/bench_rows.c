@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/output.h"
 #include "cli/messages.h"
+#include "cli/output.h"
 
 /* ------------------------------------------------------------------ as a table */
 

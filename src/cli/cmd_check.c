@@ -1,7 +1,5 @@
 /* rankwood check: what is wrong with data. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/load.h"
 #include "cli/messages.h"

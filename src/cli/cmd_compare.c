@@ -1,5 +1,4 @@
 /* rankwood compare: two rankings of the same data, models' or files'. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,14 +2,13 @@
  * DIR/folds.tsv and DIR/results.json. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/load.h"
-#include "cli/progress.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 

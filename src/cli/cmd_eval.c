@@ -1,11 +1,10 @@
 /* rankwood eval: measures scores, a model's or a file's. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/load.h"
-#include "cli/progress.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees;
 static int json, all_programs;

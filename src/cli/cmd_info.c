@@ -1,7 +1,6 @@
 /* rankwood info: what is in a model. */
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/load.h"
 #include "cli/messages.h"

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "cli/load.h"
+#include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/messages.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cli/progress.h"
 #include "cli/messages.h"
+#include "cli/progress.h"
 
 static const double ties_matter = 0.001;
 

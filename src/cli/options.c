@@ -1,14 +1,13 @@
 #include "cli/options.h"
 
 #include <argp.h>
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/advice.h"
-#include "cli/output.h"
 #include "cli/messages.h"
+#include "cli/output.h"
 
 /* Keys of argp's table: letters, then the command's own options, then parameters. */
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
@@ -17,7 +16,6 @@ enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY
 #define HELP_PARTS (ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
 
 struct parsing {
-    const struct rw_command *command;
     struct rw_cli *cli;
     struct argp_option *table; /* [n + 1] the command's own options first; owned */
     int n, n_own;
@@ -83,7 +81,7 @@ static void add_params(struct parsing *p, int n_params)
     int first = 1;
     for (int i = 0; i < n_params; i++) {
         const struct rw_param_info *info = rw_param_info(i);
-        if (!holds(p->command->params, info->name))
+        if (!holds(p->cli->command->params, info->name))
             continue;
         const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
         const size_t room = strlen(info->help) + strlen(info->range) + 128;
@@ -102,7 +100,7 @@ static void add_params(struct parsing *p, int n_params)
 static void make_table(struct parsing *p)
 {
     int n_params = 0;
-    while (p->command->options[p->n_own].name)
+    while (p->cli->command->options[p->n_own].name)
         p->n_own++;
     while (rw_param_info(n_params))
         n_params++;
@@ -111,22 +109,17 @@ static void make_table(struct parsing *p)
     p->value = rw_need((size_t)n_params, sizeof(*p->value));
     p->cli->given = rw_need((size_t)p->n_own, 1);
     for (int i = 0; i < p->n_own; i++) {
-        const struct rw_option *option = &p->command->options[i];
+        const struct rw_option *option = &p->cli->command->options[i];
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
             option->help, 1);
     }
-    if (p->command->params) {
+    if (p->cli->command->params) {
         add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
         add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
         add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
         add_params(p, n_params);
     }
     add(p, "help", 'h', NULL, "print this", -1);
-}
-
-static const struct argp_option *find_option(const struct parsing *p, const char *name, size_t n)
-{
-    return rw_advice_find(&p->known, name, n);
 }
 
 static const struct argp_option *find_letter(const struct parsing *p, int letter)
@@ -167,7 +160,7 @@ static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *
 
 static int take_own(struct parsing *p, int i, const char *text)
 {
-    const struct rw_option *option = &p->command->options[i];
+    const struct rw_option *option = &p->cli->command->options[i];
     const int again = p->cli->given[i]++;
     char name[64];
     if (option->kind == RW_OPTION_FLAG) {
@@ -218,7 +211,7 @@ static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n = strcspn(token + 2, "=");
-    const struct argp_option *option = find_option(p, token + 2, n);
+    const struct argp_option *option = rw_advice_find(&p->known, token + 2, n);
     if (!option)
         return rw_advice_unknown(&p->known, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
@@ -236,7 +229,8 @@ static int take_letters(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n_word = strcspn(token + 1, "=");
-    if (n_word > 1 && find_option(p, token + 1, n_word)) /* "-output", which is no "-o utput" */
+    if (n_word > 1 &&
+        rw_advice_find(&p->known, token + 1, n_word)) /* "-output", which is no "-o utput" */
         return rw_advice_unknown(&p->known, token);
     for (const char *c = token + 1; *c; c++) {
         const struct argp_option *option = find_letter(p, *c);
@@ -298,17 +292,17 @@ static int print_help(const struct parsing *p)
     FILE *text = open_memstream(&about, &n);
     if (!text)
         rw_no_memory();
-    fputs(p->command->about, text);
-    if (p->command->more)
-        p->command->more(text);
+    fputs(p->cli->command->about, text);
+    if (p->cli->command->more)
+        p->cli->command->more(text);
     if (fclose(text) != 0)
         rw_no_memory();
     const struct argp argp = {.options = p->table,
                               .parser = print_parts,
-                              .args_doc = p->command->operands,
+                              .args_doc = p->cli->command->operands,
                               .doc = about,
                               .help_filter = without_note};
-    snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->command->name);
+    snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->cli->command->name);
     argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
     free(about);
     return 0;
@@ -364,7 +358,7 @@ static const char *option_name(const struct rw_option *option, char name[64])
 static int check_line(const struct parsing *p)
 {
     const struct rw_cli *cli = p->cli;
-    const struct rw_command *command = p->command;
+    const struct rw_command *command = p->cli->command;
     const int n = cli->operands.n;
     char name[64];
     if (n < command->least)
@@ -473,7 +467,7 @@ static int run(struct parsing *p, int argc, char **argv)
     rw_msg_set(p->quiet, p->verbose);
     RW_STEP(set_params(p));
     RW_STEP(check(p->cli));
-    return p->command->run(p->cli);
+    return p->cli->command->run(p->cli);
 }
 
 /* The index of the first word that names a part, else of the first operand; 0: there is none. */
@@ -527,7 +521,7 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     if (command->parts)
         return run_part(command, argc, argv);
     struct rw_cli cli = {.command = command};
-    struct parsing p = {.command = command, .cli = &cli};
+    struct parsing p = {.cli = &cli};
     make_table(&p);
     if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
         rw_no_memory();

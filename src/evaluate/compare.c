@@ -79,7 +79,6 @@ static int compare_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
                            struct rw_compared *out)
 {
     const struct rw_metric_kind *kind = metric->kind;
-    struct rw_significance found;
     double *squares = NULL;
     struct rw_pairs pairs = {.n = columns->n,
                              .a = columns->a,
@@ -96,19 +95,9 @@ static int compare_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
         pairs.a = squares;
         pairs.b = squares + columns->n;
     }
-    const int status = rw_significance(ctx, &pairs, seed, &found);
+    const int status = rw_significance(ctx, &pairs, seed, out);
+    out->name = name;
     rw_mem_free(squares);
-    *out = (struct rw_compared){.name = name,
-                                .n_queries = found.n,
-                                .mean_a = found.mean_a,
-                                .mean_b = found.mean_b,
-                                .difference = found.difference,
-                                .low = found.low,
-                                .high = found.high,
-                                .p = found.p,
-                                .n_wins = found.n_wins,
-                                .n_ties = found.n_ties,
-                                .n_losses = found.n_losses};
     return status;
 }
 
