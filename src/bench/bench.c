@@ -27,7 +27,7 @@ static const struct {
               {"load", &rw_bench_loading},
               {"predict", &rw_bench_predicting}};
 
-/* NULL past the end, and of a bench that there is not. */
+/* NULL past the end, and for an unknown bench. */
 static const struct rw_bench_suite *suite_at(const char *bench, int i)
 {
     for (size_t k = 0; i >= 0 && k < sizeof(suites) / sizeof(suites[0]); k++) {
@@ -214,7 +214,7 @@ static int check_options(struct rw_bench *bench, const char *name)
     return o->params ? rw_params_check(ctx, o->params) : RW_OK;
 }
 
-/* The device's name, of a GPU with what it is: one that is not there is an error now, but where
+/* The device's name, for a GPU with its model: a missing one is an error now, but where
  * opening it is measured. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {

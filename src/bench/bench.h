@@ -19,7 +19,7 @@ extern "C" {
 
 struct rw_bench_suite;
 
-/* One run. All borrowed. */
+/* One run. Pointers are borrowed. */
 struct rw_bench {
     struct rw_ctx *ctx;
     const struct rw_bench_options *options;
@@ -35,9 +35,8 @@ struct rw_bench {
 struct rw_bench_suite {
     const char *name, *about; /* "trees"; one line of help */
     int (*run)(struct rw_bench *bench);
-    unsigned unused; /* options that change nothing here: giving one is an error */
     int writes;
-    int is_cold;        /* train: opening the device is a part of what is measured */
+    int is_cold;        /* train: opening the device is measured, too */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
 enum { RW_BENCH_QUICK_RUNS = 3 };

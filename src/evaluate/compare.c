@@ -1,4 +1,4 @@
-/* Two rankings of the same data: the difference of a metric, what chance would make of it, and
+/* Two rankings of the same data: the difference of a metric, whether it may be chance, and
  * where it comes from. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_MOVED = 1000 };
 
-/* What stands behind a struct rw_comparison. */
+/* A struct rw_comparison and what it owns. */
 struct comparing {
     struct rw_comparison comparison; /* first: rw_comparison_free gets its address */
     struct rw_query_groups groups;
@@ -129,7 +129,7 @@ out:
     return status;
 }
 
-/* Largest change first; then the order of the input. */
+/* By falling change, then in the order of the input. */
 static int by_change(const void *a, const void *b)
 {
     const struct rw_moved_query *x = a, *y = b;

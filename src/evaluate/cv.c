@@ -57,7 +57,7 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
 
 /* ------------------------------------------------------------------ one fold */
 
-/* What stands behind a struct rw_cv. */
+/* A struct rw_cv and what it owns. */
 struct validation {
     struct rw_cv cv;         /* first: rw_cv_free gets its address */
     struct rw_cv_fold *fold; /* [n_folds] owned, with models and evals */

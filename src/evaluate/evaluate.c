@@ -9,7 +9,7 @@
 #include "dataset/dataset.h"
 #include "metric/dialect.h"
 
-/* What stands behind a struct rw_eval: one block, and the queries' values. */
+/* A struct rw_eval and what it owns: one block, and the queries' values. */
 struct evaluation {
     struct rw_eval eval; /* first: rw_eval_free gets its address */
     struct rw_eval_metric metric[RW_MAX_METRICS];

@@ -83,8 +83,7 @@ static void release(struct measuring *m)
     rw_mem_free(m->scores);
 }
 
-/* column: the feature's, in a data set that is otherwise as it was; its values are undefined after.
- */
+/* column: the feature's, which is as it was afterwards. */
 static int permute(struct measuring *m, const struct rw_dataset *dataset, struct rw_column *column,
                    int n_repeats, double value, struct rw_permuted *out)
 {

@@ -13,7 +13,7 @@
 #include "metric/dialect.h"
 
 enum { ID_ROOM = 512, WORDS = 6 };
-/* Where documents go that a run leaves out: behind all that it can rank. */
+/* The score of documents that a run leaves out: they rank behind all others. */
 static const double lowest = -1.7976931348623157e308;
 
 struct word {
