@@ -4,7 +4,6 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/out_file.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
@@ -27,6 +26,15 @@ static int begin(struct rw_ctx *ctx, const struct rw_exchange *how,
     if (how->feature_base < -1 || how->feature_base > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "feature base %d; expected 0 or 1", how->feature_base);
     return rw_model_format_find(ctx, how->format, format);
+}
+
+int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports)
+{
+    const struct rw_model_format *format;
+    RW_TRY(begin(ctx, how, &format));
+    if (imports && !format->imports)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
+    return RW_OK;
 }
 
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
@@ -91,9 +99,8 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const struct rw_model_format *format;
     struct rw_ensemble ensemble;
     *out = NULL;
+    RW_TRY(rw_exchange_check(ctx, how, 1));
     RW_TRY(begin(ctx, how, &format));
-    if (!format->imports)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "'%s' is written only, not read", format->name);
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
     const int status = rw_raise(ctx, &ensemble, format, how->feature_base, path, out);
     rw_ensemble_release(&ensemble);

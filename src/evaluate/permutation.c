@@ -1,4 +1,4 @@
-/* Importance by permutation: a model's metric with one feature's values dealt anew (Breiman,
+/* Importance by permutation: a model's metric with one feature's values shuffled (Breiman,
  * "Random forests", 2001, section 10). */
 #include "evaluate/permutation.h"
 
@@ -83,8 +83,7 @@ static void release(struct measuring *m)
     rw_mem_free(m->scores);
 }
 
-/* column: the feature's, in a data set that is otherwise as it was; its values are undefined after.
- */
+/* column: the feature's, which is as it was afterwards. */
 static int permute(struct measuring *m, const struct rw_dataset *dataset, struct rw_column *column,
                    int n_repeats, double value, struct rw_permuted *out)
 {
@@ -134,7 +133,7 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
         const struct rw_column *column = rw_dataset_column(&changed, m.flat.feature[i]);
         out[i] = (struct rw_permuted){.feature = m.flat.feature[i],
                                       .deviation = n_repeats > 1 ? 0.0 : (double)NAN};
-        if (column) /* else nothing to deal */
+        if (column) /* else nothing to shuffle */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[i]));
         if (permutation->on_feature &&

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/out_file.h"
 
 enum { PACKED_BYTES = 1 << 16, FULL_BYTES = 1 << 18, SLICE_DOCS = 4096 };
 

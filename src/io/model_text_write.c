@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/out_file.h"
 
 struct writer {
     struct rw_ctx *ctx;

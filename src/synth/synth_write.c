@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/out_file.h"
 #include "binning/bins.h"
 #include "io/cache.h"
 

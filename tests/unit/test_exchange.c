@@ -50,7 +50,7 @@ Test(exchange, wrong_arguments)
     says(rw_model_export(scratch_ctx, model, &how, "out"), RW_ERR_ARGUMENT,
          "feature base 2; expected 0 or 1");
     how.feature_base = -1;
-    says(rw_model_import(scratch_ctx, "out", &how, &none), RW_ERR_UNSUPPORTED,
+    says(rw_model_import(scratch_ctx, "out", &how, &none), RW_ERR_ARGUMENT,
          "'vespa' is written only, not read");
     says(rw_model_export(scratch_ctx, model, &how, "nowhere/out"), RW_ERR_IO,
          "cannot write 'nowhere/out': No such file or directory");
