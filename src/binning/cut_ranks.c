@@ -9,12 +9,11 @@
 enum {
     PAD = 16,        /* keys written behind the last one, a vector's */
     MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096, /* sorted without further ado */
+    FEW_KEYS = 4096, /* in few buckets */
     FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
     MOST_MARKED = 4 * 1024,
-    FEW_TO_SORT = 24,
 };
 
 /* Distinct values, counted. A key is never 0. */
@@ -169,40 +168,6 @@ static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
 
 /* ---- few values ---- */
 
-/* Keys that are few, or have most of their bits in common. */
-static void sort_near(uint32_t *key, uint32_t *scratch, uint32_t n)
-{
-    uint32_t *from = key, *to = scratch, differ = 0;
-    for (uint32_t i = 1; i < n; i++)
-        differ |= key[i] ^ key[0];
-    for (uint32_t i = 1; differ && n <= FEW_TO_SORT && i < n; i++) {
-        const uint32_t one = key[i];
-        uint32_t at = i;
-        for (; at > 0 && key[at - 1] > one; at--)
-            key[at] = key[at - 1];
-        key[at] = one;
-    }
-    for (uint32_t shift = 0; n > FEW_TO_SORT && shift < 32; shift += 8) {
-        uint32_t next[256] = {0}, sum = 0;
-        if ((differ >> shift & 255) == 0)
-            continue;
-        for (uint32_t i = 0; i < n; i++)
-            next[from[i] >> shift & 255]++;
-        for (uint32_t digit = 0; digit < 256; digit++) {
-            const uint32_t count = next[digit];
-            next[digit] = sum;
-            sum += count;
-        }
-        for (uint32_t i = 0; i < n; i++)
-            to[next[from[i] >> shift & 255]++] = from[i];
-        uint32_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != key)
-        memcpy(key, from, n * sizeof(*key));
-}
-
 static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
 {
     uint32_t slot = key * 2654435769u >> (32 - TABLE_BITS);
@@ -233,7 +198,7 @@ static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32
         c->key[slot] = c->value[n_values++] = RW_KEY_OF_ZERO;
         c->count[slot] = n_zeros;
     }
-    sort_near(c->value, c->scratch, n_values);
+    rw_sort_keys(c->value, c->scratch, n_values);
     return n_values;
 }
 
@@ -291,38 +256,38 @@ static struct buckets make_buckets(const struct rw_rank_values *v, const uint32_
     return b;
 }
 
+/* Values under a bucket, and in it. */
 struct marked {
-    uint32_t before, n; /* values under the bucket, and in it */
-    uint32_t bucket;
+    uint32_t before, n;
 };
 
 /* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
- * with two ranks may end there; and the one with values before each of them. Returns their number;
- * their marks count from 1. */
+ * with two ranks may end there; and the one with values before each of them. Returns their number.
+ */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
-    uint32_t before = 0, n_marked = 0, next = rank_of(&ranks);
+    uint32_t n_marked = 0, next = rank_of(&ranks), last_bucket = 0;
     struct marked last = {0};
     int next_is_due = 0;
     for (uint32_t b = 0; b < n_buckets; b++) {
-        const uint32_t n = count[b];
+        const struct marked one = {last.before + last.n, count[b]};
         mark[b] = 0;
-        if (n == 0)
+        if (one.n == 0)
             continue;
-        const int has_rank = ranks.k < ranks.bins && next < before + n;
+        const int has_rank = ranks.k < ranks.bins && next < one.before + one.n;
         if (has_rank || next_is_due) {
-            if (last.n && !mark[last.bucket]) {
+            if (last.n && !mark[last_bucket]) {
                 marked[n_marked++] = last;
-                mark[last.bucket] = (uint16_t)n_marked;
+                mark[last_bucket] = 1;
             }
-            marked[n_marked++] = (struct marked){.before = before, .n = n, .bucket = b};
-            mark[b] = (uint16_t)n_marked;
-            next_is_due = pass_ranks(&ranks, before + n) > 1;
+            marked[n_marked++] = one;
+            mark[b] = 1;
+            next_is_due = pass_ranks(&ranks, one.before + one.n) > 1;
             next = rank_of(&ranks);
         }
-        last = (struct marked){.before = before, .n = n, .bucket = b};
-        before += n;
+        last = one;
+        last_bucket = b;
     }
     return n_marked;
 }
@@ -369,27 +334,6 @@ static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *k
     return n_picked;
 }
 
-/* Keys of marked buckets, sorted, from `picked` to `key`; n_zeros of them are there once. */
-static void sort_picked(const struct buckets *b, const struct marked *marked, uint32_t n_marked,
-                        uint32_t n_zeros, uint32_t n_picked, const uint16_t *mark, uint32_t *picked,
-                        uint32_t *key)
-{
-    uint32_t next[MOST_MARKED + 1], at = 0; /* by mark */
-    for (uint32_t m = 0; m < n_marked; m++) {
-        next[m + 1] = at;
-        at += marked[m].n - (n_zeros && marked[m].bucket == b->zero ? n_zeros - 1 : 0);
-    }
-    for (uint32_t i = 0; i < n_picked; i++) {
-        const uint32_t bucket = picked[i] == RW_KEY_OF_ZERO ? b->zero : bucket_of(b, picked[i]);
-        key[next[mark[bucket]]++] = picked[i];
-    }
-    at = 0;
-    for (uint32_t m = 1; m <= n_marked; m++) {
-        sort_near(key + at, picked, next[m] - at);
-        at = next[m];
-    }
-}
-
 static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
                            struct rw_rank_scratch *s, struct walk *w)
 {
@@ -407,8 +351,8 @@ static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
     uint32_t n_picked = pick(isa, &b, s->key, v->n, s->mark, s->picked);
     if (n_zeros && s->mark[b.zero])
         s->picked[n_picked++] = RW_KEY_OF_ZERO;
-    sort_picked(&b, marked, n_marked, n_zeros, n_picked, s->mark, s->picked, s->key);
-    const uint32_t *at = s->key;
+    rw_sort_keys(s->picked, s->key, n_picked);
+    const uint32_t *at = s->picked;
     for (uint32_t m = 0; m < n_marked; m++) {
         const uint32_t behind = marked[m].before + marked[m].n;
         w->is_first &= marked[m].before == 0;
