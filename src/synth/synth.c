@@ -276,11 +276,11 @@ static void normalise(float *value, uint32_t n_docs, int n_features)
     }
 }
 
-void rw_synth_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query, float *label,
-                    float *value)
+/* A query's documents. label: [n_docs]; value: [n_docs][n_features]; both written. */
+static void make_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
+                       uint32_t n_docs, float *label, float *value)
 {
     struct query_state s = {.shape = shape, .seed = seed, .query = query};
-    const uint32_t n_docs = rw_synth_query_docs(shape, seed, query);
     begin_query(&s);
     for (uint32_t i = 0; i < n_docs; i++) {
         draw_latents(&s, i);
@@ -291,16 +291,37 @@ void rw_synth_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t 
         normalise(value, n_docs, shape->n_features);
 }
 
-int rw_synth_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
-                     uint32_t doc, char *buffer)
+static void write_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
+                          uint32_t doc, char *comment)
 {
-    buffer[0] = 0;
-    if (!shape->has_comments)
-        return 0;
     const struct rw_philox r = rw_random4(seed, item_of(query, doc), FOR_COMMENT, shape->stream);
-    return snprintf(buffer, RW_SYNTH_COMMENT_BYTES,
-                    "docid = GX%03u-%02u-%07u inc = 1 prob = 0.%06u", r.word[0] % 273,
-                    r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
+    snprintf(comment, RW_SYNTH_COMMENT_BYTES, "docid = GX%03u-%02u-%07u inc = 1 prob = 0.%06u",
+             r.word[0] % 273, r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
+}
+
+int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
+                  int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
+{
+    const size_t n_features = (size_t)shape->n_features;
+    float *value = NULL, *label = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->max_docs * n_features));
+    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->max_docs));
+    for (uint32_t query = begin; query < end; query++) {
+        const uint32_t n = rw_synth_query_docs(shape, seed, query);
+        make_query(shape, seed, query, n, label, value);
+        for (uint32_t i = 0; i < n; i++) {
+            struct rw_synth_doc doc = {
+                .query = query, .doc = i, .label = label[i], .value = value + i * n_features};
+            if (shape->has_comments)
+                write_comment(shape, seed, query, i, doc.comment);
+            RW_TRY_OUT(take(user, &doc));
+        }
+    }
+out:
+    rw_mem_free(value);
+    rw_mem_free(label);
+    return status;
 }
 
 int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,

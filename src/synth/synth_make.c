@@ -15,57 +15,43 @@ struct made {
     struct rw_builder *part; /* [n_parts] owned */
 };
 
-static int add_doc(const struct rw_synth_shape *shape, float label, float *value,
-                   const char *comment, struct rw_builder *builder)
-{
-    uint16_t feature[RW_SYNTH_MAX_FEATURES];
-    size_t n = 0;
-    for (int f = 0; f < shape->n_features; f++) {
-        if (shape->sparse && value[f] == 0.0f)
-            continue;
-        builder->n_clamped += value[f] == FLT_MAX;
-        feature[n] = shape->feature[f].id;
-        value[n++] = value[f];
-    }
-    return rw_builder_doc(NULL, builder, label, feature, value, n, comment, strlen(comment));
-}
+struct part {
+    const struct made *made;
+    struct rw_builder *builder;
+};
 
-/* Queries [begin, end). */
-static int make_part(const struct made *made, uint32_t begin, uint32_t end,
-                     struct rw_builder *builder)
+static int add_doc(void *user, const struct rw_synth_doc *doc)
 {
-    const struct rw_synth_shape *shape = made->shape;
-    const uint64_t seed = made->options->seed;
-    const size_t n_features = (size_t)shape->n_features;
-    float *value = NULL, *label = NULL;
-    char id[24], comment[RW_SYNTH_COMMENT_BYTES];
-    int status;
-    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->max_docs * n_features));
-    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->max_docs));
-    for (uint32_t q = begin; q < end; q++) {
-        const uint32_t n = rw_synth_query_docs(shape, seed, q);
-        snprintf(id, sizeof(id), "%llu", (unsigned long long)rw_synth_query_id(seed, q));
-        rw_synth_query(shape, seed, q, label, value);
-        RW_TRY_OUT(rw_builder_query(NULL, builder, id, strlen(id)));
-        for (uint32_t i = 0; i < n; i++) {
-            rw_synth_comment(shape, seed, q, i, comment);
-            RW_TRY_OUT(add_doc(shape, label[i], value + i * n_features, comment, builder));
-        }
+    const struct part *part = user;
+    const struct rw_synth_shape *shape = part->made->shape;
+    uint16_t feature[RW_SYNTH_MAX_FEATURES];
+    char id[24];
+    size_t n = 0;
+    if (doc->doc == 0) {
+        const uint64_t seed = part->made->options->seed;
+        snprintf(id, sizeof(id), "%llu", (unsigned long long)rw_synth_query_id(seed, doc->query));
+        RW_TRY(rw_builder_query(NULL, part->builder, id, strlen(id)));
     }
-out:
-    rw_mem_free(value);
-    rw_mem_free(label);
-    return status;
+    for (int f = 0; f < shape->n_features; f++) {
+        if (shape->sparse && doc->value[f] == 0.0f)
+            continue;
+        part->builder->n_clamped += doc->value[f] == FLT_MAX;
+        feature[n] = shape->feature[f].id;
+        doc->value[n++] = doc->value[f];
+    }
+    return rw_builder_doc(NULL, part->builder, doc->label, feature, doc->value, n, doc->comment,
+                          strlen(doc->comment));
 }
 
 static int make_parts(void *user, struct rw_share *share)
 {
     const struct made *made = user;
     const uint32_t n = made->options->n_queries;
-    for (uint64_t part, last; rw_share_next(share, &part, &last);) {
-        const uint32_t begin = (uint32_t)part * QUERIES_A_PART;
+    for (uint64_t k, last; rw_share_next(share, &k, &last);) {
+        const uint32_t begin = (uint32_t)k * QUERIES_A_PART;
         const uint32_t end = n - begin < QUERIES_A_PART ? n : begin + QUERIES_A_PART;
-        RW_TRY(make_part(made, begin, end, &made->part[part]));
+        struct part part = {made, &made->part[k]};
+        RW_TRY(rw_synth_docs(made->shape, made->options->seed, begin, end, add_doc, &part));
     }
     return RW_OK;
 }
