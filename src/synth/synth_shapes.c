@@ -59,6 +59,14 @@ static void fill_noise(struct rw_synth_feature *f, double between)
     f->weight_doc = sqrt(left - noise);
 }
 
+static struct rw_synth_feature *add_feature(struct rw_synth_shape *shape, int id)
+{
+    struct rw_synth_feature *f = &shape->feature[shape->n_features++];
+    f->id = (uint16_t)id;
+    f->gate = f->unknown = -1;
+    return f;
+}
+
 static void load(struct rw_synth_feature *f, int k, int latent, double weight)
 {
     f->load[k] = (uint8_t)latent;
@@ -163,7 +171,6 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
 static void make_mslr30k(struct rw_synth_shape *shape)
 {
     static const double labels[] = {-0.2303, 2.1838, 4.6176, 5.8408};
-    shape->n_features = 136;
     shape->max_docs = 1251;
     lognormal_sizes(shape, 100.0, 0.80);
     shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 has 1,251 */
@@ -179,9 +186,7 @@ static void make_mslr30k(struct rw_synth_shape *shape)
     }
     for (int i = 0; i < 136; i++) {
         const struct rw_synth_mslr_row *row = &rw_synth_mslr_rows[i];
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
+        struct rw_synth_feature *f = add_feature(shape, i + 1);
         f->decimals = row->decimals;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++)
             f->knot[k] = row->knot[k];
@@ -236,7 +241,6 @@ static void make_letor(struct rw_synth_shape *shape)
 {
     static const double labels[] = {1.5123, 3.0634};
     static const double sizes[] = {5, 7, 8, 8, 25, 105, 118, 121};
-    shape->n_features = 46;
     shape->normalised = shape->has_comments = 1;
     memcpy(shape->size_knot, sizes, sizeof(sizes));
     shape->min_docs = 5;
@@ -251,9 +255,7 @@ static void make_letor(struct rw_synth_shape *shape)
     }
     for (int i = 0; i < 46; i++) {
         const struct rw_synth_letor_row *row = &rw_synth_letor_rows[i];
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
+        struct rw_synth_feature *f = add_feature(shape, i + 1);
         f->kind = row->zero < 1 ? RW_SYNTH_VALUE : RW_SYNTH_ZERO;
         f->decimals = row->scale > 0 ? 0 : 6;
         letor_loads(f, i + 1);
@@ -302,13 +304,19 @@ static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feat
     fill_noise(f, 0.2 * draw(shape, i, 7));
 }
 
-/* A gate that features of one stream share. */
-static int drawn_gate(const struct rw_synth_shape *shape, const struct rw_synth_feature *f, int i)
+/* A new feature with one of five shares of zeros, and a gate for them that features of one stream
+ * share. Returns the share. */
+static double drawn_feature(struct rw_synth_shape *shape, int id, const double *zeros)
 {
-    const double pick = draw(shape, i, 8);
-    return pick < 0.4   ? RW_LATENT_ANY + f->stream
-           : pick < 0.7 ? RW_LATENT_ALL + f->stream
-                        : RW_LATENT_FREE + (int)((pick - 0.7) / 0.3 * 4.0);
+    struct rw_synth_feature *f = add_feature(shape, id);
+    const double zero = zeros[(int)(draw(shape, id, 9) * 5.0)], pick = draw(shape, id, 8);
+    drawn_loads(shape, f, id);
+    if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
+        f->gate = (int8_t)(pick < 0.4   ? RW_LATENT_ANY + f->stream
+                           : pick < 0.7 ? RW_LATENT_ALL + f->stream
+                                        : RW_LATENT_FREE + (int)((pick - 0.7) / 0.3 * 4.0));
+    f->gate_from = gate_of_zeros(zero);
+    return zero;
 }
 
 static void drawn_streams(struct rw_synth_shape *shape)
@@ -336,14 +344,8 @@ static void make_yahoo(struct rw_synth_shape *shape)
         if (draw(shape, id, 20) * (double)(701 - id) >= (double)left)
             continue;
         left--;
-        struct rw_synth_feature *f = &shape->feature[shape->n_features++];
-        f->id = (uint16_t)id;
-        f->gate = f->unknown = -1;
-        drawn_loads(shape, f, id);
-        const double zero = zeros[(int)(draw(shape, id, 9) * 5.0)];
-        if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
-            f->gate = (int8_t)drawn_gate(shape, f, id);
-        f->gate_from = gate_of_zeros(zero);
+        struct rw_synth_feature *f = &shape->feature[shape->n_features];
+        drawn_feature(shape, id, zeros);
         f->decimals = draw(shape, id, 10) < 0.3 ? 2 : 5;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++)
             f->knot[k] = rw_synth_normal_share((double)(k - 3));
@@ -355,7 +357,6 @@ static void make_istella(struct rw_synth_shape *shape)
 {
     static const double labels[] = {2.5867, 2.7982, 3.2871, 3.9088};
     static const double zeros[] = {0.0, 0.1, 0.4, 0.7, 0.9};
-    shape->n_features = 220;
     shape->max_docs = 1000;
     lognormal_sizes(shape, 300.0, 0.45);
     shape->noise = 0.15;
@@ -363,21 +364,15 @@ static void make_istella(struct rw_synth_shape *shape)
     shape->n_labels = 5;
     memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
-    for (int i = 0; i < 220; i++) {
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
-        drawn_loads(shape, f, i + 1);
-        const double zero = zeros[(int)(draw(shape, i + 1, 9) * 5.0)];
-        if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
-            f->gate = (int8_t)drawn_gate(shape, f, i + 1);
-        f->gate_from = gate_of_zeros(zero);
-        if (draw(shape, i + 1, 11) < 0.06) { /* not known for some documents */
+    for (int id = 1; id <= 220; id++) {
+        struct rw_synth_feature *f = &shape->feature[shape->n_features];
+        const double zero = drawn_feature(shape, id, zeros);
+        if (draw(shape, id, 11) < 0.06) { /* not known for some documents */
             f->unknown = RW_LATENT_FREE;
-            f->unknown_from = gate_of_zeros(0.5 + 0.5 * draw(shape, i + 1, 12));
+            f->unknown_from = gate_of_zeros(0.5 + 0.5 * draw(shape, id, 12));
         }
         /* Booleans, counts (some large), and real numbers. */
-        const double kind = draw(shape, i + 1, 13), size = draw(shape, i + 1, 14);
+        const double kind = draw(shape, id, 13), size = draw(shape, id, 14);
         f->decimals = kind < 0.6 ? 0 : 6;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++) {
             if (kind < 0.1)

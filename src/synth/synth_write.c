@@ -43,8 +43,8 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
     const size_t room = 64 + RW_SYNTH_COMMENT_BYTES + NUMBER_BYTES * (size_t)shape->n_features;
     RW_TRY(RW_GROW(NULL, part->text, part->text_room, part->text_bytes + room));
     char *to = part->text + part->text_bytes;
-    to += sprintf(to, "%d qid:%llu", (int)doc->label,
-                  (unsigned long long)rw_synth_query_id(part->job->seed, doc->query));
+    to += snprintf(to, 64, "%d qid:%llu", (int)doc->label,
+                   (unsigned long long)rw_synth_query_id(part->job->seed, doc->query));
     for (int f = 0; f < shape->n_features; f++) {
         if (shape->sparse && doc->value[f] == 0.0f)
             continue;
@@ -52,12 +52,12 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
         to += rw_number_write(shape->feature[f].id, to);
         *to++ = ':';
         if (doc->value[f] == FLT_MAX) /* as Istella writes what is not known */
-            to += sprintf(to, "1.79769313486e+308");
+            to += snprintf(to, NUMBER_BYTES, "1.79769313486e+308");
         else
             to += rw_number_write(doc->value[f], to);
     }
     if (shape->has_comments)
-        to += sprintf(to, " #%s", doc->comment);
+        to += snprintf(to, RW_SYNTH_COMMENT_BYTES + 2, " #%s", doc->comment);
     *to++ = '\n';
     part->text_bytes = (size_t)(to - part->text);
     return RW_OK;
