@@ -192,7 +192,7 @@ struct coder {
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
     void *d_cut;         /* all cuts; owned */
-    void *d_count;       /* [n_features][n_bins]; NULL: not asked for; owned */
+    void *d_count;       /* [n_features][n_bins]; NULL: not wanted; owned */
     void *d_code[SLOTS]; /* owned */
 };
 
@@ -203,52 +203,33 @@ struct coded {
     struct rw_special_codes special;
 };
 
-/* Codes of a feature into all layouts. */
-static int put_codes(const struct coder *c, uint32_t f, const uint16_t *d_code, void *stream)
-{
-    const struct rw_hist_matrix *m = c->matrix;
-    const uint32_t n_bins = c->coding->n_bins;
-    for (uint32_t t = 0; t < m->n_tiles; t++) {
-        const struct rw_hist_tile *tile = &m->tile[t];
-        if (f >= tile->first_feature && f - tile->first_feature < tile->n_features)
-            RW_CU(c->ctx, (cudaError_t)rw_cuda_code_tile(d_code, m->n_docs, tile,
-                                                         f - tile->first_feature, stream));
-    }
-    if (m->d_column)
-        RW_CU(c->ctx, (cudaError_t)rw_cuda_code_column(d_code, m->n_docs, m->bits,
-                                                       (uint32_t *)(uintptr_t)m->d_column +
-                                                           (uint64_t)f * m->column_words,
-                                                       stream));
-    if (c->d_count)
-        RW_CU(c->ctx, (cudaError_t)rw_cuda_code_count(d_code, m->n_docs, n_bins,
-                                                      (uint64_t *)c->d_count + (uint64_t)f * n_bins,
-                                                      stream));
-    return RW_OK;
-}
-
 static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct coder *c = user;
     const struct coded *note = chunk->note;
-    const struct rw_cuts *cuts = c->coding->cuts;
-    const uint32_t feature = c->coding->feature[note->f];
+    const struct rw_cuda_coding *coding = c->coding;
+    const struct rw_cuts *cuts = coding->cuts;
+    const uint32_t feature = coding->feature[note->f];
+    uint64_t *const d_count =
+        c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->n_bins : NULL;
     const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries, c->matrix->n_docs),
-                                         .code_bytes = c->coding->codes ? note->entries.bytes : 0,
+                                         .code_bytes = coding->codes ? note->entries.bytes : 0,
                                          .n_cuts = rw_cuts_n_bins(cuts, feature),
                                          .d_cut = (const float *)c->d_cut + cuts->offset[feature],
                                          .special = note->special,
                                          .d_code = c->d_code[chunk->place]};
     RW_CU(c->ctx, (cudaError_t)rw_cuda_code(&job, chunk->stream));
-    return put_codes(c, note->f, job.d_code, chunk->stream);
+    RW_CU(c->ctx,
+          (cudaError_t)rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
+    return RW_OK;
 }
 
 /* Device memory of zeros, a multiple of 128 bytes. */
-static int zeros(const struct coder *c, const void **d, uint64_t bytes)
+static int zeros(const struct coder *c, void **d, uint64_t bytes)
 {
     const uint64_t padded = (bytes + 127) / 128 * 128;
-    RW_TRY(rw_device_alloc(c->ctx, (void **)(uintptr_t)d, padded));
-    RW_CU(c->ctx,
-          cudaMemsetAsync((void *)(uintptr_t)*d, 0, padded, (cudaStream_t)c->device->stream));
+    RW_TRY(rw_device_alloc(c->ctx, d, padded));
+    RW_CU(c->ctx, cudaMemsetAsync(*d, 0, padded, (cudaStream_t)c->device->stream));
     return RW_OK;
 }
 
@@ -260,12 +241,13 @@ static int make_layouts(struct coder *c)
     if (c->coding->layouts & RW_HIST_TILES) {
         RW_TRY(rw_hist_matrix_tiles(c->ctx, m, m->n_features - c->coding->n_narrow));
         for (uint32_t t = 0; t < m->n_tiles; t++)
-            RW_TRY(zeros(c, &m->tile[t].d_word, (uint64_t)m->n_docs * m->tile[t].lanes * element));
+            RW_TRY(zeros(c, (void **)(uintptr_t)&m->tile[t].d_word,
+                         (uint64_t)m->n_docs * m->tile[t].lanes * element));
     }
     if (c->coding->layouts & RW_HIST_COLUMNS) {
         const uint64_t words = ((uint64_t)m->n_docs * (uint32_t)m->bits + 31) / 32;
         m->column_words = (words + 31) / 32 * 32;
-        RW_TRY(zeros(c, (const void **)&m->d_column,
+        RW_TRY(zeros(c, (void **)&m->d_column,
                      m->column_words * m->n_features * sizeof(*m->d_column)));
     }
     return RW_OK;
@@ -287,10 +269,10 @@ static int coder_init(struct coder *c, int counted)
     RW_TRY(rw_transfer_write(ctx, c->device, c->d_cut, coding->cuts->cut, cut_bytes));
     for (int i = 0; i < SLOTS; i++)
         RW_TRY(rw_device_alloc(ctx, &c->d_code[i], n_docs * sizeof(uint16_t)));
-    if (!counted)
-        return RW_OK;
-    return rw_device_alloc(ctx, &c->d_count,
-                           (size_t)coding->n_features * coding->n_bins * sizeof(uint64_t));
+    if (counted)
+        RW_TRY(zeros(c, &c->d_count,
+                     (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t)));
+    return RW_OK;
 }
 
 static struct entries code_entries(const struct rw_bins *bins, uint32_t f)

@@ -43,14 +43,12 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, 
 }
 
 template <typename T>
-static cudaError_t fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
-                             cudaStream_t stream)
+static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
+                      cudaStream_t stream)
 {
-    if (!entries->d_row && entries->n > 0)
-        return cudaSuccess;
-    fill_kernel<T>
-        <<<blocks_of(entries->n_docs), THREADS, 0, stream>>>((T)rest, entries->n_docs, d_to);
-    return cudaGetLastError();
+    if (entries->d_row || entries->n == 0)
+        fill_kernel<T>
+            <<<blocks_of(entries->n_docs), THREADS, 0, stream>>>((T)rest, entries->n_docs, d_to);
 }
 
 /* ---- keys ---- */
@@ -75,11 +73,10 @@ __global__ void __launch_bounds__(THREADS)
 static cudaError_t make_keys(const struct rw_cuda_entries *values, int absent_missing,
                              uint32_t *d_key, cudaStream_t stream)
 {
-    const cudaError_t error =
-        fill_rest(values, absent_missing ? NO_KEY : RW_KEY_OF_ZERO, d_key, stream);
-    if (error != cudaSuccess || values->n == 0)
-        return error;
-    cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, stream>>>(*values, absent_missing, d_key);
+    fill_rest(values, absent_missing ? NO_KEY : RW_KEY_OF_ZERO, d_key, stream);
+    if (values->n > 0)
+        cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, stream>>>(*values, absent_missing,
+                                                                      d_key);
     return cudaGetLastError();
 }
 
@@ -272,13 +269,10 @@ __global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cud
 extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
 {
     const unsigned blocks = blocks_of(job->from.n);
-    const cudaError_t error =
-        fill_rest(&job->from, job->special.absent, job->d_code, (cudaStream_t)stream);
-    if (error != cudaSuccess || job->from.n == 0)
-        return error;
-    if (job->code_bytes)
+    fill_rest(&job->from, job->special.absent, job->d_code, (cudaStream_t)stream);
+    if (job->from.n > 0 && job->code_bytes)
         code_widen_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
-    else
+    else if (job->from.n > 0)
         code_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
     return cudaGetLastError();
 }
@@ -301,15 +295,6 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs,
-                                 const struct rw_hist_tile *tile, uint32_t k, void *stream)
-{
-    const uint32_t shift = k / tile->lanes * (uint32_t)tile->bits;
-    code_tile_kernel<<<blocks_of(n_docs), THREADS, 0, (cudaStream_t)stream>>>(
-        d_code, n_docs, tile->bits, tile->lanes, k % tile->lanes, shift, (void *)tile->d_word);
-    return cudaGetLastError();
-}
-
 __global__ void __launch_bounds__(THREADS)
     code_column_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t bits, uint32_t *d_column)
 {
@@ -322,15 +307,6 @@ __global__ void __launch_bounds__(THREADS)
             word |= (uint32_t)d_code[w * n_codes + j] << (j * bits);
         d_column[w] = word;
     }
-}
-
-extern "C" int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits,
-                                   uint32_t *d_column, void *stream)
-{
-    const uint64_t n_words = ((uint64_t)n_docs * (unsigned)bits + 31) / 32;
-    code_column_kernel<<<blocks_of(n_words), THREADS, 0, (cudaStream_t)stream>>>(
-        d_code, n_docs, (uint32_t)bits, d_column);
-    return cudaGetLastError();
 }
 
 /* Shared: a counter a code, of 32 bits as a block has fewer documents. */
@@ -352,16 +328,25 @@ __global__ void __launch_bounds__(THREADS)
             atomicAdd(d_count + b, (unsigned long long)count[b]);
 }
 
-extern "C" int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
-                                  uint64_t *d_count, void *stream)
+extern "C" int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *m, uint32_t f,
+                                uint64_t *d_count, void *stream)
 {
-    const uint64_t blocks = (n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
-    const cudaError_t error =
-        cudaMemsetAsync(d_count, 0, n_bins * sizeof *d_count, (cudaStream_t)stream);
-    if (error != cudaSuccess || n_docs == 0)
-        return error;
-    code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
-                        (cudaStream_t)stream>>>(d_code, n_docs, n_bins,
-                                                (unsigned long long *)d_count);
+    cudaStream_t const on = (cudaStream_t)stream;
+    const uint64_t n_words = ((uint64_t)m->n_docs * (unsigned)m->bits + 31) / 32;
+    const uint64_t blocks = (m->n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
+    for (uint32_t t = 0; t < m->n_tiles; t++) {
+        const struct rw_hist_tile *tile = &m->tile[t];
+        const uint32_t k = f - tile->first_feature;
+        if (f >= tile->first_feature && k < tile->n_features)
+            code_tile_kernel<<<blocks_of(m->n_docs), THREADS, 0, on>>>(
+                d_code, m->n_docs, tile->bits, tile->lanes, k % tile->lanes,
+                k / tile->lanes * (uint32_t)tile->bits, (void *)tile->d_word);
+    }
+    if (m->d_column)
+        code_column_kernel<<<blocks_of(n_words), THREADS, 0, on>>>(
+            d_code, m->n_docs, (uint32_t)m->bits, (uint32_t *)m->d_column + f * m->column_words);
+    if (d_count && m->n_docs > 0)
+        code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
+                            on>>>(d_code, m->n_docs, m->n_bins, (unsigned long long *)d_count);
     return cudaGetLastError();
 }

@@ -76,17 +76,11 @@ struct rw_cuda_code_job {
     uint16_t *d_code;                /* [n_docs] written */
 };
 int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream);
-/* Codes into the bits [shift, shift + bits) of the elements of one lane of a tile (hist.h), where 0
- * stands; features of one tile may be written at the same time. k: the tile's k-th feature. */
-int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, const struct rw_hist_tile *tile,
-                      uint32_t k, void *stream);
-/* Codes into the words of a column. */
-int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t *d_column,
-                        void *stream);
-/* Documents of each code: d_count [n_bins], written; codes are under n_bins, at most
- * RW_HIST_MOST_BINS. */
-int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins, uint64_t *d_count,
-                       void *stream);
+/* Codes of feature f into the matrix's tiles and column, where code 0 stands; features may be
+ * written at the same time. d_count: NULL, or [n_bins], to which the documents of each code are
+ * added. */
+int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *matrix, uint32_t f,
+                     uint64_t *d_count, void *stream);
 
 #ifdef __cplusplus
 }
