@@ -95,9 +95,9 @@ uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, 
 {
     const struct query_state s = {.shape = shape, .seed = seed, .query = query};
     const double size = nearest(bent(shape->size_knot, normal(&s, OF_QUERY, FOR_SIZE)));
-    if (size < (double)shape->min_docs)
-        return shape->min_docs;
-    return size > (double)shape->max_docs ? shape->max_docs : (uint32_t)size;
+    if (size < 1.0)
+        return 1;
+    return size > (double)shape->traits->max_docs ? shape->traits->max_docs : (uint32_t)size;
 }
 
 uint64_t rw_synth_query_id(uint64_t seed, uint32_t query)
@@ -176,14 +176,14 @@ static double draw_score(const struct query_state *s, uint32_t doc)
     score = score - (latent[RW_LATENT_SPAM] > 0.8 ? 1.0 : 0.0);
     score = score + 0.5 * match[3] * positive(latent[RW_LATENT_POPULAR]);
     score = score - 0.5 * latent[RW_LATENT_LENGTH] * latent[RW_LATENT_LENGTH];
-    score = score + shape->density * latent[RW_LATENT_QUERY_DENSITY];
-    return score + shape->noise * normal(s, doc, FOR_LABEL);
+    score = score + shape->traits->density * latent[RW_LATENT_QUERY_DENSITY];
+    return score + shape->traits->noise * normal(s, doc, FOR_LABEL);
 }
 
 static float label_of(const struct rw_synth_shape *shape, double score)
 {
     int label = 0;
-    while (label < shape->n_labels - 1 && score >= shape->label_from[label])
+    while (label < RW_SYNTH_LABELS - 1 && score >= shape->traits->label_from[label])
         label++;
     return (float)label;
 }
@@ -287,7 +287,7 @@ static void make_query(const struct rw_synth_shape *shape, uint64_t seed, uint32
         label[i] = label_of(shape, draw_score(&s, i));
         draw_values(&s, i, value + (size_t)i * (size_t)shape->n_features);
     }
-    if (shape->normalised)
+    if (shape->traits->as_letor)
         normalise(value, n_docs, shape->n_features);
 }
 
@@ -305,15 +305,15 @@ int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t be
     const size_t n_features = (size_t)shape->n_features;
     float *value = NULL, *label = NULL;
     int status;
-    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->max_docs * n_features));
-    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->max_docs));
+    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->traits->max_docs * n_features));
+    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->traits->max_docs));
     for (uint32_t query = begin; query < end; query++) {
         const uint32_t n = rw_synth_query_docs(shape, seed, query);
         make_query(shape, seed, query, n, label, value);
         for (uint32_t i = 0; i < n; i++) {
             struct rw_synth_doc doc = {
                 .query = query, .doc = i, .label = label[i], .value = value + i * n_features};
-            if (shape->has_comments)
+            if (shape->traits->as_letor)
                 write_comment(shape, seed, query, i, doc.comment);
             RW_TRY_OUT(take(user, &doc));
         }

@@ -78,18 +78,23 @@ struct rw_synth_feature {
     double knot[RW_SYNTH_KNOTS];
 };
 
-struct rw_synth_shape {
+struct rw_synth_shape;
+/* What a shape is, but for its features. */
+struct rw_synth_traits {
     const char *name;
-    uint32_t stream;                  /* of random numbers */
-    int sparse;                       /* zeros are absent */
-    int normalised;                   /* each query's values to [0, 1], 6 decimals */
-    int has_comments;                 /* "docid = ..." */
-    double size_knot[RW_SYNTH_KNOTS]; /* documents a query */
-    uint32_t min_docs, max_docs;
-    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS]; /* thresholds of the gates */
-    double noise, density; /* weights in the score behind the label */
-    int n_labels;
+    void (*make)(struct rw_synth_shape *shape); /* all but `traits`, `stream` and usual sizes */
+    int sparse;                                 /* zeros are absent */
+    int as_letor;               /* each query's values to [0, 1], 6 decimals; "docid = ..." */
+    uint32_t max_docs;          /* of a query */
+    double median_docs, spread; /* of a query: by halves and doubles for a standard deviation */
+    double noise, density;      /* weights in the score behind the label */
     double label_from[RW_SYNTH_LABELS - 1]; /* score from which a label is 1, 2, .. */
+};
+struct rw_synth_shape {
+    const struct rw_synth_traits *traits;
+    uint32_t stream;                                               /* of random numbers */
+    double size_knot[RW_SYNTH_KNOTS];                              /* documents a query */
+    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS]; /* thresholds of the gates */
     int n_features;
     struct rw_synth_feature feature[RW_SYNTH_MAX_FEATURES]; /* by ascending id */
 };

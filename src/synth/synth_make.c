@@ -33,7 +33,7 @@ static int add_doc(void *user, const struct rw_synth_doc *doc)
         RW_TRY(rw_builder_query(NULL, part->builder, id, strlen(id)));
     }
     for (int f = 0; f < shape->n_features; f++) {
-        if (shape->sparse && doc->value[f] == 0.0f)
+        if (shape->traits->sparse && doc->value[f] == 0.0f)
             continue;
         part->builder->n_clamped += doc->value[f] == FLT_MAX;
         feature[n] = shape->feature[f].id;
@@ -64,7 +64,7 @@ static int check_size(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
         n_docs += rw_synth_query_docs(shape, options->seed, q);
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%u queries of shape '%s' are more than %u documents",
-                       options->n_queries, shape->name, RW_MAX_DOCS);
+                       options->n_queries, shape->traits->name, RW_MAX_DOCS);
     return RW_OK;
 }
 

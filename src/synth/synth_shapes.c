@@ -1,6 +1,6 @@
 /* The shapes of made data: which latents each feature sees, how sizes and labels are distributed.
  * Thresholds of labels are fixed numbers, found on 20,000 queries of seed 12345. To add a shape:
- * write its make function, give it a row in `makers`, name it in rankwood.h and in test_synth.c. */
+ * write its make function, give it a row in `shapes`, name it in rankwood.h and in test_synth.c. */
 #include "synth/synth.h"
 
 #include "base/exact.h"
@@ -71,12 +71,6 @@ static void load(struct rw_synth_feature *f, int k, int latent, double weight)
 {
     f->load[k] = (uint8_t)latent;
     f->weight[k] = weight;
-}
-
-static void lognormal_sizes(struct rw_synth_shape *shape, double median, double spread)
-{
-    for (int k = 0; k < RW_SYNTH_KNOTS; k++)
-        shape->size_knot[k] = median * rw_exp2(spread * (double)(k - 3));
 }
 
 /* ---------------------------------------------------------------- mslr30k: 25 statistics of 5
@@ -170,14 +164,7 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
 
 static void make_mslr30k(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-0.2303, 2.1838, 4.6176, 5.8408};
-    shape->max_docs = 1251;
-    lognormal_sizes(shape, 100.0, 0.80);
     shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 has 1,251 */
-    shape->noise = 1.8;
-    shape->density = 0.9;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
         const double any = rw_synth_mslr_rows[20 + k].zero, all = rw_synth_mslr_rows[25 + k].zero;
         shape->any_from[k] = gate_of_zeros(any);
@@ -239,16 +226,8 @@ static void letor_loads(struct rw_synth_feature *f, int id)
 
 static void make_letor(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {1.5123, 3.0634};
     static const double sizes[] = {5, 7, 8, 8, 25, 105, 118, 121};
-    shape->normalised = shape->has_comments = 1;
     memcpy(shape->size_knot, sizes, sizeof(sizes));
-    shape->min_docs = 5;
-    shape->max_docs = 121;
-    shape->noise = 0.9;
-    shape->density = 1.4;
-    shape->n_labels = 3;
-    memcpy(shape->label_from, labels, sizeof(labels));
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
         shape->any_from[k] = gate_of_zeros(rw_synth_letor_rows[k].zero);
         shape->all_from[k] = shape->any_from[k] + 0.5;
@@ -329,16 +308,8 @@ static void drawn_streams(struct rw_synth_shape *shape)
 
 static void make_yahoo(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-1.7950, 0.4017, 2.7087, 4.5799};
     /* Zeros of a fifth of the features each, as it happens about half of all values. */
     static const double zeros[] = {0.0, 0.3, 0.7, 0.87, 0.98};
-    shape->sparse = 1;
-    shape->max_docs = 139;
-    lognormal_sizes(shape, 19.1, 0.88);
-    shape->noise = 1.4;
-    shape->density = 1.1;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
     for (int id = 1, left = 519; id <= 700; id++) { /* 519 of 700, each set equally likely */
         if (draw(shape, id, 20) * (double)(701 - id) >= (double)left)
@@ -355,14 +326,7 @@ static void make_yahoo(struct rw_synth_shape *shape)
 
 static void make_istella(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {2.5867, 2.7982, 3.2871, 3.9088};
     static const double zeros[] = {0.0, 0.1, 0.4, 0.7, 0.9};
-    shape->max_docs = 1000;
-    lognormal_sizes(shape, 300.0, 0.45);
-    shape->noise = 0.15;
-    shape->density = 0.3;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
     for (int id = 1; id <= 220; id++) {
         struct rw_synth_feature *f = &shape->feature[shape->n_features];
@@ -387,25 +351,26 @@ static void make_istella(struct rw_synth_shape *shape)
 
 /* ---------------------------------------------------------------- by name */
 
-static const struct maker {
-    const char *name;
-    void (*make)(struct rw_synth_shape *shape);
-} makers[] = {{"mslr30k", make_mslr30k},
-              {"yahoo", make_yahoo},
-              {"istella", make_istella},
-              {"letor", make_letor}};
+static const struct rw_synth_traits shapes[] = {
+    {"mslr30k", make_mslr30k, 0, 0, 1251, 100, 0.8, 1.8, 0.9, {-0.2303, 2.1838, 4.6176, 5.8408}},
+    {"yahoo", make_yahoo, 1, 0, 139, 19.1, 0.88, 1.4, 1.1, {-1.7950, 0.4017, 2.7087, 4.5799}},
+    {"istella", make_istella, 0, 0, 1000, 300, 0.45, 0.15, 0.3, {2.5867, 2.7982, 3.2871, 3.9088}},
+    {"letor", make_letor, 0, 1, 121, 8, 0, 0.9, 1.4, {1.5123, 3.0634, INFINITY, INFINITY}},
+};
 
 int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_shape **out)
 {
     *out = NULL;
-    for (size_t k = 0; k < sizeof(makers) / sizeof(makers[0]); k++) {
-        if (strcmp(name, makers[k].name) != 0)
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        if (strcmp(name, shapes[i].name) != 0)
             continue;
         RW_TRY(RW_NEW(ctx, *out, 1));
-        (*out)->name = makers[k].name;
-        (*out)->stream = RW_STREAM_SYNTH + (uint32_t)k;
-        (*out)->min_docs = 1;
-        makers[k].make(*out);
+        (*out)->traits = &shapes[i];
+        (*out)->stream = RW_STREAM_SYNTH + (uint32_t)i;
+        for (int k = 0; k < RW_SYNTH_KNOTS; k++)
+            (*out)->size_knot[k] =
+                shapes[i].median_docs * rw_exp2(shapes[i].spread * (double)(k - 3));
+        shapes[i].make(*out);
         return RW_OK;
     }
     return rw_fail(ctx, RW_ERR_ARGUMENT,

@@ -46,7 +46,7 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
     to += snprintf(to, 64, "%d qid:%llu", (int)doc->label,
                    (unsigned long long)rw_synth_query_id(part->job->seed, doc->query));
     for (int f = 0; f < shape->n_features; f++) {
-        if (shape->sparse && doc->value[f] == 0.0f)
+        if (shape->traits->sparse && doc->value[f] == 0.0f)
             continue;
         *to++ = ' ';
         to += rw_number_write(shape->feature[f].id, to);
@@ -56,7 +56,7 @@ static int write_line(void *user, const struct rw_synth_doc *doc)
         else
             to += rw_number_write(doc->value[f], to);
     }
-    if (shape->has_comments)
+    if (shape->traits->as_letor)
         to += snprintf(to, RW_SYNTH_COMMENT_BYTES + 2, " #%s", doc->comment);
     *to++ = '\n';
     part->text_bytes = (size_t)(to - part->text);
