@@ -9,7 +9,7 @@
 enum {
     PAD = 16,        /* keys written behind the last one, a vector's */
     MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096, /* in few buckets */
+    FEW_KEYS = 4096, /* up to so many are sorted as they are, in two buckets */
     FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,

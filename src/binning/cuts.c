@@ -256,12 +256,12 @@ static void bound_column(const struct host_search *host, const struct rw_column 
     rw_rank_bounds(host->isa, &v, host->finder->rule, scratch, s);
 }
 
-/* Goes through all values: fills the rest of *s. places: NULL, or [column->n] of `bytes` bytes, the
+/* Goes through all values: fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes, the
  * interval of each entry, and n_bounds + 1 for a missing one. */
 static void exact_pass(const struct host_search *host, const struct rw_column *column,
-                       struct rw_cut_intervals *s, size_t bytes, void *places)
+                       struct rw_cut_intervals *s, size_t bytes, void *index)
 {
-    enum { BLOCK = 4096 }; /* values: the places are counted while they are in the first cache */
+    enum { BLOCK = 4096 }; /* values: an index is counted while it is in the first cache */
     const uint32_t n_docs = host->finder->dataset->n_docs, missing = s->n_bounds + 1;
     const int absent_missing = host->finder->rule->absent_missing;
     const int is_counted = !host->finder->sample.in && !column->row; /* all have been ranked */
@@ -275,10 +275,10 @@ static void exact_pass(const struct host_search *host, const struct rw_column *c
         s->count[missing] = n_docs - s->n_ranked;
     else
         memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
-    for (uint32_t first = 0; first < column->n && (places || !is_counted); first += BLOCK) {
+    for (uint32_t first = 0; first < column->n && (index || !is_counted); first += BLOCK) {
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
-        void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
-        if (is_counted) { /* only the places are not known */
+        void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
+        if (is_counted) { /* only the index is not known */
             rw_code_search_run(host->isa, &search, column->value + first, n, bytes, to);
             continue;
         }
@@ -298,18 +298,18 @@ static int find_column(const struct host_search *host, int thread, uint32_t c)
     const struct rw_column *column = &finder->dataset->column[c];
     struct rw_feature_cuts *found = &finder->found[c];
     struct rw_cut_intervals intervals;
-    void *places = NULL;
+    void *index = NULL;
     if (rw_cuts_decided(column, finder->rule, found))
         return RW_OK;
     bound_column(host, column, &host->scratch[thread], &intervals);
     const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
     if (host->codes)
-        RW_TRY(rw_mem_new_raw(NULL, &places, column->n, bytes));
-    exact_pass(host, column, &intervals, bytes, places);
+        RW_TRY(rw_mem_new_raw(NULL, &index, column->n, bytes));
+    exact_pass(host, column, &intervals, bytes, index);
     if (!host->codes)
         return rw_cuts_of_intervals(NULL, &intervals, finder->rule, found);
     return rw_codes_of_places(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
-                              places, found, &host->codes[c]);
+                              index, found, &host->codes[c]);
 }
 
 static int find_some(void *user, struct rw_share *share)

@@ -123,7 +123,7 @@ static void report_order(struct checking *c)
                 c, 1, i ? "labels-rising" : "labels-falling",
                 "labels go %s in the input in %u of %u queries; by chance it would be %.1f: %s",
                 orders[i], sorted[i], check->n_mixed, chance,
-                i ? "tied scores measure worst" : "tied scores measure best");
+                i ? "ties in input order measure too low" : "ties in input order measure too high");
     }
     const double gain = check->constant_file - check->constant_mean;
     if (fabs(gain) > RW_CHECK_TIES_LEAK)
@@ -140,7 +140,7 @@ static void report_queries(struct checking *c)
     const double n = check->n_queries;
     if (check->n_split > 0)
         add_finding(c, 1, "split-queries",
-                    "%u quer%s back after other queries, and cannot be trained on so: %s",
+                    "%u quer%s back after other queries, which training refuses: %s",
                     check->n_split, check->n_split == 1 ? "y comes" : "ies come", c->split.text);
     char own[LINE];
     const int has_own = rw_dataset_has_own_queries(c->dataset, own, sizeof(own));
@@ -160,8 +160,7 @@ static void report_queries(struct checking *c)
     if (check->n_empty > 0)
         add_finding(
             c, 0, "empty-queries",
-            "%u of the queries (%.1f %%) have no label over 0: what they count moves NDCG by as "
-            "much",
+            "%u of the queries (%.1f %%) have no label over 0: NDCG depends on how they count",
             check->n_empty, 100 * check->n_empty / n);
     if (check->n_single > 0 && !has_own)
         add_finding(c, 0, "single-queries", "%u of the queries (%.1f %%) have one document",
@@ -203,18 +202,19 @@ static void report_shared(struct checking *c)
                     "%u of %u documents have the values of a document of the other set",
                     check->n_shared_docs, check->n_docs);
     if (check->label_drift > limit)
-        add_finding(c, 1, "label-drift", "labels are dealt differently in the sets: distance %.3f",
+        add_finding(c, 1, "label-drift",
+                    "labels are distributed differently in the sets: distance %.3f",
                     check->label_drift);
     const struct rw_check_names moved = list_features(c, DRIFT, limit);
     if (moved.n > 0)
         add_finding(c, 1, "feature-drift",
-                    "%u feature%s dealt differently in the sets (distance over %.3f): %s", moved.n,
-                    moved.n == 1 ? " is" : "s are", limit, moved.text);
+                    "%u feature%s distributed differently in the sets (distance over %.3f): %s",
+                    moved.n, moved.n == 1 ? " is" : "s are", limit, moved.text);
     if (c->n_only_here > 0)
         add_finding(c, 1, "features-only-here", "%u features never appear in the other set",
                     c->n_only_here);
     if (c->n_only_there > 0)
-        add_finding(c, 1, "features-only-there", "%u features appear in the other set alone",
+        add_finding(c, 1, "features-only-there", "%u features appear in the other set only",
                     c->n_only_there);
 }
 

@@ -1,5 +1,5 @@
 /* What a careful person looks for in data before training on it: the parts of rw_check_new. Absent
- * features are taken for 0 (as training does unless told otherwise), missing ones are left out. */
+ * features are taken for 0 (as training does by default), missing ones are left out. */
 #ifndef RW_TRUST_DATA_CHECK_H
 #define RW_TRUST_DATA_CHECK_H
 
@@ -12,8 +12,9 @@ extern "C" {
 struct rw_dataset;
 
 /* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */
-#define RW_CHECK_DRIFT    0.1  /* distance of two distributions, 0 to 1 */
-#define RW_CHECK_DISTINCT 0.9  /* share of documents, or queries, with a whole number of their own \
+#define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
+#define RW_CHECK_DISTINCT                                                                          \
+    0.9                        /* share of documents, or queries, with a whole number of their own \
                                 */
 #define RW_CHECK_LEAST_DOCS 50 /* fewer say nothing of identifiers */
 #define RW_CHECK_TIES_LEAK  0.05 /* what constant scores gain from the order of the input */
