@@ -211,6 +211,27 @@ Test(check_data_set, split_twice)
     rw_check_free(out);
 }
 
+/* Five ids and ten features are named, the others counted. */
+Test(check_data_set, long_lists)
+{
+    FILE *file = fopen("d", "w");
+    for (int i = 0; i < 12; i++) {
+        fprintf(file, "%d qid:%c", i / 6, 'a' + i % 6);
+        for (int f = 1; f <= 12; f++)
+            fprintf(file, " %d:%d", f, f == 12 ? i : 3);
+        fprintf(file, "\n");
+    }
+    fclose(file);
+    struct rw_check *out = check(NULL);
+    cr_expect_eq(out->n_split, 6u);
+    cr_expect(strstr(found(out, "split-queries"), ": a, b, c, d, e and 1 more"), "%s",
+              found(out, "split-queries"));
+    cr_expect(
+        strstr(found(out, "features-constant"), "(11): 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more"),
+        "%s", found(out, "features-constant"));
+    rw_check_free(out);
+}
+
 /* The same values, but the other set misses three of eight, and this one one of eight. */
 Test(check_data_set, drift_of_missing_values)
 {
