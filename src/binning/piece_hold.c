@@ -276,9 +276,8 @@ static int find_where(const struct rw_pieces *pieces, struct where *where)
     return RW_OK;
 }
 
-/* bound: [RW_MAX_BOUNDS]; returns the number of boundaries. */
-static uint32_t find_bounds(const struct rw_pieces *pieces, const struct where *where, uint32_t f,
-                            struct rw_rank_scratch *s, uint32_t *bound)
+static void find_bounds(const struct rw_pieces *pieces, const struct where *where, uint32_t f,
+                        struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
     struct rw_rank_values v = {.least = UINT32_MAX};
     const int absent_missing = pieces->rule.absent_missing;
@@ -286,14 +285,15 @@ static uint32_t find_bounds(const struct rw_pieces *pieces, const struct where *
     for (uint64_t i = where->at[f]; i < where->at[f + 1]; i++) {
         const struct rw_piece *piece = &pieces->piece[where->held[i].piece];
         const struct rw_piece_column *column = &piece->column[where->held[i].column];
-        rw_rank_add(pieces->isa, &v, piece->value + column->at, column->n, absent_missing, s);
+        const struct rw_column held = {.n = column->n, .value = piece->value + column->at};
+        rw_rank_add(pieces->isa, &v, &held, NULL, absent_missing, s);
         n_seen += column->n;
         if (absent_missing && column->rest == 0)
             v.n_zeros += piece->n_held - column->n;
     }
     if (!absent_missing)
         v.n_zeros += pieces->sample.n - n_seen;
-    return rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, bound);
+    rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, intervals);
 }
 
 /* What follows from a feature's boundaries. */
@@ -338,14 +338,15 @@ static int find_some(void *user, struct rw_share *share)
 {
     const struct bounds_job *job = user;
     struct rw_rank_scratch *s = &job->pieces->scratch[share->thread].rank;
-    uint32_t bound[RW_MAX_BOUNDS + 1];
+    struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         if (job->where->at[f] == job->where->at[f + 1])
             continue;
-        const uint32_t n = find_bounds(job->pieces, job->where, (uint32_t)f, s, bound);
+        find_bounds(job->pieces, job->where, (uint32_t)f, s, &intervals);
+        const uint32_t n = intervals.n_bounds;
         RW_TRY(RW_NEW_RAW(NULL, job->found[f], (size_t)n + 1));
         job->found[f][0] = n;
-        memcpy(job->found[f] + 1, bound, n * sizeof(*bound));
+        memcpy(job->found[f] + 1, intervals.bound, n * sizeof(**job->found));
     }
     return RW_OK;
 }

@@ -145,7 +145,7 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 
 struct rw_cache_values;
 
-/* Reads files of plain text with more documents than rw_cut_sample_docs() as rw_dataset_read does,
+/* Reads files of plain text with more documents than rw_cut_sample_docs as rw_dataset_read does,
  * but makes their bins by `rule` on the way, without ever holding all values: they are not in the
  * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
  * cannot be done, or if there is anything wrong with the text: reading it whole says what. values:

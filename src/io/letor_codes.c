@@ -58,14 +58,14 @@ static int may_be_large(const char *const *paths, int n_paths)
             return 0;
         n_bytes += (uint64_t)info.st_size;
     }
-    return n_bytes / LEAST_LINE > rw_cut_sample_docs();
+    return n_bytes / LEAST_LINE > rw_cut_sample_docs;
 }
 
 /* Opens all files. Returns 1 if they look like enough documents, 0 if not, or if one is no plain
  * text. */
 static int open_sources(struct reading *r, const char *const *paths, int n_paths)
 {
-    const uint64_t limit = rw_cut_sample_docs();
+    const uint64_t limit = rw_cut_sample_docs;
     uint64_t n_lines = 0, n_pieces = 0;
     RW_TRY(rw_seen_new(r->ctx, &r->seen));
     RW_TRY(RW_NEW(r->ctx, r->source, (size_t)n_paths));
@@ -195,7 +195,7 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
     RW_TRY(skim(r));
-    if (r->dataset->n_docs <= rw_cut_sample_docs())
+    if (r->dataset->n_docs <= rw_cut_sample_docs)
         return 0;
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
