@@ -7,27 +7,12 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "tree/host/engine_cpu.h"
+#include "tree/plan.h"
 
 static void cpu_close(struct rw_engine *engine)
 {
-    struct rw_cpu *cpu = rw_cpu_of(engine);
-    for (int g = 0; g < 2; g++) {
-        rw_mem_free(cpu->group[g].bundle);
-        rw_mem_free(cpu->group[g].row);
-        rw_mem_free(cpu->group[g].active);
-        rw_mem_free(cpu->group[g].shared_code);
-    }
-    rw_mem_free(cpu->sparse.column);
-    rw_mem_free(cpu->sparse.offset);
-    rw_mem_free(cpu->sparse.cell);
-    void *const owned[] = {
-        cpu->doc,       cpu->doc_scratch, cpu->begin, cpu->n,        cpu->word,       cpu->pool,
-        cpu->buffer_of, cpu->free_buffer, cpu->total, cpu->best,     cpu->chunk_left, cpu->cell_at,
-        cpu->gathered,  cpu->built,       cpu->pass,  cpu->part_sum, cpu->job,        cpu->node};
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
-        rw_mem_free(owned[i]);
-    rw_host_release(&cpu->host);
-    rw_mem_free(cpu);
+    rw_host_release(&rw_cpu_of(engine)->host);
+    rw_mem_free(engine);
 }
 
 /* ---- loading ---- */
@@ -47,20 +32,34 @@ void rw_cpu_large_pages(void *p, size_t bytes)
 #endif
 }
 
-static int load_sparse(struct rw_cpu *cpu)
+/* Sparse features stay so where they are most; few of them are as quick with the others, and then
+ * no cells need be kept for them. */
+static int allocate_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
     const struct rw_bins *bins = cpu->host.set[0].bins;
-    uint32_t n_sparse = 0;
-    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features));
-    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
-    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-        n_sparse += bins->codes[f].row != NULL;
-    if (!rw_cpu_has_sparse(n_sparse, bins->cuts->n_features))
-        return RW_OK;
+    uint64_t n_cells = 0;
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        sparse->n += bins->codes[f].row != NULL;
+        n_cells += bins->codes[f].row ? bins->codes[f].n : 0;
+    }
+    if (2 * (uint64_t)sparse->n <= bins->cuts->n_features)
+        sparse->n = 0;
+    cpu->host.part = "rows";
+    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, sparse->n ? n_cells : 0));
+    cpu->host.part = "tables";
+    return RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features);
+}
+
+static void load_sparse(struct rw_cpu *cpu)
+{
+    struct rw_cpu_sparse *sparse = &cpu->sparse;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    uint32_t n = 0;
+    for (uint32_t f = 0; sparse->n && f < bins->cuts->n_features; f++) {
         if (bins->codes[f].row)
-            sparse->column[sparse->n++] = f;
+            sparse->column[n++] = f;
     }
     uint64_t *begin =
         sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
@@ -71,7 +70,6 @@ static int load_sparse(struct rw_cpu *cpu)
     }
     for (uint32_t doc = 0; doc < bins->n_docs; doc++)
         begin[doc + 1] += begin[doc];
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, begin[bins->n_docs]));
     for (uint32_t c = 0; c < sparse->n; c++) {
         const uint32_t f = sparse->column[c];
         const struct rw_codes *codes = &bins->codes[f];
@@ -80,52 +78,118 @@ static int load_sparse(struct rw_cpu *cpu)
             sparse->cell[begin[codes->row[i]]++] =
                 (uint32_t)(cpu->cell_at[f] + rw_codes_entry(codes, bytes, i));
     }
-    return RW_OK;
+}
+
+/* What growing trees takes; codes and the host's part aside. */
+static int allocate(struct rw_cpu *cpu)
+{
+    struct rw_host *host = &cpu->host;
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_bins *bins = host->set[0].bins;
+    const size_t n_slots = rules->max_slots, n_docs = bins->n_docs, words = rules->newton ? 3 : 2;
+    const size_t n_threads = (size_t)host->base.n_threads;
+    RW_TRY(allocate_sparse(cpu));
+    RW_TRY(rw_cpu_allocate_rows(cpu));
+    cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
+    cpu->n_buffers = (int32_t)rw_cpu_n_buffers(rules, n_docs, cpu->sparse.n);
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
+    RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
+    RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->n, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->total, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->buffer_of, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->best, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->job, n_slots));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
+    RW_TRY(RW_HOST_NEW(host, cpu->chunk_left, n_threads));
+    RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
+    cpu->built_words = words;
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * words));
+    host->part = "lists";
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc_scratch, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->word, n_docs * words));
+    host->part = "histograms"; /* memory that is never touched costs nothing */
+    return RW_HOST_NEW_RAW(host, cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words);
 }
 
 static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                     const double *gains)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    const size_t n_slots = engine->rules.max_slots, n_docs = dataset->n_docs;
     RW_TRY(rw_host_load(&cpu->host, set, dataset, gains));
     if (set > 0)
         return RW_OK;
+    RW_TRY(allocate(cpu));
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->cell_at, (size_t)cuts->n_features + 1));
+    const size_t n_words = cpu->built_words, n_threads = (size_t)engine->n_threads;
+    rw_cpu_large_pages(cpu->word, dataset->n_docs * n_words * sizeof(*cpu->word));
+    rw_cpu_large_pages(cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
+    rw_cpu_large_pages(cpu->built, n_threads * RW_CPU_BUILT * n_words * sizeof(*cpu->built));
     for (uint32_t f = 0; f < cuts->n_features; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
-    RW_TRY(load_sparse(cpu));
-    RW_TRY(rw_cpu_load_rows(cpu));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc, n_docs));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc_scratch, n_docs));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
-    rw_cpu_large_pages(cpu->word, n_docs * (engine->rules.newton ? 3 : 2) * sizeof(*cpu->word));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->begin, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->n, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->total, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->buffer_of, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->best, n_slots));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->node, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->chunk_left, (size_t)engine->n_threads));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->gathered,
-                           (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->part_sum, (size_t)engine->n_threads));
-    cpu->built_words = engine->rules.newton ? 3 : 2;
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->built,
-                           (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words));
-    /* memory that is never touched costs nothing */
-    const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs, cpu->sparse.n);
-    cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->job, n_slots));
-    cpu->n_buffers = (int32_t)n_buffers;
-    cpu->buffer_words = cpu->cell_at[cuts->n_features] * (engine->rules.newton ? 3 : 2);
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->free_buffer, n_buffers));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->pool, n_buffers * cpu->buffer_words));
-    rw_cpu_large_pages(cpu->pool, n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
-    rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
-                                       sizeof(*cpu->built));
-    return RW_OK;
+    load_sparse(cpu);
+    return rw_cpu_load_rows(cpu);
+}
+
+/* ---- the plan ---- */
+
+/* A set's codes and scores. code_of: NULL, or where its cache has those of each feature. n:
+ * [n_features], written: entries. */
+static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const uint32_t *code_of, uint32_t *n)
+{
+    if (!code_of)
+        rw_bins_entries(host->base.ctx, dataset, cuts, &host->base.rules.cut, n);
+    host->part = "codes";
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        if (code_of)
+            n[f] = dataset->bins->codes[code_of[f]].n;
+        rw_host_count(host, rw_codes_bytes(cuts, f, n[f], dataset->n_docs));
+    }
+    host->part = "scores";
+    rw_host_count(host, dataset->n_docs * sizeof(double));
+}
+
+/* A dry run of loading. */
+static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
+{
+    const uint32_t n_docs = data->set[0]->n_docs;
+    int status = RW_OK;
+    struct rw_cuts *cuts = NULL;
+    struct rw_cpu *dry = NULL;
+    uint32_t *code_of = NULL, *n = NULL;
+    RW_TRY_OUT(RW_NEW(engine->ctx, dry, 1));
+    struct rw_host *host = &dry->host;
+    host->base = *engine;
+    host->plan = out;
+    RW_TRY_OUT(rw_host_plan_cuts(host, data->set[0], &cuts, &code_of));
+    rw_host_count_features(host, cuts);
+    RW_TRY_OUT(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
+    RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
+    for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
+        plan_set(host, data->set[set], cuts, set == 0 ? code_of : NULL, n);
+    struct rw_bins *bins = host->set[0].bins;
+    bins->codes_are_views = 1;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        bins->codes[f] = (struct rw_codes){.n = n[f], .row = n[f] < n_docs ? n : NULL};
+    RW_TRY_OUT(rw_host_allocate(host, data->set[0]));
+    RW_TRY_OUT(allocate(dry));
+out:
+    if (dry)
+        cpu_close(&dry->host.base);
+    rw_cuts_free(cuts);
+    rw_mem_free(code_of);
+    rw_mem_free(n);
+    return status;
+}
+
+static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)
+{
+    return rw_plan_cpu_ms(work, engine->n_threads);
 }
 
 /* ---- the start of a tree ---- */
@@ -316,8 +380,8 @@ static const struct rw_engine_ops cpu_ops = {
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
     .read_integers = rw_host_read_integers,
-    .plan = rw_cpu_plan,
-    .tree_ms = rw_cpu_tree_ms,
+    .plan = cpu_plan,
+    .tree_ms = cpu_tree_ms,
 };
 
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)

@@ -211,23 +211,15 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
     return cell;
 }
 
-/* Sparse features stay so where they are most; few of them are as quick with the others, and then
- * no cells need be kept for them. n: entries of each feature. */
-static inline int rw_cpu_has_sparse(uint32_t n_sparse, uint32_t n_features)
-{
-    return 2 * n_sparse > n_features;
-}
-
 static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
 {
     return cuts->n_features / RW_CPU_PASS_BUNDLES +
            2; /* two groups, both with a pass that is not full */
 }
 
-/* The bundles of set 0's features, and their rows (engine_cpu_rows.c). */
+/* The bundles of set 0's features, and their rows (engine_cpu_rows.c): memory, then contents. */
+int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
-/* Bytes of a row of n bundles of `bytes`. */
-size_t rw_cpu_row_bytes(uint32_t n, int bytes);
 /* The passes of a tree, after its features were drawn. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
 void rw_cpu_large_pages(void *p, size_t bytes);
@@ -325,8 +317,6 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
-int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
-double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 

@@ -18,7 +18,8 @@ enum {
     SAMPLE = 4096   /* documents that a choice is made by */
 };
 
-size_t rw_cpu_row_bytes(uint32_t n, int bytes)
+/* Of n bundles of `bytes` each. */
+static size_t row_bytes(uint32_t n, int bytes)
 {
     enum { LINE = 64 };
     const size_t all = ((size_t)n * (size_t)bytes + 7) / 8 * 8;
@@ -420,11 +421,6 @@ static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *grou
     }
 }
 
-static int is_dense(const struct rw_cpu *cpu, uint32_t f)
-{
-    return !cpu->sparse.n || !cpu->host.set[0].bins->codes[f].row;
-}
-
 struct rows_job {
     const struct rw_bins *bins;
     struct rw_cpu_group *group;
@@ -433,47 +429,65 @@ struct rows_job {
 static int put_blocks(void *user, struct rw_share *share)
 {
     const struct rows_job *job = user;
-    const uint32_t n_docs = job->bins->n_docs;
-    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
-        for (; block < end; block++) {
-            const uint32_t first = (uint32_t)block * BLOCK;
-            put_rows(job->bins, job->group, first, n_docs - first < BLOCK ? n_docs : first + BLOCK);
+    for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
+        for (; first < last; first = end) {
+            end = last - first < BLOCK ? last : first + BLOCK;
+            put_rows(job->bins, job->group, (uint32_t)first, (uint32_t)end);
         }
     }
     return RW_OK;
 }
 
-static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
+/* Is the feature one of the group's? */
+static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uint32_t f)
+{
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    return rw_cuts_code_bytes(bins->cuts, f) == (size_t)group->bytes &&
+           (!cpu->sparse.n || !bins->codes[f].row);
+}
+
+int rw_cpu_allocate_rows(struct rw_cpu *cpu)
+{
+    struct rw_host *host = &cpu->host;
+    const struct rw_bins *bins = host->set[0].bins;
+    for (int g = 0; g < 2; g++) {
+        struct rw_cpu_group *group = &cpu->group[g];
+        uint32_t n = 0;
+        group->bytes = g + 1;
+        for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+            n += (uint32_t)is_of(cpu, group, f);
+        host->part = "rows";
+        RW_TRY(
+            rw_host_new(host, (void **)&group->row, bins->n_docs, row_bytes(n, group->bytes), 1));
+        host->part = "tables";
+        RW_TRY(RW_HOST_NEW(host, group->bundle, n));
+        RW_TRY(RW_HOST_NEW(host, group->active, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, group->shared_code, g == 0 ? (size_t)n * 256 : 0));
+    }
+    return RW_HOST_NEW(host, cpu->pass, rw_cpu_most_passes(bins->cuts));
+}
+
+static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
-    uint32_t n_dense = 0;
     uint8_t *taken = NULL;
-    for (uint32_t f = 0; f < n_features; f++)
-        n_dense += is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes;
-    group->bytes = bytes;
-    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->bundle, n_dense));
-    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->active, n_dense));
-    RW_TRY_OUT(
-        RW_HOST_NEW_RAW(&cpu->host, group->shared_code, bytes == 1 ? (size_t)n_dense * 256 : 0));
-    RW_TRY_OUT(rw_host_new(&cpu->host, (void **)&group->row, bins->n_docs,
-                           rw_cpu_row_bytes(n_dense, bytes), 1));
     RW_TRY_OUT(RW_NEW(ctx, taken, n_features));
-    if (bytes == 1)
+    if (group->bytes == 1)
         RW_TRY_OUT(bundle_features(cpu, group, taken));
     for (uint32_t f = 0; f < n_features; f++) {
-        if (!taken[f] && is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
+        if (!taken[f] && is_of(cpu, group, f))
             group->bundle[group->n++] = (struct rw_cpu_bundle){
                 .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
     }
-    if (bytes == 1)
+    if (group->bytes == 1)
         RW_TRY_OUT(find_order(cpu, group));
-    group->stride = rw_cpu_row_bytes(group->n, bytes);
+    group->stride = row_bytes(group->n, group->bytes);
     rw_cpu_large_pages(group->row, group->stride * bins->n_docs);
     struct rows_job rows = {bins, group};
-    rw_parallel(ctx, ctx->n_threads, (bins->n_docs + BLOCK - 1) / BLOCK, 0, put_blocks, &rows);
+    rw_parallel(ctx, ctx->n_threads, bins->n_docs, 0, put_blocks, &rows);
 out:
     for (uint32_t c = 0; c < group->n; c++) {
         rw_mem_free(group->bundle[c].made);
@@ -485,9 +499,8 @@ out:
 
 int rw_cpu_load_rows(struct rw_cpu *cpu)
 {
-    RW_TRY(load_group(cpu, &cpu->group[0], 1));
-    RW_TRY(load_group(cpu, &cpu->group[1], 2));
-    return RW_HOST_NEW(&cpu->host, cpu->pass, rw_cpu_most_passes(cpu->host.set[0].bins->cuts));
+    RW_TRY(load_group(cpu, &cpu->group[0]));
+    return load_group(cpu, &cpu->group[1]);
 }
 
 /* ---- passes ---- */
