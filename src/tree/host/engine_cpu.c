@@ -106,12 +106,12 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->chunk_left, n_threads));
     RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
-    cpu->built_words = words;
-    RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * words));
+    cpu->built_words = words + 1;
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));
     host->part = "lists";
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc, n_docs));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc_scratch, n_docs));
-    RW_TRY(RW_HOST_NEW_RAW(host, cpu->word, n_docs * words));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->word, n_docs));
     host->part = "histograms"; /* memory that is never touched costs nothing */
     return RW_HOST_NEW_RAW(host, cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words);
 }
@@ -125,10 +125,10 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
         return RW_OK;
     RW_TRY(allocate(cpu));
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const size_t n_words = cpu->built_words, n_threads = (size_t)engine->n_threads;
-    rw_cpu_large_pages(cpu->word, dataset->n_docs * n_words * sizeof(*cpu->word));
+    rw_cpu_large_pages(cpu->word, dataset->n_docs * sizeof(*cpu->word));
     rw_cpu_large_pages(cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
-    rw_cpu_large_pages(cpu->built, n_threads * RW_CPU_BUILT * n_words * sizeof(*cpu->built));
+    rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
+                                       sizeof(*cpu->built));
     for (uint32_t f = 0; f < cuts->n_features; f++)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
     load_sparse(cpu);
@@ -203,27 +203,11 @@ static int make_words(void *job, struct rw_share *share)
         for (; doc < end; doc++) {
             if (!host->sampled[doc])
                 continue;
-            if (words.most_joint) {
-                cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->hess_q[doc]);
-                continue;
-            }
-            int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
-            word[0] = host->lambda_q[doc];
-            if (words.packed)
-                word[0] = word[0] * 4294967296 + 1;
-            else
-                word[1] = 1;
-            if (words.newton)
-                word[words.n_words - 1] = host->hess_q[doc];
+            cpu->word[doc] = words.newton ? rw_joint_of(host->lambda_q[doc], host->hess_q[doc])
+                                          : host->lambda_q[doc] * (int64_t)4294967296 + 1;
         }
     }
     return RW_OK;
-}
-
-/* Weights can be negative only where a custom objective makes them so. */
-static int is_joint(const struct rw_cpu *cpu)
-{
-    return cpu->words.packed && cpu->words.newton && cpu->host.base.rules.objective;
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -234,7 +218,8 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     cpu->words.newton = engine->rules.newton;
     cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
-    cpu->words.most_joint = is_joint(cpu) ? rw_joint_most(largest) : 0;
+    cpu->words.most_docs =
+        cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
     rw_cpu_list_passes(cpu);
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
                 make_words, cpu);

@@ -1,6 +1,6 @@
 /* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
- * among the threads, engine_cpu_build.c gathers documents, engine_cpu_add.c adds them to cells,
+ * among the threads, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
@@ -35,15 +35,16 @@ enum { RW_CPU_SHARED = 64 };
 enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
-/* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
- *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
- *   wide:   lambda, count [, weight]
- * weight for newton only. Packed ones with a weight are joint while they are added up, in one word:
- *   joint:  lambda * 2^39 + weight * 2^16 + count
- * of at most `most_joint` documents, so that no part reaches the next. */
+/* A document's contribution is one 64-bit word, added up as it is while the parts of a sum cannot
+ * reach each other, in at most `most_docs` documents:
+ *   mart:   lambda * 2^32 + count
+ *   newton: lambda * 2^39 + hessian * 2^16 + count (joint)
+ * Cells that are kept hold any node, in n_words words:
+ *   packed: lambda * 2^32 + count [, hessian]     while count and |lambda| sums stay under 2^31
+ *   wide:   lambda, count [, hessian] */
 struct rw_cpu_words {
     int n_words, packed, newton;
-    uint32_t most_joint; /* 0: documents' contributions are not joint */
+    uint32_t most_docs;
 };
 enum { RW_JOINT_COUNT = 16, RW_JOINT_WEIGHT = 23 }; /* bits; a sign and 24 are the lambda's */
 
@@ -72,15 +73,25 @@ static inline uint32_t rw_joint_most(int32_t largest)
     return heavy < most ? heavy : most;
 }
 
+/* Are a node's cells searched as they were added up, and not as they are kept? */
 static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
 {
-    return words->most_joint > 0 && n_docs <= words->most_joint;
+    return words->packed && words->newton && n_docs <= words->most_docs;
 }
 
-/* Words of a document's contribution. */
-static inline size_t rw_cpu_doc_words(const struct rw_cpu_words *words)
+/* Adds sums of documents' words, [n], to cells as they are kept. */
+static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t *sum, uint64_t n,
+                                int64_t *cells)
 {
-    return words->most_joint ? 1 : (size_t)words->n_words;
+    const struct rw_cpu_words w = *words;
+    for (uint64_t i = 0; i < n; i++, cells += w.n_words) {
+        const int64_t packed = w.newton ? rw_joint_packed(sum[i]) : sum[i];
+        cells[0] += w.packed ? packed : packed >> 32;
+        if (!w.packed)
+            cells[1] += (uint32_t)packed;
+        if (w.newton)
+            cells[w.n_words - 1] += rw_joint_weight(sum[i]);
+    }
 }
 
 /* What has one code in a row: a feature, or a few narrow ones that have few codes together. */
@@ -131,7 +142,7 @@ struct rw_cpu {
     struct rw_cpu_sparse sparse;
     uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
     uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
-    int64_t *word;               /* [n_docs][rw_cpu_doc_words] contributions */
+    int64_t *word;               /* [n_docs] contributions */
     struct rw_cpu_words words;
     uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
     int64_t *pool;     /* [n_buffers][n_cells][3] histograms */
@@ -150,8 +161,9 @@ struct rw_cpu {
     struct {
         int64_t word[8]; /* a line of the cache */
     } * part_sum;        /* [n_threads] of its part of a node */
-    int64_t *built;      /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
-    size_t built_words;  /* n_words, and joint ones' */
+    int64_t *built; /* [n_threads][RW_CPU_BUILT][built_words] cells being made; behind them, words
+                       being added up */
+    size_t built_words;
 };
 
 static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
@@ -224,20 +236,6 @@ int rw_cpu_load_rows(struct rw_cpu *cpu);
 void rw_cpu_list_passes(struct rw_cpu *cpu);
 void rw_cpu_large_pages(void *p, size_t bytes);
 
-/* Documents to be added to the cells of a pass. */
-struct rw_cpu_add {
-    const struct rw_cpu_pass *pass;
-    uint64_t *codes;     /* [n] 8 codes of a byte each, the first the lowest; overwritten, and up
-                            to 8 more */
-    const uint32_t *doc; /* [n] */
-    uint32_t n;
-    enum rw_isa isa;
-    const int64_t *word; /* [n][n_words] */
-    int n_words;
-    int64_t *cell; /* [bundles][step][n_words] */
-};
-void rw_cpu_add_docs(const struct rw_cpu_add *add);
-
 /* Threads that pay for so many documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 {
@@ -254,18 +252,12 @@ static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
     return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
 }
 
-/* Joint cells [n] added to others, [n][2]. */
-void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells);
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
-/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at
- * most most_joint documents. thread: whose scratch is used. sum: the documents' words together,
- * n_words of them, written. */
+/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint or as they are kept.
+ * thread: whose scratch is used. sum: the documents together, n_words words, written. */
 void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
-/* The same, never joint. */
-void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
+                  uint32_t from, uint32_t end, int joint, int64_t *built, int64_t *sum);
 /* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
                                uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);

@@ -123,7 +123,7 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     do { /* once, if there is no pass */
         const uint32_t last = rw_cpu_slice_end(cpu, first, end);
         int64_t *built = rw_cpu_built(cpu, share->thread), sum[3];
-        rw_cpu_build(cpu, share->thread, doc, n, first, last, built, sum);
+        rw_cpu_build(cpu, share->thread, doc, n, first, last, joint, built, sum);
         if (first == from) {
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             start_searches(cpu, s, &smaller, joint, search);
@@ -151,7 +151,7 @@ static void merge_bundle(const struct rw_cpu *cpu, size_t at, uint64_t n, int jo
     for (uint32_t part = 0; part < n_parts; part++) {
         const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (joint ? 1 : n_words);
         if (joint)
-            rw_joint_add(more, n, sum);
+            rw_cpu_widen(&cpu->words, more, n, sum);
         for (size_t w = 0; w < n * n_words && !joint; w++)
             sum[w] += more[w];
     }
@@ -189,9 +189,8 @@ static int build_parts(void *job, struct rw_share *share)
             const uint32_t from = (uint32_t)(n * part / pair->n_parts);
             const uint32_t end = (uint32_t)(n * (part + 1) / pair->n_parts);
             const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller] + from;
-            (pair->joint ? rw_cpu_build : rw_cpu_build_words)(
-                cpu, share->thread, doc, end - from, pair->first, pair->last,
-                rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
+            rw_cpu_build(cpu, share->thread, doc, end - from, pair->first, pair->last, pair->joint,
+                         rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
         }
     }
     return RW_OK;

@@ -170,43 +170,25 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
                                      .best = {.slot = slot, .column = -1}};
 }
 
-/* Joint cells as others, [n][2]. */
-static const int64_t *unjoined(const int64_t *cells, uint64_t n, int64_t *out)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        out[2 * i] = rw_joint_packed(cells[i]);
-        out[2 * i + 1] = rw_joint_weight(cells[i]);
-    }
-    return out;
-}
-
-/* What the vectors' integers and floats hold. Weights can be negative only where a custom objective
- * makes them so. */
-static int may_be_packed(const struct rw_cpu *cpu)
-{
-    const struct rw_engine *base = &cpu->host.base;
-    if (!cpu->words.packed || base->split_rule.l2 >= 0x1p60)
-        return 0;
-    return !cpu->words.newton || base->rules.objective;
-}
-
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const int worth = search->all.n >= 2 * rule->min_docs;
-    /* scores must not pass what float holds, nor gains what double does */
-    if (worth && may_be_packed(cpu)) {
+    /* what the vectors' integers and floats hold */
+    if (worth && cpu->words.packed && rule->l2 < 0x1p60) {
         search_packed(cpu, search, f, cells, from, to);
         return;
     }
     const uint64_t n = rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words;
     int64_t result[RW_CPU_MOST_CELLS * 3], apart[RW_CPU_MOST_CELLS * 2];
-    if (search->joint && from)
-        from = unjoined(from, rw_cpu_n_cells(cuts, f), apart);
-    else if (search->joint)
-        cells = unjoined(cells, rw_cpu_n_cells(cuts, f), apart);
+    if (search->joint) {
+        const int64_t **joint = from ? &from : &cells;
+        memset(apart, 0, n * sizeof(*apart));
+        rw_cpu_widen(&cpu->words, *joint, rw_cpu_n_cells(cuts, f), apart);
+        *joint = apart;
+    }
     if (from) {
         int64_t *less = to ? to : result;
         for (uint64_t w = 0; w < n; w++)
