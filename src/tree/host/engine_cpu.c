@@ -101,6 +101,7 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->buffer_of, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->best, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->job, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->first_task, n_slots + 1));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
     RW_TRY(RW_HOST_NEW(host, cpu->chunk_left, n_threads));

@@ -125,6 +125,12 @@ struct rw_cpu_pass {
     uint32_t step; /* cells of a bundle */
 };
 
+static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_pass *pass,
+                                                           uint32_t c)
+{
+    return &pass->group->bundle[pass->group->active[pass->first + c]];
+}
+
 /* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
  * frequent code is derived from the node's total (weighted histogramming, section 4.4.2). */
 struct rw_cpu_sparse {
@@ -152,6 +158,7 @@ struct rw_cpu {
     int32_t n_free, n_buffers;
     uint32_t least_kept;        /* documents */
     struct rw_sibling *job;     /* [max_slots] of a call */
+    uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
     struct rw_split *best;      /* [max_slots] found while histograms are made */
     uint32_t *chunk_left;       /* [n_threads] scratch of a parallel partition */

@@ -187,12 +187,6 @@ uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
     return at;
 }
 
-/* Cells of a bundle, filled up. */
-static uint64_t cells_of_bundle(const struct rw_cpu_pass *pass, uint32_t c)
-{
-    return rw_cpu_filled_up(pass->group->bundle[pass->group->active[pass->first + c]].n_codes);
-}
-
 static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, size_t n_words,
                         int64_t *cell)
 {
@@ -200,7 +194,8 @@ static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, s
         const struct rw_cpu_pass *pass = &cpu->pass[p];
         for (uint32_t c = 0; c < pass->n; c++)
             memset(cell + c * pass->step * n_words, 0,
-                   cells_of_bundle(pass, c) * n_words * sizeof(int64_t));
+                   rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes) * n_words *
+                       sizeof(int64_t));
         cell += RW_CPU_PASS_BUNDLES * pass->step * n_words;
     }
 }
@@ -248,7 +243,9 @@ static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, 
         const struct rw_cpu_pass *pass = &cpu->pass[p];
         for (uint32_t c = 0; c < pass->n; c++) {
             const size_t at = c * (size_t)pass->step;
-            rw_cpu_widen(&cpu->words, sum + at, cells_of_bundle(pass, c), cells + n_words * at);
+            rw_cpu_widen(&cpu->words, sum + at,
+                         rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes),
+                         cells + n_words * at);
         }
         sum += RW_CPU_PASS_BUNDLES * (size_t)pass->step;
         cells += RW_CPU_PASS_BUNDLES * (size_t)pass->step * n_words;

@@ -514,8 +514,7 @@ static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
     pass->frequent = 0;
     pass->skips = 0;
     for (uint32_t c = 0; c < pass->n; c++)
-        pass->frequent |= (uint64_t)group->bundle[group->active[pass->first + c]].frequent
-                          << (8 * c);
+        pass->frequent |= (uint64_t)rw_cpu_bundle_of(pass, c)->frequent << (8 * c);
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = group->row + n_docs * i / n * group->stride;
         uint32_t c = 0;
