@@ -104,7 +104,7 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->first_task, n_slots + 1));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
     RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
-    RW_TRY(RW_HOST_NEW(host, cpu->chunk_left, n_threads));
+    RW_TRY(RW_HOST_NEW(host, cpu->part_left, n_threads));
     RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
     cpu->built_words = words + 1;

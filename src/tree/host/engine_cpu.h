@@ -161,7 +161,7 @@ struct rw_cpu {
     uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
     struct rw_split *best;      /* [max_slots] found while histograms are made */
-    uint32_t *chunk_left;       /* [n_threads] scratch of a parallel partition */
+    uint32_t *part_left;        /* [n_threads] scratch of a parallel partition */
     struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
     uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
