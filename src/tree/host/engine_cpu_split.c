@@ -103,12 +103,7 @@ static void take_cell(const struct rw_cpu_column *column, enum rw_cpu_cells kind
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
-#if RW_HAS_X86
-    static rw_cpu_score_fn *const score[] = {rw_cpu_score_plain, rw_cpu_score_avx2,
-                                             rw_cpu_score_avx512};
-#else
-    static rw_cpu_score_fn *const score[] = {rw_cpu_score_plain};
-#endif
+    static rw_cpu_score_fn *const score[] = RW_ISA_PATHS(rw_cpu_score);
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
