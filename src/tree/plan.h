@@ -16,7 +16,7 @@ struct rw_plan_data {
     int n_sets;
 };
 
-/* Adds a part; a part of that name grows. */
+/* Adds a part; a part of that name grows. What is taken back is added as 2^64 less. */
 void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes);
 
 /* What the time of a tree depends on. */

@@ -7,21 +7,6 @@
 
 /* ---- memory and copies ---- */
 
-int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    *out = NULL;
-    if (cuda->n_owned == RW_CUDA_MOST_OWNED)
-        return rw_fail(ctx, RW_ERR_INTERNAL, "too many pieces of device memory");
-    rw_cuda_count(cuda, cuda->part, n * size);
-    *out = cuda; /* a dry run's is never followed */
-    if (cuda->dry)
-        return RW_OK;
-    RW_TRY(rw_device_alloc(ctx, out, n * size));
-    cuda->owned[cuda->n_owned++] = *out;
-    return RW_OK;
-}
-
 static int wait_for_device(struct rw_cuda *cuda)
 {
     RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
@@ -94,7 +79,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
                  RW_STREAM_SAMPLE_FEATURE);
     root->n_features = 0;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         for (uint32_t f = 0; f < cuda->group[g].n_features; f++)
             root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
     }
@@ -126,7 +111,7 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 static int may_move(const struct rw_cuda *cuda)
 {
     int may = cuda->d_lambda_place != NULL;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+    for (int g = 0; g < cuda->n_groups; g++)
         may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_place;
     return may;
 }
@@ -258,8 +243,8 @@ static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
 static int decide_moves(const struct rw_cuda *cuda)
 {
     int all_chose = 1;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        all_chose &= !cuda->group[g].n_features || cuda->group[g].chosen;
+    for (int g = 0; g < cuda->n_groups; g++)
+        all_chose &= cuda->group[g].chosen;
     return all_chose && may_move(cuda);
 }
 
@@ -462,12 +447,11 @@ static int cuda_measure(struct rw_engine *engine, int set, const struct rw_metri
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_metrics **metrics = &cuda->set[set].metrics;
     if (*metrics)
-        cuda->bytes -= rw_cuda_metrics_bytes(*metrics);
+        engine->info.bytes -= rw_cuda_metrics_bytes(*metrics);
     rw_cuda_metrics_free(*metrics);
     *metrics = NULL;
     RW_TRY(rw_cuda_metrics_new(engine->ctx, cuda->device, plan, metrics));
-    cuda->bytes += rw_cuda_metrics_bytes(*metrics);
-    engine->info.bytes = cuda->bytes;
+    engine->info.bytes += rw_cuda_metrics_bytes(*metrics);
     return RW_OK;
 }
 
@@ -518,6 +502,17 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
 
 /* ---- the engine ---- */
 
+static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
+{
+    return rw_device_alloc(engine->ctx, out, bytes);
+}
+
+static void cuda_free(struct rw_engine *engine, void *p)
+{
+    (void)engine;
+    rw_device_free(p);
+}
+
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
@@ -557,6 +552,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     RW_TRY(RW_NEW(ctx, cuda, 1));
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
+    cuda->host.alloc = cuda_alloc;
+    cuda->host.free = cuda_free;
     const int status = rw_device_open(ctx, device, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);

@@ -20,28 +20,16 @@
 extern "C" {
 #endif
 
-enum { RW_CUDA_GROUPS = 3, RW_CUDA_MOST_OWNED = 64 + 4 * RW_MAX_SETS };
-
-/* What device memory is for: the parts of a plan. */
-enum rw_cuda_use {
-    RW_CUDA_CODES,
-    RW_CUDA_COLUMN_COPIES,
-    RW_CUDA_LISTS,
-    RW_CUDA_LAMBDAS,
-    RW_CUDA_SCORES,
-    RW_CUDA_POOL,
-    RW_CUDA_SCRATCH,
-    RW_CUDA_TABLES,
-    RW_CUDA_PARTS
-};
+enum { RW_CUDA_GROUPS = 3 };
 
 struct rw_cuda_set {
-    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
     struct rw_cuda_metrics *metrics;               /* NULL: not measured; owned */
 };
 
+/* The features of one width of codes. */
 struct rw_cuda_group {
     int bits;
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
@@ -72,27 +60,20 @@ struct rw_cuda_stage {
 };
 
 struct rw_cuda {
-    struct rw_host host; /* cuts; codes are nowhere on the host */
+    struct rw_host host; /* cuts, and device memory; codes are nowhere on the host */
     struct rw_device *device;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_set set[RW_MAX_SETS];
-    struct rw_cuda_group group[RW_CUDA_GROUPS];
-    void *owned[RW_CUDA_MOST_OWNED]; /* device memory */
-    int n_owned;
-    uint64_t bytes; /* of it */
-    /* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory
-     * mean nothing, but everything is counted as it would be. */
-    int dry;
-    enum rw_cuda_use part; /* that memory is allocated for */
-    uint64_t part_bytes[RW_CUDA_PARTS];
+    struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
+    int n_groups;
     uint64_t free_bytes; /* of the device before the training set was loaded */
-    uint64_t most_bytes; /* a dry run's: at a time, with what is given back later */
+    uint64_t most_bytes; /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
     size_t answer_bytes;
     uint32_t *answer_word; /* behind it: the number of the last answer that is there */
     uint32_t n_answers;
-    /* the training set; d_x are views of `owned` */
+    /* the training set */
     uint32_t n_docs, n_queries;
     uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
     uint8_t *d_kept;            /* [n_queries] the same */
@@ -145,10 +126,9 @@ struct rw_cuda {
     int32_t *summed;             /* [max_slots] the leaves that d_leaf_of knows; owned */
     int32_t n_summed;            /* 0: nothing */
     void *d_hist_scratch;
-    size_t hist_scratch_bytes;
-    int clean_scratch;      /* d_hist_scratch is all 0 between histograms */
-    void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
-    size_t choice_scratch_bytes;
+    size_t hist_scratch_bytes;  /* until methods are chosen, what any candidate needs */
+    size_t least_scratch_bytes; /* what the favourite needs */
+    int clean_scratch;          /* d_hist_scratch is all 0 between histograms */
     void *d_list_scratch;
     size_t list_scratch_bytes;
     struct rw_coded_node *coded; /* [max_slots] owned */
@@ -170,10 +150,29 @@ static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
     return cuda->device->stream;
 }
 
-/* Device memory that lives as long as the engine; not cleared. */
-int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size);
-#define RW_CUDA_NEW(cuda, pointer, n) \
-    rw_cuda_new((cuda), (void **)&(pointer), (n), sizeof(*(pointer)))
+/* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory mean
+ * nothing, but everything is counted as it would be. */
+static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
+{
+    return cuda->host.plan != NULL;
+}
+
+/* What is left of the device's memory. */
+static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
+{
+    const uint64_t bytes = cuda->host.base.info.bytes;
+    return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
+}
+
+static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
+{
+    return (uint64_t)matrix->n_docs * matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+}
+
+static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
+{
+    return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
+}
 
 /* Room for so many bytes on their way to the device: piece.host is to be filled, piece.d is where
  * they are for what is enqueued after rw_cuda_send. Waits for the device if there is no room; a
@@ -199,9 +198,6 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
  * nodes while there is a little to spare. */
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
-
-/* Counts device memory that something else allocates. */
-void rw_cuda_count(struct rw_cuda *cuda, enum rw_cuda_use part, uint64_t bytes);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const double *gains);

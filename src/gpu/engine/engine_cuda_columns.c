@@ -21,25 +21,24 @@ static uint64_t code_bytes(const struct rw_cuda *cuda, int g)
 {
     const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     uint64_t bytes = 0;
-    for (uint32_t t = 0; matrix && t < matrix->n_tiles; t++)
-        bytes += (uint64_t)matrix->n_docs * matrix->tile[t].lanes * (matrix->bits == 16 ? 2 : 4);
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        bytes += rw_cuda_tile_bytes(matrix, t);
     return bytes;
 }
 
 static uint64_t give_back(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-    if (!matrix || !matrix->d_column)
+    if (!matrix->d_column)
         return 0;
-    const uint64_t bytes = matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         rw_device_free((void *)(uintptr_t)matrix->d_column);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
         const uint32_t feature = cuda->group[g].column[f];
         cuda->split_column[feature] = cuda->tile_column[feature];
     }
-    return bytes;
+    return rw_cuda_columns_bytes(matrix);
 }
 
 /* As many columns as a share of the codes' bytes holds. */
@@ -48,15 +47,14 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_kept *kept = &cuda->kept;
     const uint32_t n_features = cuda->host.base.info.n_features;
-    const int wide = cuda->group[RW_CUDA_GROUPS - 1].n_features > 0;
+    const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
     const uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     kept->n = n < n_features ? (uint32_t)n : n_features;
     if (kept->n == 0)
         return RW_OK;
-    cuda->part = RW_CUDA_COLUMN_COPIES;
-    RW_TRY(rw_cuda_new(cuda, &kept->d, kept->n, kept->column_bytes));
-    if (cuda->dry)
+    RW_TRY(rw_host_new(&cuda->host, &kept->d, kept->n, kept->column_bytes, 1));
+    if (rw_cuda_is_dry(cuda))
         return RW_OK;
     RW_TRY(RW_NEW(ctx, kept->of, kept->n));
     RW_TRY(RW_NEW(ctx, kept->use, n_features));
@@ -68,19 +66,17 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     uint64_t bytes = 0, given_back = 0;
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (!cuda->group[g].n_features || keeps_columns(cuda, g))
+    for (int g = 0; g < cuda->n_groups; g++) {
+        if (keeps_columns(cuda, g))
             continue;
         given_back += give_back(cuda, g);
         bytes += code_bytes(cuda, g);
     }
-    cuda->bytes -= given_back;
-    cuda->part_bytes[RW_CUDA_COLUMN_COPIES] -= given_back;
-    RW_TRY(make_kept(cuda, bytes));
-    cuda->host.base.info.bytes = cuda->bytes;
-    return RW_OK;
+    cuda->host.part = "column copies";
+    rw_host_count(&cuda->host, -given_back);
+    return make_kept(cuda, bytes);
 }
 
 static int has_column(const struct rw_cuda *cuda, uint32_t feature)
