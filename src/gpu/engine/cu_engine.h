@@ -196,11 +196,10 @@ struct rw_cuda_leaf {
     uint64_t from;
     uint32_t n, first_chunk;
     uint32_t leaf;
-    float value;
 };
 
 struct rw_cuda_leaf_sums {
-    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] values are not read */
+    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] */
     uint32_t n_leaves, n_chunks;
     const uint32_t *d_list;
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
@@ -209,11 +208,8 @@ struct rw_cuda_leaf_sums {
 };
 int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
 
-/* score += the leaf's value, for each document of each leaf. */
-int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, uint32_t n_chunks,
-                       const uint32_t *d_list, double *d_score, void *stream);
-/* The same where each document's leaf is known; d_sampled: [n_docs] 0: left as they are; NULL:
- * none. d_value: [n_leaves]. */
+/* score += its leaf's value, for each document whose leaf is known; d_sampled: [n_docs] 0: left as
+ * they are; NULL: none. d_value: [n_leaves]. */
 int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
                        uint32_t n_docs, double *d_score, void *stream);
 

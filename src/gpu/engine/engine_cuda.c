@@ -301,14 +301,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* A tree of one leaf: what its documents are is asked for now. */
-static int list_whole_tree(struct rw_cuda *cuda)
-{
-    return cuda->child[0][0] < 0 && !cuda->is_listed ? list_root(cuda) : RW_OK;
-}
-
 /* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
-static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct rw_cuda_leaf *leaf,
+static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
     int n_stack = 0;
@@ -320,11 +314,8 @@ static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct
             cuda->stack[n_stack++] = cuda->child[at][1];
             continue;
         }
-        piece[n_pieces++] = (struct rw_cuda_leaf){.from = cuda->first[at],
-                                                  .n = cuda->n[at],
-                                                  .first_chunk = *n_chunks,
-                                                  .leaf = leaf->leaf,
-                                                  .value = leaf->value};
+        piece[n_pieces++] = (struct rw_cuda_leaf){
+            .from = cuda->first[at], .n = cuda->n[at], .first_chunk = *n_chunks, .leaf = leaf};
         *n_chunks += rw_cuda_chunks(cuda->n[at]);
     }
     return n_pieces;
@@ -339,12 +330,11 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     if (n_leaves == 0)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda));
-    RW_TRY(list_whole_tree(cuda));
+    if (cuda->child[0][0] < 0 && !cuda->is_listed) /* a tree of one leaf */
+        RW_TRY(list_root(cuda));
     RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int i = 0; i < n_leaves; i++) {
-        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
-        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
-    }
+    for (int i = 0; i < n_leaves; i++)
+        n = list_leaf(cuda, leaf_slot[i], (uint32_t)i, piece.host, n, &n_chunks);
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
     const struct rw_cuda_leaf_sums args = {.d_leaf = piece.d,
                                            .n_leaves = n,
@@ -365,7 +355,7 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     return RW_OK;
 }
 
-/* Each document's leaf is known. */
+/* Each sampled document's leaf is known. */
 static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
 {
     const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
@@ -376,27 +366,6 @@ static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
     RW_CUDA_TRY(cuda, 1,
                 rw_cuda_add_values(cuda->d_leaf_of, piece.d, cuda->d_sampled, cuda->n_docs,
                                    cuda->set[0].d_score, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
-{
-    struct rw_cuda_piece piece;
-    uint32_t n = 0, n_chunks = 0;
-    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= RW_MAX_LEAVES &&
-        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
-        return add_values(cuda, tree);
-    RW_TRY(list_whole_tree(cuda));
-    RW_TRY(
-        rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int32_t i = 0; i < tree->n_leaves; i++) {
-        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i, .value = tree->leaf[i]};
-        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
-    }
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_leaves(piece.d, n, n_chunks, cuda->d_list, cuda->set[0].d_score,
-                                   rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -429,9 +398,11 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     RW_TRY(rw_cuda_flush(cuda));
-    if (set > 0 || !leaf_slot)
+    if (set > 0 || !leaf_slot || tree->n_leaves != cuda->n_summed ||
+        tree->n_leaves > RW_MAX_LEAVES ||
+        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) != 0)
         return add_walk(cuda, set, tree, NULL);
-    RW_TRY(add_leaves(cuda, tree, leaf_slot));
+    RW_TRY(add_values(cuda, tree));
     return cuda->d_sampled ? add_walk(cuda, 0, tree, cuda->d_sampled) : RW_OK;
 }
 

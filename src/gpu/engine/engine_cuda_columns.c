@@ -84,22 +84,13 @@ static int has_column(const struct rw_cuda *cuda, uint32_t feature)
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
 }
 
-static int is_kept(const struct rw_cuda_kept *kept, int32_t feature)
-{
-    for (uint32_t i = 0; i < kept->n; i++) {
-        if (kept->of[i] == feature)
-            return 1;
-    }
-    return 0;
-}
-
 /* The feature whose column would be of most use, of those without one; EMPTY: none was used. */
 static int32_t most_wanted(const struct rw_cuda *cuda)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
     int32_t best = EMPTY;
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
-        if (kept->use[f] > 0.0 && !has_column(cuda, f) && !is_kept(kept, (int32_t)f) &&
+        if (kept->use[f] > 0.0 && !has_column(cuda, f) &&
             (best == EMPTY || kept->use[f] > kept->use[best]))
             best = (int32_t)f;
     }
