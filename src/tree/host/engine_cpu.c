@@ -80,6 +80,11 @@ static void load_sparse(struct rw_cpu *cpu)
     }
 }
 
+/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
+ * subtraction: of fewer, building both children costs less than the way to memory and back. Those
+ * of sparse features are always kept. */
+enum { LEAST_KEPT = 1536 };
+
 /* What growing trees takes; codes and the host's part aside. */
 static int allocate(struct rw_cpu *cpu)
 {
@@ -90,8 +95,11 @@ static int allocate(struct rw_cpu *cpu)
     const size_t n_threads = (size_t)host->base.n_threads;
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
-    cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
-    cpu->n_buffers = (int32_t)rw_cpu_n_buffers(rules, n_docs, cpu->sparse.n);
+    cpu->least_kept = cpu->sparse.n ? 0 : LEAST_KEPT;
+    /* histograms live at no more nodes than there are leaves, none of which share documents */
+    const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
+    const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = n_docs / least + 2;
+    cpu->n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
     RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));

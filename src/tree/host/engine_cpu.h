@@ -178,24 +178,6 @@ static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
     return (struct rw_cpu *)engine;
 }
 
-/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
- * subtraction: of fewer, building both children costs less than the way to memory and back. Those
- * of sparse features are always kept. */
-static inline uint32_t rw_cpu_least_kept(uint32_t n_sparse)
-{
-    return n_sparse ? 0 : 1536;
-}
-
-/* Histograms live at no more nodes than there are leaves, none of which share documents. */
-static inline uint64_t rw_cpu_n_buffers(const struct rw_engine_rules *rules, uint64_t n_docs,
-                                        uint32_t n_sparse)
-{
-    const uint64_t kept = rw_cpu_least_kept(n_sparse);
-    const uint64_t least = rules->min_docs > kept ? rules->min_docs : kept;
-    const uint64_t n = ((uint64_t)rules->max_slots + 1) / 2, most = n_docs / least + 2;
-    return n < most ? n : most;
-}
-
 static inline uint64_t rw_cpu_filled_up(uint32_t n_cells)
 {
     return ((uint64_t)n_cells + RW_CPU_CELLS - 1) / RW_CPU_CELLS * RW_CPU_CELLS;

@@ -34,10 +34,9 @@ struct bundling {
     const struct rw_bins *bins;
     uint8_t *code, *next; /* [n_docs] the bundle's codes; scratch */
     uint32_t step, n_sample;
-    uint8_t
-        *sample; /* [n_features][n_sample] codes of every step-th document, where they may share */
+    uint8_t *sample;         /* [n_features][n_sample] codes of every step-th document */
     uint8_t *few, *few_next; /* [n_sample] the bundle's of these documents; scratch */
-    uint32_t n_codes, most;
+    uint32_t most;           /* codes of a bundle */
     uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
@@ -62,41 +61,16 @@ static int take_samples(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static int start_bundling(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundling *b)
-{
-    const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
-    b->bins = bins;
-    b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
-    b->step = n_docs / SAMPLE + 1;
-    b->n_sample = (n_docs + b->step - 1) / b->step;
-    RW_TRY(RW_NEW_RAW(ctx, b->code, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, b->next, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, b->few, b->n_sample));
-    RW_TRY(RW_NEW_RAW(ctx, b->few_next, b->n_sample));
-    RW_TRY(RW_NEW_RAW(ctx, b->sample, (size_t)n_features * b->n_sample));
-    return rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
-}
-
-static void end_bundling(struct bundling *b)
-{
-    rw_mem_free(b->code);
-    rw_mem_free(b->next);
-    rw_mem_free(b->few);
-    rw_mem_free(b->few_next);
-    rw_mem_free(b->sample);
-    rw_mem_free(b);
-}
-
 /* Codes of the n_codes of a bundle with one more feature, of n documents, in `next`. Returns their
  * number, or 0: more than `most`. */
 static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more, uint32_t n,
                      uint32_t most, uint8_t *next, uint8_t pair[256][2])
 {
-    uint16_t place[256][RW_CPU_SHARED];
+    uint16_t number[256][RW_CPU_SHARED]; /* of each pair that was met */
     uint32_t n_joint = 0;
-    memset(place, 0xff, n_codes * sizeof(place[0]));
+    memset(number, 0xff, n_codes * sizeof(number[0]));
     for (uint32_t i = 0; i < n; i++) {
-        uint16_t *at = &place[code[i]][more[i]];
+        uint16_t *at = &number[code[i]][more[i]];
         if (*at == UINT16_MAX) {
             if (n_joint == most)
                 return 0;
@@ -107,13 +81,6 @@ static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more,
         next[i] = (uint8_t)*at;
     }
     return n_joint;
-}
-
-static void swap_codes(uint8_t **a, uint8_t **b)
-{
-    uint8_t *swap = *a;
-    *a = *b;
-    *b = swap;
 }
 
 /* Takes the feature into the bundle if they have few codes together. */
@@ -135,29 +102,40 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
     memcpy(b->code_of, code_of, sizeof(code_of));
     bundle->feature[bundle->n++] = f;
     bundle->n_codes = n;
-    swap_codes(&b->code, &b->next);
+    uint8_t *const joined = b->next;
+    b->next = b->code;
+    b->code = joined;
     take_sample(b->code, b, b->few);
 }
 
 /* Makes bundles of the narrow features; taken: [n_features], written. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8_t *taken)
 {
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
-    const uint32_t n_features = bins->cuts->n_features;
+    const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
     int status = RW_OK;
     struct bundling *b;
-    uint8_t *used = group->shared_code;
-    RW_TRY(RW_NEW(cpu->host.base.ctx, b, 1));
-    RW_TRY_OUT(start_bundling(cpu->host.base.ctx, bins, b));
+    uint8_t *room = NULL, *used = group->shared_code;
+    RW_TRY(RW_NEW(ctx, b, 1));
+    b->bins = bins;
+    b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
+    b->step = n_docs / SAMPLE + 1;
+    b->n_sample = (n_docs + b->step - 1) / b->step;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs + (2 + (size_t)n_features) * b->n_sample));
+    b->code = room;
+    b->next = b->code + n_docs;
+    b->few = b->next + n_docs;
+    b->few_next = b->few + b->n_sample;
+    b->sample = b->few_next + b->n_sample;
+    rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
         struct rw_cpu_bundle *bundle = &group->bundle[group->n];
         *bundle = (struct rw_cpu_bundle){
             .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
-        if (!b->code)
-            RW_TRY_OUT(RW_NEW_RAW(cpu->host.base.ctx, b->code, bins->n_docs));
-        memcpy(b->code, bins->codes[f].code, bins->n_docs);
+        memcpy(b->code, bins->codes[f].code, n_docs);
         memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
         for (uint32_t code = 0; code < bundle->n_codes; code++)
             b->code_of[0][code] = (uint8_t)code;
@@ -171,9 +149,9 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         }
         if (bundle->n == 1)
             continue;
+        RW_TRY_OUT(RW_NEW_RAW(ctx, bundle->made, n_docs));
+        memcpy(bundle->made, b->code, n_docs);
         bundle->code_of = used;
-        bundle->made = b->code;
-        b->code = NULL;
         for (uint32_t k = 0; k < bundle->n; k++) {
             taken[bundle->feature[k]] = 1;
             memcpy(used, b->code_of[k], bundle->n_codes);
@@ -182,7 +160,8 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         group->n++;
     }
 out:
-    end_bundling(b);
+    rw_mem_free(room);
+    rw_mem_free(b);
     return status;
 }
 
@@ -192,7 +171,12 @@ out:
  * time, too. */
 static const uint32_t worth[] = {5, 5, 1};
 
+/* Sampled documents with a bundle's most frequent code. */
 enum { BITS = SAMPLE / 64 };
+struct frequent {
+    uint32_t n;
+    uint64_t bits[BITS];
+};
 
 /* A narrow bundle's codes of n documents, which ascend. */
 static void take_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
@@ -214,9 +198,8 @@ static void take_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *b
     }
 }
 
-/* The bundle's frequent code, and which documents of the sample have it. Returns how many. */
-static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
-                              const uint32_t *doc, uint32_t n, uint64_t *bits)
+static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
+                          const uint32_t *doc, uint32_t n, struct frequent *out)
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
@@ -227,10 +210,9 @@ static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *
         if (count[c] > count[bundle->frequent])
             bundle->frequent = c;
     }
-    memset(bits, 0, BITS * sizeof(*bits));
+    *out = (struct frequent){.n = count[bundle->frequent]};
     for (uint32_t i = 0; i < n; i++)
-        bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
-    return count[bundle->frequent];
+        out->bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
 }
 
 static uint32_t n_common_plain(const uint64_t *a, const uint64_t *b)
@@ -254,7 +236,7 @@ RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
  * share the most documents with all before. What is left, that has no such code, keeps its order.
  */
 static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
-                          uint64_t *bits, uint32_t *share)
+                          struct frequent *frequent)
 {
     enum { AMONG = 512 };
     uint32_t (*const n_common)(const uint64_t *, const uint64_t *) =
@@ -266,7 +248,7 @@ static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t 
         if (of_pass == 0)
             memset(all, 0xff, sizeof(all));
         for (uint32_t i = at; i < group->n && i < at + AMONG; i++) {
-            const uint32_t n = of_pass ? n_common(all, bits + (size_t)i * BITS) : share[i];
+            const uint32_t n = of_pass ? n_common(all, frequent[i].bits) : frequent[i].n;
             if (n > most) {
                 most = n;
                 best = i;
@@ -274,19 +256,14 @@ static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t 
         }
         if (of_pass == 0 && (uint64_t)most * 8 < (uint64_t)sample)
             return;
-        uint64_t *one = bits + (size_t)at * BITS, *other = bits + (size_t)best * BITS;
         const struct rw_cpu_bundle bundle = group->bundle[at];
         group->bundle[at] = group->bundle[best];
         group->bundle[best] = bundle;
-        const uint32_t swap = share[at];
-        share[at] = share[best];
-        share[best] = swap;
-        for (int i = 0; i < BITS; i++) {
-            const uint64_t word = one[i];
-            one[i] = other[i];
-            other[i] = word;
-            all[i] &= one[i];
-        }
+        const struct frequent other = frequent[at];
+        frequent[at] = frequent[best];
+        frequent[best] = other;
+        for (int i = 0; i < BITS; i++)
+            all[i] &= frequent[at].bits[i];
     }
 }
 
@@ -294,36 +271,31 @@ struct frequent_job {
     const struct rw_bins *bins;
     const struct rw_cpu_group *group;
     uint32_t n_sample, doc[SAMPLE];
-    uint64_t *bits;     /* [bundles][BITS] */
-    uint32_t *frequent; /* [bundles] sampled documents with the bundle's most frequent code */
+    struct frequent *frequent; /* [bundles] */
 };
 
 static int find_frequents(void *user, struct rw_share *share)
 {
     const struct frequent_job *job = user;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        job->frequent[i] = find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
-                                         job->bits + i * BITS);
+        find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
+                      &job->frequent[i]);
     return RW_OK;
 }
 
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
-    int status = RW_OK;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     struct frequent_job job = {
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.bits, (size_t)group->n * BITS));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.frequent, group->n));
+    RW_TRY(RW_NEW_RAW(ctx, job.frequent, group->n));
     for (uint32_t i = 0; i < job.n_sample; i++)
         job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
-    order_bundles(cpu->host.isa, group, job.n_sample, job.bits, job.frequent);
-out:
-    rw_mem_free(job.bits);
+    order_bundles(cpu->host.isa, group, job.n_sample, job.frequent);
     rw_mem_free(job.frequent);
-    return status;
+    return RW_OK;
 }
 
 /* ---- rows ---- */

@@ -75,29 +75,14 @@ static struct rw_cell unpacked(int64_t word, int64_t weight)
     return (struct rw_cell){.n = (uint32_t)word, .weight = weight, .lambda = word >> 32};
 }
 
-/* Words of a cell, of which more are to be taken from it. */
-static void take_cell(const struct rw_cpu_column *column, enum rw_cpu_cells kind, uint32_t cell,
-                      int64_t *out)
+/* Adds a cell, with its sign, to packed words. */
+static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, uint32_t cell, int sign,
+                     int64_t *out)
 {
-    const int64_t *at = column->cells + (kind == RW_CELL_COUNTS ? cell : 2 * (size_t)cell);
-    out[0] = out[1] = 0;
-    if (kind == RW_CELL_JOINT && !column->from) {
-        out[0] = rw_joint_packed(column->cells[cell]);
-        out[1] = rw_joint_weight(column->cells[cell]);
-        return;
-    }
-    out[0] = at[0];
+    const int64_t *at = cells + (kind == RW_CELL_PAIRS ? 2 * (size_t)cell : cell);
+    out[0] += sign * (kind == RW_CELL_JOINT ? rw_joint_packed(*at) : *at);
     if (kind != RW_CELL_COUNTS)
-        out[1] = at[1];
-    if (!column->from)
-        return;
-    if (kind == RW_CELL_JOINT) {
-        out[0] -= rw_joint_packed(column->from[cell]);
-        out[1] -= rw_joint_weight(column->from[cell]);
-    } else {
-        out[0] -= column->from[kind == RW_CELL_COUNTS ? cell : 2 * (size_t)cell];
-        out[1] -= kind == RW_CELL_COUNTS ? 0 : column->from[2 * (size_t)cell + 1];
-    }
+        out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_weight(*at) : at[1]);
 }
 
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
@@ -120,8 +105,12 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .min_docs = (int32_t)rule->min_docs,
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2};
-    if (cuts->has_missing[f])
-        take_cell(&column, kind, n_bins, column.missing);
+    if (cuts->has_missing[f]) {
+        const int kept = from && kind == RW_CELL_JOINT;
+        add_cell(cells, kept ? RW_CELL_PAIRS : kind, n_bins, 1, column.missing);
+        if (from)
+            add_cell(from, kind, n_bins, -1, column.missing);
+    }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
     if (largest > search->rough)
         search->rough = largest;
