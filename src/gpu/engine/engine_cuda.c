@@ -36,6 +36,17 @@ int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t
                                     bytes);
 }
 
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d)
+{
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
+    memcpy(piece.host, first, first_bytes);
+    memcpy((char *)piece.host + first_bytes, second, second_bytes);
+    *d = piece.d;
+    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
+}
+
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
 {
     if (bytes > cuda->answer_bytes)
@@ -164,31 +175,10 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     return cuda->d_sampled ? list_root(cuda) : RW_OK;
 }
 
-/* What the tree before this one, its scores and metrics took; the first one's choices and what
- * loading took are not told. */
-static void tell_counts(struct rw_cuda *cuda, uint32_t tree)
-{
-    struct rw_transfer_counts now;
-    rw_transfer_counts(cuda->device, &now);
-    const struct rw_transfer_counts *before = &cuda->counted;
-    if (tree > 1)
-        rw_log(cuda->host.base.ctx, RW_LOG_DEBUG,
-               "  tree %u: %llu launches, %llu waits, %llu copies: %.1f KB to the device, %.1f KB "
-               "back",
-               cuda->tree + 1, (unsigned long long)(now.launches - before->launches),
-               (unsigned long long)(now.waits - before->waits),
-               (unsigned long long)(now.copies - before->copies),
-               (double)(now.bytes_to_device - before->bytes_to_device) / 1e3,
-               (double)(now.bytes_to_host - before->bytes_to_host) / 1e3);
-    cuda->counted = now;
-    cuda->tree = tree;
-}
-
 static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
-    tell_counts(cuda, tree);
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
@@ -358,13 +348,11 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
 /* Each sampled document's leaf is known. */
 static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
 {
-    const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, bytes, &piece));
-    memcpy(piece.host, tree->leaf, bytes);
-    RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+    void *d_value;
+    RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
+                            &d_value));
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_values(cuda->d_leaf_of, piece.d, cuda->d_sampled, cuda->n_docs,
+                rw_cuda_add_values(cuda->d_leaf_of, d_value, cuda->d_sampled, cuda->n_docs,
                                    cuda->set[0].d_score, rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -372,18 +360,13 @@ static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
-    const size_t n = (size_t)tree->n_leaves;
-    struct rw_cuda_piece piece; /* n - 1 nodes, then the leaves' values */
-    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
-    const size_t leaf_bytes = n * sizeof(*tree->leaf);
+    const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
+    void *d_node;
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
-    RW_TRY(rw_cuda_room(cuda, node_bytes + leaf_bytes, &piece));
-    memcpy(piece.host, cuda->coded, node_bytes);
-    memcpy((char *)piece.host + node_bytes, tree->leaf, leaf_bytes);
-    RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + leaf_bytes));
-    const struct rw_cuda_walk walk = {.d_node = piece.d,
-                                      .d_leaf =
-                                          (const float *)(void *)((char *)piece.d + node_bytes),
+    RW_TRY(rw_cuda_send_two(cuda, cuda->coded, node_bytes, tree->leaf, n * sizeof(*tree->leaf),
+                            &d_node));
+    const struct rw_cuda_walk walk = {.d_node = d_node,
+                                      .d_leaf = (const void *)((char *)d_node + node_bytes),
                                       .n_leaves = (uint32_t)n,
                                       .n_docs = cuda->host.base.n_docs[set],
                                       .d_column = cuda->set[set].d_column,

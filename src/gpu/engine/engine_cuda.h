@@ -82,8 +82,6 @@ struct rw_cuda {
     uint8_t *d_feature_sampled; /* [n_features] group by group */
     int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
-    struct rw_transfer_counts counted; /* at its start */
-    uint32_t tree;
     struct rw_cuda_begin *d_begin;
     struct rw_lambda_pair *d_pair;  /* [n_docs] */
     int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; weights: newton, else NULL */
@@ -182,6 +180,9 @@ struct rw_cuda_piece {
 };
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
+/* Both of them, adjoined; *d: where they are. */
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d);
 /* Waits for the first n replies of the search launched last, and so for all that came before it. */
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */

@@ -148,19 +148,15 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
 {
     const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
     struct rw_cuda_partition *partition = &cuda->partition;
-    struct rw_cuda_piece piece = {partition->carried, cuda->d_carried};
-    const int carried =
-        partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried);
-    if (!carried)
-        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
-    memcpy(piece.host, cuda->node, node_bytes);
-    memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
-    if (carried)
+    void *d = cuda->d_carried;
+    if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
+        memcpy(partition->carried, cuda->node, node_bytes);
+        memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
         partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
-    else
-        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
-    *d_node = piece.d;
-    *d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+    } else
+        RW_TRY(rw_cuda_send_two(cuda, cuda->node, node_bytes, cuda->parent, parent_bytes, &d));
+    *d_node = d;
+    *d_parent = (const void *)((char *)d + node_bytes);
     return rw_cuda_flush(cuda);
 }
 

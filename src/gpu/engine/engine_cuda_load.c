@@ -488,13 +488,19 @@ out:
     return status;
 }
 
+/* A dry run's, whose pointers are no memory. */
+static void free_dry(struct rw_hist_matrix *matrix)
+{
+    rw_mem_free(matrix);
+}
+
 void rw_cuda_unload(struct rw_cuda *cuda)
 {
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++) {
         rw_cuda_metrics_free(cuda->set[set].metrics);
         for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            rw_hist_matrix_free(cuda->set[set].matrix[g]);
+            (rw_cuda_is_dry(cuda) ? free_dry : rw_hist_matrix_free)(cuda->set[set].matrix[g]);
     }
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);

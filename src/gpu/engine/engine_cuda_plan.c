@@ -116,19 +116,6 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
 
 /* ---- dry runs ---- */
 
-static void dry_close(struct rw_cuda *dry)
-{
-    for (int set = 0; set < RW_MAX_SETS; set++)
-        for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            rw_mem_free(dry->set[set].matrix[g]); /* its pointers are no memory */
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        rw_mem_free(dry->group[g].column);
-    rw_mem_free(dry->split_column);
-    rw_mem_free(dry->tile_column);
-    rw_host_release(&dry->host);
-    rw_mem_free(dry);
-}
-
 /* What loading would take, under other cuts or rules than the engine's own, too. data: the sets
  * beside the training set, which is the source; NULL: none. */
 static int dry_run(const struct rw_cuda *cuda, const struct rw_engine_rules *rules,
@@ -165,7 +152,9 @@ static int dry_run(const struct rw_cuda *cuda, const struct rw_engine_rules *rul
     }
     out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
 out:
-    dry_close(dry);
+    rw_cuda_unload(dry);
+    rw_host_release(&dry->host);
+    rw_mem_free(dry);
     return status;
 }
 

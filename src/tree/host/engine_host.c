@@ -297,33 +297,26 @@ static void fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 
 struct magnitude_job {
     const struct rw_host *host;
-    const double *values; /* [n_docs] */
-    double largest;
+    double gradient, hessian; /* largest magnitudes of sampled documents */
 };
 
-static int largest_of(void *user, struct rw_share *share)
+static int find_largest(void *user, struct rw_share *share)
 {
     struct magnitude_job *job = user;
-    double own = 0.0;
+    const struct rw_host *host = job->host;
+    double gradient = 0.0, hessian = 0.0;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
-            if (job->host->sampled[i] && fabs(job->values[i]) > own)
-                own = fabs(job->values[i]);
+            const double g = fabs(host->gradient[i]), h = fabs(host->hessian[i]);
+            gradient = host->sampled[i] && g > gradient ? g : gradient;
+            hessian = host->sampled[i] && h > hessian ? h : hessian;
         }
     }
     rw_share_lock(share);
-    job->largest = own > job->largest ? own : job->largest;
+    job->gradient = gradient > job->gradient ? gradient : job->gradient;
+    job->hessian = hessian > job->hessian ? hessian : job->hessian;
     rw_share_unlock(share);
     return RW_OK;
-}
-
-/* The exponent that brings the largest magnitude of the sampled documents into [2^60, 2^61). */
-static int exponent_of(const struct rw_host *host, const double *values)
-{
-    struct magnitude_job job = {host, values, 0.0};
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
-                largest_of, &job);
-    return rw_fixed_exponent(job.largest, RW_LAMBDA_EXPONENT);
 }
 
 static int reals_of_queries(void *user, struct rw_share *share)
@@ -368,8 +361,10 @@ static void real_gradients(struct rw_host *host, struct rw_extent *extent)
     const int n_threads = threads_of(host, PARALLEL_DOCS);
     if (host->base.rules.objective)
         rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
-    host->root.lambda_exponent = exponent_of(host, host->gradient);
-    host->root.weight_exponent = exponent_of(host, host->hessian);
+    struct magnitude_job largest = {host, 0.0, 0.0};
+    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
+    host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
+    host->root.weight_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(host->root.lambda_exponent),
                                .weight_scale = rw_pow2(host->root.weight_exponent),
