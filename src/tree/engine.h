@@ -36,7 +36,7 @@ struct rw_engine_rules {
     /* One that engines compute. NULL: gradients are handed over (rw_engine_set_gradients). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */
-    int newton;                   /* histograms hold weights too */
+    int newton;                   /* histograms hold hessians too */
     double split_l2;              /* k, in average documents */
     uint32_t min_docs;
     double min_hessian, min_gain;
@@ -62,7 +62,7 @@ struct rw_engine_info {
 struct rw_root {
     struct rw_sum sum;                    /* over the sampled documents */
     int lambda_exponent, weight_exponent; /* units of the sums: 2^-exponent */
-    int lambda_shift, weight_shift;       /* s of quantised lambdas and weights */
+    int lambda_shift, weight_shift;       /* s of quantised lambdas and hessians */
     uint32_t n_features;                  /* sampled */
 };
 
@@ -125,7 +125,7 @@ struct rw_engine_ops {
      * message is its own). */
     int (*metrics)(struct rw_engine *, int set, struct rw_metric_result *out);
     /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
-     * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
+     * outside the sample have sampled 0 and unspecified numbers. quantised hessians: newton only.
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);

@@ -28,7 +28,7 @@ struct rw_plan_work {
     double leaves;     /* at most */
     double bins;       /* of all features together */
     double visits;     /* pairs of documents that lambdas look at; 0: there are none */
-    int newton;        /* weights in histograms */
+    int newton;        /* hessians in histograms */
 };
 void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data);

@@ -10,7 +10,7 @@ void rw_extent_add(enum rw_isa isa, uint32_t n, const uint8_t *sampled, const in
 void rw_extent_merge(struct rw_extent *extent, const struct rw_extent *other)
 {
     extent->lambda = other->lambda > extent->lambda ? other->lambda : extent->lambda;
-    extent->weight = other->weight > extent->weight ? other->weight : extent->weight;
+    extent->hess = other->hess > extent->hess ? other->hess : extent->hess;
     rw_sum_merge(&extent->sum, &other->sum);
 }
 

@@ -1,4 +1,4 @@
-/* What the start of a tree does with every document's fixed-point lambda and weight: the largest
+/* What the start of a tree does with every document's fixed-point lambda and hessian: the largest
  * magnitudes and the sums, and the rounding to quantised integers. Every path gives the bits of
  * tree/numbers.h's arithmetic, document by document. */
 #ifndef RW_TREE_QUANTISE_H
@@ -13,7 +13,7 @@ extern "C" {
 
 /* Of sampled documents. All zeros is the extent of none. */
 struct rw_extent {
-    int64_t lambda, weight; /* largest magnitudes */
+    int64_t lambda, hess; /* largest magnitudes */
     struct rw_sum sum;
 };
 

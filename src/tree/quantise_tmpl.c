@@ -19,7 +19,7 @@ void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64
         const int64_t l = lambda[i] & keep, h = hessian[i] & keep;
         const int64_t size_l = l < 0 ? -l : l, size_h = h < 0 ? -h : h;
         all.lambda = size_l > all.lambda ? size_l : all.lambda;
-        all.weight = size_h > all.weight ? size_h : all.weight;
+        all.hess = size_h > all.hess ? size_h : all.hess;
         all.sum.n -= (uint64_t)keep;
         all.sum.lambda_hi += l >> 32;
         all.sum.lambda_lo += l & 0xffffffff;

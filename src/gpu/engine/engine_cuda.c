@@ -118,7 +118,7 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
     return RW_OK;
 }
 
-/* Have all groups that chose a method chosen one that takes lambdas by place? */
+/* Have all groups that chose a method chosen one that takes lambdas by position? */
 static int may_move(const struct rw_cuda *cuda)
 {
     int may = cuda->d_lambda_place != NULL;
@@ -127,7 +127,7 @@ static int may_move(const struct rw_cuda *cuda)
     return may;
 }
 
-/* Of a sample, by place. */
+/* Of a sample, by position. */
 static int gather_integers(struct rw_cuda *cuda, uint32_t n)
 {
     if (!cuda->d_sampled || !may_move(cuda))
@@ -211,10 +211,10 @@ static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
 
 /* ---- partition ---- */
 
-/* The same places in the other half. */
-static uint64_t other_half(const struct rw_cuda *cuda, uint64_t place)
+/* The same positions in the other half. */
+static uint64_t other_half(const struct rw_cuda *cuda, uint64_t position)
 {
-    return place < cuda->half ? place + cuda->half : place - cuda->half;
+    return position < cuda->half ? position + cuda->half : position - cuda->half;
 }
 
 static void take_children(struct rw_cuda *cuda, const struct rw_split *split)

@@ -2,8 +2,8 @@
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
  * splits, engine_cuda_columns.c keeps columns of codes. Everything is allocated at load.
  *
- * The list of documents has two halves: the documents of a node's children go to the same places of
- * the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
+ * The list of documents has two halves: the documents of a node's children go to the same positions
+ * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
  * takes one buffer more than there were, so a tree of n leaves fills n of them. */
 #ifndef RW_GPU_ENGINE_CUDA_H
 #define RW_GPU_ENGINE_CUDA_H
@@ -45,10 +45,10 @@ struct rw_cuda_group {
 
 /* Columns of features that split large nodes most. */
 struct rw_cuda_kept {
-    uint32_t n;            /* places */
-    uint64_t column_bytes; /* of a place */
+    uint32_t n;            /* there is room for */
+    uint64_t column_bytes; /* of each */
     void *d;               /* [n] columns */
-    int32_t *of;           /* [n] the engine's feature; -1: free; owned */
+    int32_t *of;           /* [n] the engine's feature; -1: room; owned */
     double *use; /* [n_features] documents of large nodes; older trees' count less; owned */
 };
 
@@ -84,17 +84,18 @@ struct rw_cuda {
     /* the tree */
     struct rw_cuda_begin *d_begin;
     struct rw_lambda_pair *d_pair;  /* [n_docs] */
-    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; weights: newton, else NULL */
-    /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
-     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1.
-     * Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved. */
+    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; hessians: newton, else NULL */
+    /* The same by position, [2][half], where the histograms' methods may take them so; else NULL.
+     * They move with the documents if all do: moves is 1, else 0; before a tree's first partition
+     * -1. Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved.
+     */
     int32_t *d_lambda_place, *d_weight_place;
     int moves;
     uint32_t *d_list;    /* [2][half] */
-    int is_listed;       /* 0: the root's places are documents, and its list is not written */
-    uint64_t half;       /* places of a half */
+    int is_listed;       /* 0: the root's positions are documents, and its list is not written */
+    uint64_t half;       /* positions of a half */
     uint32_t *n;         /* [max_slots] documents of each node; owned */
-    uint64_t *first;     /* [max_slots] each node's first place; owned */
+    uint64_t *first;     /* [max_slots] each node's first position; owned */
     int32_t *buffer_of;  /* [max_slots] histogram; -1: none; owned */
     int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
     int32_t *stack;      /* [max_slots] scratch; owned */
@@ -190,7 +191,7 @@ int rw_cuda_flush(struct rw_cuda *cuda);
 /* Reads whole words into cuda->answer and waits. */
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
 
-/* A histogram call of a group over nodes at places of the list; NULL list: over documents. */
+/* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
                                       const struct rw_hist_node *node, uint32_t n_nodes,
                                       const uint32_t *d_list);

@@ -97,7 +97,7 @@ static int32_t most_wanted(const struct rw_cuda *cuda)
     return best;
 }
 
-/* A free place, or that of the column of least use. */
+/* Free room, or that of the column of least use. */
 static uint32_t least_useful(const struct rw_cuda_kept *kept)
 {
     uint32_t least = 0;
@@ -110,15 +110,15 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
     return least;
 }
 
-static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
+static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
-    void *const d_to = (char *)kept->d + place * kept->column_bytes;
+    void *const d_to = (char *)kept->d + at * kept->column_bytes;
     RW_CUDA_TRY(cuda, 1, rw_cuda_copy_column(from, cuda->n_docs, d_to, rw_cuda_stream(cuda)));
-    if (kept->of[place] != EMPTY)
-        cuda->split_column[kept->of[place]] = cuda->tile_column[kept->of[place]];
-    kept->of[place] = feature;
+    if (kept->of[at] != EMPTY)
+        cuda->split_column[kept->of[at]] = cuda->tile_column[kept->of[at]];
+    kept->of[at] = feature;
     const uint32_t bits = from->bits == 16 ? 16 : 8;
     cuda->split_column[feature] =
         (struct rw_cuda_column){.d_word = d_to, .bytes = bits / 8, .lanes = 1, .bits = bits};
@@ -127,10 +127,10 @@ static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
 
 /* Is a copy, which costs as much as a partition of all documents, worth what it will save? It saves
  * a partition of `now` documents at once. */
-static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t place, uint32_t now)
+static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
-    const double instead = kept->of[place] == EMPTY ? 0.0 : kept->use[kept->of[place]];
+    const double instead = kept->of[at] == EMPTY ? 0.0 : kept->use[kept->of[at]];
     const double cost = (double)cuda->n_docs - RW_TUNE_COLUMNS_SAVED * now;
     return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
 }
@@ -141,12 +141,12 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
     if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
         return RW_OK;
     kept->use[feature] += n;
-    const uint32_t place = least_useful(kept);
+    const uint32_t at = least_useful(kept);
     if (has_column(cuda, feature) || kept->n == 0 ||
         cuda->partition.n_parts > 0 || /* which may read what goes */
-        !is_worth_it(cuda, (int32_t)feature, place, n))
+        !is_worth_it(cuda, (int32_t)feature, at, n))
         return RW_OK;
-    return keep_at(cuda, place, (int32_t)feature);
+    return keep_at(cuda, at, (int32_t)feature);
 }
 
 int rw_cuda_keep_columns(struct rw_cuda *cuda)
@@ -156,10 +156,10 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
         return RW_OK;
     for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
         const int32_t wanted = most_wanted(cuda);
-        const uint32_t place = least_useful(kept);
-        if (wanted == EMPTY || !is_worth_it(cuda, wanted, place, 0))
+        const uint32_t at = least_useful(kept);
+        if (wanted == EMPTY || !is_worth_it(cuda, wanted, at, 0))
             break;
-        RW_TRY(keep_at(cuda, place, wanted));
+        RW_TRY(keep_at(cuda, at, wanted));
     }
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++)
         kept->use[f] *= RW_TUNE_COLUMNS_FADE;

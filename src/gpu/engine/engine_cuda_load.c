@@ -300,7 +300,7 @@ static int make_pools(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* May each group's histograms take lambdas by place? */
+/* May each group's histograms take lambdas by position? */
 static int moves_have_a_use(const struct rw_cuda *cuda)
 {
     int use = 1;
@@ -314,8 +314,9 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Quantised lambdas and weights by document, and by place. Where the root's places are documents
- * the first are what the second begin with: the root's histograms read them before they move. */
+/* Quantised lambdas and hessians by document, and by position. Where the root's positions are
+ * documents the first are what the second begin with: the root's histograms read them before they
+ * move. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;

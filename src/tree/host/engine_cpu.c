@@ -272,7 +272,7 @@ static int sum_leaves(void *job, struct rw_share *share)
             const uint32_t *doc = l->cpu->doc + l->cpu->begin[l->leaf_slot[leaf]];
             struct rw_sum sum = {0};
             for (uint32_t i = from; i < end; i++)
-                rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
+                rw_sum_add(&sum, host->lambda[doc[i]], host->hess[doc[i]]);
             rw_share_lock(share);
             rw_sum_merge(&l->sum[leaf], &sum);
             rw_share_unlock(share);

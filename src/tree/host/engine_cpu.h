@@ -25,7 +25,7 @@ enum {
     RW_CPU_BUNDLE_FEATURES = 8
 };
 /* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
- * more a pass, so that not all of them fall into the same places of the cache. */
+ * more a pass, so that not all of them fall into the same sets of the cache. */
 enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
 /* Codes of a feature that may share a bundle. */
 enum { RW_CPU_SHARED = 64 };
@@ -46,30 +46,30 @@ struct rw_cpu_words {
     int n_words, packed, newton;
     uint32_t most_docs;
 };
-enum { RW_JOINT_COUNT = 16, RW_JOINT_WEIGHT = 23 }; /* bits; a sign and 24 are the lambda's */
+enum { RW_JOINT_COUNT = 16, RW_JOINT_HESSIAN = 23 }; /* bits; a sign and 24 are the lambda's */
 
-static inline int64_t rw_joint_of(int32_t lambda, int32_t weight)
+static inline int64_t rw_joint_of(int32_t lambda, int32_t hessian)
 {
-    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) +
-           weight * ((int64_t)1 << RW_JOINT_COUNT) + 1;
+    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
+           hessian * ((int64_t)1 << RW_JOINT_COUNT) + 1;
 }
 
 static inline int64_t rw_joint_packed(int64_t joint)
 {
-    return (joint >> (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) * 4294967296 +
+    return (joint >> (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) * 4294967296 +
            (joint & ((1 << RW_JOINT_COUNT) - 1));
 }
 
-static inline int64_t rw_joint_weight(int64_t joint)
+static inline int64_t rw_joint_hessian(int64_t joint)
 {
-    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
 }
 
-/* Documents whose joint words may be added up. largest: magnitude of a lambda, or weight. */
+/* Documents whose joint words may be added up. largest: magnitude of a lambda, or hessian. */
 static inline uint32_t rw_joint_most(int32_t largest)
 {
     const uint32_t most = (1u << RW_JOINT_COUNT) - 1;
-    const uint32_t heavy = ((1u << RW_JOINT_WEIGHT) - 1) / (uint32_t)largest;
+    const uint32_t heavy = ((1u << RW_JOINT_HESSIAN) - 1) / (uint32_t)largest;
     return heavy < most ? heavy : most;
 }
 
@@ -90,7 +90,7 @@ static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t 
         if (!w.packed)
             cells[1] += (uint32_t)packed;
         if (w.newton)
-            cells[w.n_words - 1] += rw_joint_weight(sum[i]);
+            cells[w.n_words - 1] += rw_joint_hessian(sum[i]);
     }
 }
 
@@ -116,7 +116,7 @@ struct rw_cpu_group { /* bundles whose codes have one width */
 
 /* Bundles that documents are added to together. Where most documents have all bundles' frequent
  * codes, they are passed over, and what is left of all goes to these codes' cells (weighted
- * histogramming, section 4.4.2, with eight features in place of one). */
+ * histogramming, section 4.4.2, with eight features instead of one). */
 struct rw_cpu_pass {
     const struct rw_cpu_group *group;
     uint32_t first, n; /* of the group's `active` */
@@ -261,7 +261,7 @@ struct rw_cpu_search {
     struct rw_cell all;
     double parent_gain;
     float rough;         /* the largest rough score so far (engine_cpu_split.c) */
-    int32_t min_hessian; /* least quantised weight of a side (newton) */
+    int32_t min_hessian; /* least quantised hessian of a side (newton) */
     struct rw_split best;
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
@@ -271,8 +271,8 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 
-/* How a column's cells, or those taken from them, are given: packed words; each with its weight; or
- * both in one. */
+/* How a column's cells, or those taken from them, are given: packed words; each with its hessian;
+ * or both in one. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
@@ -289,7 +289,7 @@ struct rw_cpu_column {
 
 /* Sums of cells up to each bin, and rough scores of the cuts behind them. */
 struct rw_cpu_scores {
-    int64_t left[RW_CPU_MOST_CELLS], weight[RW_CPU_MOST_CELLS];
+    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
     float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
 };
 

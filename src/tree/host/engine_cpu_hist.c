@@ -37,7 +37,7 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
 }
 
 /* cells: the smaller one's; kept for its children, if that is worth it, as are those of the larger
- * one, which take the parent's place. */
+ * one, which take over the parent's memory. */
 static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search)
 {

@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) uint32_t part_dense(const struct ro
 #if RW_HAS_X86
 /* The same of columns of bytes, sixteen documents at a time. Four bytes are read for each, of which
  * the document's is the last: so none is read past the column's end, and the first three documents
- * go another way. What is stored past the last one of either side has been read before, or will be
- * written again. */
+ * are read one by one. What is stored past the last one of either side has been read before, or
+ * will be written again. */
 RW_AVX512 static uint32_t part_avx512(const struct router *router, const uint32_t *doc, uint32_t n,
                                       uint32_t *left, uint32_t *right)
 {

@@ -1,4 +1,4 @@
-/* The best cut of a feature in a node, for the engine for processors. Cuts are first told apart
+/* The best cut of a feature in a node, for the engine for processors. Cuts are first ranked
  * roughly, in float (engine_cpu_score_tmpl.c); those that may be the best have their gains made by
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
 #include <string.h>
@@ -70,9 +70,9 @@ static float least_score(float largest)
     return least > 0.0f ? least : 0.0f;
 }
 
-static struct rw_cell unpacked(int64_t word, int64_t weight)
+static struct rw_cell unpacked(int64_t word, int64_t hessian)
 {
-    return (struct rw_cell){.n = (uint32_t)word, .weight = weight, .lambda = word >> 32};
+    return (struct rw_cell){.n = (uint32_t)word, .weight = hessian, .lambda = word >> 32};
 }
 
 /* Adds a cell, with its sign, to packed words. */
@@ -82,7 +82,7 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, uint32_t cell
     const int64_t *at = cells + (kind == RW_CELL_PAIRS ? 2 * (size_t)cell : cell);
     out[0] += sign * (kind == RW_CELL_JOINT ? rw_joint_packed(*at) : *at);
     if (kind != RW_CELL_COUNTS)
-        out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_weight(*at) : at[1]);
+        out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_hessian(*at) : at[1]);
 }
 
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
@@ -123,18 +123,18 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         if (!(sums.score[b] >= least) || (b > 0 && sums.left[b] == sums.left[b - 1]))
             continue;
         const struct rw_cell sum =
-            unpacked(sums.left[b], kind == RW_CELL_COUNTS ? 0 : sums.weight[b]);
+            unpacked(sums.left[b], kind == RW_CELL_COUNTS ? 0 : sums.hessian[b]);
         try_cut(cpu, search, f, b, &sum, &away);
     }
 }
 
-/* Least quantised weight of a side: what rw_side_allowed asks for. */
-static int32_t least_weight(const struct rw_split_rule *rule)
+/* Least quantised hessian of a side: what rw_side_allowed asks for. */
+static int32_t least_hessian(const struct rw_split_rule *rule)
 {
     int32_t low = 1, high = INT32_MAX;
     if (!rule->newton)
         return 0;
-    while (low < high) { /* the product rises with the weight */
+    while (low < high) { /* the product rises with the hessian */
         const int32_t middle = low + (high - low) / 2;
         if ((double)middle * rule->weight_unit >= rule->min_hessian)
             high = middle;
@@ -150,7 +150,7 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
     *search = (struct rw_cpu_search){.all = *all,
                                      .parent_gain = rw_side_gain(&cpu->host.base.split_rule, all),
                                      .rough = -1.0f,
-                                     .min_hessian = least_weight(&cpu->host.base.split_rule),
+                                     .min_hessian = least_hessian(&cpu->host.base.split_rule),
                                      .best = {.slot = slot, .column = -1}};
 }
 

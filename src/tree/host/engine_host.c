@@ -87,7 +87,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
     } else if (objective)
         RW_TRY(RW_HOST_NEW_RAW(host, host->label, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->weight, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->hess, n));
     RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
     if (rules->newton)
         RW_TRY(RW_HOST_NEW_RAW(host, host->hess_q, n));
@@ -173,7 +173,7 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
     const struct rw_host *host = (const struct rw_host *)engine;
     const size_t n = engine->n_docs[0];
     memcpy(lambda, host->lambda, n * sizeof(*lambda));
-    memcpy(weight, host->weight, n * sizeof(*weight));
+    memcpy(weight, host->hess, n * sizeof(*weight));
     memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
     if (host->hess_q)
         memcpy(hess_q, host->hess_q, n * sizeof(*hess_q));
@@ -228,7 +228,7 @@ static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                        struct rw_extent *extent)
 {
     rw_extent_add(host->fast ? host->isa : RW_ISA_PLAIN, end - first, host->sampled + first,
-                  host->lambda + first, host->weight + first, extent);
+                  host->lambda + first, host->hess + first, extent);
 }
 
 /* What the objective makes of a query. order: [longest] scratch. */
@@ -249,7 +249,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
         .ideal = host->ideal ? host->ideal[q] : 0.0,
         .order = order,
         .lambda = host->lambda + first,
-        .weight = host->weight + first,
+        .weight = host->hess + first,
         .gradient = host->gradient ? host->gradient + first : NULL,
         .hessian = host->hessian ? host->hessian + first : NULL};
     rules->objective->query(&rule, &query);
@@ -342,7 +342,7 @@ static int fixed_point(void *user, struct rw_share *share)
             for (uint64_t i = first; i < end; i++) {
                 if (host->sampled[i]) {
                     host->lambda[i] = rw_round_int64(host->gradient[i] * job->lambda_scale);
-                    host->weight[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
+                    host->hess[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
                 }
             }
             add_extent(host, (uint32_t)first, (uint32_t)end, &own);
@@ -354,7 +354,7 @@ static int fixed_point(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Real gradients and weights to fixed point, at a scale of the tree's own. */
+/* Real gradients and hessians to fixed point, at a scale of the tree's own. */
 static void real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = host->base.ctx;
@@ -431,9 +431,9 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
     int64_t hess_q_sum = 0;
     if (rules->newton) {
-        root->weight_shift = rw_quantise_shift(extent.weight, rules->bits);
+        root->weight_shift = rw_quantise_shift(extent.hess, rules->bits);
         hess_q_sum =
-            quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
+            quantise(host, host->hess, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
     }
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];

@@ -40,7 +40,7 @@ struct rw_host {
     double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
-    int64_t *lambda, *weight;   /* [n_docs] fixed point, unrounded */
+    int64_t *lambda, *hess;     /* [n_docs] fixed point, unrounded */
     int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
     uint8_t *sampled;           /* [n_docs] */
     uint8_t *feature_sampled;   /* [n_features] */

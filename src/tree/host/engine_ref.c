@@ -186,7 +186,7 @@ static int ref_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
         while (slot >= 0 && ref->leaf_of[slot] < 0)
             slot = ref->parent[slot];
         if (slot >= 0)
-            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.weight[doc]);
+            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.hess[doc]);
     }
     return RW_OK;
 }
