@@ -418,40 +418,29 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
     return rw_cuda_metrics_read(metrics, out);
 }
 
-static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int64_t *weight)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_lambda_pair *pair;
-    RW_TRY(RW_NEW(ctx, pair, n));
-    const int status = rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair));
-    for (size_t i = 0; i < n && status >= 0; i++) {
-        lambda[i] = pair[i].lambda;
-        weight[i] = pair[i].weight;
-    }
-    rw_mem_free(pair);
-    return status;
-}
-
-static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
+static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
                               int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
     const struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_ctx *ctx = engine->ctx;
     const size_t n = engine->n_docs[0];
-    const struct {
-        void *to;
-        const void *d_from;
-        size_t bytes;
-    } part[3] = {{lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
-                 {hess_q, cuda->d_hess_q, n * sizeof(*hess_q)},
-                 {sampled, cuda->d_sampled, n}};
-    memset(sampled, 1, n);
-    RW_TRY(read_pairs(cuda, n, lambda, weight));
-    for (int i = 0; i < 3; i++) {
-        if (part[i].d_from)
-            RW_TRY(rw_transfer_read(engine->ctx, cuda->device, part[i].to, part[i].d_from,
-                                    part[i].bytes));
+    int status = RW_OK;
+    struct rw_lambda_pair *pair;
+    RW_TRY(RW_NEW(ctx, pair, n));
+    RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
+    for (size_t i = 0; i < n; i++) {
+        lambda[i] = pair[i].lambda;
+        hessian[i] = pair[i].weight;
     }
-    return RW_OK;
+    memset(sampled, 1, n);
+    if (cuda->d_sampled)
+        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, sampled, cuda->d_sampled, n));
+    if (cuda->d_hess_q)
+        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, hess_q, cuda->d_hess_q, 4 * n));
+    status = rw_transfer_read(ctx, cuda->device, lambda_q, cuda->d_lambda_q, 4 * n);
+out:
+    rw_mem_free(pair);
+    return status;
 }
 
 /* ---- the engine ---- */

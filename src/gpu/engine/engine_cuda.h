@@ -35,8 +35,7 @@ struct rw_cuda_group {
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's feature; owned */
-    struct rw_cuda_feature *d_feature;
-    uint16_t *d_frequent; /* [n_features] */
+    uint16_t *d_frequent;        /* [n_features] */
     struct rw_cuda_cells cells;
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;

@@ -252,7 +252,7 @@ static int make_tables(struct rw_cuda *cuda)
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_cuda_feature *feature = NULL;
     uint32_t *row = NULL;
-    void *d_row;
+    void *d;
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
@@ -260,13 +260,13 @@ static int make_tables(struct rw_cuda *cuda)
         struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY_OUT(send_table(cuda, (void **)&group->d_feature, feature, group->n_features,
-                              sizeof(*feature)));
+        RW_TRY_OUT(send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
+        group->cells.d_feature = d;
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         group->cells.n_cells = row[group->n_features];
-        RW_TRY_OUT(send_table(cuda, &d_row, row, (size_t)group->n_features + 1, sizeof(*row)));
-        group->cells.d_row = d_row;
+        RW_TRY_OUT(send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
+        group->cells.d_row = d;
     }
 out:
     rw_mem_free(row);
@@ -291,7 +291,6 @@ static int make_pools(struct rw_cuda *cuda)
         const uint64_t n = n_buffers * group->cells.n_cells;
         group->cells.n_features = group->n_features;
         group->cells.n_bins = group->n_bins;
-        group->cells.d_feature = group->d_feature;
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_count, n));
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_lambda, n));
         if (rules->newton)

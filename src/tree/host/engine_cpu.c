@@ -249,30 +249,24 @@ struct leaf_sums {
     const struct rw_cpu *cpu;
     const int32_t *leaf_slot; /* [n] */
     int n;
-    uint32_t n_parts;
     struct rw_sum *sum; /* [n] */
 };
 
-/* Large leaves by all parts; of the others each part has some. */
+/* Of each leaf what is in some positions of `doc`. A partitioned node's are those of the nodes
+ * below it. */
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
     const struct rw_host *host = &l->cpu->host;
-    const uint64_t all = l->n_parts;
-    uint64_t part, last;
-    while (rw_share_next(share, &part, &last)) {
+    for (uint64_t first, last; rw_share_next(share, &first, &last);) {
         for (int leaf = 0; leaf < l->n; leaf++) {
-            const uint64_t n_docs = l->cpu->n[l->leaf_slot[leaf]];
-            const int is_shared = n_docs >= PARALLEL_DOCS;
-            if (!is_shared && (uint32_t)leaf % all != part)
-                continue;
-            const uint32_t from = is_shared ? (uint32_t)(n_docs * part / all) : 0;
-            const uint32_t end =
-                is_shared ? (uint32_t)(n_docs * (part + 1) / all) : (uint32_t)n_docs;
-            const uint32_t *doc = l->cpu->doc + l->cpu->begin[l->leaf_slot[leaf]];
+            const uint64_t begin = l->cpu->begin[l->leaf_slot[leaf]];
+            const uint64_t end = begin + l->cpu->n[l->leaf_slot[leaf]];
+            const uint64_t to = end < last ? end : last;
+            uint64_t i = begin > first ? begin : first;
             struct rw_sum sum = {0};
-            for (uint32_t i = from; i < end; i++)
-                rw_sum_add(&sum, host->lambda[doc[i]], host->hess[doc[i]]);
+            for (; i < to; i++)
+                rw_sum_add(&sum, host->lambda[l->cpu->doc[i]], host->hess[l->cpu->doc[i]]);
             rw_share_lock(share);
             rw_sum_merge(&l->sum[leaf], &sum);
             rw_share_unlock(share);
@@ -281,15 +275,13 @@ static int sum_leaves(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* A partitioned node's part of `doc` is that of the nodes below it. */
 static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                          struct rw_sum *sums)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
-    const int n_threads = rw_cpu_threads(cpu, engine->n_docs[0]);
-    struct leaf_sums job = {cpu, leaf_slot, n, (uint32_t)n_threads, sums};
+    struct leaf_sums job = {cpu, leaf_slot, n, sums};
     memset(sums, 0, (size_t)n * sizeof(*sums));
-    return rw_parallel(engine->ctx, n_threads, job.n_parts, 1, sum_leaves, &job);
+    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, cpu->n[0]), cpu->n[0], 0, sum_leaves, &job);
 }
 
 /* ---- scores ---- */

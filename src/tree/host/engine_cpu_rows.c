@@ -178,34 +178,16 @@ struct frequent {
     uint64_t bits[BITS];
 };
 
-/* A narrow bundle's codes of n documents, which ascend. */
-static void take_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
-                       const uint32_t *doc, uint32_t n, uint8_t *to)
-{
-    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
-    const uint8_t *code = bundle->made ? bundle->made : codes->code;
-    if (bundle->made || !codes->row) {
-        for (uint32_t i = 0; i < n; i++)
-            to[i] = code[doc[i]];
-        return;
-    }
-    for (uint32_t i = 0, entry = 0; i < n; i++) {
-        while (entry < codes->n && codes->row[entry] < doc[i])
-            entry++;
-        to[i] = (uint8_t)codes->rest;
-        if (entry < codes->n && codes->row[entry] == doc[i])
-            to[i] = code[entry];
-    }
-}
-
 static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
                           const uint32_t *doc, uint32_t n, struct frequent *out)
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
-    take_codes(bins, bundle, doc, n, code);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        code[i] = bundle->made ? bundle->made[doc[i]]
+                               : (uint8_t)rw_bins_code(bins, bundle->feature[0], doc[i]);
         count[code[i]]++;
+    }
     for (uint32_t c = 0; c < bundle->n_codes; c++) {
         if (count[c] > count[bundle->frequent])
             bundle->frequent = c;

@@ -227,8 +227,8 @@ static int draw_samples(struct rw_host *host)
 static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                        struct rw_extent *extent)
 {
-    rw_extent_add(host->fast ? host->isa : RW_ISA_PLAIN, end - first, host->sampled + first,
-                  host->lambda + first, host->hess + first, extent);
+    rw_extent_add(host->isa, end - first, host->sampled + first, host->lambda + first,
+                  host->hess + first, extent);
 }
 
 /* What the objective makes of a query. order: [longest] scratch. */
@@ -384,10 +384,9 @@ static int quantise_some(void *user, struct rw_share *share)
 {
     struct quantise_job *job = user;
     const struct rw_host *host = job->host;
-    const enum rw_isa isa = host->fast ? host->isa : RW_ISA_PLAIN;
     int64_t own = 0;
     for (uint64_t first, end; rw_share_next(share, &first, &end);)
-        own += rw_quantise_docs(isa, &job->rounding, (uint32_t)first, (uint32_t)(end - first),
+        own += rw_quantise_docs(host->isa, &job->rounding, (uint32_t)first, (uint32_t)(end - first),
                                 host->sampled + first, job->values + first, job->out + first);
     rw_share_lock(share);
     job->sum += own;

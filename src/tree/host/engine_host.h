@@ -27,8 +27,8 @@ struct rw_host {
     struct rw_plan *plan;
     const char *part; /* of the plan, that memory is asked for */
     struct rw_host_set set[RW_MAX_SETS];
-    int fast; /* lambdas by the fast path for `isa`, to the same bits; ref has the plain one */
-    enum rw_isa isa;
+    int fast;        /* lambdas by the fast path, to the same bits; ref has the plain one */
+    enum rw_isa isa; /* ref's: plain */
     /* the training set */
     uint32_t n_queries;
     uint32_t *query_offset;     /* [n_queries + 1] */
