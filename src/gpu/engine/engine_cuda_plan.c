@@ -158,48 +158,37 @@ out:
     return status;
 }
 
-/* Would it fit with at most so many bins, and so many nodes? 1, 0, or a failure. */
-static int would_fit(const struct rw_cuda *cuda, const struct rw_cuts *cuts, uint32_t bins,
-                     uint32_t max_slots, const struct rw_cuda_source *source)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_engine_rules rules = cuda->host.base.rules;
-    struct rw_cuts fewer = *cuts;
-    const struct rw_cuda_source values = {.dataset = source->dataset};
-    struct rw_plan plan = {.n_parts = 0};
-    RW_TRY(RW_NEW(ctx, fewer.offset, (size_t)cuts->n_features + 1));
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        fewer.offset[f + 1] = fewer.offset[f] + (n_bins < bins ? n_bins : bins);
-    }
-    rules.max_slots = max_slots;
-    const int status = dry_run(cuda, &rules, &fewer, &values, NULL, &plan);
-    rw_mem_free(fewer.offset);
-    return status < 0 ? status : plan.most_bytes <= cuda->free_bytes;
-}
-
-/* The largest of `fewer` under `now` that would fit; 0: none. */
+/* The largest number of bins, or of leaves, under today's that would fit; 0: none. */
 static int search_fit(const struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_leaves,
                       const struct rw_cuda_source *source, uint32_t *found)
 {
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
     static const uint32_t fewer[] = {255, 127, 63, 31, 15, 7};
-    const uint32_t now = by_leaves ? rules->leaves : (uint32_t)rules->cut.bins;
+    const struct rw_engine_rules *now = &cuda->host.base.rules;
+    const uint32_t most = by_leaves ? now->leaves : (uint32_t)now->cut.bins;
+    const struct rw_cuda_source values = {.dataset = source->dataset};
+    struct rw_engine_rules rules = *now;
+    struct rw_cuts smaller = *cuts;
+    int status = RW_OK;
     *found = 0;
-    for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]); i++) {
-        if (fewer[i] >= now)
+    RW_TRY(RW_NEW(cuda->host.base.ctx, smaller.offset, (size_t)cuts->n_features + 1));
+    for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]) && !*found; i++) {
+        const uint32_t bins = by_leaves ? RW_MAX_BINS : fewer[i];
+        struct rw_plan plan = {.n_parts = 0};
+        if (fewer[i] >= most)
             continue;
-        const uint64_t slots =
-            by_leaves ? (uint64_t)rules->max_slots * fewer[i] / now + 1 : rules->max_slots;
-        const int fits =
-            would_fit(cuda, cuts, by_leaves ? RW_MAX_BINS : fewer[i], (uint32_t)slots, source);
-        RW_TRY(fits);
-        if (fits) {
-            *found = fewer[i];
-            return RW_OK;
+        for (uint32_t f = 0; f < cuts->n_features; f++) {
+            const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+            smaller.offset[f + 1] = smaller.offset[f] + (n_bins < bins ? n_bins : bins);
         }
+        if (by_leaves)
+            rules.max_slots = (uint32_t)((uint64_t)now->max_slots * fewer[i] / most + 1);
+        RW_TRY_OUT(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
+        if (plan.most_bytes <= cuda->free_bytes)
+            *found = fewer[i];
     }
-    return RW_OK;
+out:
+    rw_mem_free(smaller.offset);
+    return status;
 }
 
 /* What is needed, what there is, and what would fit. */

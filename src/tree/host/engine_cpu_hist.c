@@ -125,33 +125,6 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     keep_both(cpu, share, s, search);
 }
 
-/* All parts' cells of a bundle, [n], added up in `sum`; at: where they are, in cells. joint: they
- * are joint, and the sum is not. */
-static void merge_bundle(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint,
-                         uint32_t n_parts, int64_t *sum)
-{
-    const size_t n_words = (size_t)cpu->words.n_words;
-    memset(sum, 0, n * n_words * sizeof(*sum));
-    for (uint32_t part = 0; part < n_parts; part++) {
-        const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (joint ? 1 : n_words);
-        if (joint)
-            rw_cpu_widen(&cpu->words, more, n, sum);
-        for (size_t w = 0; w < n * n_words && !joint; w++)
-            sum[w] += more[w];
-    }
-}
-
-/* What all parts' words add up to. */
-static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
-{
-    int64_t sum[3] = {0, 0, 0};
-    for (uint32_t part = 0; part < n_parts; part++) {
-        for (int k = 0; k < cpu->words.n_words; k++)
-            sum[k] += cpu->part_sum[part].word[k];
-    }
-    return rw_cpu_decode(&cpu->words, sum);
-}
-
 /* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
  * its own, then merged bundle by bundle. */
 struct shared_pair {
@@ -185,6 +158,7 @@ static int merge_bundles(void *job, struct rw_share *share)
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
+    const size_t n_words = (size_t)cpu->words.n_words;
     int64_t sum[RW_CPU_WIDE * 3];
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         const uint32_t c = (uint32_t)(i % RW_CPU_PASS_BUNDLES);
@@ -195,8 +169,16 @@ static int merge_bundles(void *job, struct rw_share *share)
         if (c >= pass->n)
             continue;
         const struct rw_cpu_bundle *bundle = rw_cpu_bundle_of(pass, c);
-        merge_bundle(cpu, at + c * pass->step, rw_cpu_filled_up(bundle->n_codes), pair->joint,
-                     pair->n_parts, sum);
+        const size_t n = rw_cpu_filled_up(bundle->n_codes);
+        memset(sum, 0, n * n_words * sizeof(*sum));
+        at += c * pass->step;
+        for (uint32_t part = 0; part < pair->n_parts; part++) {
+            const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (pair->joint ? 1 : n_words);
+            if (pair->joint)
+                rw_cpu_widen(&cpu->words, more, n, sum);
+            for (size_t w = 0; w < n * n_words && !pair->joint; w++)
+                sum[w] += more[w];
+        }
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
     keep_both(cpu, share, pair->sibling, search);
@@ -212,7 +194,12 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
         pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
         rw_parallel(ctx, n_threads, pair.n_parts, 0, build_parts, &pair);
         if (pair.first == 0) {
-            const struct rw_cell smaller = sum_of_parts(cpu, pair.n_parts);
+            int64_t sum[3] = {0, 0, 0};
+            for (uint32_t part = 0; part < pair.n_parts; part++) {
+                for (int k = 0; k < cpu->words.n_words; k++)
+                    sum[k] += cpu->part_sum[part].word[k];
+            }
+            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             start_searches(cpu, s, &smaller, 0, pair.search);
         }
         rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,

@@ -282,35 +282,14 @@ static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 
 /* ---- rows ---- */
 
-/* The codes of documents [first, last) of a bundle. */
-static void put_bundle(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle, size_t bytes,
-                       uint32_t first, uint32_t last, uint8_t *to, size_t stride)
-{
-    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
-    uint32_t entry = codes->row ? rw_numbers_under(codes->row, codes->n, first) : 0;
-    for (uint32_t doc = first; doc < last; doc++, to += stride) {
-        uint32_t code = codes->rest;
-        if (bundle->made)
-            code = bundle->made[doc];
-        else if (!codes->row)
-            code = rw_codes_entry(codes, bytes, doc);
-        else if (entry < codes->n && codes->row[entry] == doc)
-            code = rw_codes_entry(codes, bytes, entry++);
-        const uint16_t wide = (uint16_t)code;
-        if (bytes == 1)
-            *to = (uint8_t)code;
-        else
-            memcpy(to, &wide, sizeof(wide));
-    }
-}
-
 enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
 
-/* Rows of 8 narrow bundles, n documents, a multiple of 16. */
-static void put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
+/* Rows of 8 narrow bundles, sixteen documents at a time. Returns how many of n were done. */
+static uint32_t put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
 {
+    uint32_t doc = 0;
 #if RW_HAS_X86
-    for (uint32_t doc = 0; doc < n; doc += 16) {
+    for (; n - doc >= 16; doc += 16) {
         __m128i a[8], b[8];
         for (int c = 0; c < 8; c++)
             a[c] = _mm_loadu_si128((const __m128i *)(bundle[c] + doc));
@@ -335,43 +314,52 @@ static void put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, siz
         }
     }
 #else
-    for (uint32_t doc = 0; doc < n; doc++) {
-        for (int c = 0; c < 8; c++)
-            to[doc * stride + (size_t)c] = bundle[c][doc];
-    }
+    (void)bundle, (void)n, (void)to, (void)stride;
 #endif
+    return doc;
 }
 
-/* A narrow bundle's codes of documents [first, last), in `made` if they do not stand in a row. */
+/* A bundle's codes of documents [first, last): where they stand, or put together in `room`. */
 static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
-                                   uint32_t first, uint32_t last, uint8_t *made)
+                                   size_t bytes, uint32_t first, uint32_t last, uint16_t *room)
 {
     const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
+    uint8_t *narrow = (uint8_t *)room;
     if (bundle->made || !codes->row)
-        return (bundle->made ? bundle->made : (const uint8_t *)codes->code) + first;
-    put_bundle(bins, bundle, 1, first, last, made, 1);
-    return made;
+        return (bundle->made ? bundle->made : (const uint8_t *)codes->code) + first * bytes;
+    uint32_t entry = rw_numbers_under(codes->row, codes->n, first);
+    for (uint32_t doc = first; doc < last; doc++) {
+        uint32_t code = codes->rest;
+        if (entry < codes->n && codes->row[entry] == doc)
+            code = rw_codes_entry(codes, bytes, entry++);
+        if (bytes == 1)
+            narrow[doc - first] = (uint8_t)code;
+        else
+            room[doc - first] = (uint16_t)code;
+    }
+    return narrow;
 }
 
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
-    enum { TOGETHER_DOCS = 16 };
     const size_t bytes = (size_t)group->bytes;
-    const uint32_t n = bytes == 1 ? (last - first) / TOGETHER_DOCS * TOGETHER_DOCS : 0;
-    const uint32_t n_eights = n ? group->n / 8 * 8 : 0;
-    uint8_t *to = group->row + first * group->stride, made[8][BLOCK];
-    for (uint32_t c = 0; c < n_eights; c += 8) {
+    uint16_t room[8][BLOCK];
+    for (uint32_t c = 0, n; c < group->n; c += n) {
         const uint8_t *bundle[8];
-        for (uint32_t i = 0; i < 8; i++)
-            bundle[i] = bundle_codes(bins, &group->bundle[c + i], first, first + n, made[i]);
-        put_eight(bundle, n, to + c, group->stride);
-    }
-    for (uint32_t c = 0; c < group->n; c++) {
-        const uint32_t done = c < n_eights ? n : 0;
-        if (first + done < last)
-            put_bundle(bins, &group->bundle[c], bytes, first + done, last,
-                       to + done * group->stride + c * bytes, group->stride);
+        uint8_t *const row = group->row + first * group->stride + c * bytes;
+        n = bytes == 1 && group->n - c >= 8 ? 8 : 1;
+        for (uint32_t i = 0; i < n; i++)
+            bundle[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
+        const uint32_t done = n == 8 ? put_eight(bundle, last - first, row, group->stride) : 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint8_t *to = row + done * group->stride + i;
+            for (uint32_t doc = done; doc < last - first; doc++, to += group->stride) {
+                to[0] = bundle[i][doc * bytes];
+                if (bytes == 2)
+                    to[1] = bundle[i][2 * doc + 1];
+            }
+        }
     }
 }
 
