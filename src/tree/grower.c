@@ -13,7 +13,7 @@ struct node {
     struct rw_split split; /* best split; column -1: a leaf */
     int32_t depth;
     int32_t index; /* among the splits or among the leaves, at the end */
-    int is_expanded, is_split;
+    int is_expanded;
 };
 
 /* An entry of a heap: highest gain first, then lowest order. Of the frontier, whose order is nodes'
@@ -36,7 +36,6 @@ struct rw_grower {
     int32_t n_nodes;
     struct entry *frontier; /* [max_slots] a heap */
     int32_t n_frontier;
-    int32_t *split_node; /* [max_slots] node of each split, in order */
     int32_t n_splits;
     /* one batch */
     struct entry *prospect;     /* [max_slots] a heap of those that are known of */
@@ -70,7 +69,6 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY_OUT(RW_NEW(ctx, grower->node, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->slot_of, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->frontier, n));
-    RW_TRY_OUT(RW_NEW(ctx, grower->split_node, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->batch, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sum, n));
@@ -91,7 +89,6 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower->node);
     rw_mem_free(grower->slot_of);
     rw_mem_free(grower->frontier);
-    rw_mem_free(grower->split_node);
     rw_mem_free(grower->prospect);
     rw_mem_free(grower->batch);
     rw_mem_free(grower->sum);
@@ -143,7 +140,8 @@ static int may_split(const struct rw_grower *g, const struct node *node)
 /* A node at the next slot. */
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
-    g->node[g->n_slots] = (struct node){.n = n, .split = {.column = -1}, .depth = depth};
+    g->node[g->n_slots] =
+        (struct node){.n = n, .split = {.column = -1}, .depth = depth, .index = -1};
     return g->n_slots++;
 }
 
@@ -159,8 +157,7 @@ static void number_node(struct rw_grower *g, int32_t slot)
 /* Makes an expanded node a split of the tree. */
 static void accept(struct rw_grower *g, int32_t slot)
 {
-    g->node[slot].is_split = 1;
-    g->split_node[g->n_splits++] = slot;
+    g->node[slot].index = g->n_splits++;
     number_node(g, g->node[slot].split.left);
     number_node(g, g->node[slot].split.right);
 }
@@ -349,18 +346,20 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
 /* Splits, in order, and the slots of leaves. */
 static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_slot)
 {
-    for (int32_t k = 0; k < g->n_splits; k++)
-        g->node[g->split_node[k]].index = k;
     int32_t n_leaves = 0;
     for (int32_t number = 0; number < g->n_nodes; number++) {
         struct node *node = &g->node[g->slot_of[number]];
-        if (node->is_split)
+        if (node->index >= 0)
             continue;
         node->index = ~n_leaves;
         leaf_slot[n_leaves++] = g->slot_of[number];
     }
-    for (int32_t k = 0; k < g->n_splits; k++) {
-        const struct rw_split *split = &g->node[g->split_node[k]].split;
+    for (int32_t number = 0; number < g->n_nodes; number++) {
+        const struct node *node = &g->node[g->slot_of[number]];
+        const struct rw_split *split = &node->split;
+        const int32_t k = node->index;
+        if (k < 0)
+            continue;
         tree->left[k] = g->node[split->left].index;
         tree->right[k] = g->node[split->right].index;
         tree->feature[k] = split->feature;

@@ -166,21 +166,8 @@ out:
     return status;
 }
 
-/* Where partitions read a group's codes: in its columns, if there are any. */
-static void find_split_columns(struct rw_cuda *cuda, int g)
-{
-    const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-    const uint32_t bits = (uint32_t)cuda->group[g].bits;
-    for (uint32_t f = 0; matrix->d_column && f < matrix->n_features; f++)
-        cuda->split_column[cuda->group[g].column[f]] =
-            (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
-                                    .bytes = bits == 16 ? 2 : 1,
-                                    .lanes = 1,
-                                    .bits = bits,
-                                    .log_docs = bits == 4};
-}
-
-/* Where each feature's codes are in a set's tiles. */
+/* Where each feature's codes are in a set's tiles; of the training set, where partitions read them:
+ * in columns, if there are any. */
 static int make_columns(struct rw_cuda *cuda, int set)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -207,8 +194,17 @@ static int make_columns(struct rw_cuda *cuda, int set)
         RW_TRY_OUT(RW_NEW(ctx, cuda->tile_column, n_features));
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
         memcpy(cuda->tile_column, column, n_features * sizeof(*column));
-        for (int g = 0; g < cuda->n_groups; g++)
-            find_split_columns(cuda, g);
+    }
+    for (int g = 0; set == 0 && g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        const uint32_t bits = (uint32_t)cuda->group[g].bits;
+        for (uint32_t f = 0; matrix->d_column && f < matrix->n_features; f++)
+            cuda->split_column[cuda->group[g].column[f]] =
+                (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
+                                        .bytes = bits == 16 ? 2 : 1,
+                                        .lanes = 1,
+                                        .bits = bits,
+                                        .log_docs = bits == 4};
     }
     RW_TRY_OUT(
         send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features, sizeof(*column)));
