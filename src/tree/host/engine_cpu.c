@@ -85,14 +85,22 @@ static void load_sparse(struct rw_cpu *cpu)
  * of sparse features are always kept. */
 enum { LEAST_KEPT = 1536 };
 
+/* Can cells of so many documents be packed? */
+static int is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
+{
+    return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
+}
+
 /* What growing trees takes; codes and the host's part aside. */
 static int allocate(struct rw_cpu *cpu)
 {
     struct rw_host *host = &cpu->host;
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_bins *bins = host->set[0].bins;
-    const size_t n_slots = rules->max_slots, n_docs = bins->n_docs, words = rules->newton ? 3 : 2;
+    const size_t n_slots = rules->max_slots, n_docs = bins->n_docs;
     const size_t n_threads = (size_t)host->base.n_threads;
+    const int may_be_wide = !is_packed(rules, n_docs), newton = rules->newton != 0;
+    const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
     RW_TRY(allocate_sparse(cpu));
     RW_TRY(rw_cpu_allocate_rows(cpu));
     cpu->least_kept = cpu->sparse.n ? 0 : LEAST_KEPT;
@@ -115,7 +123,7 @@ static int allocate(struct rw_cpu *cpu)
     RW_TRY(RW_HOST_NEW(host, cpu->part_left, n_threads));
     RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
-    cpu->built_words = words + 1;
+    cpu->built_words = words + (size_t)(newton || may_be_wide);
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));
     host->part = "lists";
     RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc, n_docs));
@@ -225,7 +233,7 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     RW_TRY(rw_host_begin_tree(&cpu->host, tree, out));
     const int32_t largest = rw_quantise_limit(engine->rules.bits);
     cpu->words.newton = engine->rules.newton;
-    cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
+    cpu->words.packed = is_packed(&engine->rules, out->sum.n);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
     cpu->words.most_docs =
         cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
