@@ -4,11 +4,12 @@
  * its comparison, its column ids. lower.c makes one of a model by the consumer's rules, raise.c a
  * model of one, verify.c scores one; a format only prints and parses it, and decides nothing.
  *
- * To add a format: write convert/to_<name>.c with its `write` and `parse`, declare its struct
- * rw_model_format below, give it a row in formats.c, and tests/unit/test_to_<name>.c. A `parse`
- * meets hostile files: counts are checked against the bytes there are, children by
- * rw_ensemble_check (which the callers run), and what cannot be carried exactly is refused by name
- * (RW_ERR_FORMAT). */
+ * To add a format: (1) write convert/to_<name>.c, which defines rw_to_<name>, a struct
+ * rw_model_format with its consumers' rules, its `write` and (to be read or verified) its `parse`;
+ * (2) give it a row in formats.def. The build, the command line, the help and the property tests
+ * (tests/unit/test_exchange.c, the fuzz target) read the table. A `parse` meets hostile files:
+ * counts are checked against the bytes there are, children by rw_ensemble_check (which the callers
+ * run), and what cannot be carried exactly is refused by name (RW_ERR_FORMAT). */
 #ifndef RW_CONVERT_CONVERT_H
 #define RW_CONVERT_CONVERT_H
 
@@ -90,12 +91,12 @@ struct rw_model_format {
     /* NULL: only what would be written can be verified, not what was */
     int (*parse)(struct rw_ctx *ctx, const struct rw_source *source, struct rw_ensemble *ensemble);
 };
-/* formats.c: the i-th, NULL past the end; by name, NULL (and the error says the nearest). */
+#define RW_MODEL_FORMAT(name, file) extern const struct rw_model_format rw_to_##name;
+#include "convert/formats.def"
+#undef RW_MODEL_FORMAT
+/* exchange.c: the i-th, NULL past the end; by name, or an error that says the nearest. */
 const struct rw_model_format *rw_model_format_at_index(int i);
 int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out);
-extern const struct rw_model_format rw_to_ranklib, rw_to_quickrank, rw_to_lightgbm, rw_to_xgboost,
-    rw_to_xgboost_ubj, rw_to_xgboost_dump, rw_to_eslr_raw, rw_to_vespa, rw_to_c, rw_to_onnx,
-    rw_to_onnx5, rw_to_solr, rw_to_catboost, rw_to_pmml;
 
 /* --- ensembles (ensemble.c) --- */
 /* Zero-initialised ensembles are empty; release in any state. */

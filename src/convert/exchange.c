@@ -9,6 +9,38 @@
 #include "dataset/dataset.h"
 #include "io/input.h"
 
+static const struct rw_model_format *const formats[] = {
+#define RW_MODEL_FORMAT(name, file) &rw_to_##name,
+#include "convert/formats.def"
+#undef RW_MODEL_FORMAT
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+const struct rw_model_format *rw_model_format_at_index(int i)
+{
+    return i >= 0 && i < N_FORMATS ? formats[i] : NULL;
+}
+
+int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out)
+{
+    const struct rw_model_format *nearest = NULL;
+    size_t least = 4;
+    *out = NULL;
+    for (int i = 0; i < N_FORMATS && least > 0; i++) {
+        const size_t distance = rw_word_distance(name, formats[i]->name);
+        if (distance < least) {
+            least = distance;
+            nearest = formats[i];
+        }
+    }
+    if (least > 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'%s%s%s", name,
+                       nearest ? "\nhint: did you mean '" : "", nearest ? nearest->name : "",
+                       nearest ? "'?" : "");
+    *out = nearest;
+    return RW_OK;
+}
+
 int rw_model_format_at(int i, struct rw_model_format_info *out)
 {
     const struct rw_model_format *format = rw_model_format_at_index(i);
