@@ -86,8 +86,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     int status;
     RW_TRY(begin(ctx, how, &format));
     RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, &ensemble));
-    RW_TRY_OUT(format->write(ctx, &ensemble, &put));
-    RW_TRY_OUT(put.status);
+    RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
 out:
     rw_mem_free(put.text);
@@ -105,8 +104,8 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
-    const struct rw_source source = {rw_input_name(input), text, n, names};
-    RW_TRY_OUT(format->parse(ctx, &source, out));
+    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
+    RW_TRY_OUT(format->parse(&source, out));
     RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
 out:
     rw_mem_free(text);

@@ -101,14 +101,10 @@ enum rw_onnx_slot {
     RW_ONNX_MEMBERS,
     RW_ONNX_SLOTS
 };
-struct rw_onnx_text {
-    const char *text; /* [n] part of the source */
-    size_t n;
-};
 struct rw_onnx_attribute {
     struct rw_pb_ints ints; /* also of a tensor of bytes, and one number */
     struct rw_pb_reals reals;
-    struct rw_onnx_text *text; /* [n_texts] owned */
+    struct rw_pb *text; /* [n_texts] owned */
     size_t n_texts, room;
 };
 /* A model's one node. Zero-initialise; release in any state. */
@@ -117,12 +113,12 @@ struct rw_onnx {
     int64_t n_columns;
     struct rw_onnx_attribute slot[RW_ONNX_SLOTS];
 };
-/* onnx_read.c: op: the operator that it must be. */
-int rw_onnx_read(struct rw_ctx *ctx, const struct rw_source *source, int five, struct rw_onnx *out);
+/* onnx_read.c: a model of the one operator or the other. Returns source->status. */
+int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
 void rw_onnx_release(struct rw_onnx *onnx);
+int rw_onnx_is_word(const struct rw_pb *text, const char *word);
 /* onnx_write.c */
-int rw_onnx_write(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, int five,
-                  struct rw_put *put);
+int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *put);
 
 #ifdef __cplusplus
 }

@@ -20,26 +20,21 @@ static void put_exact(struct rw_put *put, float value)
     rw_put_format(put, "%s0x%xp%df", signbit(value) ? "-" : "", whole, whole ? exponent : 0);
 }
 
-/* Splits come first in a lowered tree, then its leaves; a child is a place in `node`, or ~ a place
- * in `leaf`. */
-static int32_t n_splits_of(const struct rw_ens_tree *tree)
+/* The t-th tree's child: an index of `node`, or ~ an index of `leaf`, where each tree before it has
+ * a leaf more than splits. */
+static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, int32_t t,
+                      int32_t child, int32_t splits_before)
 {
-    return tree->n_nodes / 2;
-}
-
-static void put_place(struct rw_put *put, const struct rw_ens_tree *tree, int32_t child,
-                      int32_t splits_before, int32_t leaves_before)
-{
-    const int32_t n_splits = n_splits_of(tree);
+    const int32_t n_splits = rw_ens_n_splits(&ensemble->tree[t]);
     if (child < n_splits)
         rw_put_format(put, "%d", splits_before + child);
     else
-        rw_put_format(put, "~%d", leaves_before + child - n_splits);
+        rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
 static void put_splits(struct rw_put *put, const struct rw_ensemble *ensemble)
 {
-    int32_t splits = 0, leaves = 0;
+    int32_t splits = 0;
     rw_put_text(put, "static const struct {\n"
                      "    float cut;\n"
                      "    unsigned short feature;\n"
@@ -48,18 +43,17 @@ static void put_splits(struct rw_put *put, const struct rw_ensemble *ensemble)
                      "} node[] = {\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = 0; i < n_splits_of(tree); i++) {
+        for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
             const struct rw_ens_node *node = &tree->node[i];
             rw_put_text(put, "    {");
             put_exact(put, (float)node->threshold);
             rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
-            put_place(put, tree, node->left, splits, leaves);
+            put_index(put, ensemble, t, node->left, splits);
             rw_put_text(put, ", ");
-            put_place(put, tree, node->right, splits, leaves);
+            put_index(put, ensemble, t, node->right, splits);
             rw_put_text(put, "},\n");
         }
-        splits += n_splits_of(tree);
-        leaves += tree->n_nodes - n_splits_of(tree);
+        splits += rw_ens_n_splits(tree);
     }
     rw_put_text(put, "};\n\n");
 }
@@ -69,7 +63,7 @@ static void put_leaves(struct rw_put *put, const struct rw_ensemble *ensemble)
     rw_put_text(put, "static const float leaf[] = {\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = n_splits_of(tree); i < tree->n_nodes; i++) {
+        for (int32_t i = rw_ens_n_splits(tree); i < tree->n_nodes; i++) {
             rw_put_text(put, "    ");
             put_exact(put, (float)tree->node[i].value);
             rw_put_text(put, ",\n");
@@ -80,15 +74,13 @@ static void put_leaves(struct rw_put *put, const struct rw_ensemble *ensemble)
 
 static void put_roots(struct rw_put *put, const struct rw_ensemble *ensemble)
 {
-    int32_t splits = 0, leaves = 0;
+    int32_t splits = 0;
     rw_put_text(put, "static const int root[] = {\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &ensemble->tree[t];
         rw_put_text(put, "    ");
-        put_place(put, tree, 0, splits, leaves);
+        put_index(put, ensemble, t, 0, splits);
         rw_put_text(put, ",\n");
-        splits += n_splits_of(tree);
-        leaves += tree->n_nodes - n_splits_of(tree);
+        splits += rw_ens_n_splits(&ensemble->tree[t]);
     }
     rw_put_text(put, "};\n\n");
 }
@@ -121,16 +113,14 @@ static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble,
                      "}\n");
 }
 
-static int write_c(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put)
+static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    int64_t n_splits = 0, n_leaves = 0;
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        n_splits += n_splits_of(&ensemble->tree[t]);
-        n_leaves += ensemble->tree[t].n_nodes - n_splits_of(&ensemble->tree[t]);
-    }
+    int64_t n_splits = 0;
+    for (int32_t t = 0; t < ensemble->n_trees; t++)
+        n_splits += rw_ens_n_splits(&ensemble->tree[t]);
+    const int64_t n_leaves = n_splits + ensemble->n_trees;
     if (n_leaves > INT32_MAX)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%lld leaves are more than an int counts",
-                       (long long)n_leaves);
+        return rw_put_refuse(put, "%lld leaves are more than an int counts", (long long)n_leaves);
     rw_put_format(
         put,
         "/* A model of rankwood: %d trees. x: %u features, x[i] the one with the id i (less "

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* *out is owned by the caller (json_decref). */
-int rw_ubjson_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out);
+/* Owned by the caller (json_decref); NULL after a failure. */
+json_t *rw_ubjson_load(struct rw_source *source);
 
 #ifdef __cplusplus
 }

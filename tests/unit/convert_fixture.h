@@ -21,8 +21,7 @@ static inline char *convert_write(struct rw_ctx *ctx, const struct rw_model *mod
     struct rw_put put = {.ctx = ctx};
     cr_assert_eq(rw_lower(ctx, model, format, &how, &ensemble), RW_OK, "%s: %s", format->name,
                  rw_last_error(ctx));
-    cr_assert_eq(format->write(ctx, &ensemble, &put), RW_OK, "%s: %s", format->name,
-                 rw_last_error(ctx));
+    cr_assert_eq(format->write(&ensemble, &put), RW_OK, "%s: %s", format->name, rw_last_error(ctx));
     rw_ensemble_release(&ensemble);
     *n = put.n;
     rw_put_bytes(&put, "", 1);
@@ -35,9 +34,9 @@ static inline int convert_read(struct rw_ctx *ctx, const char *text, size_t n,
                                const struct rw_model_format *format, int base,
                                struct rw_model **out)
 {
-    const struct rw_source source = {"file", text, n, NULL};
+    struct rw_source source = {ctx, "file", text, n, NULL, RW_OK};
     struct rw_ensemble ensemble = {0};
-    int status = format->parse(ctx, &source, &ensemble);
+    int status = format->parse(&source, &ensemble);
     *out = NULL;
     if (status == RW_OK)
         status = rw_ensemble_check(ctx, &ensemble, source.path);

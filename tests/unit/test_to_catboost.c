@@ -1,5 +1,7 @@
 /* CatBoost's JSON: borders by number, directions of NaN by entry, two kinds of trees. */
-#include "convert/catboost_model.h"
+#include <jansson.h>
+
+#include "convert/catboost_number.h"
 #include "convert_fixture.h"
 
 static const char small_model[] =
@@ -68,7 +70,7 @@ Test(to_catboost, without_trees)
     const int32_t n_trees = model->n_trees;
     model->n_trees = 0;
     cr_assert_eq(rw_lower(ctx, model, convert_format("catboost"), &how, &ensemble), RW_OK);
-    cr_assert_eq(rw_catboost_write(ctx, &ensemble, &put), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(convert_format("catboost")->write(&ensemble, &put), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx),
                      "a model without trees is none in CatBoost, which needs one to predict");
     rw_ensemble_release(&ensemble);
@@ -382,7 +384,7 @@ Test(to_catboost, steps_of_16_bits)
         struct rw_ensemble ensemble = {0};
         struct rw_put put = {.ctx = ctx};
         left_heavy(ctx, &ensemble, n);
-        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        const int status = convert_format("catboost")->write(&ensemble, &put);
         cr_assert_eq(status, n == 32766 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0)
             cr_assert_str_eq(rw_last_error(ctx),
@@ -429,7 +431,7 @@ Test(to_catboost, buckets_of_16_bits)
             add_split(ctx, &ensemble, i, 0);
         for (int32_t i = 0; i < 2 * n_cuts; i++)
             add_split(ctx, &ensemble, 0, i % n_cuts);
-        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        const int status = convert_format("catboost")->write(&ensemble, &put);
         cr_assert_eq(status, n_cuts == 254 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0) {
             cr_assert_str_eq(rw_last_error(ctx), "65537 buckets of 254 cuts of a feature; CatBoost "

@@ -148,8 +148,8 @@ Test(to_onnx, roots_of_tree_ensembles)
         size_t n;
         char *bytes = convert_write(ctx, model, convert_format("onnx5"), -1, &n);
         struct rw_onnx onnx = {0};
-        const struct rw_source source = {"file", bytes, n, NULL};
-        cr_assert_eq(rw_onnx_read(ctx, &source, 1, &onnx), RW_OK);
+        struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK};
+        cr_assert_eq(rw_onnx_read(&source, 1, &onnx), RW_OK);
         const struct rw_pb_ints *roots = &onnx.slot[RW_ONNX_ROOT].ints;
         cr_assert_eq(roots->n, 6);
         for (size_t t = 0; t < roots->n; t++) {

@@ -135,10 +135,9 @@ Test(to_xgboost, floats_of_json)
 static void wrong_bytes(const char *bytes, size_t n, const char *message)
 {
     struct rw_ctx *ctx = fixture_ctx();
-    const struct rw_source source = {"file", bytes, n, NULL};
-    json_t *root;
-    cr_assert_eq(rw_ubjson_load(ctx, &source, &root), RW_ERR_FORMAT, "expected: %s", message);
-    cr_assert_null(root);
+    struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK};
+    cr_assert_null(rw_ubjson_load(&source));
+    cr_assert_eq(source.status, RW_ERR_FORMAT, "expected: %s", message);
     cr_assert_str_eq(rw_last_error(ctx), message);
     rw_ctx_free(ctx);
 }
@@ -176,9 +175,9 @@ Test(to_xgboost, ubjson_read)
     struct rw_ctx *ctx = fixture_ctx();
     static const char bytes[] = "{i\1a[#U\3i\xffI\xff\xfel\xff\xff\xff\xfdi\1bd\x3f\x80\0\0i\1cT"
                                 "i\1dSi\2xyi\1e[$U#i\2\7\xffi\1f[TF]}";
-    const struct rw_source source = {"file", bytes, sizeof(bytes) - 1, NULL};
-    json_t *root;
-    cr_assert_eq(rw_ubjson_load(ctx, &source, &root), RW_OK, "%s", rw_last_error(ctx));
+    struct rw_source source = {ctx, "file", bytes, sizeof(bytes) - 1, NULL, RW_OK};
+    json_t *root = rw_ubjson_load(&source);
+    cr_assert_not_null(root, "%s", rw_last_error(ctx));
     char *text = json_dumps(root, JSON_COMPACT);
     cr_assert_str_eq(text, "{\"a\":[-1,-2,-3],\"b\":1.0,\"c\":true,\"d\":\"xy\",\"e\":[7,255],"
                            "\"f\":[true,false]}");
