@@ -75,9 +75,9 @@ struct rw_put {
 
 /* Who reads files of a format, and how. */
 struct rw_consumer {
-    const char *name; /* "XGBoost"; NULL ends a list */
+    const char *name; /* "XGBoost" */
     struct rw_rules rules;
-    int earlier; /* 1: a version with a known fault, told of, but no reason to fail */
+    int earlier; /* 1: a version with a known fault, reported, but no reason to fail */
 };
 
 enum rw_names {
@@ -89,12 +89,14 @@ enum rw_names {
 struct rw_model_format {
     const char *name;  /* "ranklib" */
     const char *about; /* one line */
-    const struct rw_consumer
-        *consumer; /* the first one's rules shape the file; ended by a NULL name */
+    /* The first one's rules shape the file; a NULL name ends them. */
+    struct rw_consumer consumer[RW_VERIFY_MOST + 1];
     enum rw_names names;
-    const char *name_prefix; /* of made-up names: "f" makes f0, f1, ...; also not taken for names */
-    const char *name_forbids; /* characters that no name may have, besides control characters */
-    int imports;              /* 1: rankwood import takes it */
+    /* of made-up names: "v" makes v0, v1, ..., which import does not take for names; NULL: "f" */
+    const char *name_prefix;
+    /* characters that no name may have, besides control characters; NULL: none */
+    const char *name_forbids;
+    int imports; /* 1: rankwood import takes it */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
     /* NULL: only what would be written can be verified, not what was */
     int (*parse)(struct rw_source *source, struct rw_ensemble *ensemble);
@@ -133,6 +135,9 @@ struct rw_lowering {
 };
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
+/* The name of a column that has none. */
+void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
+                     size_t size);
 /* The ensemble has been checked. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,

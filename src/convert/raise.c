@@ -122,15 +122,6 @@ static int raise_base(struct raising *r, double base, struct rw_tree *to)
     return RW_OK;
 }
 
-/* Is it what export makes up for a column without a name? */
-static int is_made_up(const struct raising *r, const char *name, uint32_t column)
-{
-    char made[64];
-    snprintf(made, sizeof(made), "%s%u", r->format->name_prefix ? r->format->name_prefix : "",
-             column);
-    return strcmp(name, made) == 0;
-}
-
 static int raise_columns(struct raising *r, const struct rw_ensemble *from, struct rw_model *model)
 {
     size_t n_features = 0, n_names = 0;
@@ -159,7 +150,9 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         const uint32_t column = i + r->rules->first_column;
         const int64_t feature = rw_column_feature(r->rules, r->base, column);
         const char *name = from->column_name[i];
-        if (!name || !*name || feature < 0 || is_made_up(r, name, column))
+        char made[64];
+        rw_made_up_name(r->format, column, made, sizeof(made));
+        if (!name || !*name || feature < 0 || strcmp(name, made) == 0)
             continue;
         model->name[n_names].feature = (uint32_t)feature;
         RW_TRY(rw_mem_copy_text(r->ctx, &model->name[n_names].name, name));

@@ -140,20 +140,15 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
 }
 
 /* Nothing is read back, since nothing but a compiler reads C: tests compile what is written. */
-static const struct rw_consumer consumers[] = {
-    {.name = "C",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F64,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL}},
-    {0},
-};
-
 const struct rw_model_format rw_to_c = {
     .name = "c",
     .about = "C: one file, double score(const float *x)",
-    .consumer = consumers,
+    .consumer = {{.name = "C",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F64,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .write = write_c,
 };

@@ -141,33 +141,19 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
 /* Is no left child the root of more nodes than can be stepped over? */
 static int check_left(const struct rw_ens_tree *tree, int32_t t, struct rw_put *put)
 {
-    int32_t *order = NULL, *size = NULL; /* [n_nodes] parents first; nodes from each on down */
-    int32_t n = 1;
-    int status = RW_OK;
+    int32_t *size = NULL; /* [n_nodes] nodes from each on down; parents stand before children */
     if (tree->n_nodes <= MOST_LEFT)
         return RW_OK;
-    RW_TRY_OUT(RW_NEW(put->ctx, order, (size_t)tree->n_nodes));
-    RW_TRY_OUT(RW_NEW(put->ctx, size, (size_t)tree->n_nodes));
-    for (int32_t i = 0; i < n; i++) {
-        const struct rw_ens_node *node = &tree->node[order[i]];
-        if (node->left >= 0) {
-            order[n++] = node->left;
-            order[n++] = node->right;
-        }
-    }
-    while (n > 0 && status == RW_OK) {
-        const int32_t at = order[--n];
-        const struct rw_ens_node *node = &tree->node[at];
-        size[at] = node->left < 0 ? 1 : 1 + size[node->left] + size[node->right];
+    put->status = RW_NEW(put->ctx, size, (size_t)tree->n_nodes);
+    for (int32_t i = tree->n_nodes - 1; i >= 0 && put->status == RW_OK; i--) {
+        const struct rw_ens_node *node = &tree->node[i];
+        size[i] = node->left < 0 ? 1 : 1 + size[node->left] + size[node->right];
         if (node->left >= 0 && size[node->left] > MOST_LEFT)
-            status = rw_put_refuse(
-                put, "tree %d, node %d: %d nodes to its left; CatBoost takes at most %d", t + 1, at,
-                size[node->left], MOST_LEFT);
+            rw_put_refuse(put, "tree %d, node %d: %d nodes to its left; CatBoost takes at most %d",
+                          t + 1, i, size[node->left], MOST_LEFT);
     }
-out:
-    rw_mem_free(order);
     rw_mem_free(size);
-    return status;
+    return put->status;
 }
 
 static int put_trees(const struct writing *w, struct rw_put *put)
@@ -481,23 +467,17 @@ static int parse_catboost(struct rw_source *source, struct rw_ensemble *out)
 }
 
 /* Its trees read floats and add doubles; who calls it hands over every column. */
-static const struct rw_consumer consumers[] = {
-    {.name = "CatBoost",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F64,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL}},
-    {0},
-};
-
 const struct rw_model_format rw_to_catboost = {
     .name = "catboost",
     .about = "CatBoost's saved model, JSON",
-    .consumer = consumers,
+    .consumer = {{.name = "CatBoost",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F64,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_GIVEN,
     .name_prefix = "", /* a feature without a name is called by its number there */
-    .name_forbids = "",
     .imports = 1,
     .write = write_catboost,
     .parse = parse_catboost,

@@ -416,21 +416,16 @@ static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "LightGBM",
-     .rules = {.value = RW_F64,
-               .threshold = RW_F64,
-               .sum = RW_F64,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL,
-               .band_is_zero = 1}},
-    {0},
-};
-
 const struct rw_model_format rw_to_lightgbm = {
     .name = "lightgbm",
     .about = "LightGBM's text model, version 4",
-    .consumer = consumers,
+    .consumer = {{.name = "LightGBM",
+                  .rules = {.value = RW_F64,
+                            .threshold = RW_F64,
+                            .sum = RW_F64,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL,
+                            .band_is_zero = 1}}},
     .names = RW_NAMES_GIVEN,
     .name_prefix = "Column_",
     .name_forbids = " \",:[]{}",

@@ -437,20 +437,15 @@ static int write_5(const struct rw_ensemble *ensemble, struct rw_put *put)
     return rw_onnx_write(ensemble, 1, put);
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "ONNX",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL}},
-    {0},
-};
-
 const struct rw_model_format rw_to_onnx = {
     .name = "onnx",
     .about = "ONNX-ML's TreeEnsembleRegressor, operator set 3",
-    .consumer = consumers,
+    .consumer = {{.name = "ONNX",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F32,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_3,
@@ -460,7 +455,12 @@ const struct rw_model_format rw_to_onnx = {
 const struct rw_model_format rw_to_onnx5 = {
     .name = "onnx5",
     .about = "ONNX-ML's TreeEnsemble, operator set 5",
-    .consumer = consumers,
+    .consumer = {{.name = "ONNX",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F32,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_5,

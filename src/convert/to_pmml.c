@@ -448,24 +448,19 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
     json_decref(r.column);
     return source->status;
 }
+
 #define RULES(width)                                                         \
     {                                                                        \
         .value = width, .threshold = width, .sum = RW_F64, .nan_by_node = 1, \
         .absent = RW_ABSENT_NAN                                              \
     }
-static const struct rw_consumer consumers[] = {
-    {.name = "PMML", .rules = RULES(RW_F32)},
-    {.name = "PMML4S", .rules = RULES(RW_F64)}, /* no number is a float there */
-    {0},
-};
-
 const struct rw_model_format rw_to_pmml = {
     .name = "pmml",
     .about = "PMML 4.4: a MiningModel that sums TreeModels",
-    .consumer = consumers,
+    .consumer = {{.name = "PMML", .rules = RULES(RW_F32)},
+                 /* no number is a float there */
+                 {.name = "PMML4S", .rules = RULES(RW_F64)}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .write = write_pmml,
     .parse = parse_pmml,
 };

@@ -225,42 +225,32 @@ static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensembl
     return source->status;
 }
 
-static const struct rw_consumer ranklib[] = {
-    {.name = "RankLib, Elasticsearch and OpenSearch LTR",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .nan = RW_NAN_ZERO,
-               .absent = RW_ABSENT_ZERO,
-               .first_column = 1}},
-    {0},
-};
-
 const struct rw_model_format rw_to_ranklib = {
     .name = "ranklib",
     .about = "RankLib's LambdaMART; also Elasticsearch and OpenSearch LTR",
-    .consumer = ranklib,
+    .consumer = {{.name = "RankLib, Elasticsearch and OpenSearch LTR",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F32,
+                            .nan = RW_NAN_ZERO,
+                            .absent = RW_ABSENT_ZERO,
+                            .first_column = 1}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_ranklib,
     .parse = parse_ranklib,
 };
 
-static const struct rw_consumer quickrank[] = {
-    {.name = "QuickRank",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F64,
-               .nan = RW_NAN_FALSE,
-               .absent = RW_ABSENT_ZERO,
-               .first_column = 1}},
-    {0},
-};
-
 const struct rw_model_format rw_to_quickrank = {
     .name = "quickrank",
     .about = "QuickRank's XML",
-    .consumer = quickrank,
+    .consumer = {{.name = "QuickRank",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F64,
+                            .nan = RW_NAN_FALSE,
+                            .absent = RW_ABSENT_ZERO,
+                            .first_column = 1}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_quickrank,

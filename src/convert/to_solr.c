@@ -184,24 +184,17 @@ static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "Solr",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .slack = SOLR_SLACK,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
-    {0},
-};
-
 const struct rw_model_format rw_to_solr = {
     .name = "solr",
     .about = "Solr's MultipleAdditiveTreesModel, JSON",
-    .consumer = consumers,
+    .consumer = {{.name = "Solr",
+                  .rules = {.value = RW_F32,
+                            .threshold = RW_F32,
+                            .sum = RW_F32,
+                            .slack = SOLR_SLACK,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .imports = 1,
     .write = write_solr,
     .parse = parse_solr,

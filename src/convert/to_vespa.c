@@ -80,24 +80,17 @@ static int parse_vespa(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "Vespa",
-     .rules = {.value = RW_F64,
-               .threshold = RW_F64,
-               .sum = RW_F64,
-               .less = 1,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
-    {0},
-};
-
 const struct rw_model_format rw_to_vespa = {
     .name = "vespa",
     .about = "LightGBM's JSON as Vespa's importer reads it; for Vespa only",
-    .consumer = consumers,
+    .consumer = {{.name = "Vespa",
+                  .rules = {.value = RW_F64,
+                            .threshold = RW_F64,
+                            .sum = RW_F64,
+                            .less = 1,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .write = write_vespa,
     .parse = parse_vespa,
 };

@@ -551,25 +551,11 @@ static int parse_eslr(struct rw_source *source, struct rw_ensemble *out)
     return parse(source, rw_json_load(source, 0), "base_weights", out);
 }
 
-static const struct rw_consumer xgboost[] = {
-    {.name = "XGBoost", .rules = {RW_XGBOOST_RULES}},
-    {0},
-};
-
-static const struct rw_consumer eslr[] = {
-    {.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES, .base_ignored = 1}},
-    {.name = RW_OPENSEARCH_OLD_NAME,
-     .rules = {RW_OPENSEARCH_OLD_RULES, .base_ignored = 1},
-     .earlier = 1},
-    {0},
-};
-
 const struct rw_model_format rw_to_xgboost = {
     .name = "xgboost",
     .about = "XGBoost's saved model, JSON",
-    .consumer = xgboost,
+    .consumer = {{.name = "XGBoost", .rules = {RW_XGBOOST_RULES}}},
     .names = RW_NAMES_GIVEN,
-    .name_prefix = "f",
     .name_forbids = "[]<",
     .imports = 1,
     .write = write_json,
@@ -579,9 +565,8 @@ const struct rw_model_format rw_to_xgboost = {
 const struct rw_model_format rw_to_xgboost_ubj = {
     .name = "xgboost-ubj",
     .about = "the same, UBJSON",
-    .consumer = xgboost,
+    .consumer = {{.name = "XGBoost", .rules = {RW_XGBOOST_RULES}}},
     .names = RW_NAMES_GIVEN,
-    .name_prefix = "f",
     .name_forbids = "[]<",
     .imports = 1,
     .write = write_ubj,
@@ -591,10 +576,12 @@ const struct rw_model_format rw_to_xgboost_ubj = {
 const struct rw_model_format rw_to_eslr_raw = {
     .name = "eslr-raw",
     .about = "XGBoost's JSON as Elasticsearch and OpenSearch LTR take it",
-    .consumer = eslr,
+    .consumer = {{.name = "Elasticsearch and OpenSearch LTR",
+                  .rules = {RW_XGBOOST_RULES, .base_ignored = 1}},
+                 {.name = RW_OPENSEARCH_OLD_NAME,
+                  .rules = {RW_OPENSEARCH_OLD_RULES, .base_ignored = 1},
+                  .earlier = 1}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .write = write_json,
     .parse = parse_eslr,
 };

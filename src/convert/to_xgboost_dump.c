@@ -81,26 +81,21 @@ static int parse_dump(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
-    {.name = "Vespa",
-     .rules = {.value = RW_F64,
-               .threshold = RW_F32,
-               .sum = RW_F64,
-               .less = 1,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
-    {.name = RW_OPENSEARCH_OLD_NAME, .rules = {RW_OPENSEARCH_OLD_RULES}, .earlier = 1},
-    {0},
-};
-
 const struct rw_model_format rw_to_xgboost_dump = {
     .name = "xgboost-dump",
     .about = "XGBoost's JSON dump: Elasticsearch and OpenSearch LTR, Vespa",
-    .consumer = consumers,
+    .consumer = {{.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
+                 {.name = "Vespa",
+                  .rules = {.value = RW_F64,
+                            .threshold = RW_F32,
+                            .sum = RW_F64,
+                            .less = 1,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_NAN}},
+                 {.name = RW_OPENSEARCH_OLD_NAME,
+                  .rules = {RW_OPENSEARCH_OLD_RULES},
+                  .earlier = 1}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .write = write_dump,
     .parse = parse_dump,
 };

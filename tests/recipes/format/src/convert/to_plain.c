@@ -113,20 +113,15 @@ static int parse_plain(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "plain",
-     .rules = {.value = RW_F64,
-               .threshold = RW_F64,
-               .sum = RW_F64,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL}},
-    {0},
-};
-
 const struct rw_model_format rw_to_plain = {
     .name = "plain",
     .about = "words and numbers",
-    .consumer = consumers,
+    .consumer = {{.name = "plain",
+                  .rules = {.value = RW_F64,
+                            .threshold = RW_F64,
+                            .sum = RW_F64,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_plain,
