@@ -209,8 +209,10 @@ typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
  * failure. */
 struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
                                  void *user, struct rw_ensemble *out);
-/* rw_ensemble_add_tree, for parsers; NULL after a failure. */
+/* rw_ensemble_add_tree and rw_ensemble_set_columns for parsers; NULL and a status after a failure.
+ */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
+int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,9 @@ extern "C" {
 /* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
  * flags: jansson's. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
+/* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. (ubjson.c)
+ */
+json_t *rw_ubjson_load(struct rw_source *source);
 
 /* Members of an object; `object` may be anything. RW_ERR_FORMAT: not there, or of another type. All
  * that comes out is borrowed. */

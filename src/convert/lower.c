@@ -103,26 +103,20 @@ static int name_fits(const struct rw_model_format *format, const char *name)
     return text != NULL;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_unique(struct lowering *l, const struct rw_ensemble *out)
 {
-    const char **sorted;
+    json_t *seen = json_object();
     int status = RW_OK;
-    RW_TRY(RW_NEW(l->ctx, sorted, out->n_columns));
-    for (uint32_t i = 0; i < out->n_columns; i++)
-        sorted[i] = out->column_name[i];
-    qsort(sorted, out->n_columns, sizeof(*sorted), by_text);
-    for (uint32_t i = 1; i < out->n_columns && status == RW_OK; i++) {
-        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+    for (uint32_t i = 0; i < out->n_columns && status == RW_OK; i++) {
+        const char *name = out->column_name[i];
+        if (json_object_get(seen, name))
             status = rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                             "two features have the name '%s', which '%s' cannot tell apart",
-                             sorted[i], l->format->name);
+                             "two features have the name '%s', which '%s' cannot tell apart", name,
+                             l->format->name);
+        else if (json_object_set_new(seen, name, json_null()) < 0)
+            status = rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
     }
-    rw_mem_free(sorted);
+    json_decref(seen);
     return status;
 }
 

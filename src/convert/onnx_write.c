@@ -67,42 +67,21 @@ static void end_tensor(struct emitting *e, int type, size_t bytes)
 
 /* ------------------------------------------------------------------ TreeEnsembleRegressor */
 
-enum field {
-    /* of splits and leaves */
-    TREE,
-    ID,
-    FEATURE,
-    TRUE_CHILD,
-    FALSE_CHILD,
-    MISSING_TRUE,
-    /* of leaves */
-    LEAF_TREE,
-    LEAF_ID,
-    TARGET
-};
+/* From LEAF_TREE on: of leaves only. */
+enum field { TREE, ID, FEATURE, TRUE_CHILD, FALSE_CHILD, MISSING_TRUE, LEAF_TREE, LEAF_ID, TARGET };
 
 static uint64_t field_of(const struct rw_ens_node *node, int32_t tree, int32_t id, enum field field)
 {
-    const int leaf = node->left < 0;
-    switch (field) {
-    case TREE:
-    case LEAF_TREE:
+    if (field == TREE || field == LEAF_TREE)
         return (uint64_t)tree;
-    case ID:
-    case LEAF_ID:
+    if (field == ID || field == LEAF_ID)
         return (uint64_t)id;
-    case FEATURE:
-        return leaf ? 0 : node->column;
-    case TRUE_CHILD:
-        return leaf ? 0 : (uint64_t)node->left;
-    case FALSE_CHILD:
-        return leaf ? 0 : (uint64_t)node->right;
-    case MISSING_TRUE:
-        return !leaf && node->nan == RW_NAN_LEFT;
-    case TARGET:
-        break;
-    }
-    return 0;
+    if (node->left < 0 || field == TARGET)
+        return 0;
+    return field == FEATURE       ? node->column
+           : field == TRUE_CHILD  ? (uint64_t)node->left
+           : field == FALSE_CHILD ? (uint64_t)node->right
+                                  : node->nan == RW_NAN_LEFT;
 }
 
 static void put_fields(struct emitting *e, const char *name, enum field field)

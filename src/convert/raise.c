@@ -7,6 +7,8 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
+enum { NOT_REACHED = INT32_MIN };
+
 struct raising {
     struct rw_ctx *ctx;
     const char *path;
@@ -16,7 +18,7 @@ struct raising {
     uint8_t *had;       /* [RW_FEATURE_IDS] */
     uint64_t n_rounded; /* leaves that are not floats */
     /* of the tree at hand */
-    int32_t *number; /* [n_nodes] ours: a split's, or a leaf's; -1: not reached */
+    int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
     int32_t *stack;  /* [n_nodes] */
 };
 
@@ -33,7 +35,7 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
 {
     int32_t begin = 0, end = 1, ordered = 1, n_splits = 0;
     for (int32_t i = 0; i < tree->n_nodes; i++)
-        r->number[i] = -1;
+        r->number[i] = NOT_REACHED;
     r->stack[0] = 0;
     r->number[0] = 0;
     while (begin < end) {
@@ -53,14 +55,9 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
     *n_leaves = 0;
     for (int32_t i = 0; i < (ordered ? tree->n_nodes : end); i++) {
         const int32_t at = ordered ? i : r->stack[i];
-        if (r->number[at] >= 0)
-            r->number[at] = tree->node[at].left < 0 ? (*n_leaves)++ : n_splits++;
+        if (r->number[at] != NOT_REACHED)
+            r->number[at] = tree->node[at].left < 0 ? ~(*n_leaves)++ : n_splits++;
     }
-}
-
-static int32_t ours(const struct raising *r, const struct rw_ens_tree *tree, int32_t child)
-{
-    return tree->node[child].left < 0 ? ~r->number[child] : r->number[child];
 }
 
 static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_t t, int32_t at,
@@ -75,8 +72,8 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     const char *why = rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
     if (why)
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d %s", r->path, t + 1, at, why);
-    to->left[i] = ours(r, tree, node->left);
-    to->right[i] = ours(r, tree, node->right);
+    to->left[i] = r->number[node->left];
+    to->right[i] = r->number[node->right];
     to->feature[i] = (uint32_t)feature;
     to->gain[i] = isfinite(node->gain) ? node->gain : 0;
     r->had[feature] = 1;
@@ -93,16 +90,16 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
     number_nodes(r, tree, &n_leaves);
     RW_TRY_OUT(rw_tree_init(r->ctx, to, n_leaves));
     for (int32_t at = 0; at < tree->n_nodes; at++) {
-        if (r->number[at] < 0)
+        if (r->number[at] == NOT_REACHED)
             continue;
-        if (tree->node[at].left >= 0) {
+        if (r->number[at] >= 0) {
             RW_TRY_OUT(raise_split(r, tree, t, at, to));
             continue;
         }
         const double value = tree->node[at].value * tree->weight;
         const float leaf = (float)value;
         r->n_rounded += (double)leaf != value;
-        to->leaf[r->number[at]] = leaf;
+        to->leaf[~r->number[at]] = leaf;
     }
 out:
     rw_mem_free(r->number);

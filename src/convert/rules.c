@@ -17,36 +17,16 @@ static double effective(const struct rw_rules *rules, double threshold)
 
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value)
 {
+    const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
+    const int is_zero_missing = nan == RW_NAN_ZERO_LEFT || nan == RW_NAN_ZERO_RIGHT;
     /* A float is the same number in double: the width of values only matters to a reader of data.
      */
     double x = (double)value;
     const int in_band = fabs(x) <= (double)RW_ZERO_BAND;
-    if (rules->band_is_zero && in_band)
+    if ((rules->band_is_zero && in_band) || (nan == RW_NAN_ZERO && isnan(x)))
         x = 0;
-    switch ((enum rw_nan)(rules->nan_by_node ? node->nan : rules->nan)) {
-    case RW_NAN_LEFT:
-        if (isnan(x))
-            return 1;
-        break;
-    case RW_NAN_RIGHT:
-        if (isnan(x))
-            return 0;
-        break;
-    case RW_NAN_ZERO_LEFT:
-        if (isnan(x) || in_band)
-            return 1;
-        break;
-    case RW_NAN_ZERO_RIGHT:
-        if (isnan(x) || in_band)
-            return 0;
-        break;
-    case RW_NAN_ZERO:
-        if (isnan(x))
-            x = 0;
-        break;
-    case RW_NAN_FALSE:
-        break;
-    }
+    if ((isnan(x) && nan != RW_NAN_FALSE) || (is_zero_missing && in_band))
+        return nan == RW_NAN_LEFT || nan == RW_NAN_ZERO_LEFT;
     const double t = effective(rules, node->threshold);
     return node->less ? x < t : x <= t;
 }

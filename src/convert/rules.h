@@ -30,6 +30,7 @@ enum rw_absent_rule {
     RW_ABSENT_AS_MODEL /* the caller hands over all values, and so decides: as in our model */
 };
 
+/* All zero: floats everywhere, `value <= threshold` left, NaN compared, absent is 0. */
 struct rw_rules {
     enum rw_width value;     /* of a feature when it is compared; data are floats */
     enum rw_width threshold; /* as it is kept */

@@ -70,6 +70,13 @@ struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *ou
     return source->status == RW_OK ? tree : NULL;
 }
 
+int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n)
+{
+    if (source->status == RW_OK)
+        source->status = rw_ensemble_set_columns(source->ctx, out, n);
+    return source->status;
+}
+
 struct pending {
     const void *from;
     int32_t node;

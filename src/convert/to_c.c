@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "convert/convert.h"
 
 /* The whole number times a power of two that a float is. */
@@ -32,57 +33,45 @@ static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, in
         rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-static void put_splits(struct rw_put *put, const struct rw_ensemble *ensemble)
+/* The elements of the three tables. */
+static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
+                      struct rw_put *leaves, struct rw_put *roots)
 {
     int32_t splits = 0;
-    rw_put_text(put, "static const struct {\n"
-                     "    float cut;\n"
-                     "    unsigned short feature;\n"
-                     "    unsigned char missing_left;\n"
-                     "    int left, right; /* ~i: leaf i */\n"
-                     "} node[] = {\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = 0; i < rw_ens_n_splits(tree); i++) {
+        const int32_t n_splits = rw_ens_n_splits(tree);
+        for (int32_t i = 0; i < tree->n_nodes; i++) {
             const struct rw_ens_node *node = &tree->node[i];
-            rw_put_text(put, "    {");
-            put_exact(put, (float)node->threshold);
-            rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
-            put_index(put, ensemble, t, node->left, splits);
-            rw_put_text(put, ", ");
-            put_index(put, ensemble, t, node->right, splits);
-            rw_put_text(put, "},\n");
+            struct rw_put *put = i < n_splits ? nodes : leaves;
+            rw_put_text(put, i < n_splits ? "    {" : "    ");
+            put_exact(put, (float)(i < n_splits ? node->threshold : node->value));
+            if (i < n_splits) {
+                rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
+                put_index(put, ensemble, t, node->left, splits);
+                rw_put_text(put, ", ");
+                put_index(put, ensemble, t, node->right, splits);
+            }
+            rw_put_text(put, i < n_splits ? "},\n" : ",\n");
         }
-        splits += rw_ens_n_splits(tree);
+        rw_put_text(roots, "    ");
+        put_index(roots, ensemble, t, 0, splits);
+        rw_put_text(roots, ",\n");
+        splits += n_splits;
     }
-    rw_put_text(put, "};\n\n");
 }
 
-static void put_leaves(struct rw_put *put, const struct rw_ensemble *ensemble)
+/* A table, unless it is empty, which C does not have. */
+static void put_table(struct rw_put *put, const char *type, struct rw_put *elements)
 {
-    rw_put_text(put, "static const float leaf[] = {\n");
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = rw_ens_n_splits(tree); i < tree->n_nodes; i++) {
-            rw_put_text(put, "    ");
-            put_exact(put, (float)tree->node[i].value);
-            rw_put_text(put, ",\n");
-        }
+    if (elements->n > 0) {
+        rw_put_format(put, "static const %s[] = {\n", type);
+        rw_put_bytes(put, elements->text, elements->n);
+        rw_put_text(put, "};\n\n");
     }
-    rw_put_text(put, "};\n\n");
-}
-
-static void put_roots(struct rw_put *put, const struct rw_ensemble *ensemble)
-{
-    int32_t splits = 0;
-    rw_put_text(put, "static const int root[] = {\n");
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        rw_put_text(put, "    ");
-        put_index(put, ensemble, t, 0, splits);
-        rw_put_text(put, ",\n");
-        splits += rw_ens_n_splits(&ensemble->tree[t]);
-    }
-    rw_put_text(put, "};\n\n");
+    if (put->status == RW_OK)
+        put->status = elements->status;
+    rw_mem_free(elements->text);
 }
 
 static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble, int64_t n_splits)
@@ -115,6 +104,7 @@ static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble,
 
 static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
+    struct rw_put nodes = {.ctx = put->ctx}, leaves = nodes, roots = nodes;
     int64_t n_splits = 0;
     for (int32_t t = 0; t < ensemble->n_trees; t++)
         n_splits += rw_ens_n_splits(&ensemble->tree[t]);
@@ -129,12 +119,17 @@ static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
         "score. */\n"
         "double score(const float *x);\n\n",
         ensemble->n_trees, ensemble->n_columns);
-    if (n_splits > 0)
-        put_splits(put, ensemble);
-    if (n_leaves > 0) {
-        put_leaves(put, ensemble);
-        put_roots(put, ensemble);
-    }
+    put_trees(ensemble, &nodes, &leaves, &roots);
+    put_table(put,
+              "struct {\n"
+              "    float cut;\n"
+              "    unsigned short feature;\n"
+              "    unsigned char missing_left;\n"
+              "    int left, right; /* ~i: leaf i */\n"
+              "} node",
+              &nodes);
+    put_table(put, "float leaf", &leaves);
+    put_table(put, "int root", &roots);
     put_function(put, ensemble, n_splits);
     return put->status;
 }
@@ -144,11 +139,7 @@ const struct rw_model_format rw_to_c = {
     .name = "c",
     .about = "C: one file, double score(const float *x)",
     .consumer = {{.name = "C",
-                  .rules = {.value = RW_F32,
-                            .threshold = RW_F32,
-                            .sum = RW_F64,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_AS_MODEL}}},
+                  .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .write = write_c,
 };

@@ -321,8 +321,7 @@ static void read_features(struct rw_source *source, struct reading *r, const jso
                                              "flat_feature_index", 0, RW_MAX_FEATURE);
         last = flat > last ? flat : last;
     }
-    if (source->status == RW_OK)
-        rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint64_t)(last + 1)));
+    rw_set_columns(source, out, (uint64_t)(last + 1));
     for (size_t i = 0; i < n && source->status == RW_OK; i++) {
         const json_t *entry = json_array_get(features, i);
         struct read_border border = {
@@ -471,11 +470,7 @@ const struct rw_model_format rw_to_catboost = {
     .name = "catboost",
     .about = "CatBoost's saved model, JSON",
     .consumer = {{.name = "CatBoost",
-                  .rules = {.value = RW_F32,
-                            .threshold = RW_F32,
-                            .sum = RW_F64,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_AS_MODEL}}},
+                  .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_GIVEN,
     .name_prefix = "", /* a feature without a name is called by its number there */
     .imports = 1,

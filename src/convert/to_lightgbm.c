@@ -271,8 +271,7 @@ static void read_columns(struct reading *r, const struct entry *h, int64_t n,
 {
     struct slice names = h[NAMES].value, infos = h[INFOS].value, word;
     struct rw_source *source = r->source;
-    if (source->status < 0 ||
-        rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint64_t)n)) < 0)
+    if (rw_set_columns(source, out, (uint64_t)n) < 0)
         return;
     for (int64_t i = 0; i < n && source->status == RW_OK; i++) {
         char name[1024];

@@ -113,8 +113,7 @@ static void read_columns(struct making *m)
     if (n == 0)
         return;
     need(m, "features", n <= RW_MAX_FEATURE + 2, 1);
-    if (m->source->status < 0 ||
-        rw_keep(m->source, rw_ensemble_set_columns(m->source->ctx, out, n)) < 0)
+    if (rw_set_columns(m->source, out, n) < 0)
         return;
     memset(out->column_had, 1, out->n_columns);
     rw_mem_free(out->column_name);
@@ -440,12 +439,7 @@ static int write_5(const struct rw_ensemble *ensemble, struct rw_put *put)
 const struct rw_model_format rw_to_onnx = {
     .name = "onnx",
     .about = "ONNX-ML's TreeEnsembleRegressor, operator set 3",
-    .consumer = {{.name = "ONNX",
-                  .rules = {.value = RW_F32,
-                            .threshold = RW_F32,
-                            .sum = RW_F32,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_AS_MODEL}}},
+    .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_3,
@@ -455,12 +449,7 @@ const struct rw_model_format rw_to_onnx = {
 const struct rw_model_format rw_to_onnx5 = {
     .name = "onnx5",
     .about = "ONNX-ML's TreeEnsemble, operator set 5",
-    .consumer = {{.name = "ONNX",
-                  .rules = {.value = RW_F32,
-                            .threshold = RW_F32,
-                            .sum = RW_F32,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_AS_MODEL}}},
+    .consumer = {{.name = "ONNX", .rules = {.nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_5,

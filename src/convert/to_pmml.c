@@ -196,8 +196,9 @@ static int write_pmml(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 /* ------------------------------------------------------------------ in */
 
+/* E_NONE: outside of the document */
 enum element {
-    E_NONE, /* outside */
+    E_NONE,
     E_PMML,
     E_HEADER,
     E_APPLICATION,
@@ -449,17 +450,18 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
     return source->status;
 }
 
-#define RULES(width)                                                         \
-    {                                                                        \
-        .value = width, .threshold = width, .sum = RW_F64, .nan_by_node = 1, \
-        .absent = RW_ABSENT_NAN                                              \
-    }
 const struct rw_model_format rw_to_pmml = {
     .name = "pmml",
     .about = "PMML 4.4: a MiningModel that sums TreeModels",
-    .consumer = {{.name = "PMML", .rules = RULES(RW_F32)},
+    .consumer = {{.name = "PMML",
+                  .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_NAN}},
                  /* no number is a float there */
-                 {.name = "PMML4S", .rules = RULES(RW_F64)}},
+                 {.name = "PMML4S",
+                  .rules = {.value = RW_F64,
+                            .threshold = RW_F64,
+                            .sum = RW_F64,
+                            .nan_by_node = 1,
+                            .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
     .write = write_pmml,
     .parse = parse_pmml,

@@ -154,8 +154,7 @@ static void read_model(struct rw_source *source, struct reading *r, const json_t
     const json_t *features = rw_json_array(source, root, "features", -1);
     if (json_array_size(features) > RW_MAX_FEATURE + 2)
         rw_refuse(source, "%zu features", json_array_size(features));
-    if (source->status < 0 ||
-        rw_keep(source, rw_ensemble_set_columns(source->ctx, out, json_array_size(features))) < 0)
+    if (rw_set_columns(source, out, json_array_size(features)) < 0)
         return;
     for (uint32_t i = 0; i < out->n_columns && source->status == RW_OK; i++)
         read_feature(source, r, json_array_get(features, i), i, out);
@@ -188,12 +187,7 @@ const struct rw_model_format rw_to_solr = {
     .name = "solr",
     .about = "Solr's MultipleAdditiveTreesModel, JSON",
     .consumer = {{.name = "Solr",
-                  .rules = {.value = RW_F32,
-                            .threshold = RW_F32,
-                            .sum = RW_F32,
-                            .slack = SOLR_SLACK,
-                            .nan_by_node = 1,
-                            .absent = RW_ABSENT_NAN}}},
+                  .rules = {.slack = SOLR_SLACK, .nan_by_node = 1, .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
     .imports = 1,
     .write = write_solr,

@@ -9,7 +9,7 @@
 
 #include "base/bits.h"
 #include "base/mem.h"
-#include "convert/ubjson.h"
+#include "convert/json_in.h"
 #include "convert/xgboost_rules.h"
 
 /* ------------------------------------------------------------------ out */
@@ -184,28 +184,18 @@ static double value_of(const struct rw_ens_tree *tree, const struct place *at, e
     const struct rw_ens_node *node = &tree->node[at->node];
     const int is_leaf = at->left < 0;
     const double leaf = node->value * tree->weight;
-    switch (member) {
-    case BASE_WEIGHT:
-        return is_leaf ? leaf : 0;
-    case DEFAULT:
-        return !is_leaf && node->nan == RW_NAN_LEFT;
-    case LEFT:
-        return at->left;
-    case RIGHT:
-        return is_leaf ? -1 : at->left + 1;
-    case PARENT:
-        return at->parent;
-    case GAIN:
-        return is_leaf ? 0 : node->gain;
-    case CONDITION:
-        return is_leaf ? leaf : node->threshold;
-    case COLUMN:
-        return is_leaf ? 0 : node->column;
-    case COVER:
+    if (member == PARENT || member == LEFT)
+        return member == PARENT ? at->parent : at->left;
+    if (member == COVER)
         return (double)at->cover;
-    default:
-        return 0;
-    }
+    if (is_leaf)
+        return member == BASE_WEIGHT || member == CONDITION ? leaf : member == RIGHT ? -1 : 0;
+    return member == RIGHT       ? at->left + 1
+           : member == DEFAULT   ? node->nan == RW_NAN_LEFT
+           : member == GAIN      ? node->gain
+           : member == CONDITION ? node->threshold
+           : member == COLUMN    ? node->column
+                                 : 0;
 }
 
 static void emit_tree(struct emitting *e, const struct rw_ensemble *ensemble, int32_t t)
@@ -402,8 +392,7 @@ static void read_columns(struct reading *r, const json_t *learner, struct rw_ens
 {
     struct rw_source *source = r->source;
     const json_t *names = json_object_get(learner, "feature_names");
-    if (source->status < 0 ||
-        rw_keep(source, rw_ensemble_set_columns(source->ctx, out, r->n_columns)) < 0)
+    if (rw_set_columns(source, out, r->n_columns) < 0)
         return;
     memset(out->column_had, 1, r->n_columns);
     if (!names || json_array_size(names) == 0)

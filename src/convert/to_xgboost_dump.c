@@ -87,7 +87,6 @@ const struct rw_model_format rw_to_xgboost_dump = {
     .consumer = {{.name = "Elasticsearch and OpenSearch LTR", .rules = {RW_XGBOOST_RULES}},
                  {.name = "Vespa",
                   .rules = {.value = RW_F64,
-                            .threshold = RW_F32,
                             .sum = RW_F64,
                             .less = 1,
                             .nan_by_node = 1,

@@ -1,9 +1,8 @@
-#include "convert/ubjson.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "convert/json_in.h"
 
 enum { MOST_DEPTH = 256 };
 

@@ -104,8 +104,7 @@ static int parse_plain(struct rw_source *source, struct rw_ensemble *out)
     const int64_t n_columns = next_whole(&r, RW_FEATURE_IDS);
     next_is(&r, "trees", NULL);
     const int64_t n_trees = next_whole(&r, INT32_MAX);
-    if (source->status < 0 ||
-        rw_keep(source, rw_ensemble_set_columns(source->ctx, out, (uint64_t)n_columns)) < 0)
+    if (rw_set_columns(source, out, (uint64_t)n_columns) < 0)
         return source->status;
     memset(out->column_had, 1, out->n_columns);
     for (int64_t t = 0; t < n_trees && source->status == RW_OK; t++)
