@@ -54,8 +54,7 @@ int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshol
     return 0;
 }
 
-/* The largest float at or below (strictly: below) a number; -INFINITY if there is none. */
-static float float_below(double t, int strictly)
+float rw_float_below(double t, int strictly)
 {
     float c = t > (double)FLT_MAX ? FLT_MAX : t < -(double)FLT_MAX ? -INFINITY : (float)t;
     if ((double)c > t || (strictly && (double)c == t))
@@ -69,7 +68,7 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
     const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
     const float band = RW_ZERO_BAND, below_band = nextafterf(-RW_ZERO_BAND, -INFINITY);
     const double t = effective(rules, node->threshold);
-    *cut = float_below(t, node->less);
+    *cut = rw_float_below(t, node->less);
     *missing_left = nan == RW_NAN_LEFT || nan == RW_NAN_ZERO_LEFT;
     if (nan == RW_NAN_ZERO_LEFT) {
         if (*cut < below_band)

@@ -53,6 +53,9 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
  * and then the nearest. */
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
 
+/* The largest float at or below (strictly: below) a number; -INFINITY if there is none. -0 is 0. */
+float rw_float_below(double t, int strictly);
+
 /* The cut that parts floats where a node of theirs parts them, and which way NaN goes. NULL, or
  * what the node does that no cut can do. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,

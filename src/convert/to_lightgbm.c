@@ -134,14 +134,14 @@ struct slice {
     const char *text; /* NULL: not there */
     size_t n;
 };
+enum { MOST_KEYS = 10 };
 struct reading {
     struct rw_source *source;
     const char *at, *end;
     int32_t number; /* of the tree, from 1; 0: the header */
-};
-struct entry {
-    const char *key;
-    struct slice value; /* what of it has not been read */
+    /* of the block at hand: keys, ended by NULL, and what of their values has not been read */
+    const char *const *key;
+    struct slice value[MOST_KEYS];
 };
 
 static int is_word(struct slice slice, const char *word)
@@ -167,9 +167,11 @@ static int next_line(struct reading *r, struct slice *line)
 }
 
 /* Reads key=value lines up to one that begins a tree or ends them all, which is left. */
-static int read_block(struct reading *r, struct entry *entries)
+static int read_block(struct reading *r, const char *const *keys)
 {
     struct slice line;
+    r->key = keys;
+    memset(r->value, 0, sizeof(r->value));
     for (const char *before = r->at; next_line(r, &line); before = r->at) {
         if (begins(line, "Tree=") || begins(line, "end of trees")) {
             r->at = before;
@@ -181,12 +183,12 @@ static int read_block(struct reading *r, struct entry *entries)
         if (!equals)
             continue;
         const struct slice key = {line.text, (size_t)(equals - line.text)};
-        for (struct entry *e = entries; e->key; e++) {
-            if (!is_word(key, e->key))
+        for (int k = 0; keys[k]; k++) {
+            if (!is_word(key, keys[k]))
                 continue;
-            if (e->value.text)
-                return rw_refuse(r->source, "tree %d: '%s' stands twice", r->number, e->key);
-            e->value = (struct slice){equals + 1, line.n - key.n - 1};
+            if (r->value[k].text)
+                return rw_refuse(r->source, "tree %d: '%s' stands twice", r->number, keys[k]);
+            r->value[k] = (struct slice){equals + 1, line.n - key.n - 1};
         }
     }
     return rw_refuse(r->source, "no 'end of trees': the file is cut short");
@@ -209,41 +211,42 @@ static int next_word(struct slice *list, struct slice *word)
     return 1;
 }
 
-static double next_number(struct reading *r, struct entry *e)
+static double next_number(struct reading *r, int k)
 {
     struct slice word;
     double out = 0;
-    if (!next_word(&e->value, &word))
-        rw_refuse(r->source, "tree %d: '%s' has too few numbers", r->number, e->key);
+    if (!next_word(&r->value[k], &word))
+        rw_refuse(r->source, "tree %d: '%s' has too few numbers", r->number, r->key[k]);
     else if (!rw_is_number(word.text, word.n, &out))
-        rw_refuse(r->source, "tree %d: '%s': '%.*s' is not a finite number", r->number, e->key,
+        rw_refuse(r->source, "tree %d: '%s': '%.*s' is not a finite number", r->number, r->key[k],
                   (int)(word.n < 40 ? word.n : 40), word.text);
     return out;
 }
 
-static int64_t next_whole(struct reading *r, struct entry *e, int64_t least, int64_t most)
+static int64_t next_whole(struct reading *r, int k, int64_t least, int64_t most)
 {
-    const double number = next_number(r, e);
+    const double number = next_number(r, k);
     if (number >= (double)least && number <= (double)most && number == floor(number))
         return (int64_t)number;
     rw_refuse(r->source, "tree %d: '%s': expected whole numbers from %lld to %lld", r->number,
-              e->key, (long long)least, (long long)most);
+              r->key[k], (long long)least, (long long)most);
     return 0;
 }
 
-static void at_end(struct reading *r, struct entry *e)
+static void at_end(struct reading *r, int k)
 {
     struct slice word;
-    if (next_word(&e->value, &word))
-        rw_refuse(r->source, "tree %d: '%s' has too many numbers", r->number, e->key);
+    if (next_word(&r->value[k], &word))
+        rw_refuse(r->source, "tree %d: '%s' has too many numbers", r->number, r->key[k]);
 }
 
-static int64_t one_whole(struct reading *r, struct entry *e, int64_t least, int64_t most)
+static int64_t one_whole(struct reading *r, int k, int64_t least, int64_t most)
 {
-    if (!e->value.text)
-        rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number, e->key);
-    const int64_t number = next_whole(r, e, least, most);
-    at_end(r, e);
+    if (!r->value[k].text)
+        rw_refuse(r->source, "%s%d: no '%s'", r->number ? "tree " : "header ", r->number,
+                  r->key[k]);
+    const int64_t number = next_whole(r, k, least, most);
+    at_end(r, k);
     return number;
 }
 
@@ -266,10 +269,9 @@ static int objective_fits(struct slice objective)
     return fits;
 }
 
-static void read_columns(struct reading *r, const struct entry *h, int64_t n,
-                         struct rw_ensemble *out)
+static void read_columns(struct reading *r, int64_t n, struct rw_ensemble *out)
 {
-    struct slice names = h[NAMES].value, infos = h[INFOS].value, word;
+    struct slice names = r->value[NAMES], infos = r->value[INFOS], word;
     struct rw_source *source = r->source;
     if (rw_set_columns(source, out, (uint64_t)n) < 0)
         return;
@@ -296,36 +298,35 @@ static void read_columns(struct reading *r, const struct entry *h, int64_t n,
 
 static void read_header(struct reading *r, struct rw_ensemble *out)
 {
-    struct entry h[] = {{"num_class", {0}},       {"num_tree_per_iteration", {0}},
-                        {"max_feature_idx", {0}}, {"objective", {0}},
-                        {"feature_names", {0}},   {"feature_infos", {0}},
-                        {"version", {0}},         {0}};
+    static const char *const keys[] = {
+        "num_class",     "num_tree_per_iteration", "max_feature_idx", "objective",
+        "feature_names", "feature_infos",          "version",         NULL};
     struct slice line;
     if (!next_line(r, &line) || !is_word(line, "tree"))
         rw_refuse(r->source, "line 1: expected 'tree'");
-    if (r->source->status < 0 || read_block(r, h) < 0)
+    if (r->source->status < 0 || read_block(r, keys) < 0)
         return;
-    const struct slice version = h[VERSION].value, objective = h[OBJECTIVE].value;
+    const struct slice version = r->value[VERSION], objective = r->value[OBJECTIVE];
     if (!is_word(version, "v2") && !is_word(version, "v3") && !is_word(version, "v4"))
         rw_refuse(r->source, "expected version=v2, v3 or v4");
-    const int64_t n_class = one_whole(r, &h[N_CLASS], 0, INT32_MAX);
+    const int64_t n_class = one_whole(r, N_CLASS, 0, INT32_MAX);
     if (n_class > 1)
         rw_refuse(r->source, "num_class=%lld: several classes", (long long)n_class);
     const int64_t n_outputs =
-        h[N_PER_ROUND].value.text ? one_whole(r, &h[N_PER_ROUND], 0, INT32_MAX) : 1;
+        r->value[N_PER_ROUND].text ? one_whole(r, N_PER_ROUND, 0, INT32_MAX) : 1;
     if (n_outputs != 1)
         rw_refuse(r->source, "num_tree_per_iteration=%lld: several outputs", (long long)n_outputs);
     if (!objective_fits(objective))
         rw_refuse(r->source, "objective '%.*s', whose prediction is not the sum of the leaves",
                   (int)(objective.n < 60 ? objective.n : 60), objective.text);
-    read_columns(r, h, one_whole(r, &h[MAX_FEATURE], 0, RW_MAX_FEATURE) + 1, out);
+    read_columns(r, one_whole(r, MAX_FEATURE, 0, RW_MAX_FEATURE) + 1, out);
 }
 
 enum { LEAVES, CATEGORIES, FEATURE, THRESHOLD, DECISION, LEFT, RIGHT, VALUE, LINEAR, GAIN };
 
-static uint8_t read_decision(struct reading *r, struct entry *e)
+static uint8_t read_decision(struct reading *r, int k)
 {
-    const int64_t type = e->value.text ? next_whole(r, e, 0, 127) : 0;
+    const int64_t type = r->value[k].text ? next_whole(r, k, 0, 127) : 0;
     const int left = (type & DEFAULT_LEFT) != 0;
     if (type & CATEGORICAL)
         rw_refuse(r->source, "tree %d: a categorical split", r->number);
@@ -337,76 +338,69 @@ static uint8_t read_decision(struct reading *r, struct entry *e)
                                            : RW_NAN_ZERO);
 }
 
-static int32_t read_child(struct reading *r, struct entry *e, int64_t n_leaves)
+static int32_t read_child(struct reading *r, int k, int64_t n_leaves)
 {
-    const int64_t child = next_whole(r, e, -n_leaves, n_leaves - 2);
+    const int64_t child = next_whole(r, k, -n_leaves, n_leaves - 2);
     return (int32_t)(child >= 0 ? child : n_leaves - 1 + ~child);
 }
 
-static void read_nodes(struct reading *r, struct entry *e, int64_t n_leaves, uint32_t n_columns,
+static void read_nodes(struct reading *r, int64_t n_leaves, uint32_t n_columns,
                        struct rw_ens_tree *tree)
 {
     for (int64_t i = 0; i < n_leaves - 1 && r->source->status == RW_OK; i++) {
         struct rw_ens_node *node = &tree->node[i];
-        node->column = (uint32_t)next_whole(r, &e[FEATURE], 0, (int64_t)n_columns - 1);
-        node->threshold = next_number(r, &e[THRESHOLD]);
-        node->nan = read_decision(r, &e[DECISION]);
-        node->left = read_child(r, &e[LEFT], n_leaves);
-        node->right = read_child(r, &e[RIGHT], n_leaves);
-        if (e[GAIN].value.text)
-            node->gain = next_number(r, &e[GAIN]);
+        node->column = (uint32_t)next_whole(r, FEATURE, 0, (int64_t)n_columns - 1);
+        node->threshold = next_number(r, THRESHOLD);
+        node->nan = read_decision(r, DECISION);
+        node->left = read_child(r, LEFT, n_leaves);
+        node->right = read_child(r, RIGHT, n_leaves);
+        if (r->value[GAIN].text)
+            node->gain = next_number(r, GAIN);
     }
     for (int64_t i = 0; i < n_leaves && r->source->status == RW_OK; i++) {
         struct rw_ens_node *leaf = &tree->node[n_leaves - 1 + i];
         leaf->left = leaf->right = -1;
-        leaf->value = next_number(r, &e[VALUE]);
+        leaf->value = next_number(r, VALUE);
     }
     for (int i = FEATURE; i <= GAIN; i++) {
-        if (i != LINEAR && e[i].value.text && (n_leaves > 1 || i == VALUE))
-            at_end(r, &e[i]);
+        if (i != LINEAR && r->value[i].text && (n_leaves > 1 || i == VALUE))
+            at_end(r, i);
     }
 }
 
 static void read_tree(struct reading *r, struct rw_ensemble *out)
 {
-    struct entry e[] = {{"num_leaves", {0}},
-                        {"num_cat", {0}},
-                        {"split_feature", {0}},
-                        {"threshold", {0}},
-                        {"decision_type", {0}},
-                        {"left_child", {0}},
-                        {"right_child", {0}},
-                        {"leaf_value", {0}},
-                        {"is_linear", {0}},
-                        {"split_gain", {0}},
-                        {0}};
+    static const char *const keys[] = {
+        "num_leaves", "num_cat",     "split_feature", "threshold", "decision_type",
+        "left_child", "right_child", "leaf_value",    "is_linear", "split_gain",
+        NULL};
     struct slice line;
     next_line(r, &line); /* Tree=... */
-    if (read_block(r, e) < 0)
+    if (read_block(r, keys) < 0)
         return;
-    const int64_t n_leaves = one_whole(r, &e[LEAVES], 1, INT32_MAX / 2);
-    const int64_t n_categories = one_whole(r, &e[CATEGORIES], 0, INT32_MAX);
+    const int64_t n_leaves = one_whole(r, LEAVES, 1, INT32_MAX / 2);
+    const int64_t n_categories = one_whole(r, CATEGORIES, 0, INT32_MAX);
     if (n_categories > 0)
         rw_refuse(r->source, "tree %d: %lld categorical splits", r->number,
                   (long long)n_categories);
-    if (e[LINEAR].value.text && one_whole(r, &e[LINEAR], 0, 1))
+    if (r->value[LINEAR].text && one_whole(r, LINEAR, 0, 1))
         rw_refuse(r->source, "tree %d: linear leaves", r->number);
     for (int i = FEATURE; i <= VALUE; i++) {
-        if (!e[i].value.text && i != DECISION && (n_leaves > 1 || i == VALUE))
-            rw_refuse(r->source, "tree %d: no '%s'", r->number, e[i].key);
+        if (!r->value[i].text && i != DECISION && (n_leaves > 1 || i == VALUE))
+            rw_refuse(r->source, "tree %d: no '%s'", r->number, r->key[i]);
     }
     /* A leaf takes two bytes at least, so that a made-up count allocates nothing. */
-    if ((uint64_t)n_leaves > e[VALUE].value.n / 2 + 1)
+    if ((uint64_t)n_leaves > r->value[VALUE].n / 2 + 1)
         rw_refuse(r->source, "tree %d: num_leaves=%lld, but fewer leaf values", r->number,
                   (long long)n_leaves);
     struct rw_ens_tree *tree = rw_add_tree(r->source, out, (int32_t)(2 * n_leaves - 1));
     if (tree)
-        read_nodes(r, e, n_leaves, out->n_columns, tree);
+        read_nodes(r, n_leaves, out->n_columns, tree);
 }
 
 static int parse_lightgbm(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {source, source->text, source->text + source->n, 0};
+    struct reading r = {.source = source, .at = source->text, .end = source->text + source->n};
     read_header(&r, out);
     while (source->status == RW_OK && r.at < r.end && *r.at == 'T') {
         r.number++;

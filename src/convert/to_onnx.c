@@ -1,6 +1,5 @@
 /* ONNX-ML: TreeEnsembleRegressor (as operator set 3 of ai.onnx.ml has it) and TreeEnsemble (5), one
  * node a model, a matrix of floats in and a score a document out. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,10 +166,7 @@ static void make_split(struct making *m, size_t i, int32_t true_child, int32_t f
     node->threshold = t;
     if (isnan(t) || (double)(float)t == t)
         return;
-    float below = t > (double)FLT_MAX ? FLT_MAX : t < -(double)FLT_MAX ? -INFINITY : (float)t;
-    if ((double)below > t)
-        below = nextafterf(below, -INFINITY);
-    node->threshold = (double)below;
+    node->threshold = (double)rw_float_below(t, 0);
     node->less = 0;
 }
 
