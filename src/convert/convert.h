@@ -59,8 +59,8 @@ struct rw_source {
     const char *path; /* for messages, which begin with it */
     const char *text; /* [n], and a 0 behind it */
     size_t n;
-    /* NULL, or what the file was made of: whose column names are for a format that has names only
-     */
+    /* NULL, or what the file was written from: its names are for formats that know a column by its
+     * name only */
     const struct rw_ensemble *names;
     int status; /* the first failure */
 };
@@ -115,9 +115,9 @@ void rw_ensemble_release(struct rw_ensemble *ensemble);
  * until the next one is added. */
 int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
                          struct rw_ens_tree **out);
-/* Adds a zeroed leaf; *out is its place. */
+/* Adds a zeroed leaf; *out is its index. */
 int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out);
-/* Gives the leaf at a place two children, zeroed leaves. */
+/* Gives the leaf at an index two children, zeroed leaves. */
 int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at);
 /* Room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n);

@@ -142,7 +142,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
     const rw_log_fn log = ctx->log;
-    ctx->log = NULL; /* what is lost was told when the file was written */
+    ctx->log = NULL; /* what is lost was reported when the file was written */
     status = rw_lower(ctx, model, format, &lowering, &made);
     ctx->log = log;
     if (status < 0)

@@ -19,8 +19,8 @@ json_t *rw_json_load(struct rw_source *source, size_t flags)
 static void absent(struct rw_source *source, const json_t *object, const char *name,
                    const char *expected)
 {
-    rw_refuse(source, "%s '%s'; expected %s", json_object_get(object, name) ? "strange" : "no",
-              name, expected);
+    rw_refuse(source, "%s '%s'; expected %s", json_object_get(object, name) ? "wrong" : "no", name,
+              expected);
 }
 
 json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name)

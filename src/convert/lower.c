@@ -41,11 +41,12 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->gain = tree->gain[i];
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         if (!l->lossy || l->rules->slack <= 0)
-            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "tree %d, node %d: '%s' has no threshold that parts values where cut %g "
-                           "does%s",
-                           t + 1, i, format, (double)tree->cut[i],
-                           l->rules->slack > 0 ? "\nhint: --lossy takes the nearest" : "");
+            return rw_fail(
+                l->ctx, RW_ERR_UNSUPPORTED,
+                "tree %d, node %d: '%s' has no threshold that splits values where the cut %g "
+                "does%s",
+                t + 1, i, format, (double)tree->cut[i],
+                l->rules->slack > 0 ? "\nhint: --lossy takes the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -158,7 +159,7 @@ static int lower_columns(struct lowering *l, struct rw_ensemble *out)
     return lower_names(l, out);
 }
 
-static void tell(const struct lowering *l, uint64_t n, const char *what)
+static void warn(const struct lowering *l, uint64_t n, const char *what)
 {
     if (n > 0)
         rw_log(l->ctx, RW_LOG_WARNING, "%llu %s", (unsigned long long)n, what);
@@ -178,9 +179,9 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     for (int32_t t = 0; t < model->n_trees; t++)
         RW_TRY_OUT(lower_tree(&l, t, out));
     RW_TRY_OUT(lower_columns(&l, out));
-    tell(&l, l.n_directions, "nodes lose where a missing value goes");
-    tell(&l, l.n_thresholds, "thresholds are the nearest that the format has");
-    tell(&l, l.n_names, "feature names are left out");
+    warn(&l, l.n_directions, "nodes lose the direction of missing values");
+    warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
+    warn(&l, l.n_names, "feature names are left out");
 out:
     rw_mem_free(l.had);
     if (status < 0)

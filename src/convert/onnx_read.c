@@ -133,7 +133,7 @@ static void read_attribute(struct reading *r, const struct rw_pb_field *from)
             is = &known[i];
     }
     if (!is)
-        rw_refuse(r->source, "attribute '%.*s', which the operator has not", shown(name),
+        rw_refuse(r->source, "attribute '%.*s', which the operator does not have", shown(name),
                   text_of(name));
     while (rw_pb_next(r->source, &message, &field)) {
         if (field.number != RW_ONNX_ATTRIBUTE_NAME && field.number != RW_ONNX_ATTRIBUTE_TYPE &&

@@ -166,7 +166,7 @@ static int lay_out(struct emitting *e)
     return RW_OK;
 }
 
-/* The leaves of a tree change places, two at most: which ones, else -1. */
+/* Two leaves of a tree may have to swap numbers: which ones, else -1. */
 static void swapped_leaves(const struct emitting *e, int32_t t, int32_t pair[2])
 {
     const struct rw_ens_tree *tree = &e->ensemble->tree[t];

@@ -65,7 +65,7 @@ static uint64_t read_number(struct rw_source *source, struct rw_pb *from)
     uint64_t number = 0;
     for (int shift = 0; shift < 70; shift += 7) {
         if (from->at == from->end) {
-            wrong(source, from->at, "the file is cut short");
+            wrong(source, from->at, "the file is truncated");
             return 0;
         }
         const unsigned char byte = (unsigned char)*from->at++;
@@ -100,7 +100,7 @@ int rw_pb_next(struct rw_source *source, struct rw_pb *from, struct rw_pb_field 
     if (tag < 8 || tag >> 3 > 536870911) {
         wrong(source, begin, "a field that no message has");
     } else if (fixed && from->end - from->at < fixed) {
-        wrong(source, from->at, "the file is cut short");
+        wrong(source, from->at, "the file is truncated");
     } else if (fixed) {
         field->value = read_bits(from->at, fixed);
         from->at += fixed;
@@ -109,14 +109,14 @@ int rw_pb_next(struct rw_source *source, struct rw_pb *from, struct rw_pb_field 
     } else if (field->type == RW_PB_BYTES) {
         field->value = read_number(source, from);
         if (field->value > (uint64_t)(from->end - from->at)) {
-            wrong(source, from->at, "the file is cut short");
+            wrong(source, from->at, "the file is truncated");
             return 0;
         }
         field->bytes = from->at;
         field->n = (size_t)field->value;
         from->at += field->n;
     } else {
-        wrong(source, begin, "a field of a type that there is not");
+        wrong(source, begin, "a field of an unknown type");
     }
     return source->status == RW_OK;
 }

@@ -127,7 +127,7 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
             r->had[feature] = 1;
     }
-    if (from->n_columns == 0) { /* ids that are not told of: all up to the last one in use */
+    if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
         int32_t last = RW_MAX_FEATURE;
         while (last >= 0 && !r->had[last])
             last--;

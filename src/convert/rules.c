@@ -33,7 +33,7 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
 
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold)
 {
-    /* Values are floats, so the next float above the cut parts them in any width. */
+    /* Values are floats, so the next float above the cut splits them in any width. */
     const float goal = rules->less ? nextafterf(cut, INFINITY) : cut;
     *threshold = (double)goal;
     if (!(rules->slack > 0))

@@ -49,15 +49,15 @@ struct rw_ens_node;
 /* Does a value (NaN: missing) go left at a split? */
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
 
-/* The threshold of the consumer that parts values where `value <= cut` does; 0 if there is none,
+/* The threshold of the consumer that splits values where `value <= cut` does; 0 if there is none,
  * and then the nearest. */
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
 
 /* The largest float at or below (strictly: below) a number; -INFINITY if there is none. -0 is 0. */
 float rw_float_below(double t, int strictly);
 
-/* The cut that parts floats where a node of theirs parts them, and which way NaN goes. NULL, or
- * what the node does that no cut can do. */
+/* The threshold of ours that splits floats where a node of theirs does, and where NaN goes. NULL,
+ * or what the node does that none of ours can do. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
                          uint8_t *missing_left);
 

@@ -79,7 +79,7 @@ static int number_borders(struct writing *w, struct rw_put *put)
         w->border[w->n++] = w->border[i];
     }
     if (n_buckets > MOST_BUCKETS)
-        rw_put_refuse(put, "%zu buckets of %d cuts of a feature; CatBoost has numbers for %d",
+        rw_put_refuse(put, "%zu buckets of %d thresholds of a feature; CatBoost has numbers for %d",
                       n_buckets, BORDERS_A_BUCKET, MOST_BUCKETS);
     return put->status;
 }
@@ -303,7 +303,7 @@ static void read_name(struct rw_source *source, const json_t *entry, uint32_t co
     if (!id || json_is_null(id))
         return;
     if (!name || strlen(name) != json_string_length(id))
-        rw_refuse(source, "feature %u: strange 'feature_id'; expected a text", column);
+        rw_refuse(source, "feature %u: wrong 'feature_id'; expected a text", column);
     else
         rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
 }

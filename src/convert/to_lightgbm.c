@@ -187,11 +187,11 @@ static int read_block(struct reading *r, const char *const *keys)
             if (!is_word(key, keys[k]))
                 continue;
             if (r->value[k].text)
-                return rw_refuse(r->source, "tree %d: '%s' stands twice", r->number, keys[k]);
+                return rw_refuse(r->source, "tree %d: '%s' appears twice", r->number, keys[k]);
             r->value[k] = (struct slice){equals + 1, line.n - key.n - 1};
         }
     }
-    return rw_refuse(r->source, "no 'end of trees': the file is cut short");
+    return rw_refuse(r->source, "no 'end of trees': the file is truncated");
 }
 
 /* The next blank-separated word; 0 at the end. */

@@ -140,9 +140,9 @@ static enum rw_onnx_mode mode_of(struct making *m, size_t i)
     return RW_ONNX_LEAF;
 }
 
-/* x >= t and x > t are x < t and x <= t the other way round. NaN: false, whichever way that is,
- * unless it goes where true does. A double that is no float parts floats where `<=` the float below
- * does. */
+/* x >= t and x > t are x < t and x <= t with the children swapped. NaN: false, whichever child that
+ * is, unless it goes where true does. A double that is no float parts floats where `<=` the float
+ * below does. */
 static void make_split(struct making *m, size_t i, int32_t true_child, int32_t false_child,
                        struct rw_ens_node *node)
 {
@@ -315,8 +315,7 @@ static void link_tree(struct making *m, size_t begin, size_t end, unsigned char 
         return;
     make_tree(m, (int32_t)root);
     if (m->n_of_tree != end - begin) /* some of them go round in a circle */
-        rw_refuse(m->source, "tree %lld has nodes that do not hang from its root",
-                  (long long)number);
+        rw_refuse(m->source, "tree %lld has nodes that its root does not reach", (long long)number);
 }
 
 static void make_regressor(struct making *m)
@@ -347,8 +346,8 @@ static void make_regressor(struct making *m)
 
 /* ------------------------------------------------------------------ TreeEnsemble */
 
-/* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it in
- * another way where the leaf has another number than the node, so that such a file means two
+/* A root with two children of one number stands for a tree of one leaf. ONNX Runtime reads it
+ * differently where the leaf has another number than the node, so that such a file means two
  * things. */
 static void make_root(struct making *m, int64_t number)
 {

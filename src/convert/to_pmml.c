@@ -429,7 +429,7 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
     struct reading r = {source, &xml, out, json_object(), 0, 0};
     if (!r.column)
         rw_no_memory(source);
-    /* Indexes by name: those of what the file was made of; without it they are counted. */
+    /* Indexes by name: those of what the file was written from, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
         add_column(&r, names->column_name[i], i);
     if (source->status == RW_OK)

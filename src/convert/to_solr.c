@@ -30,7 +30,7 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
     rw_put_text(put, ",\"left\":");
 }
 
-/* Does a missing value anywhere go another way than 0? */
+/* Does a missing value go to another child than 0 at some node? */
 static int needs_missing(const struct rw_ensemble *ensemble)
 {
     for (int32_t t = 0; t < ensemble->n_trees; t++) {

@@ -507,7 +507,7 @@ static void read_model(struct reading *r, const json_t *root, struct rw_ensemble
         json_object_get(json_object_get(learner, "attributes"), "best_iteration"));
     if (best && source->status == RW_OK)
         rw_log(source->ctx, RW_LOG_NOTE,
-               "'%s' tells of a best iteration, %.20s; all its trees are taken", source->path,
+               "'%s' names a best iteration, %.20s; all its trees are imported", source->path,
                best);
 }
 

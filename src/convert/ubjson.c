@@ -34,7 +34,7 @@ static uint64_t bytes(struct reading *r, size_t n)
 {
     uint64_t bits = 0;
     if ((size_t)(r->end - r->at) < n)
-        wrong(r, "the file is cut short");
+        wrong(r, "the file is truncated");
     for (; n > 0 && r->source->status == RW_OK; n--)
         bits = bits << 8 | *r->at++;
     return bits;
@@ -137,7 +137,7 @@ static void object(struct reading *r, json_t *into)
         const int mark = type ? type : byte(r);
         if (key && (strlen(json_string_value(key)) != json_string_length(key) ||
                     json_object_get(into, json_string_value(key))))
-            wrong(r, "a key that stands twice, or has a 0 byte");
+            wrong(r, "a key that appears twice, or has a 0 byte");
         json_t *element = value(r, mark);
         if (json_object_set_new(into, json_string_value(key), element) != 0)
             rw_no_memory(r->source);

@@ -147,9 +147,9 @@ static void wrong_bytes(const char *bytes, size_t n, const char *message)
 Test(to_xgboost, ubjson_refused)
 {
     char deep[2000];
-    WRONG("", "0: the file is cut short");
+    WRONG("", "0: the file is truncated");
     WRONG("[", "1: expected an object");
-    WRONG("{", "1: the file is cut short");
+    WRONG("{", "1: the file is truncated");
     WRONG("{}x", "2: bytes behind the end");
     WRONG("{i\1aq}", "5: an unknown type");
     WRONG("{i\x7f"
@@ -162,9 +162,9 @@ Test(to_xgboost, ubjson_refused)
     WRONG("{i\1a[$Z#l\x7f\xff\xff\xff", "7: a container of an unknown type");
     WRONG("{i\1a[$d", "7: expected a count");
     WRONG("{i\1ad\x7f\x80\0\0}", "9: NaN or an infinity");
-    WRONG("{i\1aZi\1aZ}", "9: a key that stands twice, or has a 0 byte");
+    WRONG("{i\1aZi\1aZ}", "9: a key that appears twice, or has a 0 byte");
     WRONG("{i\1\xffZ}", "3: a text that is not UTF-8");
-    WRONG("{i\1ad\x3f", "5: the file is cut short");
+    WRONG("{i\1ad\x3f", "5: the file is truncated");
     memset(deep, '[', sizeof(deep));
     memcpy(deep, "{i\1a", 4);
     wrong_bytes(deep, sizeof(deep), "file: not UBJSON: byte 260: nested too deeply");
