@@ -8,6 +8,35 @@
 #include "dataset/dataset.h"
 #include "io/input.h"
 
+static const struct rw_model_format *const formats[] = {
+#define RW_MODEL_FORMAT(name, file) &rw_to_##name,
+#include "convert/formats.def"
+#undef RW_MODEL_FORMAT
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+const struct rw_model_format *rw_model_format_at_index(int i)
+{
+    return i >= 0 && i < N_FORMATS ? formats[i] : NULL;
+}
+
+int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out)
+{
+    const char *names[N_FORMATS];
+    *out = NULL;
+    for (int i = 0; i < N_FORMATS; i++) {
+        names[i] = formats[i]->name;
+        if (strcmp(name, names[i]) == 0)
+            *out = formats[i];
+    }
+    if (*out)
+        return RW_OK;
+    const char *nearest = rw_word_nearest(name, names, N_FORMATS);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'%s%s%s", name,
+                   nearest ? "\nhint: did you mean '" : "", nearest ? nearest : "",
+                   nearest ? "'?" : "");
+}
+
 int rw_model_format_at(int i, struct rw_model_format_info *out)
 {
     const struct rw_model_format *format = rw_model_format_at_index(i);
@@ -62,8 +91,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     int status;
     RW_TRY(begin(ctx, how, &format));
     RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, &ensemble));
-    RW_TRY_OUT(format->write(ctx, &ensemble, &put));
-    RW_TRY_OUT(put.status);
+    RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
 out:
     rw_mem_free(put.text);
@@ -81,8 +109,8 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
-    const struct rw_source source = {rw_input_name(input), text, n, names};
-    RW_TRY_OUT(format->parse(ctx, &source, out));
+    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
+    RW_TRY_OUT(format->parse(&source, out));
     RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
 out:
     rw_mem_free(text);
@@ -118,7 +146,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
     const rw_log_fn log = ctx->log;
-    ctx->log = NULL; /* what is lost was told when the file was written */
+    ctx->log = NULL; /* what is lost was reported when the file was written */
     status = rw_lower(ctx, model, format, &lowering, &made);
     ctx->log = log;
     if (status < 0)
@@ -126,15 +154,9 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     if (format->parse)
         RW_TRY_OUT(parse(ctx, format, path, &made, &read_back));
     out->read_back = format->parse != NULL;
-    for (const struct rw_consumer *c = format->consumer; c->name; c++) {
-        if (out->n == RW_VERIFY_MOST) {
-            status = rw_fail(ctx, RW_ERR_INTERNAL, "more than %d consumers", RW_VERIFY_MOST);
-            goto out;
-        }
+    for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
         RW_TRY_OUT(rw_verify_ensemble(ctx, model, format->parse ? &read_back : &made, c,
                                       how->feature_base, dataset, &out->by[out->n]));
-        out->n++;
-    }
 out:
     rw_ensemble_release(&made);
     rw_ensemble_release(&read_back);
