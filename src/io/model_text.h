@@ -34,10 +34,6 @@
 
 #include "model/model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define RW_MODEL_HEADER "rankwood model "
 
 enum { RW_MODEL_VERSION = 2, RW_CHECKSUM_DIGITS = 8, RW_CHECKSUM_LINE_BYTES = 18 };
@@ -57,7 +53,4 @@ enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 40, RW_MODEL_VALUE_BYTES
 /* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
