@@ -5,10 +5,6 @@
 
 #include "dataset/dataset.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_cut_rule;
 struct rw_input;
 struct rw_seen;
@@ -41,7 +37,4 @@ int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,10 +9,6 @@
 #include "io/input.h"
 #include "io/recognise.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
     size_t n, room;
@@ -156,7 +152,4 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_dataset **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

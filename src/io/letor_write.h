@@ -4,10 +4,6 @@
 
 #include "dataset/dataset.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_letor_writer;
 
 /* gzip if `path` ends in .gz; "-" is standard output. */
@@ -20,7 +16,4 @@ int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer);
 /* Without a commit before it, nothing is left of the file. */
 void rw_letor_writer_close(struct rw_letor_writer *writer);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

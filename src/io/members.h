@@ -6,10 +6,6 @@
 
 #include "io/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_member {
     size_t at, n_bytes; /* in `raw` */
     size_t out, n_out;  /* where its content goes, and how much it says to have */
@@ -42,7 +38,4 @@ int rw_members_unpack(const struct rw_members *members, int i, void *content);
 /* Sequential reading of the input goes on with the i-th member at hand; n: behind them all. */
 void rw_members_leave(const struct rw_members *members, int i);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

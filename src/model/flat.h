@@ -6,10 +6,6 @@
 #include "model/model.h"
 #include "model/walk.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_flat {
     int32_t n_trees;
     float absent;              /* what an absent feature is: 0 or NaN */
@@ -48,7 +44,4 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
 double rw_flat_steps(const struct rw_flat *flat);
 double rw_flat_tree_steps(double n_leaves); /* of one tree */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

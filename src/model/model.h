@@ -4,10 +4,6 @@
 
 #include "model/tree.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     RW_MODEL_MAX_PARAMS = 1000, /* of a training: they are compared with one another */
     RW_MODEL_MAX_RUNS = 1000    /* before the last */
@@ -75,7 +71,4 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

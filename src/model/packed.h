@@ -18,10 +18,6 @@
 #include "base/isa.h"
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     RW_PACKED_DOCS = 128,  /* of a block; codes of a row lie together */
     RW_PACKED_PIVOTS = 32, /* every so manieth cut of a row, looked at first */
@@ -141,7 +137,4 @@ int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const str
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_column;
 
 /* Walks down every tree. scores: [n_docs], written. */
@@ -39,7 +35,4 @@ double rw_way_doc_ns(const struct rw_flat *flat);
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,10 +8,6 @@
 
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_scorer;
 
 struct rw_scorer_ops {
@@ -35,7 +31,4 @@ int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int devic
 int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                         struct rw_scorer **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

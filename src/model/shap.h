@@ -22,10 +22,6 @@
 
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Gauss and Legendre's rule over [0, 1]: exact for polynomials up to degree 2 n - 1. point, weight:
  * [n], written. */
 void rw_gauss_legendre(uint32_t n, double *point, double *weight);
@@ -61,7 +57,4 @@ struct rw_explainer {
     double base, bound;
 };
 
-#ifdef __cplusplus
-}
-#endif
 #endif

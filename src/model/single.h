@@ -8,10 +8,6 @@
 
 #include "model/single_lanes.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     RW_SINGLE_VALUES = 4096, /* two of each feature that the model uses, and one more, at most */
     RW_SINGLE_TOGETHER = 16, /* trees that are walked side by side */
@@ -46,7 +42,4 @@ void rw_single_free(struct rw_single *single);
 double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
                        uint32_t first);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

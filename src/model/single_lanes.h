@@ -19,10 +19,6 @@
 #include "base/isa.h"
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     RW_LANES = 64,          /* trees side by side */
     RW_LANES_COLUMNS = 256, /* at most: a byte names one */
@@ -78,7 +74,4 @@ void rw_lanes_free(struct rw_lanes *lanes);
  * (vbmi), of 2019: without it AVX2 is quicker. */
 extern const rw_lanes_fn rw_lanes_score_avx2, rw_lanes_score_avx512;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

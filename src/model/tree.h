@@ -4,10 +4,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
  * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
  * nodes. Leaves are numbered in the order of their node ids in one-at-a-time growth. */
@@ -45,7 +41,4 @@ static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *valu
     return ~node;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif
