@@ -232,6 +232,11 @@ int rw_model_run_param(const struct rw_model *model, int run, int i, struct rw_r
     return 1;
 }
 
+float rw_model_absent(const struct rw_model *model)
+{
+    return model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
+}
+
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature)
 {
     const uint32_t n = (uint32_t)model->n_names;

@@ -10,6 +10,10 @@ struct rw_column;
 int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                    double *scores);
 
+/* counts: [leaves of all trees] added to: the documents that fall into each. */
+int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                  uint32_t *counts);
+
 struct rw_packed;
 struct rw_single;
 
@@ -34,5 +38,9 @@ double rw_way_doc_ns(const struct rw_flat *flat);
  * the caller's (rw_mem_free), the columns are the dataset's. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
+/* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
+ */
+void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
+                    uint32_t begin, uint32_t end, float *rows, float *scratch);
 
 #endif
