@@ -2,8 +2,11 @@
 
 #include "io/input.h"
 
-/* Asked in this order; the last takes everything. */
-static const struct rw_format *const formats[] = {&rw_format_cache, &rw_format_letor};
+static const struct rw_format *const formats[] = {
+#define RW_READER(name) &rw_format_##name,
+#include "io/formats.def"
+#undef RW_READER
+};
 
 const struct rw_format *rw_format_of(const struct rw_input *input)
 {
