@@ -10,8 +10,7 @@
  * columns; of a column; of a node that model/single.h passes, in a model that is not larger than
  * the caches.
  */
-#define NODE_NS_AVX512     2.5
-#define NODE_NS_AVX2       2.5
+#define NODE_NS            2.5
 #define NODE_TABLE_NS_AVX2 0.7
 #define COLUMN_NS          1.5
 #define STEP_NS            1.0
@@ -41,13 +40,19 @@ static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
 
 /* ---- whether it pays ---- */
 
-static rw_lanes_fn function_of(enum rw_isa isa)
+/* *table_ns: what a node takes for each 16 columns. NULL: there is none. */
+static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
 {
+    *table_ns = 0.0;
 #if RW_HAS_X86
     if (isa >= RW_ISA_AVX512 && __builtin_cpu_supports("avx512vbmi"))
         return rw_lanes_score_avx512;
+    *table_ns = NODE_TABLE_NS_AVX2;
+    if (isa >= RW_ISA_AVX2)
+        return rw_lanes_score_avx2;
 #endif
-    return isa >= RW_ISA_AVX2 ? rw_lanes_score_avx2 : NULL;
+    (void)isa;
+    return NULL;
 }
 
 /* Nodes of all groups, a group's as many as its largest tree has; 0 if a tree is too large. */
@@ -70,10 +75,9 @@ static uint64_t count_nodes(const struct rw_flat *flat)
 
 int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa)
 {
-    const rw_lanes_fn score = function_of(isa);
-    const double node_ns = score == rw_lanes_score_avx512
-                               ? NODE_NS_AVX512
-                               : NODE_NS_AVX2 + NODE_TABLE_NS_AVX2 * ceil(flat->n_used / 16.0);
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
+    const double node_ns = NODE_NS + table_ns * ceil(flat->n_used / 16.0);
     const uint64_t n_nodes = count_nodes(flat);
     const double ns = node_ns * (double)n_nodes + COLUMN_NS * flat->n_used;
     return score && n_nodes > 0 && ns < STEP_NS * rw_flat_steps(flat);
@@ -256,7 +260,8 @@ out:
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out)
 {
-    const rw_lanes_fn score = function_of(isa);
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
     const uint64_t n_nodes = count_nodes(flat);
     struct rw_lanes *lanes;
     *out = NULL;

@@ -70,8 +70,11 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
 int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa);
 void rw_lanes_free(struct rw_lanes *lanes);
 
-/* Of the files that hold them; NULL: not built in. AVX-512 here is with the permutation of bytes
- * (vbmi), of 2019: without it AVX2 is quicker. */
-extern const rw_lanes_fn rw_lanes_score_avx2, rw_lanes_score_avx512;
+/* Of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 here is with the permutation
+ * of bytes (vbmi), of 2019: without it AVX2 is quicker. */
+double rw_lanes_score_avx2(const struct rw_lanes *lanes, const float *values, size_t n_values,
+                           uint32_t first);
+double rw_lanes_score_avx512(const struct rw_lanes *lanes, const float *values, size_t n_values,
+                             uint32_t first);
 
 #endif
