@@ -22,7 +22,7 @@ struct block {
     char *text; /* RW_LETOR_PAD bytes, then the text; owned */
     size_t room;
     size_t n_ready; /* bytes of whole lines */
-    size_t n_held;  /* the rest, up to here, is a line that goes on */
+    size_t n_held;  /* the rest, up to here, is a line that continues */
     int status;     /* a failure behind the whole lines */
 };
 

@@ -27,11 +27,11 @@ enum {
 };
 
 /* One line's entries. What `feature` and `text` hold beyond n are the lines before: the next entry
- * is mostly of the feature that stands there, and is told by its text. */
+ * is mostly of the feature that stands there, and is known by its text. */
 struct rw_letor_entries {
     uint16_t *feature; /* [room] */
     float *value;      /* [room] */
-    uint64_t *text;    /* [room] the feature as written, in the fast path's way; 0: not known */
+    uint64_t *text;    /* [room] the feature as written, in the fast path's form; 0: not known */
     size_t room, n;
     int32_t last; /* the feature before; -1 at first */
     uint64_t n_clamped;
@@ -142,7 +142,7 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 struct rw_cache_values;
 
 /* Reads files of plain text with more documents than rw_cut_sample_docs() as rw_dataset_read does,
- * but makes their bins by `rule` on the way, without ever holding all values: they are not in the
+ * but makes their bins by `rule` meanwhile, without ever holding all values: they are not in the
  * data set, its bins are, and are those that rw_bins_make_training would make. *out is NULL if that
  * cannot be done, or if there is anything wrong with the text: reading it whole says what. values:
  * NULL, or of a cache: gets the values, or *out is NULL. */

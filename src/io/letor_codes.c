@@ -137,7 +137,7 @@ static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
 struct pieces_job {
     struct reading *reading;
     int sampled;
-    int has_failed; /* by any thread: nobody goes on */
+    int has_failed; /* by any thread: all stop */
 };
 
 static int read_some(void *user, struct rw_share *share)
@@ -242,6 +242,6 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
         r.dataset = NULL;
     }
     reading_release(&r);
-    /* a text that is wrong is read again as a whole, for the first mistake is to be told */
+    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
     return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
 }

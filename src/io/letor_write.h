@@ -11,7 +11,7 @@ int rw_letor_writer_open(struct rw_ctx *ctx, const char *path, struct rw_letor_w
 /* Adds every document of a data set. */
 int rw_letor_writer_add(struct rw_ctx *ctx, struct rw_letor_writer *writer,
                         const struct rw_dataset *dataset);
-/* Puts the file in its place; then only close is left to do. */
+/* Gives the file its name; then only close is left to do. */
 int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer);
 /* Without a commit before it, nothing is left of the file. */
 void rw_letor_writer_close(struct rw_letor_writer *writer);

@@ -13,7 +13,8 @@
 
 enum { FIRST_READ_BYTES = 65536 };
 
-/* ------------------------------------------------------------------ the grammar, both ways */
+/* ------------------------------------------------------------------ the grammar, read and written
+ */
 
 /* A zeroed array to read into; when writing, it is there. */
 #define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))

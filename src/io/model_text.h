@@ -24,8 +24,8 @@
  *   checksum 0badcafe                 zlib's crc32 of every byte above
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
- * end of the line; in them a backslash is \\ and a control character \xHH. There is one way to
- * write a model, so equal models are equal files.
+ * end of the line; in them a backslash is \\ and a control character \xHH. A model has one
+ * text, so equal models are equal files.
  *
  * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
  * `earlier`, and it calls min-hessian min-weight. */

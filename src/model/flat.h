@@ -10,7 +10,7 @@ struct rw_flat {
     int32_t n_trees;
     float absent;              /* what an absent feature is: 0 or NaN */
     uint32_t n_used;           /* features that some node asks for */
-    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is a place here; owned */
+    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; owned */
     struct rw_walk_node *node; /* [first_node[n_trees]] owned */
     float *leaf;               /* [first_leaf[n_trees]] owned */
     uint64_t *first_node;      /* [n_trees + 1] of a tree in node; owned */

@@ -165,39 +165,39 @@ static double walk_doc_ns(const struct rw_flat *flat)
     return WALK_STEP_NS * rw_flat_steps(flat) + WALK_VALUE_NS * (double)flat->n_used;
 }
 
-double rw_way_doc_ns(const struct rw_flat *flat)
+double rw_strategy_doc_ns(const struct rw_flat *flat)
 {
     const double walk_ns = walk_doc_ns(flat), ns = rw_packed_doc_ns(flat, rw_packed_ops(rw_isa()));
     return ns < walk_ns ? ns : walk_ns;
 }
 
-static int settle(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
+static int settle(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                   uint32_t n_docs)
 {
     const double walk_ns = walk_doc_ns(flat);
     /* Documents are shared by threads, packing is not. */
-    way->walked_ns += n_docs * walk_ns / ctx->n_threads;
-    if (way->walked_ns < rw_packed_make_ns(flat))
+    strategy->walked_ns += n_docs * walk_ns / ctx->n_threads;
+    if (strategy->walked_ns < rw_packed_make_ns(flat))
         return RW_OK;
     const struct rw_packed_ops *ops = rw_packed_ops(rw_isa());
     const double packed_ns = rw_packed_doc_ns(flat, ops);
-    way->settled = 1;
+    strategy->settled = 1;
     if (packed_ns >= walk_ns)
         return RW_OK;
-    RW_TRY(rw_packed_new(ctx, flat, ops, &way->packed));
+    RW_TRY(rw_packed_new(ctx, flat, ops, &strategy->packed));
     rw_log(ctx, RW_LOG_DEBUG,
            "scores by %s: %.3g us a document expected of a thread, %.3g us down the trees",
-           way->packed ? ops->name : "walking", packed_ns / 1e3, walk_ns / 1e3);
+           strategy->packed ? ops->name : "walking", packed_ns / 1e3, walk_ns / 1e3);
     return RW_OK;
 }
 
-int rw_way_scores(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
-                  const struct rw_dataset *dataset, double *scores)
+int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
+                       const struct rw_dataset *dataset, double *scores)
 {
-    if (!way->settled)
-        RW_TRY(settle(ctx, way, flat, dataset->n_docs));
-    return way->packed ? rw_packed_scores(ctx, way->packed, dataset, scores)
-                       : rw_flat_scores(ctx, flat, dataset, scores);
+    if (!strategy->settled)
+        RW_TRY(settle(ctx, strategy, flat, dataset->n_docs));
+    return strategy->packed ? rw_packed_scores(ctx, strategy->packed, dataset, scores)
+                            : rw_flat_scores(ctx, flat, dataset, scores);
 }
 
 struct rows_job {
@@ -222,21 +222,21 @@ static int score_rows(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
-                const struct rw_single *single, const struct rw_rows *rows, double *scores)
+int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
+                     const struct rw_single *single, const struct rw_rows *rows, double *scores)
 {
-    if (!way->settled)
-        RW_TRY(settle(ctx, way, flat, rows->n_docs));
-    if (way->packed)
-        return rw_packed_rows(ctx, way->packed, rows, scores);
+    if (!strategy->settled)
+        RW_TRY(settle(ctx, strategy, flat, rows->n_docs));
+    if (strategy->packed)
+        return rw_packed_rows(ctx, strategy->packed, rows, scores);
     struct rows_job job = {flat, single, rows, scores};
     return rw_parallel(ctx, ctx->n_threads, rows->n_docs, 0, score_rows, &job);
 }
 
-void rw_way_release(struct rw_way *way)
+void rw_strategy_release(struct rw_strategy *strategy)
 {
-    rw_packed_free(way->packed);
-    memset(way, 0, sizeof(*way));
+    rw_packed_free(strategy->packed);
+    memset(strategy, 0, sizeof(*strategy));
 }
 
 int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_dataset *dataset,
@@ -244,10 +244,10 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
 {
     RW_DEFAULT_FPENV;
     struct rw_flat flat;
-    struct rw_way way = {0};
+    struct rw_strategy strategy = {0};
     RW_TRY(rw_flat_init(ctx, &flat, model, n_trees));
-    const int status = rw_way_scores(ctx, &way, &flat, dataset, scores);
-    rw_way_release(&way);
+    const int status = rw_strategy_scores(ctx, &strategy, &flat, dataset, scores);
+    rw_strategy_release(&strategy);
     rw_flat_release(&flat);
     return status;
 }

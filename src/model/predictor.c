@@ -17,12 +17,12 @@
 struct rw_predictor {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_flat flat;
-    struct rw_single *single; /* owned; NULL: the model is not of the kind */
-    struct rw_way way;        /* the CPU's, of data sets and rows */
-    struct rw_scorer *scorer; /* of data sets; owned; NULL: the CPU scores them, too */
-    int is_auto;              /* nobody chose the device */
-    int undecided;            /* auto: whether a GPU pays is yet to be seen */
-    double cpu_ms;            /* auto: what all runs so far should have taken on the CPU */
+    struct rw_single *single;    /* owned; NULL: the model is not of the kind */
+    struct rw_strategy strategy; /* the CPU's, of data sets and rows */
+    struct rw_scorer *scorer;    /* of data sets; owned; NULL: the CPU scores them, too */
+    int is_auto;                 /* nobody chose the device */
+    int undecided;               /* auto: whether a GPU pays is yet to be seen */
+    double cpu_ms;               /* auto: what all runs so far should have taken on the CPU */
 };
 
 static const struct {
@@ -87,7 +87,7 @@ void rw_predictor_close(struct rw_predictor *predictor)
     if (!predictor)
         return;
     close_scorer(predictor->scorer);
-    rw_way_release(&predictor->way);
+    rw_strategy_release(&predictor->strategy);
     rw_single_free(predictor->single);
     rw_flat_release(&predictor->flat);
     rw_mem_free(predictor);
@@ -106,7 +106,7 @@ static void choose(struct rw_predictor *predictor, uint32_t n_docs)
     struct rw_scorer *gpu;
     const int n_threads = predictor->ctx->n_threads;
     const double cpu_ms =
-        n_docs * rw_way_doc_ns(&predictor->flat) / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
+        n_docs * rw_strategy_doc_ns(&predictor->flat) / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
     predictor->cpu_ms += cpu_ms;
     if (predictor->cpu_ms <= GPU_OPEN_MS)
         return;
@@ -144,7 +144,8 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
         close_scorer(scorer);
         predictor->scorer = NULL;
     }
-    return rw_way_scores(predictor->ctx, &predictor->way, &predictor->flat, dataset, scores);
+    return rw_strategy_scores(predictor->ctx, &predictor->strategy, &predictor->flat, dataset,
+                              scores);
 }
 
 double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
@@ -166,8 +167,8 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(predictor->ctx, RW_ERR_ARGUMENT, "%u documents; expected at most %u", n_docs,
                        RW_MAX_DOCS);
-    return rw_way_rows(predictor->ctx, &predictor->way, &predictor->flat, predictor->single, &rows,
-                       scores);
+    return rw_strategy_rows(predictor->ctx, &predictor->strategy, &predictor->flat,
+                            predictor->single, &rows, scores);
 }
 
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,

@@ -364,62 +364,53 @@ static void explain(struct walk *w, uint32_t n_edges)
         leave(w);
 }
 
-/* Scratch of a thread. */
-struct scratch {
-    float *rows;     /* [BLOCK_DOCS][n_used], and a column */
-    double *room;    /* factor, product, sum */
-    uint8_t *passes; /* [most edges] */
-    uint32_t *open;  /* [most edges] */
+struct explain_job {
+    const struct rw_explainer *e;
+    const struct rw_column *const *columns;
+    char *scratch;        /* [threads][scratch_bytes] */
+    size_t scratch_bytes; /* room, rows, open, passes: see explain_block */
+    uint32_t begin, n;    /* documents */
+    double *values;
 };
 
-static void explain_block(const struct rw_explainer *e, const struct rw_column *const *columns,
-                          uint32_t begin, uint32_t n, const struct scratch *scratch, double *values)
+static void explain_block(const struct explain_job *job, uint32_t from, uint32_t n, char *scratch)
 {
+    const struct rw_explainer *e = job->e;
     const size_t n_used = e->flat.n_used;
-    rw_flat_gather(&e->flat, columns, begin, begin + n, scratch->rows,
-                   scratch->rows + BLOCK_DOCS * n_used);
+    double *room = (double *)scratch;        /* factor, product, sum */
+    float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], and a column */
+    uint32_t *open = (uint32_t *)(rows + BLOCK_DOCS * (n_used + 1)); /* [most edges] */
+    double *values = job->values + from * n_used;
+    rw_flat_gather(&e->flat, job->columns, job->begin + from, job->begin + from + n, rows,
+                   rows + BLOCK_DOCS * n_used);
     memset(values, 0, n * n_used * sizeof(*values));
     for (int32_t t = 0; t < e->flat.n_trees; t++) {
         const struct rw_shap_tree *tree = &e->tree[t];
-        const size_t room = (size_t)tree->depth * tree->n_points;
+        const size_t n_products = (size_t)tree->depth * tree->n_points;
         struct walk walk = {.edge = e->edge + tree->first,
                             .point = e->point + tree->rule,
                             .weight = e->weight + tree->rule,
                             .n = tree->n_points,
-                            .passes = scratch->passes,
-                            .open = scratch->open,
-                            .factor = scratch->room,
-                            .product = scratch->room + room,
-                            .sum = scratch->room + 2 * room};
+                            .passes = (uint8_t *)(open + e->most_edges),
+                            .open = open,
+                            .factor = room,
+                            .product = room + n_products,
+                            .sum = room + 2 * n_products};
         for (uint32_t d = 0; d < n; d++) {
-            walk.value = scratch->rows + d * n_used;
+            walk.value = rows + d * n_used;
             walk.shap = values + d * n_used;
             explain(&walk, tree->n_edges);
         }
     }
 }
 
-struct explain_job {
-    const struct rw_explainer *e;
-    const struct rw_column *const *columns;
-    struct scratch all;             /* each thread's scratch after another's */
-    size_t n_rows, n_room, n_edges; /* of a thread */
-    uint32_t begin, n;              /* documents */
-    double *values;
-};
-
 static int explain_blocks(void *user, struct rw_share *share)
 {
     const struct explain_job *job = user;
-    const size_t t = (size_t)share->thread;
-    const struct scratch own = {job->all.rows + job->n_rows * t, job->all.room + job->n_room * t,
-                                job->all.passes + job->n_edges * t,
-                                job->all.open + job->n_edges * t};
     for (uint64_t block, end; rw_share_next(share, &block, &end);) {
         const uint32_t from = (uint32_t)block * BLOCK_DOCS, left = job->n - from;
-        explain_block(job->e, job->columns, job->begin + from,
-                      left < BLOCK_DOCS ? left : BLOCK_DOCS, &own,
-                      job->values + (size_t)from * job->e->flat.n_used);
+        explain_block(job, from, left < BLOCK_DOCS ? left : BLOCK_DOCS,
+                      job->scratch + job->scratch_bytes * (size_t)share->thread);
     }
     return RW_OK;
 }
@@ -430,31 +421,22 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
     RW_DEFAULT_FPENV;
     int status = RW_OK;
     const struct rw_column **columns = NULL;
-    const size_t threads = (size_t)ctx->n_threads;
-    struct explain_job job = {.e = e,
-                              .n_rows = (size_t)BLOCK_DOCS * (e->flat.n_used + 1) + 16,
-                              .n_room = e->room + 8,
-                              .n_edges = (size_t)e->most_edges + 64,
-                              .begin = begin,
-                              .n = n,
-                              .values = values};
+    const size_t bytes = e->room * sizeof(double) +
+                         BLOCK_DOCS * ((size_t)e->flat.n_used + 1) * sizeof(float) +
+                         e->most_edges * (sizeof(uint32_t) + sizeof(uint8_t));
+    struct explain_job job = {.e = e, .begin = begin, .n = n, .values = values};
     if (n > dataset->n_docs || begin > dataset->n_docs - n)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
+    job.scratch_bytes = (bytes + 127) / 64 * 64; /* two threads write to no line of the cache */
     RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.rows, job.n_rows * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.room, job.n_room * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.passes, job.n_edges * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.open, job.n_edges * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.scratch, job.scratch_bytes * (size_t)ctx->n_threads));
     job.columns = columns;
     rw_parallel(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1, explain_blocks,
                 &job);
 out:
     rw_mem_free(columns);
-    rw_mem_free(job.all.rows);
-    rw_mem_free(job.all.room);
-    rw_mem_free(job.all.passes);
-    rw_mem_free(job.all.open);
+    rw_mem_free(job.scratch);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* A model made ready for scoring one document at a time on the CPU: by looking at all nodes
  * (model/single_lanes.h), if that is expected to be quicker, else some trees are walked side by
  * side without a branch: a leaf is a node that leads to itself. Missing values become the infinity
- * that lies on the node's side of every cut, so each feature has two values, by the way of missing.
+ * that lies on the node's side of every cut, so each feature has two values, by the direction of
+ * missing.
  */
 #ifndef RW_MODEL_SINGLE_H
 #define RW_MODEL_SINGLE_H
@@ -26,7 +27,7 @@ struct rw_single {
     struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
     struct rw_single_node *node;
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
-    uint8_t *tree_at; /* beside root: the tree's place among the RW_SINGLE_TREES */
+    uint8_t *tree_at; /* beside root: the tree's index among the RW_SINGLE_TREES */
     uint8_t *steps;   /* the depth of the deepest of each RW_SINGLE_TOGETHER */
 };
 

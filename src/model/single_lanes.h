@@ -5,10 +5,10 @@
  * of a column is the number of its cuts below the value, so value > cut j is the same as code > j.
  * A tree's leaves are numbered from left to right. A lane holds the leftmost leaf that the
  * document can still reach, 0 at first. A node that splits the leaves [start, end) at `right` is on
- * the document's way if and only if the lane holds `start` once all nodes above it have been looked
- * at: had the way left the node to the right above it, the lane would hold more; had it left to the
- * left, less, for ever. So a node costs two comparisons of bytes and a move under their mask, there
- * is no branch, and what the lane holds in the end is the document's leaf.
+ * the document's path if and only if the lane holds `start` once all nodes above it have been
+ * looked at: had the path left the node to the right above it, the lane would hold more; had it
+ * left to the left, less, for ever. So a node costs two comparisons of bytes and a move under their
+ * mask, there is no branch, and what the lane holds in the end is the document's leaf.
  *
  * (QuickScorer, Lucchese et al. 2015, also looks at nodes in an order of its own and removes
  * leaves from a set, RapidScorer, Ye et al. 2018, does so for many documents; here the set is a
@@ -32,7 +32,7 @@ enum {
  * where the lane holds 0, that stays. */
 struct rw_lanes_node {
     uint8_t column[RW_LANES];
-    uint8_t cut[RW_LANES]; /* its place in the column's */
+    uint8_t cut[RW_LANES]; /* its index in the column's */
     uint8_t start[RW_LANES];
     uint8_t right[RW_LANES]; /* the first leaf of the right side */
 };
