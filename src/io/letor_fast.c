@@ -328,36 +328,18 @@ AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i be
     return _mm512_or_si512(_mm512_or_si512(upper, moved), before);
 }
 
-/* Values of n bytes (`of` them, the longest of 8 or less) that end at end + at. */
-AVX512 static inline void read_short(struct eight *v, const char *end, __m512i at, __m512i n,
-                                     __mmask8 of)
-{
-    const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
-    const __m512i text = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), of, at, end - 8, 1);
-    const __m512i first =
-        _mm512_and_si512(_mm512_srlv_epi64(text, _mm512_slli_epi64(_mm512_sub_epi64(eight, n), 3)),
-                         _mm512_set1_epi64(255));
-    v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
-    n = _mm512_mask_sub_epi64(n, v->negative, n, one);
-    const __m512i digits = keep_last(_mm512_sub_epi8(text, _mm512_set1_epi8('0')), n);
-    const __m512i points = points_of(digits);
-    const __mmask8 has = _mm512_test_epi64_mask(points, points);
-    const __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
-    v->low = _mm512_mask_mov_epi64(digits, has, close_up(digits, points, _mm512_setzero_si512()));
-    v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
-    v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
-}
-
-/* The same of values of up to 16 bytes; longer ones are bad. */
-AVX512 static inline void read_long(struct eight *v, const char *end, __m512i at, __m512i n,
-                                    __mmask8 of)
+/* Values of n bytes (`of` them) that end at end + at; is_long: some have more than 8 bytes, of
+ * which those of more than 16 are bad. */
+AVX512 static inline void read_values(struct eight *v, const char *end, __m512i at, __m512i n,
+                                      __mmask8 of, int is_long)
 {
     const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
     const __m512i zero = _mm512_setzero_si512(), ascii = _mm512_set1_epi8('0');
-    const __mmask8 more = _mm512_mask_cmpgt_epu64_mask(of, n, eight);
-    const __mmask8 too_long = _mm512_cmpgt_epu64_mask(n, _mm512_set1_epi64(16));
+    const __mmask8 more = is_long ? _mm512_mask_cmpgt_epu64_mask(of, n, eight) : 0;
+    const __mmask8 too_long =
+        is_long ? _mm512_cmpgt_epu64_mask(n, _mm512_set1_epi64(VALUE_BYTES)) : 0;
     const __m512i text = _mm512_mask_i64gather_epi64(zero, of, at, end - 8, 1);
-    const __m512i text2 = _mm512_mask_i64gather_epi64(zero, more, at, end - 16, 1);
+    const __m512i text2 = is_long ? _mm512_mask_i64gather_epi64(zero, more, at, end - 16, 1) : zero;
     const __m512i n_first = _mm512_mask_sub_epi64(n, more, n, eight);
     const __m512i first =
         _mm512_and_si512(_mm512_srlv_epi64(_mm512_mask_mov_epi64(text, more, text2),
@@ -365,13 +347,20 @@ AVX512 static inline void read_long(struct eight *v, const char *end, __m512i at
                          _mm512_set1_epi64(255));
     v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
     n = _mm512_mask_sub_epi64(n, v->negative, n, one);
-    const __m512i n_low = _mm512_min_epu64(n, eight);
+    const __m512i n_low = is_long ? _mm512_min_epu64(n, eight) : n;
     const __m512i low = keep_last(_mm512_sub_epi8(text, ascii), n_low);
-    const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
-    const __m512i points = points_of(low), points2 = points_of(high);
+    const __m512i points = points_of(low);
     const __mmask8 has = _mm512_test_epi64_mask(points, points);
-    const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
     __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
+    if (!is_long) {
+        v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, zero));
+        v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
+        v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
+        return;
+    }
+    const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
+    const __m512i points2 = points_of(high);
+    const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
     behind = _mm512_mask_add_epi64(behind, has2, _mm512_srli_epi64(_mm512_lzcnt_epi64(points2), 3),
                                    eight);
     v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, _mm512_srli_epi64(high, 56)));
@@ -472,9 +461,9 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
         const int is_long = _mm256_mask_cmpgt_epu32_mask(of, n_value, _mm256_set1_epi32(8)) != 0;
         struct eight v;
         if (is_long)
-            read_long(&v, span->begin, at, length, some);
+            read_values(&v, span->begin, at, length, some, 1);
         else
-            read_short(&v, span->begin, at, length, some);
+            read_values(&v, span->begin, at, length, some, 0);
         make_eight(&v, is_long, value + k);
         /* not by adding what was found: the next eight need not wait for these */
         if (good == 0xff && v.bad == 0) {

@@ -217,17 +217,6 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     return rw_words_newline(w);
 }
 
-/* The tree's line is named in what rw_tree_check says. */
-static int check_tree(struct rw_words *w, const struct rw_tree *tree, int32_t number, uint32_t line)
-{
-    const int status = rw_tree_check(w->ctx, tree);
-    if (status != RW_ERR_FORMAT || !w->ctx)
-        return status;
-    char what[256];
-    snprintf(what, sizeof(what), "%.*s", (int)sizeof(what) - 1, w->ctx->error);
-    return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: tree %d: %s", w->path, line, number + 1, what);
-}
-
 static int tree_section(struct rw_words *w, struct rw_model *model, int32_t number)
 {
     struct rw_tree *tree = &model->tree[number];
@@ -249,8 +238,11 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
         RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[i]));
         RW_TRY(rw_words_newline(w));
     }
-    if (!w->is_writing)
-        RW_TRY(check_tree(w, tree, number, line));
+    if (!w->is_writing) {
+        char where[1024];
+        snprintf(where, sizeof(where), "%.900s:%u: tree %d: ", w->path, line, number + 1);
+        RW_TRY(rw_tree_check_at(w->ctx, tree, where));
+    }
     return rw_words_newline(w);
 }
 
@@ -337,10 +329,9 @@ static int check_sum(struct rw_ctx *ctx, const char *path, const char *all, size
 {
     char line[RW_CHECKSUM_LINE_BYTES + 1];
     const char *last = n >= RW_CHECKSUM_LINE_BYTES ? all + n - RW_CHECKSUM_LINE_BYTES : NULL;
-    int whole = last && last > all && last[-1] == '\n' && memcmp(last, "checksum ", 9) == 0 &&
-                last[RW_CHECKSUM_LINE_BYTES - 1] == '\n';
-    for (int i = 9; whole && i < RW_CHECKSUM_LINE_BYTES - 1; i++)
-        whole = rw_words_hex_digit(last[i]) >= 0;
+    const int whole = last && last > all && last[-1] == '\n' && memcmp(last, "checksum ", 9) == 0 &&
+                      last[RW_CHECKSUM_LINE_BYTES - 1] == '\n' &&
+                      strspn(last + 9, "0123456789abcdef") == RW_CHECKSUM_DIGITS;
     uint32_t line_number = 1;
     for (const char *c = all; c < (whole ? last : all + n); c++)
         line_number += *c == '\n';

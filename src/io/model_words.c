@@ -221,7 +221,8 @@ int rw_words_float(struct rw_words *w, const char *before, const char *what, flo
     return RW_OK;
 }
 
-int rw_words_hex_digit(char c)
+/* 0 to 15, or -1. */
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -267,9 +268,8 @@ int rw_words_text(struct rw_words *w, const char *before, const char *what, char
             *to++ = '\\';
             w->at += 2;
         } else {
-            const int high =
-                end - w->at >= 4 && w->at[1] == 'x' ? rw_words_hex_digit(w->at[2]) : -1;
-            const int low = high >= 0 ? rw_words_hex_digit(w->at[3]) : -1;
+            const int high = end - w->at >= 4 && w->at[1] == 'x' ? hex_digit(w->at[2]) : -1;
+            const int low = high >= 0 ? hex_digit(w->at[3]) : -1;
             const int code = high * 16 + low;
             if (low < 0 || code == 0 || (code >= 32 && code != 127))
                 return rw_words_fail(w,

@@ -53,7 +53,5 @@ int rw_words_float(struct rw_words *w, const char *before, const char *what, flo
 int rw_words_text(struct rw_words *w, const char *before, const char *what, char **value);
 /* The text that must be the rest of the line. */
 int rw_words_text_is(struct rw_words *w, const char *before, const char *what, const char *text);
-/* 0 to 15, or -1. */
-int rw_words_hex_digit(char c);
 
 #endif

@@ -157,14 +157,9 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
         if (!model->metric_name[i] || !*model->metric_name[i])
             return rw_fail(ctx, RW_ERR_FORMAT, "metric %d has no name", i);
     for (int32_t i = 0; i < model->n_trees; i++) {
-        const int status = rw_tree_check(ctx, &model->tree[i]);
-        if (status == RW_ERR_FORMAT && ctx) {
-            char text[256];
-            strncpy(text, ctx->error, sizeof(text) - 1);
-            text[sizeof(text) - 1] = 0;
-            return rw_fail(ctx, RW_ERR_FORMAT, "tree %d: %s", i + 1, text);
-        }
-        RW_TRY(status);
+        char where[32];
+        snprintf(where, sizeof(where), "tree %d: ", i + 1);
+        RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
     }
     return RW_OK;
 }

@@ -109,3 +109,13 @@ out:
     rw_mem_free(seen);
     return status;
 }
+
+int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where)
+{
+    char what[256];
+    const int status = rw_tree_check(ctx, tree);
+    if (status != RW_ERR_FORMAT || !ctx)
+        return status;
+    snprintf(what, sizeof(what), "%.255s", ctx->error);
+    return rw_fail(ctx, status, "%s%s", where, what);
+}

@@ -23,6 +23,8 @@ void rw_tree_release(struct rw_tree *tree);
 /* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
  * after parents, cuts and leaves finite? RW_ERR_FORMAT with what is wrong. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
+/* The same; the message begins with `where`. */
+int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
 /* The leaf of a document. values: [n_values] by feature id, absent and missing already resolved
  * (NaN = missing); ids past the end are `absent`. */
