@@ -201,7 +201,7 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     int missing_left = tree->missing_left[node];
     RW_TRY(rw_words_number(w, "node ", node));
     RW_TRY(rw_words_count(w, " feature ", "a feature id", RW_MAX_FEATURE, &feature));
-    RW_TRY(rw_words_float(w, " <= ", "a cut, a finite float", &tree->cut[node]));
+    RW_TRY(rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]));
     RW_TRY(child_of(w, " left ", tree->n_leaves, &tree->left[node]));
     RW_TRY(child_of(w, " right ", tree->n_leaves, &tree->right[node]));
     RW_TRY(rw_words_choice(w, " missing ", "left", "right", &missing_left));

@@ -1,10 +1,10 @@
 /* A model made ready for scoring many documents on the CPU, 128 at a time.
  *
- * A column is a feature and a direction of missing values. Its distinct thresholds (cuts) are
- * sorted; a value's code is the number of cuts below it, so value <= cut j is the same as code <=
- * j. A missing value's code is 0 where missing goes left and the number of cuts where it goes
- * right. So codes decide as walk.h does, and are small integers: one byte if no column has more
- * than 255 cuts, else two.
+ * A column is a feature and a direction of missing values. Its distinct thresholds are
+ * sorted; a value's code is the number of thresholds below it, so value <= threshold j is the same
+ * as code <= j. A missing value's code is 0 where missing goes left and the number of thresholds
+ * where it goes right. So codes decide as walk.h does, and are small integers: one byte if no
+ * column has more than 255 thresholds, else two.
  *
  * A tree of few leaves is not walked. All its nodes are looked at, children before parents, for all
  * documents of a block at once: with leaves numbered from left to right within a subtree, a
@@ -21,7 +21,7 @@
 
 enum {
     RW_PACKED_DOCS = 128,   /* of a block; codes of a column lie together */
-    RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its cuts, looked at first */
+    RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its thresholds, looked at first */
     RW_PACKED_TOP = 5,      /* log2 of it */
     RW_PACKED_BUFFERS = 20, /* of leaf numbers below nodes that wait for their parents */
     RW_PACKED_SMALL = 32    /* leaves are padded to so many */
@@ -32,8 +32,8 @@ struct rw_packed_column {
     uint32_t n_cuts;
     uint32_t missing;   /* the code of a missing value */
     uint32_t levels;    /* of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
-    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] cuts if that
-                           is more; what is past the last cut is infinity */
+    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] thresholds if
+                           that is more; what is past the last threshold is infinity */
 };
 
 /* A node of a tree that is looked at whole. left, right and to: buffers, as offsets in bytes. */
@@ -78,7 +78,7 @@ struct rw_packed {
 };
 
 /* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a column has
- * more than 65535 cuts, or columns or a tree are too many for the numbers here. flat stays
+ * more than 65535 thresholds, or columns or a tree are too many for the numbers here. flat stays
  * borrowed.
  */
 int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,

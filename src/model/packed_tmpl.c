@@ -22,7 +22,7 @@ INLINE values load_values(const float *from)
     return _mm512_loadu_ps(from);
 }
 
-/* Cuts below each value; 0 of a NaN. The pivots stay in registers. */
+/* Thresholds below each value; 0 of a NaN. The pivots stay in registers. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const float *cut = pivot + RW_PACKED_PIVOTS - 1;
@@ -123,7 +123,7 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* Advances by `step` to where the cut is below the value. */
+/* Advances by `step` to where the threshold is below the value. */
 INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
 {
     const __m256 is_below = _mm256_cmp_ps(cut, value, _CMP_LT_OQ);

@@ -1,8 +1,8 @@
 /* A model made ready for scoring one document at a time on the CPU: by looking at all nodes
  * (model/single_lanes.h), if that is expected to be quicker, else some trees are walked side by
  * side without a branch: a leaf is a node that leads to itself. Missing values become the infinity
- * that lies on the node's side of every cut, so each feature has two values, by the direction of
- * missing.
+ * that lies on the node's side of every threshold, so each feature has two values, by the direction
+ * of missing.
  */
 #ifndef RW_MODEL_SINGLE_H
 #define RW_MODEL_SINGLE_H

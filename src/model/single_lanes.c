@@ -108,7 +108,7 @@ static int count_columns(struct maker *m)
 }
 
 /* Blocks of all columns. A search goes past the last pivot that is below a value, so there is a
- * block after each cut that is a pivot. */
+ * block after each threshold that is a pivot. */
 static int make_columns(struct rw_ctx *ctx, struct maker *m)
 {
     struct rw_lanes *l = m->lanes;

@@ -15,7 +15,7 @@ struct codes {
     __m512i table[TABLES];
 };
 
-/* Cuts of a block below the value. */
+/* Thresholds of a block below the value. */
 INLINE uint32_t count_below(const float *cut, float value)
 {
     return (uint32_t)_mm_popcnt_u32(

@@ -70,7 +70,7 @@ static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t no
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: feature %u; expected at most %d", node,
                        tree->feature[node], RW_MAX_FEATURE);
     if (!isfinite(tree->cut[node]))
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its cut is not a finite number", node);
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its threshold is not a finite number", node);
     if (!isfinite(tree->gain[node]))
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its gain is not a finite number", node);
     if (tree->missing_left[node] > 1)

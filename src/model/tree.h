@@ -21,7 +21,7 @@ struct rw_tree {
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
 void rw_tree_release(struct rw_tree *tree);
 /* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
- * after parents, cuts and leaves finite? RW_ERR_FORMAT with what is wrong. */
+ * after parents, thresholds and leaves finite? RW_ERR_FORMAT with what is wrong. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
 /* The same; the message begins with `where`. */
 int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
