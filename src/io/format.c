@@ -12,7 +12,7 @@ const struct rw_format *rw_format_of(const struct rw_input *input)
 {
     size_t n_bytes, i = 0;
     const unsigned char *head = rw_input_head(input, &n_bytes);
-    while (!formats[i]->probe(head, n_bytes))
+    while (formats[i]->probe && !formats[i]->probe(head, n_bytes))
         i++;
     return formats[i];
 }

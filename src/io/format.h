@@ -14,7 +14,8 @@ struct rw_builder_list;
 /* A format of data files. A reader gives a file's documents piece by piece, as builders. */
 struct rw_format {
     const char *name;
-    int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file that begins so is mine */
+    int (*probe)(const unsigned char *head,
+                 size_t n_bytes); /* 1: a file that begins so is its own; NULL: all are */
     /* input is borrowed until close, and so is seen, which is given each query (rw_seen_add) and
      * notices one that comes back; NULL: it is not wanted. */
     int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);

@@ -131,9 +131,8 @@ uint64_t rw_letor_n_pieces(const struct rw_letor *letor);
  * borrowed, written as rw_letor_next goes on: the documents of each piece. */
 void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs);
 /* Parses the documents of a piece that worker->pick wants into worker->builder. Threads may do so
- * side by side, with a worker (of theirs; rw_letor_worker_init) each. */
+ * side by side, with a worker of theirs each. */
 int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker);
-void rw_letor_worker_init(struct rw_letor_worker *worker);
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 

@@ -200,7 +200,7 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
     for (int t = 0; t < r->n_threads; t++)
-        rw_letor_worker_init(&r->worker[t]);
+        r->worker[t].fast = rw_letor_fast(0);
     RW_TRY(rw_pieces_init(ctx, &r->pieces, r->dataset, rule, r->piece_docs, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
     const int is_known = r->values ? begin_values(r) : 1;

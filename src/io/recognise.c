@@ -143,21 +143,16 @@ static int is_entry(struct word word)
            is_number(colon + 1, word.end);
 }
 
-/* Columns with such a character between them; 0: it is not in the line. */
-static unsigned count_columns(const char *line, const char *end, char between)
-{
-    unsigned n = 0;
-    for (const char *p = line; p < end; p++)
-        n += *p == between;
-    return n ? n + 1 : 0;
-}
-
+/* A table, if such a character is in the line: it stands between columns. */
 static struct rw_recognised table(const char *what, const char *line, const char *end, char between)
 {
-    struct rw_recognised kind = {.what = what, .is_text = 1};
     const char *first_end = memchr(line, between, (size_t)(end - line));
-    kind.columns = count_columns(line, end, between);
-    kind.has_header = !is_number(line, first_end ? first_end : end);
+    if (!first_end)
+        return (struct rw_recognised){.what = NULL};
+    struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1};
+    kind.has_header = !is_number(line, first_end);
+    for (const char *p = line; p < end; p++)
+        kind.columns += *p == between;
     return kind;
 }
 
@@ -209,14 +204,14 @@ static struct rw_recognised by_text(const char *line, const char *end)
     }
     if (holds(line, end, "qid:"))
         return kind; /* meant as LETOR text: what is wrong with the line says it all */
-    if (memchr(line, ',', (size_t)(end - line)))
-        return table("CSV", line, end, ',');
-    if (memchr(line, ';', (size_t)(end - line)))
-        return table("CSV with semicolons", line, end, ';');
+    kind = table("CSV", line, end, ',');
+    if (!kind.what)
+        kind = table("CSV with semicolons", line, end, ';');
+    if (kind.what)
+        return kind;
     kind = by_words(line, end);
-    if ((!kind.what || kind.columns) && memchr(line, '\t', (size_t)(end - line)))
-        return table("TSV", line, end, '\t');
-    return kind;
+    const struct rw_recognised tabs = table("TSV", line, end, '\t');
+    return (!kind.what || kind.columns) && tabs.what ? tabs : kind;
 }
 
 struct rw_recognised rw_recognise(const char *line, const char *end)
