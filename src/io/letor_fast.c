@@ -330,8 +330,8 @@ AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i be
 
 /* Values of n bytes (`of` them) that end at end + at; is_long: some have more than 8 bytes, of
  * which those of more than 16 are bad. */
-AVX512 static inline void read_values(struct eight *v, const char *end, __m512i at, __m512i n,
-                                      __mmask8 of, int is_long)
+AVX512 __attribute__((always_inline)) static inline void
+read_values(struct eight *v, const char *end, __m512i at, __m512i n, __mmask8 of, int is_long)
 {
     const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
     const __m512i zero = _mm512_setzero_si512(), ascii = _mm512_set1_epi8('0');
