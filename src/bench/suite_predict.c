@@ -228,10 +228,10 @@ static int send_many(struct scoring *s, const char *name, const char *instructio
 static int name_instructions(struct scoring *s, const char **name)
 {
     const struct rw_rows rows = {s->value, s->n_docs, s->n_ids, 0};
-    struct rw_way way = {0};
-    const int status = rw_way_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
+    struct rw_strategy way = {0};
+    const int status = rw_strategy_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
     *name = rw_isa_name(way.packed ? rw_isa() : RW_ISA_PLAIN);
-    rw_way_release(&way);
+    rw_strategy_release(&way);
     return status;
 }
 

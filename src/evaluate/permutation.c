@@ -22,7 +22,7 @@ struct measuring {
     struct rw_metric metric;
     struct rw_judgments judgments;
     struct rw_flat flat;
-    struct rw_way way;
+    struct rw_strategy way;
     double *scores; /* [n_docs] owned */
 };
 
@@ -49,7 +49,7 @@ static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, u
 static int measure(struct measuring *m, const struct rw_dataset *dataset, double *value)
 {
     struct rw_metric_result result;
-    RW_TRY(rw_way_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
+    RW_TRY(rw_strategy_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
     RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judgments, m->scores, m->how->empty, m->how->ties,
                           0, NULL, &result));
     *value = result.mean;
@@ -77,7 +77,7 @@ out:
 
 static void release(struct measuring *m)
 {
-    rw_way_release(&m->way);
+    rw_strategy_release(&m->way);
     rw_flat_release(&m->flat);
     rw_judgments_release(&m->judgments);
     rw_mem_free(m->scores);

@@ -137,7 +137,7 @@ static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
 struct pieces_job {
     struct reading *reading;
     int sampled;
-    int has_failed; /* by any thread: nobody goes on */
+    int has_failed; /* by any thread: all stop */
 };
 
 static int read_some(void *user, struct rw_share *share)
@@ -200,7 +200,7 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
     for (int t = 0; t < r->n_threads; t++)
-        rw_letor_worker_init(&r->worker[t]);
+        r->worker[t].fast = rw_letor_fast(0);
     RW_TRY(rw_pieces_init(ctx, &r->pieces, r->dataset, rule, r->piece_docs, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
     const int is_known = r->values ? begin_values(r) : 1;
@@ -242,6 +242,6 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
         r.dataset = NULL;
     }
     reading_release(&r);
-    /* a text that is wrong is read again as a whole, for the first mistake is to be told */
+    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
     return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
 }

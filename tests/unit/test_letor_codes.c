@@ -265,8 +265,8 @@ Test(letor_codes, changed)
     static const uint8_t in[] = {0, 1, 1, 1};
     struct rw_input *input;
     struct rw_letor *letor;
-    struct rw_letor_worker worker;
-    rw_letor_worker_init(&worker);
+    struct rw_letor_worker worker = {0};
+    worker.fast = rw_letor_fast(0);
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "a", text, strlen(text), &input), RW_OK);
     cr_assert_eq(rw_letor_open(scratch_ctx, input, NULL, 1000, &letor), RW_OK);
     cr_assert_eq(rw_letor_n_pieces(letor), 1);
