@@ -7,7 +7,6 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/out_file.h"
 #include "dataset/dataset.h"
 #include "io/model_words.h"
 
