@@ -62,12 +62,6 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
 
 /* ---- the row ---- */
 
-static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
-                 double max_weight)
-{
-    return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
-}
-
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
     const struct rw_lambda_query_of of = {.n = query->n,
@@ -95,5 +89,5 @@ const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
                                                      .ranks = 1,
                                                      .is_fixed = 1,
                                                      .device = RW_OBJECTIVE_PAIRS,
-                                                     .check = check,
+                                                     .check = rw_lambda_check,
                                                      .query = query_of};

@@ -66,6 +66,18 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
         rule->pair.norm = rule->value[norm] != 0.0;
 }
 
+int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
+{
+    double most = dataset->weight ? 0.0 : 1.0;
+    if (!objective || !objective->check)
+        return RW_OK;
+    for (uint32_t i = 0; dataset->weight && i < dataset->n_docs; i++)
+        most = dataset->weight[i] > most ? dataset->weight[i] : most;
+    return objective->check(ctx, rule, rw_longest_query(dataset->query_offset, dataset->n_queries),
+                            most);
+}
+
 /* ---- a training set ---- */
 
 struct rw_gradients {
@@ -80,6 +92,7 @@ struct rw_gradients {
     double *discount, *position, *ideal; /* [longest], [longest], [n_queries] or NULL */
     double *scratch;                     /* [n_threads][longest x scratch] */
     uint32_t *order;                     /* [n_threads][longest] */
+    int64_t *lambda, *hessian;           /* [n_docs] */
 };
 
 static int make(struct rw_ctx *ctx, struct rw_gradients *g)
@@ -87,7 +100,10 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     const struct rw_dataset *dataset = g->dataset;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
+    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset));
     RW_TRY(RW_NEW(ctx, g->order, room));
+    RW_TRY(RW_NEW_RAW(ctx, g->lambda, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, g->hessian, dataset->n_docs));
     RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->positions) {
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
@@ -134,6 +150,8 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->ideal);
     rw_mem_free(g->scratch);
     rw_mem_free(g->order);
+    rw_mem_free(g->lambda);
+    rw_mem_free(g->hessian);
     rw_mem_free(g);
 }
 
@@ -141,7 +159,6 @@ struct run_job {
     const struct rw_gradients *g;
     uint32_t tree;
     const double *scores;
-    double *gradient, *hessian;
 };
 
 static void run_query(const struct run_job *job, uint32_t q, int thread)
@@ -149,22 +166,22 @@ static void run_query(const struct run_job *job, uint32_t q, int thread)
     const struct rw_gradients *g = job->g;
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
-    const struct rw_objective_query query = {.n = g->dataset->query_offset[q + 1] - first,
-                                             .first_document = first,
-                                             .tree = job->tree,
-                                             .isa = g->isa,
-                                             .fast = 1,
-                                             .scores = job->scores + first,
-                                             .labels = g->dataset->label + first,
-                                             .gains = g->gains ? g->gains + first : NULL,
-                                             .discounts = g->discount,
-                                             .positions = g->position,
-                                             .ideal = g->ideal ? g->ideal[q] : 0.0,
-                                             .order = g->order + own,
-                                             .scratch =
-                                                 g->scratch + own * (size_t)g->objective->scratch,
-                                             .gradient = job->gradient + first,
-                                             .hessian = job->hessian + first};
+    const struct rw_objective_query query = {
+        .n = g->dataset->query_offset[q + 1] - first,
+        .first_document = first,
+        .tree = job->tree,
+        .isa = g->isa,
+        .fast = 1,
+        .scores = job->scores + first,
+        .weights = g->dataset->weight ? g->dataset->weight + first : NULL,
+        .gains = g->gains ? g->gains + first : NULL,
+        .discounts = g->discount,
+        .positions = g->position,
+        .ideal = g->ideal ? g->ideal[q] : 0.0,
+        .order = g->order + own,
+        .scratch = g->scratch + own * (size_t)g->objective->scratch,
+        .lambda = g->lambda + first,
+        .weight = g->hessian + first};
     g->objective->query(&g->rule, &query);
 }
 
@@ -177,9 +194,11 @@ static int run_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores, double *gradient,
-                      double *hessian)
+void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores,
+                      const int64_t **lambda, const int64_t **hessian)
 {
-    struct run_job job = {g, tree, scores, gradient, hessian};
+    struct run_job job = {g, tree, scores};
+    *lambda = g->lambda;
+    *hessian = g->hessian;
     rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, &job);
 }

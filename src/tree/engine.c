@@ -83,11 +83,17 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
     return RW_OK;
 }
 
+static int check_handed(struct rw_engine *engine)
+{
+    if (engine->rules.objective || engine->n_sets == 0)
+        return misuse(engine, "gradients are set only where it computes none, after loading");
+    return RW_OK;
+}
+
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
-    if (engine->rules.objective || engine->n_sets == 0)
-        return misuse(engine, "gradients are set only for a custom objective, after loading");
+    RW_TRY(check_handed(engine));
     for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
         if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
             return rw_fail(engine->ctx, RW_ERR_DATA,
@@ -101,6 +107,14 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                            i, hessians[i]);
     }
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
+    engine->has_gradients = 1;
+    return RW_OK;
+}
+
+int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    RW_TRY(check_handed(engine));
+    RW_TRY(engine->ops->set_lambdas(engine, lambda, hessian));
     engine->has_gradients = 1;
     return RW_OK;
 }

@@ -234,6 +234,11 @@ static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
     return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians);
 }
 
+static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    return rw_cuda_lambda_set_lambdas(rw_cuda_of(engine)->lambda, lambda, hessian);
+}
+
 /* ---- partition ---- */
 
 /* The same places in the other half. */
@@ -535,6 +540,7 @@ static const struct rw_engine_ops cuda_ops = {
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,
+    .set_lambdas = cuda_set_lambdas,
     .begin_tree = cuda_begin_tree,
     .histograms = rw_cuda_histograms,
     .best_splits = rw_cuda_best_splits,

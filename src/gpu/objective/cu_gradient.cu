@@ -70,6 +70,27 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     }
 }
 
+/* What was handed over in fixed point stays as it is. */
+__global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient_args a)
+{
+    uint64_t lambda = 0, hessian = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        a.d_info->lambda_exponent = a.d_info->weight_exponent = RW_LAMBDA_EXPONENT;
+    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const struct rw_lambda_pair pair = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
+                                            reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
+        a.d_pair[doc] = pair;
+        lambda = max(lambda, lambda_magnitude(pair.lambda));
+        hessian = max(hessian, lambda_magnitude(pair.weight));
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->largest_lambda, lambda);
+    lambda_raise(&a.d_info->largest_weight, hessian);
+}
+
 extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_multiprocessors,
                                  void *stream)
 {
@@ -80,6 +101,10 @@ extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_mult
         cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, (cudaStream_t)stream);
     if (error != cudaSuccess)
         return (int)error;
+    if (args->is_fixed) {
+        gradient_fixed_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+        return (int)cudaGetLastError();
+    }
     gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
     error = cudaGetLastError();
     if (error != cudaSuccess)

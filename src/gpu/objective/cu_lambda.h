@@ -62,7 +62,8 @@ struct rw_lambda_args {
 struct rw_gradient_args {
     uint32_t n_docs;
     const float *d_label;                 /* residuals; else NULL */
-    const double *d_gradient, *d_hessian; /* custom; else NULL */
+    const double *d_gradient, *d_hessian; /* handed over; else NULL */
+    int is_fixed;                         /* these are integers, the documents' weights within */
     const double *d_doc_weight;           /* NULL: all 1 */
     const double *d_scores;
     const uint8_t *d_sampled;
