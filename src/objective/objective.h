@@ -42,6 +42,36 @@ struct rw_objective_query {
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
 
+/* Adds a pair of documents to the query's sums, in either order; returns its lambda. Pairs of equal
+ * gains are nothing. scale as of rw_lambda_of_pair. */
+static inline int64_t rw_lambda_add_pair(const struct rw_objective_query *query, uint32_t a,
+                                         uint32_t b, double discount_diff, float sigma, int norm,
+                                         float scale)
+{
+    const int up = query->gains[a] > query->gains[b];
+    const uint32_t hi = up ? a : b, lo = up ? b : a;
+    if (query->gains[a] == query->gains[b])
+        return 0;
+    const struct rw_lambda_pair pair = rw_lambda_of_pair(
+        (float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
+        (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, sigma, norm, scale);
+    query->lambda[hi] += pair.lambda;
+    query->lambda[lo] -= pair.lambda;
+    query->weight[hi] += pair.weight;
+    query->weight[lo] += pair.weight;
+    return pair.lambda;
+}
+
+/* The query's sums become its documents' final integers. */
+static inline void rw_lambda_finish(const struct rw_objective_query *query, double factor)
+{
+    for (uint32_t i = 0; i < query->n; i++) {
+        const double *weight = query->weights ? query->weights + i : NULL;
+        query->lambda[i] = rw_lambda_final(query->lambda[i], factor, weight);
+        query->weight[i] = rw_lambda_final(query->weight[i], factor, weight);
+    }
+}
+
 /* What a device computes by itself. */
 enum rw_objective_device {
     RW_OBJECTIVE_HOST, /* nothing: the host computes the gradients and hands them over */

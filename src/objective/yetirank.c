@@ -62,33 +62,11 @@ static void rank_top(const double *keys, uint32_t n, uint32_t top, uint32_t *ord
     }
 }
 
-/* The pairs of one ranking, of which `top` + 1 positions are known. */
-static void add_neighbours(const struct rw_objective_rule *rule,
-                           const struct rw_objective_query *query, uint32_t top)
-{
-    const uint32_t *order = query->order;
-    const float scale = (float)(rw_pow2(RW_LAMBDA_EXPONENT) / rule->value[PERMUTATIONS]);
-    for (uint32_t r = 0; r < top; r++) {
-        const uint32_t a = order[r], b = order[r + 1];
-        if (query->gains[a] == query->gains[b])
-            continue;
-        const int up = query->gains[a] > query->gains[b];
-        const uint32_t hi = up ? a : b, lo = up ? b : a;
-        const struct rw_lambda_pair pair = rw_lambda_of_pair(
-            (float)(query->gains[hi] - query->gains[lo]), (float)query->positions[r],
-            (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, rule->pair.sigma,
-            0, scale);
-        query->lambda[hi] += pair.lambda;
-        query->lambda[lo] -= pair.lambda;
-        query->weight[hi] += pair.weight;
-        query->weight[lo] += pair.weight;
-    }
-}
-
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
     const uint32_t n = query->n, last = n - 1, truncation = rule->pair.truncation;
     const uint32_t top = truncation && truncation < last ? truncation : last;
+    const float scale = (float)(rw_pow2(RW_LAMBDA_EXPONENT) / rule->value[PERMUTATIONS]);
     double *power = query->scratch + (size_t)DRAWN * n;
     memset(query->lambda, 0, n * sizeof(*query->lambda));
     memset(query->weight, 0, n * sizeof(*query->weight));
@@ -103,12 +81,11 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
             rank_top(keys, n, top + 1, query->order);
         else
             rw_rank_query_fast(query->isa, keys, n, query->order);
-        add_neighbours(rule, query, top);
+        for (uint32_t r = 0; r < top; r++)
+            rw_lambda_add_pair(query, query->order[r], query->order[r + 1], query->positions[r],
+                               rule->pair.sigma, 0, scale);
     }
-    for (uint32_t i = 0; query->weights && i < n; i++) {
-        query->lambda[i] = rw_lambda_final(query->lambda[i], 1.0, &query->weights[i]);
-        query->weight[i] = rw_lambda_final(query->weight[i], 1.0, &query->weights[i]);
-    }
+    rw_lambda_finish(query, 1.0);
 }
 
 /* The weights of positions, as CatBoost has them. */

@@ -120,9 +120,17 @@ static int expect_queries(void *user, struct rw_share *share)
         const double ideal =
             rw_ideal_dcg(set->gain + first, n, job->rule->truncation, job->discount, scratch);
         rw_rank_query(set->score + first, n, 0, order);
-        rw_lambda_query(job->rule, n, set->score + first, set->gain + first,
-                        data->weight ? data->weight + first : NULL, order, job->discount, ideal,
-                        job->out->lambda + first, job->out->weight + first);
+        const struct rw_objective_query query = {.n = n,
+                                                 .scores = set->score + first,
+                                                 .gains = set->gain + first,
+                                                 .weights =
+                                                     data->weight ? data->weight + first : NULL,
+                                                 .order = order,
+                                                 .discounts = job->discount,
+                                                 .ideal = ideal,
+                                                 .lambda = job->out->lambda + first,
+                                                 .weight = job->out->weight + first};
+        rw_lambda_query(job->rule, &query);
     }
     free(order);
     free(scratch);
