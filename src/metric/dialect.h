@@ -22,9 +22,9 @@ enum rw_dialect_ties {
 };
 enum rw_dialect_cut { RW_CUT_MAY, RW_CUT_MUST, RW_CUT_NEVER };
 /* What weights of queries do. */
-enum rw_dialect_weights { RW_WEIGHED, RW_WEIGHED_NOT, RW_WEIGHED_BUT_EMPTY /* those add 1 each */ };
+enum rw_dialect_weights { RW_WEIGHED_NOT, RW_WEIGHED, RW_WEIGHED_BUT_EMPTY /* those add 1 each */ };
 
-/* A program's metric. */
+/* A program's metric. What a row leaves out is 0. */
 struct rw_dialect_metric {
     const char *name;   /* ours: "ndcg" */
     const char *theirs; /* "NDCG:top=", the cut-off follows; NULL: the same as ours */
@@ -33,10 +33,10 @@ struct rw_dialect_metric {
     enum rw_empty empty;
     enum rw_dialect_ties ties;
     enum rw_dialect_weights weights;
-    const char *gain;  /* "exp", "linear"; NULL: none */
-    double err_gain;   /* err: the largest gain; < 0: the data's */
-    double relevant;   /* label from which a document is relevant */
-    double most_label; /* largest label that it takes */
+    const char *gain;   /* "exp", "linear"; NULL: none */
+    double err_ceiling; /* err: what gains are divided by; 0: the data's largest and 1 */
+    double relevant;    /* label from which a document is relevant; 0: 1 */
+    double most_label;  /* largest label that it takes; 0: any */
     /* NULL: as the metric's own row in metric.c */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *query_says; /* what that function does otherwise; NULL with it */

@@ -89,8 +89,6 @@ struct rw_metric {
     double persistence; /* rbp */
     double relevant;    /* label from which a document is relevant */
 };
-/* Table, by index; NULL past the end. */
-const struct rw_metric_kind *rw_metric_kind_at(int i);
 /* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
  * the nearest metric. `out->name` is the canonical spelling. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
@@ -159,11 +157,8 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
 
 /* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
- * without a relevant document left out, ties in input order". */
-void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
-                           char *buffer, size_t size);
-/* The same for these metrics: says only what touches one of them, and which labels are relevant.
- * gains may be NULL if none uses them. */
+ * without a relevant document left out, ties in input order": only what touches one of the metrics,
+ * and which labels are relevant. gains may be NULL if none uses them. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
                             enum rw_ties ties, char *buffer, size_t size);

@@ -17,19 +17,32 @@ static void teardown(void)
     rw_ctx_free(ctx);
 }
 
-Test(metric, table)
+Test(metric, table, .init = setup, .fini = teardown)
 {
-    int n = 0;
-    for (const struct rw_metric_kind *kind; (kind = rw_metric_kind_at(n)); n++) {
-        cr_assert_not_null(kind->query);
-        cr_assert_not_null(kind->help);
-        cr_assert_leq(strlen(kind->name), 16u);
-        for (int i = 0; i < n; i++)
-            cr_assert_str_neq(kind->name, rw_metric_kind_at(i)->name);
+    static const struct {
+        const char *name;
+        int at;
+    } rows[] = {
+#define RW_METRIC(metric, where, cutoff, ...) {#metric, cutoff},
+#include "metric/metrics.def"
+#undef RW_METRIC
+    };
+    static const char *const behind[] = {[RW_AT_NONE] = "",
+                                         [RW_AT_OPTIONAL] = "",
+                                         [RW_AT_REQUIRED] = "@5",
+                                         [RW_AT_PERSISTENCE] = ":0.5"};
+    const size_t n = sizeof(rows) / sizeof(rows[0]);
+    for (size_t i = 0; i < n; i++) {
+        struct rw_metric metric;
+        char text[32];
+        cr_assert_leq(strlen(rows[i].name), 16u);
+        snprintf(text, sizeof(text), "%s%s", rows[i].name, behind[rows[i].at]);
+        cr_assert_eq(rw_metric_parse(ctx, text, 1, &metric), RW_OK, "%s", text);
+        cr_assert_str_eq(metric.kind->name, rows[i].name); /* no name is another's */
+        cr_assert_not_null(metric.kind->query);
+        cr_assert_not_null(metric.kind->help);
     }
-    cr_assert_eq(n, 10);
-    cr_assert_null(rw_metric_kind_at(-1));
-    cr_assert_null(rw_metric_kind_at(10));
+    cr_assert_eq(n, 10u);
 }
 
 Test(metric, names, .init = setup, .fini = teardown)
