@@ -229,34 +229,18 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
 
 /* ------------------------------------------------------------------ evaluation */
 
-/* Documents of a query in the order in which ties stand. */
+/* Documents of a query in the order in which ties stand: by falling id, or else by rising key. */
 struct tied_doc {
-    uint32_t place;
-    float label;
+    uint32_t index;
+    float key;
     const char *id; /* NULL: not wanted */
 };
 
-static int by_label(const void *a, const void *b)
+static int by_tie_order(const void *a, const void *b)
 {
     const struct tied_doc *x = a, *y = b;
-    if (x->label != y->label)
-        return x->label < y->label ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int by_falling_label(const void *a, const void *b)
-{
-    const struct tied_doc *x = a, *y = b;
-    if (x->label != y->label)
-        return x->label > y->label ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int by_falling_id(const void *a, const void *b)
-{
-    const struct tied_doc *x = a, *y = b;
-    const int order = strcmp(y->id, x->id);
-    return order ? order : x->place < y->place ? -1 : x->place > y->place;
+    const int order = x->id ? strcmp(y->id, x->id) : (x->key > y->key) - (x->key < y->key);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 enum { ID_ROOM = 512 };
@@ -274,19 +258,17 @@ static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         for (uint32_t i = 0; i < n; i++) {
-            doc[i] = (struct tied_doc){.place = i, .label = dataset->label[begin + i]};
+            const float label = dataset->label[begin + i];
+            doc[i] = (struct tied_doc){i, ties == RW_PUT_LOW_FIRST ? label : -label, NULL};
             if (ids) {
                 rw_dialect_doc_id(dataset, q, i, ids + (size_t)i * ID_ROOM, ID_ROOM);
                 doc[i].id = ids + (size_t)i * ID_ROOM;
             }
         }
         if (n > 1)
-            qsort(doc, n, sizeof(*doc),
-                  ids                        ? by_falling_id
-                  : ties == RW_PUT_LOW_FIRST ? by_label
-                                             : by_falling_label);
+            qsort(doc, n, sizeof(*doc), by_tie_order);
         for (uint32_t i = 0; i < n; i++)
-            order[begin + i] = begin + doc[i].place;
+            order[begin + i] = begin + doc[i].index;
     }
 out:
     rw_mem_free(doc);

@@ -137,7 +137,8 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
 
 /* ------------------------------------------------------------------ the mean */
 
-/* What a query's value counts for, before scaling. */
+/* What a query's value counts for, before scaling to a whole number under 2^40, or as many as its
+ * documents. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {
@@ -165,32 +166,20 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
     return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
 }
 
-/* A query's weight as the whole number that multiplies its value: under 2^40, or its documents. */
-static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
-                           double scale, uint32_t q)
-{
-    return rw_to_whole(query_weight(kind, judgments, q) * scale);
-}
-
 void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights)
 {
     const double scale = weight_scale(kind, judgments);
     for (uint32_t q = 0; q < judgments->n_queries; q++)
-        weights[q] = (int64_t)whole_weight(kind, judgments, scale, q);
-}
-
-static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
-{
-    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
-    return kind->root ? sqrt(mean) : mean;
+        weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
 {
     const int128 sum = (int128)sums->value_hi << 64 | sums->value_lo;
     const int128 weights = (int128)sums->weight_hi << 64 | sums->weight_lo;
-    return mean_of(kind, sum, weights);
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
 }
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
@@ -218,7 +207,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         if (!(value < RW_METRIC_MOST))
             return too_large(ctx, metric, q, value);
         const double whole = rw_to_whole(value * RW_METRIC_UNIT);
-        const int128 weight = (int128)whole_weight(kind, judgments, scale, q);
+        const int128 weight = (int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
         int128 product;
         if (__builtin_mul_overflow((int128)whole, weight, &product) ||
             __builtin_add_overflow(sum, product, &sum))
@@ -227,7 +216,9 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
         out->n_counted++;
     }
-    out->mean = mean_of(kind, sum, weights);
+    const struct rw_metric_sums sums = {(uint64_t)sum, (int64_t)(sum >> 64), (uint64_t)weights,
+                                        (int64_t)(weights >> 64)};
+    out->mean = rw_metric_mean(kind, &sums);
     return RW_OK;
 }
 

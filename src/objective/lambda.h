@@ -27,7 +27,7 @@ struct rw_lambda_rule {
 };
 
 struct rw_lambda_pair {
-    int64_t lambda, weight;
+    int64_t lambda, hessian;
 };
 
 /* rw_lambda_real_of_pair. */
@@ -52,7 +52,7 @@ RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_di
         rw_lambda_real_of_pair(gain_diff, discount_diff, score_diff, sigma, sigma, ideal, norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * scale);
-    pair.weight = rw_round_float(real.weight * scale);
+    pair.hessian = rw_round_float(real.hessian * scale);
     return pair;
 }
 
@@ -102,7 +102,7 @@ int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint3
                     double max_weight);
 
 struct rw_objective_query; /* objective.h */
-/* One query, ranked: `order` is read, lambda and weight are written, in units of 2^-40. */
+/* One query, ranked: `order` is read, lambda and hess are written, in units of 2^-40. */
 void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query);
 /* The same to the bit, faster, by the query's `isa`. */
 void rw_lambda_query_fast(const struct rw_lambda_rule *rule,

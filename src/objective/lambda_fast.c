@@ -94,7 +94,7 @@ void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_obj
         return;
     }
     memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->weight, 0, n * sizeof(*query->weight));
+    memset(query->hess, 0, n * sizeof(*query->hess));
     const uint32_t top = rule->truncation && rule->truncation < n ? rule->truncation : n;
     const float unit = (float)query->ideal / (float)scale;
     const double spread = query->scores[order[0]] - query->scores[order[n - 1]];
@@ -117,14 +117,14 @@ void rw_lambda_query_fast(const struct rw_lambda_rule *rule, const struct rw_obj
         paths[query->isa](&row, &block, first, in_block, top, query);
         for (uint32_t i = 0; i < in_block; i++) {
             query->lambda[order[first + i]] += block.lambda[i];
-            query->weight[order[first + i]] += block.hessian[i];
+            query->hess[order[first + i]] += block.hessian[i];
         }
     }
     const double factor = rw_lambda_factor(rule, row.sum_hi, row.sum_lo, e);
     for (uint32_t i = 0; i < n; i++) {
         const double by = query->weights ? factor * query->weights[i] : factor;
         query->lambda[i] = round_double((double)query->lambda[i] * by);
-        query->weight[i] = round_double((double)query->weight[i] * by);
+        query->hess[i] = round_double((double)query->hess[i] * by);
     }
 }
 

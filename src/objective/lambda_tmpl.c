@@ -235,7 +235,7 @@ INLINE void add_row(struct rw_lambda_row *row, struct list *list, int norm, int 
         const struct many_real real =
             many_real_of_pair((floats)g, d, s, sigma, sigma, row, norm, !easy);
         add(real.lambda, list->lambda + i, &lambdas);
-        add(magnitude(real.weight), list->hessian + i, &hessians);
+        add(magnitude(real.hessian), list->hessian + i, &hessians);
         if (mixed) {
             int64_t none[LANES];
             add(magnitude(real.lambda), none, &sizes);
@@ -315,7 +315,7 @@ void RW_TMPL_NAME(rw_lambda_block)(struct rw_lambda_row *row, struct rw_lambda_b
         else
             add_row(row, list, row->norm, 0, 0);
         query->lambda[doc] += row->lambda;
-        query->weight[doc] += row->hessian;
+        query->hess[doc] += row->hessian;
         row->sum_hi += row->sum_lo >> 32;
         row->sum_lo &= 0xffffffff;
     }

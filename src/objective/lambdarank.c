@@ -25,7 +25,7 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objectiv
     const uint32_t n = query->n, *order = query->order;
     const double *scores = query->scores;
     memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->weight, 0, n * sizeof(*query->weight));
+    memset(query->hess, 0, n * sizeof(*query->hess));
     if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
     const int e = rw_lambda_shift(n, rule);

@@ -178,7 +178,7 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
         .lambda = g->lambda + first,
-        .weight = g->hessian + first};
+        .hess = g->hessian + first};
     g->objective->query(&g->rule, &query);
 }
 

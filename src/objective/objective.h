@@ -38,7 +38,7 @@ struct rw_objective_query {
     const double *positions; /* [>= n] what `positions` made */
     double *scratch;         /* [n x `scratch`] */
 
-    int64_t *lambda, *weight;   /* [n] written if `is_fixed` */
+    int64_t *lambda, *hess;     /* [n] written if `is_fixed` */
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
 
@@ -57,8 +57,8 @@ static inline int64_t rw_lambda_add_pair(const struct rw_objective_query *query,
         (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, sigma, norm, scale);
     query->lambda[hi] += pair.lambda;
     query->lambda[lo] -= pair.lambda;
-    query->weight[hi] += pair.weight;
-    query->weight[lo] += pair.weight;
+    query->hess[hi] += pair.hessian;
+    query->hess[lo] += pair.hessian;
     return pair.lambda;
 }
 
@@ -68,7 +68,7 @@ static inline void rw_lambda_finish(const struct rw_objective_query *query, doub
     for (uint32_t i = 0; i < query->n; i++) {
         const double *weight = query->weights ? query->weights + i : NULL;
         query->lambda[i] = rw_lambda_final(query->lambda[i], factor, weight);
-        query->weight[i] = rw_lambda_final(query->weight[i], factor, weight);
+        query->hess[i] = rw_lambda_final(query->hess[i], factor, weight);
     }
 }
 

@@ -69,7 +69,7 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     const float scale = (float)(rw_pow2(RW_LAMBDA_EXPONENT) / rule->value[PERMUTATIONS]);
     double *power = query->scratch + (size_t)DRAWN * n;
     memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->weight, 0, n * sizeof(*query->weight));
+    memset(query->hess, 0, n * sizeof(*query->hess));
     if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
     powers_of(query->scores, n, power);

@@ -94,8 +94,8 @@ static void largest_of(const struct lambda_set *set, struct integers *out)
         const uint64_t weight = (uint64_t)llabs(out->weight[i]);
         if (lambda > out->info.largest_lambda)
             out->info.largest_lambda = lambda;
-        if (weight > out->info.largest_weight)
-            out->info.largest_weight = weight;
+        if (weight > out->info.largest_hessian)
+            out->info.largest_hessian = weight;
     }
 }
 
@@ -129,7 +129,7 @@ static int expect_queries(void *user, struct rw_share *share)
                                                  .discounts = job->discount,
                                                  .ideal = ideal,
                                                  .lambda = job->out->lambda + first,
-                                                 .weight = job->out->weight + first};
+                                                 .hess = job->out->weight + first};
         rw_lambda_query(job->rule, &query);
     }
     free(order);
@@ -148,7 +148,7 @@ static void expect_lambdas(struct rw_ctx *ctx, const struct lambda_set *set,
     free(discount);
     memset(&out->info, 0, sizeof(out->info));
     largest_of(set, out);
-    out->info.lambda_exponent = out->info.weight_exponent = RW_LAMBDA_EXPONENT;
+    out->info.lambda_exponent = out->info.hessian_exponent = RW_LAMBDA_EXPONENT;
 }
 
 /* Written apart from the engines. */
@@ -187,7 +187,7 @@ static void expect_reals(const struct lambda_set *set, const double *gradient,
     memset(&out->info, 0, sizeof(out->info));
     largest_of(set, out);
     out->info.lambda_exponent = exponent_for(most);
-    out->info.weight_exponent = exponent_for(heaviest);
+    out->info.hessian_exponent = exponent_for(heaviest);
 }
 
 /* ---- one case of gradients ---- */
@@ -207,7 +207,7 @@ static int differs(const struct lambda_set *set, const struct integers *want,
 {
     for (uint32_t i = 0; i < set->data.n_docs; i++)
         if (set->sampled[i] &&
-            (want->lambda[i] != got[i].lambda || want->weight[i] != got[i].weight)) {
+            (want->lambda[i] != got[i].lambda || want->weight[i] != got[i].hessian)) {
             *doc = i;
             return 1;
         }

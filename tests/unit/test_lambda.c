@@ -37,7 +37,7 @@ static void compute(struct query *q, const struct rw_lambda_rule *rule, const do
                                              .discounts = q->discount,
                                              .ideal = q->ideal,
                                              .lambda = q->lambda,
-                                             .weight = q->weight};
+                                             .hess = q->weight};
     rw_lambda_query(rule, &query);
 }
 
@@ -206,11 +206,11 @@ static void compare_paths(const struct rw_lambda_rule *rule, const struct rw_obj
     cr_assert(n < ROOM);
     query.order = order;
     query.lambda = lambda[0];
-    query.weight = weight[0];
+    query.hess = weight[0];
     rw_rank_query(query.scores, n, 0, order);
     rw_lambda_query(rule, &query);
     query.lambda = lambda[1];
-    query.weight = weight[1];
+    query.hess = weight[1];
     for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
         const char *name = rw_isa_name((enum rw_isa)isa);
         memset(lambda[1], 0xA5, sizeof(lambda[1]));

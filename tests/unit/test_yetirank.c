@@ -61,7 +61,7 @@ static void compute(struct query *q, enum rw_isa isa, const struct rw_objective_
                                           .scratch = q->space,
                                           .order = q->order,
                                           .lambda = q->lambda,
-                                          .weight = q->hessian};
+                                          .hess = q->hessian};
     rw_objective_yetirank.query(rule, &of);
 }
 
@@ -110,8 +110,8 @@ static void plain(struct query *q, const struct rw_objective_rule *rule, uint32_
                                       rule->pair.sigma, 0, scale);
                 lambda[hi] += pair.lambda;
                 lambda[lo] -= pair.lambda;
-                hessian[hi] += pair.weight;
-                hessian[lo] += pair.weight;
+                hessian[hi] += pair.hessian;
+                hessian[lo] += pair.hessian;
                 const double sigma = (double)rule->pair.sigma;
                 const double rho = 1 / (1 + exp(sigma * (q->score[hi] - q->score[lo])));
                 const double by = sigma * q->position[r - 1] * (q->gain[hi] - q->gain[lo]) /

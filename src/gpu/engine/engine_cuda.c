@@ -211,11 +211,11 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     const struct rw_cuda_begin *begin = cuda->answer;
     root.sum = begin->sum;
     root.lambda_exponent = begin->info.lambda_exponent;
-    root.weight_exponent = begin->info.weight_exponent;
+    root.weight_exponent = begin->info.hessian_exponent;
     root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
     if (engine->rules.newton)
         root.weight_shift =
-            rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
+            rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->hess_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;

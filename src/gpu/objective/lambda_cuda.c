@@ -83,7 +83,7 @@ static uint32_t choose_spread_tops(const struct work *work)
 /* Counts the lists; fills those that have room. Queries of a block or a warp: by falling size. */
 static void list_work(struct work *work)
 {
-    uint32_t place[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
+    uint32_t position[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
     work->n_block = work->n_warp = work->n_narrow = 0;
     work->n_spread = work->n_jobs = work->n_tiles = 0;
     for (uint32_t q = 0; q < work->n_queries; q++) {
@@ -104,7 +104,7 @@ static void list_work(struct work *work)
             }
             continue;
         }
-        place[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
+        position[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
         const int warp = n <= RW_LAMBDA_WARP_DOCS;
         uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
         *longest = n > *longest ? n : *longest;
@@ -113,11 +113,11 @@ static void list_work(struct work *work)
         work->n_block += !warp;
     }
     for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
-        place[i] += place[i - 1];
+        position[i] += position[i - 1];
     for (uint32_t q = 0; work->query && q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         if (n > 0 && !is_spread(work, n))
-            work->query[place[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
+            work->query[position[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
     }
 }
 

@@ -20,9 +20,9 @@ struct rw_cuda_lambda;
 /* What a run says about its integers; on the device. */
 struct rw_cuda_lambda_info {
     /* Largest magnitudes over the sampled documents: what rw_quantise_shift takes. */
-    uint64_t largest_lambda, largest_weight;
+    uint64_t largest_lambda, largest_hessian;
     /* Units are 2^-exponent, as in struct rw_root. */
-    int32_t lambda_exponent, weight_exponent;
+    int32_t lambda_exponent, hessian_exponent;
     /* Of residuals and custom gradients: the bits of the largest magnitudes as doubles. */
     uint64_t gradient_bits, hessian_bits;
 };

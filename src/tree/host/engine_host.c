@@ -262,7 +262,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
         .ideal = host->ideal ? host->ideal[q] : 0.0,
         .order = order,
         .lambda = host->lambda + first,
-        .weight = host->weight + first,
+        .hess = host->weight + first,
         .gradient = host->gradient ? host->gradient + first : NULL,
         .hessian = host->hessian ? host->hessian + first : NULL};
     rules->objective->query(&rule, &query);
