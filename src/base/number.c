@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "rankwood.h"
 
 enum {
     MOST_POWER = 70,
@@ -333,4 +334,19 @@ int rw_number_write_double(double value, char *buffer)
         if ((back == value && !clamped) || n >= 17)
             return length;
     }
+}
+
+int rw_device_number(const char *device, size_t *length)
+{
+    int number = 0;
+    *length = strcspn(device, ":");
+    if (!device[*length])
+        return 0;
+    const char *digit = device + *length + 1;
+    do {
+        if (!is_digit(*digit) || number > RW_MAX_DEVICE)
+            return -1;
+        number = number * 10 + (*digit - '0');
+    } while (*++digit);
+    return strncmp(device, "cuda:", 5) == 0 && number <= RW_MAX_DEVICE ? number : -1;
 }

@@ -275,7 +275,7 @@ static int resume(struct booster *b)
     int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
-        b->eval_sets.told = 0;
+        b->eval_sets.is_registered = 0;
         RW_TRY(take_cpu(b));
         status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     }

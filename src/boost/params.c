@@ -37,12 +37,12 @@ int rw_param_find(const char *name)
 int rw_param_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
-    int place = 0;
-    for (const char *at = words;; place++) {
+    int index = 0;
+    for (const char *at = words;; index++) {
         const char *end = strchr(at, '|');
         const size_t n = end ? (size_t)(end - at) : strlen(at);
         if (n == length && memcmp(at, word, n) == 0)
-            return place;
+            return index;
         if (!end)
             return -1;
         at = end + 1;

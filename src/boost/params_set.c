@@ -99,9 +99,9 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
 static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
     const struct rw_param_row *row = &rw_param_rows[at];
-    uint64_t number;
+    size_t length;
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|ref|sim", value) < 0 &&
-        (strncmp(value, "cuda:", 5) != 0 || !whole_number(value + 5, 255, &number)))
+        (!strchr(value, ':') || rw_device_number(value, &length) < 0))
         return refuse(ctx, row, "auto, cpu, cuda, cuda:N, ref or sim", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
@@ -122,10 +122,10 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     case RW_PARAM_REAL:
         return assign_number(ctx, row, field, value);
     case RW_PARAM_CHOICE: {
-        const int place = rw_param_word(row->info.range, value);
-        if (place < 0)
+        const int index = rw_param_word(row->info.range, value);
+        if (index < 0)
             return refuse(ctx, row, row->info.range, value);
-        *(int *)field = place;
+        *(int *)field = index;
         return RW_OK;
     }
     case RW_PARAM_TEXT: {
@@ -198,7 +198,7 @@ int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name
 
 /* ------------------------------------------------------------------ files */
 
-/* Cuts blanks off both ends, in place. */
+/* Removes blanks at both ends, in place. */
 static char *trim(char *text)
 {
     while (isspace((unsigned char)*text))

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ metrics that only they have */
 
-/* Average precision over all relevant documents, even those past the cut-off. */
+/* Average precision over all relevant documents, even those past the cutoff. */
 static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const double value = rw_map_of(metric, query);
@@ -23,7 +23,7 @@ static double map_over_relevant(const struct rw_metric *metric, const struct rw_
     return n > top ? value * (double)top / (double)n : value;
 }
 
-/* Average precision over the relevant documents above the cut-off. */
+/* Average precision over the relevant documents above the cutoff. */
 static double map_over_found(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
@@ -182,12 +182,12 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 
 /* ------------------------------------------------------------------ words */
 
-void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t place,
+void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size)
 {
-    rw_dataset_doc_id(dataset, dataset->query_offset[query] + place, buffer, size);
+    rw_dataset_doc_id(dataset, dataset->query_offset[query] + index, buffer, size);
     if (!buffer[0])
-        snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), place + 1);
+        snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), index + 1);
 }
 
 static const char *gain_text(const char *gain)
@@ -245,7 +245,7 @@ static int by_tie_order(const void *a, const void *b)
 
 enum { ID_ROOM = 512 };
 
-/* order: [n_docs], written: the document that stands at each place once each query is sorted. */
+/* order: [n_docs], written: the document at each index once each query is sorted. */
 static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
 {

@@ -209,17 +209,17 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
     case RW_AT_NONE:
         if (mark)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "metric '%.60s': '%s' takes no cut-off or persistence", text, name);
+                           "metric '%.60s': '%s' takes no cutoff or persistence", text, name);
         break;
     case RW_AT_OPTIONAL:
     case RW_AT_REQUIRED:
         if (mark == '@')
             return parse_cut(ctx, text, text + bytes + 1, out);
         if (mark == ':')
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': a cut-off is written '%s@10'",
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': a cutoff is written '%s@10'",
                            text, name);
         if (out->kind->at == RW_AT_REQUIRED)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' needs a cut-off, as in '%s@10'", name,
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' needs a cutoff, as in '%s@10'", name,
                            name);
         break;
     }
@@ -256,7 +256,7 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
 
 struct ranking {
     const double *score;
-    uint32_t flip; /* all ones: ties by falling place */
+    uint32_t flip; /* all ones: ties by falling index */
 };
 
 static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)

@@ -1,7 +1,9 @@
 #include "tree/engine.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
 
 static const struct {
     const char *name;
@@ -31,20 +33,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     *out = NULL;
     RW_TRY(check_rules(ctx, rules));
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
-    const char *colon = strchr(name, ':');
-    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    for (size_t i = 0; i < N_ENGINES; i++) {
+    size_t length;
+    const int number = rw_device_number(name, &length);
+    for (size_t i = 0; number >= 0 && i < N_ENGINES; i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
-        int number = 0;
-        if (colon) {
-            char *end;
-            const long value = strtol(colon + 1, &end, 10);
-            if (strcmp(engines[i].name, "cuda") != 0 || end == colon + 1 || *end || value < 0 ||
-                value > 1023)
-                break;
-            number = (int)value;
-        }
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;

@@ -149,10 +149,10 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         CUT("p@00", "p"),
         CUT("map@2147483648", "map"),
         CUT("map@99999999999999999999999999", "map"),
-        {"p", "metric 'p' needs a cut-off, as in 'p@10'"},
-        {"recall", "metric 'recall' needs a cut-off, as in 'recall@10'"},
-        {"p:3", "metric 'p:3': a cut-off is written 'p@10'"},
-        {"ndcg:3", "metric 'ndcg:3': a cut-off is written 'ndcg@10'"},
+        {"p", "metric 'p' needs a cutoff, as in 'p@10'"},
+        {"recall", "metric 'recall' needs a cutoff, as in 'recall@10'"},
+        {"p:3", "metric 'p:3': a cutoff is written 'p@10'"},
+        {"ndcg:3", "metric 'ndcg:3': a cutoff is written 'ndcg@10'"},
         {"rbp", "metric 'rbp' needs a persistence, as in 'rbp:0.8'"},
         {"rbp@10", "metric 'rbp@10' needs a persistence, as in 'rbp:0.8'"},
         PERSISTENCE("rbp:0"),
@@ -164,8 +164,8 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         PERSISTENCE("rbp:0,8"),
         PERSISTENCE("rbp:0.5x"),
         PERSISTENCE("rbp:nan"),
-        {"rmse@3", "metric 'rmse@3': 'rmse' takes no cut-off or persistence"},
-        {"logloss:1", "metric 'logloss:1': 'logloss' takes no cut-off or persistence"},
+        {"rmse@3", "metric 'rmse@3': 'rmse' takes no cutoff or persistence"},
+        {"logloss:1", "metric 'logloss:1': 'logloss' takes no cutoff or persistence"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rw_metric metric;
