@@ -227,7 +227,7 @@ static void compare_pairs(struct lambda_case *c, const struct integers *want)
     } else if (differs(c->set, want, got, &doc)) {
         snprintf(text, sizeof(text),
                  "lambda, weight of document %u are %lld, %lld, expected %lld, %lld", doc,
-                 (long long)got[doc].lambda, (long long)got[doc].weight,
+                 (long long)got[doc].lambda, (long long)got[doc].hessian,
                  (long long)want->lambda[doc], (long long)want->weight[doc]);
         lambda_failed(c->run, c->what, text);
     } else {
@@ -244,17 +244,18 @@ static void compare_info(struct lambda_case *c, const struct rw_cuda_lambda_info
         lambda_device_failed(c->run, c->what);
         return;
     }
-    if (got.largest_lambda == want->largest_lambda && got.largest_weight == want->largest_weight &&
+    if (got.largest_lambda == want->largest_lambda &&
+        got.largest_hessian == want->largest_hessian &&
         got.lambda_exponent == want->lambda_exponent &&
-        got.weight_exponent == want->weight_exponent) {
+        got.hessian_exponent == want->hessian_exponent) {
         c->run->n_equal++;
         return;
     }
     snprintf(
         text, sizeof(text), "largest %llu, %llu; exponents %d, %d; expected %llu, %llu; %d, %d",
-        (unsigned long long)got.largest_lambda, (unsigned long long)got.largest_weight,
-        got.lambda_exponent, got.weight_exponent, (unsigned long long)want->largest_lambda,
-        (unsigned long long)want->largest_weight, want->lambda_exponent, want->weight_exponent);
+        (unsigned long long)got.largest_lambda, (unsigned long long)got.largest_hessian,
+        got.lambda_exponent, got.hessian_exponent, (unsigned long long)want->largest_lambda,
+        (unsigned long long)want->largest_hessian, want->lambda_exponent, want->hessian_exponent);
     lambda_failed(c->run, c->what, text);
 }
 

@@ -493,7 +493,7 @@ static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int
     const int status = rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair));
     for (size_t i = 0; i < n && status >= 0; i++) {
         lambda[i] = pair[i].lambda;
-        weight[i] = pair[i].weight;
+        weight[i] = pair[i].hessian;
     }
     rw_mem_free(pair);
     return status;
