@@ -33,11 +33,12 @@ struct booster {
     struct rw_engine *engine;
     int is_auto; /* nobody chose it */
     struct rw_grower *grower;
-    int32_t *leaf_slot;                    /* [max leaves] */
-    double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
-    struct rw_gradients *handed;           /* NULL: the caller's, or an engine's own */
-    const struct rw_model *init;           /* NULL, or to go on from */
-    struct rw_resume resume;               /* with init only */
+    int32_t *leaf_slot;           /* [max leaves] */
+    double *scores;               /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians; /* [n_docs] the caller's */
+    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
+    const struct rw_model *init;  /* NULL, or to go on from */
+    struct rw_resume resume;      /* with init only */
     struct rw_model *model;
     size_t tree_room;
     int first_round; /* rounds of the model to go on from */
@@ -255,10 +256,10 @@ static int prepare_own_gradients(struct booster *b)
     if (!has_own_gradients(b))
         return RW_OK;
     RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
-    RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
-    RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
-    if (!objective_of(b))
-        return RW_OK;
+    if (!objective_of(b)) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
+        return RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs);
+    }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
     return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
@@ -274,7 +275,7 @@ static int resume(struct booster *b)
     int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
-        b->eval_sets.told = 0;
+        b->eval_sets.is_registered = 0;
         RW_TRY(take_cpu(b));
         status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     }
@@ -330,9 +331,12 @@ static int prepare(struct booster *b, const struct rw_params *params)
 static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
-    if (b->handed)
-        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, b->gradients, b->hessians);
-    else if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
+    if (b->handed) {
+        const int64_t *lambda, *hessian;
+        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, &lambda, &hessian);
+        return rw_engine_set_lambdas(b->engine, lambda, hessian);
+    }
+    if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }

@@ -83,7 +83,7 @@ static uint32_t choose_spread_tops(const struct work *work)
 /* Counts the lists; fills those that have room. Queries of a block or a warp: by falling size. */
 static void list_work(struct work *work)
 {
-    uint32_t place[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
+    uint32_t position[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
     work->n_block = work->n_warp = work->n_narrow = 0;
     work->n_spread = work->n_jobs = work->n_tiles = 0;
     for (uint32_t q = 0; q < work->n_queries; q++) {
@@ -104,7 +104,7 @@ static void list_work(struct work *work)
             }
             continue;
         }
-        place[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
+        position[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
         const int warp = n <= RW_LAMBDA_WARP_DOCS;
         uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
         *longest = n > *longest ? n : *longest;
@@ -113,11 +113,11 @@ static void list_work(struct work *work)
         work->n_block += !warp;
     }
     for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
-        place[i] += place[i - 1];
+        position[i] += position[i - 1];
     for (uint32_t q = 0; work->query && q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         if (n > 0 && !is_spread(work, n))
-            work->query[place[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
+            work->query[position[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
     }
 }
 
@@ -362,8 +362,7 @@ static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
 
 static uint32_t launches_of_reals(const struct rw_cuda_lambda *lambda)
 {
-    (void)lambda;
-    return 3;
+    return lambda->real.is_fixed ? 2 : 3;
 }
 
 /* ---- The table ---- */
@@ -393,21 +392,12 @@ static const struct objective *objective_of(const struct rw_engine_rules *rules)
 static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                 const struct rw_dataset *dataset, const double *gains)
 {
-    const struct rw_objective_rule rule = {.pair = rules->lambda};
-    const size_t n = dataset->n_docs;
     const double *d_doc_weight = NULL;
-    double most = 1.0;
-    if (dataset->weight) {
-        most = 0.0;
-        for (size_t i = 0; i < n; i++)
-            most = dataset->weight[i] > most ? dataset->weight[i] : most;
-        RW_TRY(UPLOAD(lambda, d_doc_weight, dataset->weight, n));
-    }
+    if (dataset->weight)
+        RW_TRY(UPLOAD(lambda, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    if (rules->objective && rules->objective->check)
-        RW_TRY(rules->objective->check(
-            lambda->ctx, &rule, rw_longest_query(dataset->query_offset, dataset->n_queries), most));
+    RW_TRY(rw_objective_check(lambda->ctx, rules->objective, &rules->lambda, dataset));
     return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
 }
 
@@ -453,14 +443,27 @@ uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
            objective_of(rules)->bytes(&rules->lambda, dataset);
 }
 
-int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
-                                 const double *hessians)
+static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const void *hessians,
+                     int is_fixed)
 {
     const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
+    lambda->real.is_fixed = is_fixed;
     RW_TRY(rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_gradient,
                              gradients, bytes));
     return rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_hessian, hessians,
                              bytes);
+}
+
+int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
+                                 const double *hessians)
+{
+    return hand_over(lambda, gradients, hessians, 0);
+}
+
+int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
+                               const int64_t *hessians)
+{
+    return hand_over(lambda, lambdas, hessians, 1);
 }
 
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
