@@ -86,9 +86,8 @@
 /* multi: threads a block, words of codes in flight. */
 #define RW_TUNE_MULTI_HIST_THREADS 1024
 #define RW_TUNE_MULTI_HIST_UNROLL  2
-/* sort-search: blocks a multiprocessor of the kernels around the sort; documents x features that
- * are sorted at a time; documents of a job that makes keys, at least. */
-#define RW_TUNE_SORT_SEARCH_BLOCKS  16
+/* sort-search: documents x features that are sorted at a time; documents of a job that makes keys,
+ * at least. */
 #define RW_TUNE_SORT_SEARCH_DOCS    67108864
 #define RW_TUNE_SORT_SEARCH_SEGMENT 256
 

@@ -75,7 +75,12 @@ enum rw_hist_sums {
     RW_HIST_COUNT,  /* counts only */
     RW_HIST_MART,   /* count and lambda */
     RW_HIST_NEWTON, /* count, weight and lambda */
-    RW_HIST_FLOAT   /* count and a float weight, for the documents' tables only: not exact */
+    RW_HIST_FLOAT   /* count and a float, for the papers' tables only: not exact */
+};
+/* A method's set of these. */
+enum {
+    RW_HIST_ANY_SUMS =
+        1 << RW_HIST_COUNT | 1 << RW_HIST_MART | 1 << RW_HIST_NEWTON | 1 << RW_HIST_FLOAT
 };
 
 enum { RW_HIST_MAX_NODES = 1024 };
@@ -127,12 +132,10 @@ struct rw_hist_call {
 };
 
 struct rw_hist_method {
-    const char *name;      /* "lanes" */
-    const char *origin;    /* which document, which section */
-    unsigned bits;         /* widths it takes: 4 | 8 | 16 */
-    uint32_t most_bins;    /* codes a feature, at most */
-    unsigned sums;         /* 1 << RW_HIST_MART | ... */
-    int lists, many_nodes; /* gathered documents; more than one node a launch */
+    const char *name;   /* "lanes" */
+    unsigned bits;      /* widths it takes: 4 | 8 | 16 */
+    uint32_t most_bins; /* codes a feature, at most */
+    unsigned sums;      /* 1 << RW_HIST_MART | ... */
     int zero_skip;
     int reads_tiles; /* 1: tiles; 0: columns */
     /* Scratch that a call needs. */

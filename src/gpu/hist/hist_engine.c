@@ -80,12 +80,6 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     if (!(method->sums >> call->sums & 1u))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' does not have these sums",
                        method->name);
-    if (call->d_list && !method->lists)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no gathered documents",
-                       method->name);
-    if (call->n_nodes > 1 && !method->many_nodes)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes one node at a time",
-                       method->name);
     if (call->d_list && call->by_place && !method->by_place)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "histogram method '%s' takes no lambdas by place in the list", method->name);

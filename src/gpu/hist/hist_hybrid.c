@@ -33,7 +33,7 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
     for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
         const struct rw_hist_method *method = rw_hist_method_at(i);
         const unsigned sums = 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON;
-        if (method->lists && method->many_nodes && (method->sums & sums) && !method->is_baseline)
+        if ((method->sums & sums) && !method->is_baseline)
             out->method[out->n++] = method;
     }
 }

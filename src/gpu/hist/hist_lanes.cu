@@ -476,19 +476,15 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     return error;
 }
 
-extern "C" const struct rw_hist_method rw_hist_lanes = {
-    /* name */ "lanes",
-    /* origin */ "this project: feature-interleaved cells, exact packed integers",
-    /* bits */ 4 | 8 | 16,
-    /* most_bins */ RW_HIST_MOST_BINS,
-    /* sums */ 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
-    /* lists, many_nodes */ 1,
-    1,
-    /* zero_skip */ 0,
-    /* reads_tiles */ 1,
-    lanes_scratch,
-    lanes_run,
-    /* by_place */ 1,
-    /* subtracts */ 1,
-    /* leaves_clean */ 1,
+const struct rw_hist_method rw_hist_lanes = {
+    .name = "lanes",
+    .bits = 4 | 8 | 16,
+    .most_bins = RW_HIST_MOST_BINS,
+    .sums = 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
+    .reads_tiles = 1,
+    .scratch_bytes = lanes_scratch,
+    .run = lanes_run,
+    .by_place = 1,
+    .subtracts = 1,
+    .leaves_clean = 1,
 };

@@ -71,30 +71,24 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     }
 }
 
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    const size_t bytes = (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t);
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    hist_packed_kernel<<<grid, HIST_PACKED_THREADS, bytes, stream>>>(*args);
-    return cudaGetLastError();
+    (void)call; /* counts are all there is */
+    return {hist_packed_kernel, HIST_PACKED_THREADS,
+            (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t)};
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    static const rw_hist_launch_fn launches[] = {launch}; /* counts are all there is */
-    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_in_place(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_packed_private = {
-    "packed-private",
-    "privatized histograms, 32-bit increments and gathering",
-    8,
-    HIST_PACKED_MOST_BINS,
-    1u << RW_HIST_COUNT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
+    .name = "packed-private",
+    .bits = 8,
+    .most_bins = HIST_PACKED_MOST_BINS,
+    .sums = 1u << RW_HIST_COUNT,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
 };
