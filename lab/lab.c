@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "gpu/device/cu_check.h"
 #include "gpu/hist/hist.h"
 #include "lab/kernels/bandwidth.h"
 
@@ -70,7 +71,9 @@ static int measure_reading(struct rw_lab *lab)
     struct reading r = {.ctx = lab->ctx, .bytes = (size_t)1 << 30, .device = lab->device};
     struct rw_bench_times times;
     struct rw_bench_line line = {.n = 0};
+    struct cudaDeviceProp properties;
     int status;
+    RW_CU(lab->ctx, cudaGetDeviceProperties(&properties, lab->device->number));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_from, r.bytes));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_sink, sizeof(uint32_t)));
     RW_TRY_OUT(rw_device_time(lab->ctx, lab->device, READINGS, run_reading, &r, &times.median_ms,
@@ -78,8 +81,8 @@ static int measure_reading(struct rw_lab *lab)
     lab->read_gb_s = (double)r.bytes / times.median_ms / 1e6;
     rw_bench_add_text(&line, "device", lab->device->name);
     rw_bench_add_integer(&line, "multiprocessors", lab->device->n_multiprocessors);
-    rw_bench_add_integer(&line, "memory_bytes", (double)lab->device->memory_bytes);
-    rw_bench_add_integer(&line, "l2_bytes", lab->device->l2_bytes);
+    rw_bench_add_integer(&line, "memory_bytes", (double)properties.totalGlobalMem);
+    rw_bench_add_integer(&line, "l2_bytes", properties.l2CacheSize);
     rw_bench_add_real(&line, "read_gb_s", lab->read_gb_s, 1);
     rw_bench_add_real(&line, "read_least_gb_s", (double)r.bytes / times.most_ms / 1e6, 1);
     rw_bench_add_real(&line, "read_most_gb_s", (double)r.bytes / times.least_ms / 1e6, 1);

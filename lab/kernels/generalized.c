@@ -61,13 +61,18 @@ const char *rw_gen_way_name(enum rw_multi_way way)
 
 struct rw_multi_figures rw_gen_figures(const struct rw_device *device)
 {
-    const struct rw_multi_figures figures = {.shared_bytes = device->shared_bytes,
-                                             .l2_bytes = (uint64_t)device->l2_bytes,
-                                             .l2_line = (uint64_t)device->l2_line_bytes,
-                                             .n_threads = (uint64_t)device->n_threads,
-                                             .block_threads = (uint64_t)device->block_threads,
-                                             .n_multiprocessors =
-                                                 (uint64_t)device->n_multiprocessors};
+    struct cudaDeviceProp properties = {0};
+    size_t line_bytes = 0; /* 0: unknown */
+    (void)cudaGetDeviceProperties(&properties, device->number);
+    (void)cudaDeviceGetLimit(&line_bytes, cudaLimitMaxL2FetchGranularity);
+    const uint64_t n = (uint64_t)device->n_multiprocessors;
+    const struct rw_multi_figures figures = {
+        .shared_bytes = device->shared_bytes,
+        .l2_bytes = (uint64_t)properties.l2CacheSize,
+        .l2_line = line_bytes ? line_bytes : 64,
+        .n_threads = n * (uint64_t)properties.maxThreadsPerMultiProcessor,
+        .block_threads = (uint64_t)properties.maxThreadsPerBlock,
+        .n_multiprocessors = n};
     return figures;
 }
 
