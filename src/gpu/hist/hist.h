@@ -1,13 +1,14 @@
 /* Weighted histograms on the device: one interface, a method a file (hist_<method>.cu).
  *
  * A method adds, for each node (a list of documents) and each feature of a matrix, every document's
- * count and quantised lambda (and weight) to the cell of the document's code: Algorithm 1 of Xu et
+ * count and quantised lambda (and hessian) to the cell of the document's code: Algorithm 1 of Xu et
  * al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All methods give
  * the integers of `serial`.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
- * rw_hist_<name>`, (2) give it its row in methods.def. The build, `--hist`, the choice between
- * methods and tests/check go by the rows; hist_multi.cu is a short example.
+ * rw_hist_<name>`, (2) add the row RW_HIST_METHOD(<name>) to methods.def. That is all: the build,
+ * `--hist`, the choice between methods and the tests go by the rows. hist_block.cuh has what most
+ * methods need; hist_global_atomic.cu is the shortest example.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
  * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
