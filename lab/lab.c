@@ -5,8 +5,8 @@
 
 #include "base/fpenv.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/hist/hist.h"
 #include "lab/kernels/bandwidth.h"
+#include "lab/kernels/packed_private.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -19,6 +19,13 @@ const struct rw_lab_suite *rw_lab_suite_at(int i)
     return i >= 0 && i < (int)(sizeof(suites) / sizeof(suites[0])) ? suites[i] : NULL;
 }
 
+const struct rw_hist_method *rw_lab_method_at(int i)
+{
+    const struct rw_hist_method *method = rw_hist_method_at(i);
+    const int is_first_past = i == 0 || rw_hist_method_at(i - 1);
+    return !method && is_first_past ? &rw_hist_packed_private : method;
+}
+
 static int check_method(struct rw_ctx *ctx, const struct rw_lab_suite *suite, const char *method)
 {
     const char *words[MOST_WORDS];
@@ -29,8 +36,8 @@ static int check_method(struct rw_ctx *ctx, const struct rw_lab_suite *suite, co
         for (; suite->methods[n] && n < MOST_WORDS; n++)
             words[n] = suite->methods[n];
     } else {
-        for (; rw_hist_method_at(n) && n < MOST_WORDS; n++)
-            words[n] = rw_hist_method_at(n)->name;
+        for (; rw_lab_method_at(n) && n < MOST_WORDS; n++)
+            words[n] = rw_lab_method_at(n)->name;
     }
     return rw_bench_find_word(ctx, "method", method, words, n, &at);
 }

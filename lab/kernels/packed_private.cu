@@ -7,16 +7,18 @@
  * Shapes: columns [n_features][column_words] of 8-bit codes; shared [n_bins / 4][threads] words;
  * result [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature); threads over words of codes, or over places of the list.
+ * Decomposition: a block a (job, feature); threads over words of codes, or over positions of the
+ * list.
  * Before a counter can pass 255 the block gathers: thread r adds up row r, that is bins 4 r to 4 r
  * + 3, over the threads, two counters at a time in halves of a word, starting at its own number so
  * that a warp touches 32 banks; it keeps the four totals in registers and adds them to the result
  * at the end. */
+#include "lab/kernels/packed_private.h"
 #include "gpu/hist/hist_block.cuh"
-#include "gpu/device/tuning.h"
 
 enum {
-    HIST_PACKED_THREADS = RW_TUNE_PACKED_THREADS,
+    HIST_PACKED_THREADS = 64, /* the slides' */
+    HIST_PACKED_UNROLL = 8,   /* words in flight a thread */
     HIST_PACKED_MOST_BINS = 256,
     /* Documents of a thread between two gatherings: with the 2 at the ends of a range, under 255.
      */
@@ -41,7 +43,7 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     const uint64_t step = (uint64_t)HIST_PACKED_ROUND * HIST_PACKED_THREADS;
     for (uint64_t lo = work.lo; lo < work.hi; lo += step) { /* alike for the whole block */
         const uint64_t hi = work.hi - lo < step ? work.hi : lo + step;
-        hist_visit<8, RW_HIST_COUNT, RW_TUNE_PACKED_UNROLL>(
+        hist_visit<8, RW_HIST_COUNT, HIST_PACKED_UNROLL>(
             a, work, lo, hi, [&](uint32_t code, const struct hist_item &) {
                 own[(code >> 2) * HIST_PACKED_THREADS] += 1u << ((code & 3) * 8);
             });
