@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "gpu/hist/hist_collision_free.h"
 
 enum { LARGEST = 127 }; /* lambdas of 8 bits, the default of training */
 

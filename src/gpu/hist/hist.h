@@ -53,9 +53,9 @@ struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
     uint32_t n_bins; /* codes of a feature, at most: 1 to 16, 256 or RW_HIST_MOST_BINS */
-    /* Where each feature's row begins in a histogram, [n_features + 1] multiples of 4, the last
-     * their end: a row has a cell for each code that its feature's documents have, at most n_bins.
-     * NULL: every row has n_bins cells. */
+    /* Where each feature's cells begin in a histogram, [n_features + 1] multiples of 4, the last
+     * their end: a feature has a cell for each code that its documents have, at most n_bins. NULL:
+     * every feature has n_bins cells. */
     const uint32_t *d_row;
     uint32_t n_row_cells; /* d_row's end */
     uint32_t n_tiles;
@@ -65,7 +65,8 @@ struct rw_hist_matrix {
         column_words; /* of a feature: n_docs codes, padded with code 0 to a multiple of 32 words */
 };
 
-/* A node's documents: places [first, first + n) of the list, or, without a list, those documents.
+/* A node's documents: positions [first, first + n) of the list, or, without a list, those
+ * documents.
  */
 struct rw_hist_node {
     uint64_t first;
@@ -75,7 +76,7 @@ struct rw_hist_node {
 enum rw_hist_sums {
     RW_HIST_COUNT,  /* counts only */
     RW_HIST_MART,   /* count and lambda */
-    RW_HIST_NEWTON, /* count, weight and lambda */
+    RW_HIST_NEWTON, /* count, lambda and hessian */
     RW_HIST_FLOAT   /* count and a float, for the papers' tables only: not exact */
 };
 /* A method's set of these. */
@@ -108,8 +109,8 @@ struct rw_hist_call {
     const struct rw_hist_node *d_node; /* [n_nodes] the same on the device */
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
-    const int32_t *d_weight; /* [n_docs] newton; 0 <= weight <= largest */
-    int by_place;            /* lambdas and weights are by place in d_list instead: [places] */
+    const int32_t *d_weight; /* [n_docs] newton: hessians, 0 to largest */
+    int by_place;            /* lambdas and hessians are by position in d_list instead */
     const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
     int32_t largest;         /* 1 to 32767 */
     int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
@@ -143,7 +144,7 @@ struct rw_hist_method {
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_place;     /* takes lambdas and weights by place */
+    int by_place;     /* takes lambdas and hessians by position in the list */
     int subtracts;    /* derives siblings itself; else rw_hist_run does */
     int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
     int is_baseline;  /* never chosen, only named: so slow that its timing would be felt */
@@ -168,6 +169,10 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 /* Enqueues the siblings of a call whose histograms are done (hist_common.cu). Returns a
  * cudaError_t. */
 int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
+/* As the `run` of `collision-free`, with `unroll` words of codes in flight a thread: 1, 2, 4, 8, 16
+ * or 32; and the unrolling that it takes itself for so many bins. */
+int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll, void *stream);
+int rw_hist_collision_free_unroll(uint32_t n_bins);
 
 #ifdef __cplusplus
 }

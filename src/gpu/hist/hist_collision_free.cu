@@ -15,7 +15,6 @@
  * 32-bit sums of a thread hold rw_hist_most_documents() documents; a job is kept so short that no
  * thread sees more. */
 #include "gpu/hist/hist_block.cuh"
-#include "gpu/hist/hist_collision_free.h"
 #include "gpu/device/tuning.h"
 
 enum { HIST_FREE_MOST_BINS = 128 };
