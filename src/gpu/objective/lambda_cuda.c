@@ -12,16 +12,12 @@
 
 struct objective;
 struct rw_cuda_lambda {
-    struct rw_ctx *ctx;       /* borrowed */
-    struct rw_device *device; /* borrowed */
+    struct rw_device_tables tables;
     const struct objective *objective;
     uint32_t n_docs;
-    uint64_t bytes;
     struct rw_cuda_rank rank;     /* lambdas only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
-    void *table[16]; /* device memory, owned */
-    int n_tables;
 };
 
 /* What the lists of work are made from, and the lists while they are counted or filled. */
@@ -121,19 +117,6 @@ static void list_work(struct work *work)
     }
 }
 
-static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, size_t n, size_t size)
-{
-    void *d = NULL;
-    const int status =
-        rw_cuda_upload(lambda->ctx, lambda->device, &d, from, n * size, &lambda->bytes);
-    if (d)
-        lambda->table[lambda->n_tables++] = d;
-    memcpy(out, &d, sizeof(d));
-    return status;
-}
-
-#define UPLOAD(lambda, field, from, n) upload((lambda), &(field), (from), (n), sizeof(*(field)))
-
 /* ---- LambdaRank's tables ---- */
 
 /* Are gains as lambda_bounded.h asks for? gain: [n], falling. */
@@ -196,7 +179,7 @@ static uint32_t round_32(uint32_t n)
 static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
 {
     struct rw_lambda_args *args = &lambda->lambda;
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     int status = RW_OK;
     work->spread_tops = choose_spread_tops(work);
     list_work(work);
@@ -214,11 +197,12 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
     args->n_jobs = work->n_jobs;
     args->n_tiles = work->n_tiles;
     args->spread_tops = work->spread_tops;
-    RW_TRY_OUT(UPLOAD(lambda, args->d_query, work->query, (size_t)work->n_block + work->n_warp));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_spread, work->spread, work->n_spread));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_job, work->job, work->n_jobs));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_tile, work->tile, work->n_tiles));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_total, NULL, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_query, work->query,
+                               (size_t)work->n_block + work->n_warp));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_spread, work->spread, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_job, work->job, work->n_jobs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_tile, work->tile, work->n_tiles));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_total, NULL, work->n_spread));
 out:
     rw_mem_free(work->query);
     rw_mem_free(work->spread);
@@ -230,7 +214,7 @@ out:
 static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
                         const struct rw_dataset *dataset, const double *gains)
 {
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     struct rw_lambda_args *args = &lambda->lambda;
     const size_t n = dataset->n_docs;
     int status = RW_OK;
@@ -254,11 +238,11 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
     args->rule = *rule;
     work.ideal = ideal;
     RW_TRY_OUT(upload_work(lambda, &work));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_discount, discount, work.longest));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_ideal, ideal, dataset->n_queries));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_gain, gain, n));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_slot, slot, n));
-    RW_TRY_OUT(rw_cuda_rank_init(ctx, lambda->device, dataset->n_docs, dataset->n_queries,
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_discount, discount, work.longest));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_ideal, ideal, dataset->n_queries));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_gain, gain, n));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_slot, slot, n));
+    RW_TRY_OUT(rw_cuda_rank_init(&lambda->tables, dataset->n_docs, dataset->n_queries,
                                  dataset->query_offset, &lambda->rank));
     args->d_offset = lambda->rank.d_offset;
     args->d_order = lambda->rank.d_order;
@@ -295,7 +279,7 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                        struct rw_cuda_lambda_info *d_info)
 {
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     struct rw_lambda_args args = lambda->lambda;
     args.d_scores = d_scores;
     args.d_sampled = d_sampled;
@@ -322,7 +306,7 @@ static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_lambda_
                           const struct rw_dataset *dataset, const double *gains)
 {
     (void)rule, (void)gains;
-    return UPLOAD(lambda, lambda->real.d_label, dataset->label, dataset->n_docs);
+    return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
 static uint64_t bytes_of_residuals(const struct rw_lambda_rule *rule,
@@ -336,8 +320,8 @@ static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_lambda_rul
                        const struct rw_dataset *dataset, const double *gains)
 {
     (void)rule, (void)gains;
-    RW_TRY(UPLOAD(lambda, lambda->real.d_gradient, NULL, dataset->n_docs));
-    return UPLOAD(lambda, lambda->real.d_hessian, NULL, dataset->n_docs);
+    RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
+    return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
 
 static uint64_t bytes_of_handed(const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
@@ -355,8 +339,8 @@ static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
     real.d_sampled = d_sampled;
     real.d_pair = d_pair;
     real.d_info = d_info;
-    RW_CU(lambda->ctx,
-          (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
+    RW_CU(lambda->tables.ctx,
+          (cudaError_t)rw_cuda_gradients(&real, lambda->tables.device->n_multiprocessors, stream));
     return RW_OK;
 }
 
@@ -394,10 +378,10 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
 {
     const double *d_doc_weight = NULL;
     if (dataset->weight)
-        RW_TRY(UPLOAD(lambda, d_doc_weight, dataset->weight, dataset->n_docs));
+        RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    RW_TRY(rw_objective_check(lambda->ctx, rules->objective, &rules->lambda, dataset));
+    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective, &rules->lambda, dataset));
     return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
 }
 
@@ -408,8 +392,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
     struct rw_cuda_lambda *lambda;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, lambda, 1));
-    lambda->ctx = ctx;
-    lambda->device = device;
+    lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
     lambda->objective = objective_of(rules);
     lambda->n_docs = dataset->n_docs;
     const int status = load(lambda, rules, dataset, gains);
@@ -425,15 +408,13 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda)
 {
     if (!lambda)
         return;
-    rw_cuda_rank_release(&lambda->rank);
-    for (int i = 0; i < lambda->n_tables; i++)
-        rw_device_free(lambda->table[i]);
+    rw_device_tables_free(&lambda->tables);
     rw_mem_free(lambda);
 }
 
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
 {
-    return lambda->bytes + lambda->rank.bytes;
+    return lambda->tables.bytes;
 }
 
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
@@ -447,11 +428,11 @@ static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const
                      int is_fixed)
 {
     const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    const int device = lambda->tables.device;
     lambda->real.is_fixed = is_fixed;
-    RW_TRY(rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_gradient,
-                             gradients, bytes));
-    return rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_hessian, hessians,
-                             bytes);
+    RW_TRY(rw_transfer_write(ctx, device, (void *)lambda->real.d_gradient, gradients, bytes));
+    return rw_transfer_write(ctx, device, (void *)lambda->real.d_hessian, hessians, bytes);
 }
 
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
@@ -470,7 +451,7 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
                         const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                         struct rw_cuda_lambda_info *d_info)
 {
-    rw_transfer_launched(lambda->device, rw_cuda_lambda_launches(lambda));
+    rw_transfer_launched(lambda->tables.device, rw_cuda_lambda_launches(lambda));
     return lambda->objective->run(lambda, d_scores, d_sampled, stream, d_pair, d_info);
 }
 
