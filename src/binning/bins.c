@@ -180,7 +180,6 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     int status = RW_OK;
     struct rw_bins *bins = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
     struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
     status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
@@ -312,7 +311,6 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     int status = RW_OK;
     struct find_job job = {.codes = NULL};
     *out = NULL;
-    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(rw_cut_finder_init(ctx, &job.finder, dataset, rule));
     RW_TRY_OUT(RW_NEW(ctx, job.codes, dataset->n_columns));
     status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &job);

@@ -33,7 +33,7 @@ static void scratch_release(struct rw_piece_scratch *s)
     rw_rank_scratch_release(&s->rank);
 }
 
-int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, struct rw_dataset *dataset,
+int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const uint32_t *piece_docs, uint32_t n_pieces)
 {
     *pieces = (struct rw_pieces){.ctx = ctx,

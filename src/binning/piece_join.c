@@ -17,6 +17,7 @@ struct joined {
 struct join {
     struct rw_pieces *pieces; /* borrowed */
     struct joined *joined;    /* [n_columns] owned */
+    struct rw_column *column; /* [n_columns] dense or sparse, as values would be; owned */
     uint32_t n_columns;
     uint32_t *column_of;           /* [RW_FEATURE_IDS] owned */
     struct rw_feature_cuts *found; /* [n_columns] owned, with its cuts */
@@ -32,6 +33,7 @@ static void join_release(struct join *join)
     for (uint32_t c = 0; join->found && c < join->n_columns; c++)
         rw_mem_free(join->found[c].cut);
     rw_mem_free(join->joined);
+    rw_mem_free(join->column);
     rw_mem_free(join->column_of);
     rw_mem_free(join->found);
     rw_codes_free(join->codes, join->n_columns);
@@ -53,7 +55,7 @@ static int make_columns(struct join *join)
 {
     struct rw_pieces *pieces = join->pieces;
     struct rw_ctx *ctx = pieces->ctx;
-    struct rw_dataset *dataset = pieces->dataset;
+    const uint32_t n_docs = pieces->dataset->n_docs;
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         n_columns += pieces->n_present[f] > 0;
@@ -61,28 +63,23 @@ static int make_columns(struct join *join)
     RW_TRY(RW_NEW(ctx, join->joined, n_columns));
     RW_TRY(RW_NEW(ctx, join->found, n_columns));
     RW_TRY(RW_NEW(ctx, join->codes, n_columns));
-    rw_mem_free(dataset->column); /* of a data set without features: room for none */
-    dataset->column = NULL;
-    RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
+    RW_TRY(RW_NEW(ctx, join->column, n_columns));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         if (!pieces->n_present[f])
             continue;
         struct joined *one = &join->joined[join->n_columns];
-        struct rw_column *column = &dataset->column[join->n_columns];
+        struct rw_column *column = &join->column[join->n_columns];
         join->column_of[f] = join->n_columns++;
         one->feature = f;
         one->n_present = pieces->n_present[f];
-        const int is_listed = pieces->n_others[f] < dataset->n_docs / RW_SPARSE_SHARE;
-        one->n = is_listed ? pieces->n_others[f] : dataset->n_docs;
-        /* dense and sparse values are told apart as rw_builder_finish does */
+        const int is_listed = pieces->n_others[f] < n_docs / RW_SPARSE_SHARE;
+        one->n = is_listed ? pieces->n_others[f] : n_docs;
         column->feature = f;
-        column->n =
-            (uint64_t)one->n_present * 2 >= dataset->n_docs ? dataset->n_docs : one->n_present;
+        column->n = rw_column_is_dense(one->n_present, n_docs) ? n_docs : one->n_present;
         if (is_listed)
             RW_TRY(RW_NEW_RAW(ctx, one->row, one->n));
         RW_TRY(rw_mem_new_raw(ctx, &one->place, one->n, pieces->room[f]));
     }
-    dataset->n_columns = n_columns;
     return RW_OK;
 }
 
@@ -227,7 +224,7 @@ static int end_column(const struct join *join, uint32_t c)
 {
     const struct rw_pieces *pieces = join->pieces;
     struct joined *one = &join->joined[c];
-    struct rw_column column = pieces->dataset->column[c];
+    struct rw_column column = join->column[c];
     const uint32_t n_docs = pieces->dataset->n_docs;
     struct rw_cut_intervals intervals;
     void *place = one->place;
@@ -253,7 +250,20 @@ static int end_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_pieces_finish(struct rw_pieces *pieces)
+/* The features, and the bins of those in use. */
+static int end_bins(struct join *join, struct rw_binned *out)
+{
+    const struct rw_pieces *pieces = join->pieces;
+    const struct rw_dataset columns = {
+        .n_docs = pieces->dataset->n_docs, .n_columns = join->n_columns, .column = join->column};
+    RW_TRY(RW_NEW(pieces->ctx, out->feature, join->n_columns));
+    for (; out->n_features < join->n_columns; out->n_features++)
+        out->feature[out->n_features] = join->column[out->n_features].feature;
+    return rw_bins_gather(pieces->ctx, &columns, &pieces->rule, join->found, join->codes,
+                          &out->bins);
+}
+
+int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
 {
     struct rw_ctx *ctx = pieces->ctx;
     struct join join = {.pieces = pieces};
@@ -266,8 +276,7 @@ int rw_pieces_finish(struct rw_pieces *pieces)
         rw_fail(ctx, status, "out of memory while coding %u documents", pieces->dataset->n_docs);
         goto out;
     }
-    RW_TRY_OUT(rw_bins_gather(ctx, pieces->dataset, &pieces->rule, join.found, join.codes,
-                              &pieces->dataset->bins));
+    RW_TRY_OUT(end_bins(&join, out));
 out:
     join_release(&join);
     return status;

@@ -11,6 +11,7 @@
 #define RW_DATA_PIECES_H
 
 #include "base/isa.h"
+#include "binning/binned.h"
 #include "binning/cut_find.h"
 
 #ifdef __cplusplus
@@ -78,8 +79,8 @@ struct rw_pieces {
     struct rw_ctx *ctx; /* borrowed */
     enum rw_isa isa;
     int n_threads;
-    struct rw_cut_rule rule;    /* `ignore` is NULL */
-    struct rw_dataset *dataset; /* borrowed: all but its columns */
+    struct rw_cut_rule rule;          /* `ignore` is NULL */
+    const struct rw_dataset *dataset; /* the documents, without features; borrowed */
     struct rw_cut_sample sample;
     struct rw_piece *piece; /* [n_pieces] owned */
     uint32_t n_pieces;
@@ -102,7 +103,7 @@ int rw_pieces_are_even(const struct rw_pieces *pieces);
 
 /* piece_docs: [n_pieces] documents of each, in the data set's order. Released also after a failure.
  */
-int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, struct rw_dataset *dataset,
+int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const uint32_t *piece_docs, uint32_t n_pieces);
 void rw_pieces_release(struct rw_pieces *pieces);
 
@@ -116,9 +117,9 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces);
  * documents row: [builder->n_docs] of the piece. As rw_pieces_hold. */
 int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
                     const struct rw_builder *builder, const uint32_t *row);
-/* When all are placed: the data set's columns (without values) and bins. The pieces are emptied,
- * one after the other, while the codes fill. */
-int rw_pieces_finish(struct rw_pieces *pieces);
+/* When all are placed: features and bins of the documents. The pieces are emptied, one after the
+ * other, while the codes fill. */
+int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out);
 
 /* --- between the files that do this --- */
 

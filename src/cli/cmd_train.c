@@ -50,7 +50,9 @@ struct job {
     struct rw_output file;      /* where the model is written to, from before the data is read */
     struct rw_list valid_files; /* "a.txt,b.txt" each */
     struct rw_list valid_weights;
-    struct rw_dataset *train;  /* owned */
+    struct rw_binned *binned; /* the training set, owned; NULL with --init */
+    struct rw_dataset *train; /* its documents; with --init the set itself, owned */
+    uint32_t n_features;
     struct rw_dataset **valid; /* [valid_files.n] owned */
     struct rw_list *files;     /* [valid_files.n] cut at the commas; owned */
     char **copy;               /* [valid_files.n] the cut texts; owned */
@@ -112,8 +114,8 @@ static int on_round(void *user, const struct rw_round *round)
 static void on_start(void *user, struct rw_params *used)
 {
     struct job *job = user;
-    rw_train_log_params(&job->log, used, job->said.params, job->train, &job->said.operands,
-                        &job->valid_files);
+    rw_train_log_params(&job->log, used, job->said.params, job->train, job->n_features,
+                        &job->said.operands, &job->valid_files);
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
@@ -241,10 +243,14 @@ static int read_data(struct job *job)
 {
     struct rw_ctx *ctx = job->said.ctx;
     int status = job->init_path ? rw_model_read(ctx, job->init_path, &job->init) : RW_OK;
-    if (status >= 0 && (job->init_path || job->plan_only)) /* these look at values */
+    if (status >= 0 && job->init_path) { /* the model's scores are of values */
         status = rw_load_dataset(ctx, &job->said.operands, &job->train);
-    else if (status >= 0)
-        status = rw_load_training(ctx, job->said.params, &job->said.operands, &job->train);
+        job->n_features = status < 0 ? 0 : rw_dataset_n_features(job->train);
+    } else if (status >= 0) {
+        status = rw_load_binned(ctx, job->said.params, &job->said.operands, &job->binned);
+        job->train = status < 0 ? NULL : rw_binned_documents(job->binned);
+        job->n_features = status < 0 ? 0 : rw_binned_n_features(job->binned);
+    }
     const char *weights = rw_params_get(job->said.params, "weights");
     if (status >= 0 && *weights)
         status = rw_dataset_read_weights(ctx, job->train, weights);
@@ -257,7 +263,7 @@ static int read_data(struct job *job)
     if (status >= 0) {
         rw_talk_line("train: %u documents in %u queries, %u features",
                      rw_dataset_n_docs(job->train), rw_dataset_n_queries(job->train),
-                     rw_dataset_n_features(job->train));
+                     job->n_features);
         for (int i = 0; i < job->valid_files.n; i++) {
             char set[32];
             rw_talk_line("%s: %u documents in %u queries", set_name(job, i + 1, set),
@@ -358,9 +364,11 @@ static int train(struct job *job)
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();
-    status = rw_train_from(ctx, job->said.params, job->init, job->train,
-                           (const struct rw_dataset *const *)job->valid, job->valid_files.n, &hooks,
-                           &job->model);
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)job->valid;
+    status = job->binned ? rw_train_binned(ctx, job->said.params, job->binned, valid,
+                                           job->valid_files.n, &hooks, &job->model)
+                         : rw_train_from(ctx, job->said.params, job->init, job->train, valid,
+                                         job->valid_files.n, &hooks, &job->model);
     rw_progress_end();
     if (status < 0 && stop_asked) {
         rw_talk_failed(ctx, status, "train");
@@ -404,8 +412,11 @@ static int plan(struct job *job)
     int status = read_data(job);
     if (status < 0)
         return status;
-    status = rw_train_plan(job->said.ctx, job->said.params, job->train,
-                           (const struct rw_dataset *const *)job->valid, job->valid_files.n, &plan);
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)job->valid;
+    status = job->binned ? rw_train_plan_binned(job->said.ctx, job->said.params, job->binned, valid,
+                                                job->valid_files.n, &plan)
+                         : rw_train_plan(job->said.ctx, job->said.params, job->train, valid,
+                                         job->valid_files.n, &plan);
     if (plan.n_parts > 0)
         print_plan(&plan);
     return status;
@@ -425,7 +436,9 @@ static void release(struct job *job)
     free(job->files);
     free(job->copy);
     rw_output_abandon(&job->file);
-    rw_dataset_free(job->train);
+    if (!job->binned)
+        rw_dataset_free(job->train);
+    rw_binned_free(job->binned);
     rw_model_free(job->init);
     rw_model_free(job->model);
 }

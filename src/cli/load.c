@@ -24,15 +24,8 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
                      (double)peak_bytes / 1e6);
 }
 
-/* params: of a training; NULL: the values are wanted. */
-static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
-                struct rw_dataset **out)
+static int say_read(const struct rw_list *files, double start)
 {
-    const double start = rw_progress_clock();
-    const int status = params ? rw_dataset_read_codes(ctx, params, files->text, files->n, out)
-                              : rw_dataset_read(ctx, files->text, files->n, out);
-    if (status < 0)
-        return status;
     char stage[300];
     snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
     rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
@@ -41,7 +34,17 @@ static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct
 
 int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out)
 {
-    return load(ctx, NULL, files, out);
+    const double start = rw_progress_clock();
+    const int status = rw_dataset_read(ctx, files->text, files->n, out);
+    return status < 0 ? status : say_read(files, start);
+}
+
+int rw_load_binned(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
+                   struct rw_binned **out)
+{
+    const double start = rw_progress_clock();
+    const int status = rw_binned_read(ctx, params, files->text, files->n, out);
+    return status < 0 ? status : say_read(files, start);
 }
 
 int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
@@ -50,12 +53,6 @@ int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
     const char *weights = rw_params_get(said->params, "weights");
     const int status = rw_load_dataset(said->ctx, files, out);
     return status >= 0 && *weights ? rw_dataset_read_weights(said->ctx, *out, weights) : status;
-}
-
-int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
-                     const struct rw_list *files, struct rw_dataset **out)
-{
-    return load(ctx, params, files, out);
 }
 
 int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out)

@@ -15,10 +15,9 @@ int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_d
 int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
                      struct rw_dataset **out);
 
-/* The same for training with `params`: a large set is turned into codes as it is read, and is good
- * for rw_train and nothing else. */
-int rw_load_training(struct rw_ctx *ctx, const struct rw_params *params,
-                     const struct rw_list *files, struct rw_dataset **out);
+/* The same as rw_load_dataset of a training set: as rw_binned_read. */
+int rw_load_binned(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
+                   struct rw_binned **out);
 
 /* Scores of a file, numbers or a TREC run: [documents], written. Says what a run leaves out. */
 int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,

@@ -51,8 +51,8 @@ static json_t *values_json(struct rw_params *params)
 }
 
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struct rw_params *given,
-                         const struct rw_dataset *train, const struct rw_list *files,
-                         const struct rw_list *valid)
+                         const struct rw_dataset *train, uint32_t n_features,
+                         const struct rw_list *files, const struct rw_list *valid)
 {
     if (!log->file)
         return;
@@ -61,7 +61,7 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struc
                               values_json(given), "train", texts(files), "valid", texts(valid),
                               "documents", (json_int_t)rw_dataset_n_docs(train), "queries",
                               (json_int_t)rw_dataset_n_queries(train), "features",
-                              (json_int_t)rw_dataset_n_features(train)));
+                              (json_int_t)n_features));
 }
 
 const char *rw_train_log_set(int set, char buffer[32])

@@ -17,8 +17,8 @@ struct rw_train_log {
 int rw_train_log_open(struct rw_train_log *log, const char *path);
 /* used: what training takes; given: before anything was chosen. */
 void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struct rw_params *given,
-                         const struct rw_dataset *train, const struct rw_list *files,
-                         const struct rw_list *valid);
+                         const struct rw_dataset *train, uint32_t n_features,
+                         const struct rw_list *files, const struct rw_list *valid);
 void rw_train_log_round(struct rw_train_log *log, const struct rw_round *round);
 void rw_train_log_stage(struct rw_train_log *log, const char *stage, double ms, size_t peak_bytes);
 /* 0, or -1 after saying why. The log of a run that failed is removed. */

@@ -378,12 +378,11 @@ static struct rw_cut_rule rule_of(const struct rw_cache_header *h)
 
 /* Cuts are copied, for they are freed like any other; codes stay in the file's bytes. */
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                     const struct rw_cache_layout *layout, struct rw_dataset *dataset)
+                     const struct rw_cache_layout *layout, char *map, struct rw_bins **out)
 {
-    char *map = dataset->cache;
     struct rw_bins *bins;
-    RW_TRY(RW_NEW(ctx, dataset->bins, 1));
-    bins = dataset->bins;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    bins = *out;
     bins->codes_are_views = 1;
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
@@ -436,17 +435,27 @@ static void leave_out_values(const struct rw_input *input, const struct rw_cut_r
     loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
 }
 
+/* Columns whose values are left out are their features. */
+static int take_features(struct rw_ctx *ctx, struct rw_binned *binned)
+{
+    struct rw_dataset *dataset = binned->documents;
+    RW_TRY(RW_NEW(ctx, binned->feature, dataset->n_columns));
+    for (; binned->n_features < dataset->n_columns; binned->n_features++)
+        binned->feature[binned->n_features] = dataset->column[binned->n_features].feature;
+    dataset->n_columns = 0;
+    return RW_OK;
+}
+
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                  struct rw_dataset **out)
+                  struct rw_binned *out)
 {
     const char *name = rw_input_name(input);
     struct rw_cache_header header, before;
     struct rw_cache_layout layout;
-    struct rw_dataset *dataset;
     struct rw_loaded loaded = {.data = NULL};
     int status;
-    *out = NULL;
-    RW_TRY(rw_dataset_new(ctx, &dataset));
+    RW_TRY(rw_dataset_new(ctx, &out->documents));
+    struct rw_dataset *dataset = out->documents;
     if (rule)
         leave_out_values(input, rule, &before, &loaded);
     RW_TRY_OUT(rw_input_load(ctx, input, &loaded));
@@ -478,12 +487,17 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     }
     RW_TRY_OUT(view_columns(ctx, name, &header, &layout, !loaded.left_out_end, dataset));
     if (header.has_bins)
-        RW_TRY_OUT(view_bins(ctx, name, &header, &layout, dataset));
-    RW_TRY_OUT(rw_cache_check(ctx, name, dataset, &header));
-    *out = dataset;
-    dataset = NULL;
+        RW_TRY_OUT(view_bins(ctx, name, &header, &layout, map, &out->bins));
+    RW_TRY_OUT(rw_cache_check(ctx, name, dataset, out->bins, &header));
+    if (loaded.left_out_end)
+        RW_TRY_OUT(take_features(ctx, out));
+    else {
+        rw_bins_free(out->bins);
+        out->bins = NULL;
+    }
+    return RW_OK;
 out:
-    rw_dataset_free(dataset);
+    rw_binned_release(out);
     return status;
 }
 
@@ -519,12 +533,14 @@ static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_see
                        void **state)
 {
     struct cache_reader *reader;
+    struct rw_binned read = {.documents = NULL};
     int status;
     *state = NULL;
     RW_TRY(RW_NEW(ctx, reader, 1));
     reader->seen = seen;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(rw_cache_read(ctx, input, NULL, &reader->dataset));
+    RW_TRY_OUT(rw_cache_read(ctx, input, NULL, &read));
+    reader->dataset = read.documents;
     *state = reader;
     return RW_OK;
 out:

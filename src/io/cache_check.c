@@ -42,6 +42,7 @@ static int column_is_good(const struct rw_column *column, uint32_t n_docs)
 /* Counts what is bad. */
 struct counting {
     const struct rw_dataset *dataset;
+    const struct rw_bins *bins;
     int n_bad;
 };
 
@@ -59,13 +60,13 @@ static int count_bad_columns(void *user, struct rw_share *share)
 
 static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
 {
-    struct counting job = {dataset, 0};
+    struct counting job = {dataset, NULL, 0};
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         if (dataset->column[c].feature > RW_MAX_FEATURE ||
             (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
             return damaged(ctx, name, "feature ids do not ascend");
     }
-    if (rw_dataset_has_values(dataset))
+    if (dataset->n_columns && dataset->column[0].value)
         RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad_columns, &job));
     return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
@@ -167,7 +168,7 @@ static int count_bad_codes(void *user, struct rw_share *share)
     struct counting *job = user;
     int n_bad = 0;
     for (uint64_t f, end; rw_share_next(share, &f, &end);)
-        n_bad += !codes_are_good(job->dataset->bins, (uint32_t)f);
+        n_bad += !codes_are_good(job->bins, (uint32_t)f);
     rw_share_lock(share);
     job->n_bad += n_bad;
     rw_share_unlock(share);
@@ -175,11 +176,11 @@ static int count_bad_codes(void *user, struct rw_share *share)
 }
 
 /* Numbers of cuts have been checked when the codes' places were found. */
-static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                      const struct rw_bins *bins)
 {
-    const struct rw_bins *bins = dataset->bins;
     const struct rw_cuts *cuts = bins->cuts;
-    struct counting job = {dataset, 0};
+    struct counting job = {dataset, bins, 0};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
             !rw_dataset_column(dataset, cuts->feature[f]))
@@ -198,13 +199,13 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_cache_header *header)
+                   const struct rw_bins *bins, const struct rw_cache_header *header)
 {
     RW_TRY(check_docs(ctx, name, dataset, header));
     RW_TRY(check_columns(ctx, name, dataset));
     RW_TRY(check_ids(ctx, name, dataset));
-    if (dataset->bins)
-        return check_bins(ctx, name, dataset);
+    if (bins)
+        return check_bins(ctx, name, dataset, bins);
     if (header->n_cut_features || header->n_cuts || header->code_bytes)
         return damaged(ctx, name, "there are cuts without a rule");
     return RW_OK;

@@ -296,25 +296,22 @@ static int add_sets(struct rw_cuda *dry, const struct rw_plan_data *data, struct
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_source source = {.dataset = data->set[0]};
+    struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
     int status = RW_OK;
     struct rw_cuts *cuts = NULL;
     struct rw_cuda *dry = NULL;
-    uint32_t *place = NULL;
+    uint32_t *column = NULL;
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
     if (!cuda->free_bytes)
         RW_TRY_OUT(ask_free(cuda));
     out->free_bytes = cuda->free_bytes;
-    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], &cuts, &place));
-    if (place) {
-        source.codes = data->set[0]->bins;
-        source.code_of = place;
-    }
+    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &column));
+    source.code_of = column;
     RW_TRY_OUT(dry_load(cuda, &engine->rules, cuts, &source, &dry));
     RW_TRY_OUT(add_sets(dry, data, out));
-    if (!place) { /* before anything is loaded */
+    if (!data->bins) { /* before anything is loaded */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
         out->most_bytes = bytes > out->most_bytes ? bytes : out->most_bytes;
     }
@@ -324,7 +321,7 @@ out:
     if (dry)
         dry_close(dry);
     rw_cuts_free(cuts);
-    rw_mem_free(place);
+    rw_mem_free(column);
     return status;
 }
 

@@ -84,11 +84,11 @@ static int load_sparse(struct rw_cpu *cpu)
 }
 
 static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const double *gains)
+                    const struct rw_bins *bins, const double *gains)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
     const size_t n_slots = engine->rules.max_slots, n_docs = dataset->n_docs;
-    RW_TRY(rw_host_load(&cpu->host, set, dataset, gains));
+    RW_TRY(rw_host_load(&cpu->host, set, dataset, bins, gains));
     if (set > 0)
         return RW_OK;
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;

@@ -3,17 +3,17 @@
 #include "tree/host/engine_cpu.h"
 #include "tree/plan.h"
 
-/* A set's codes. place: NULL, or where its cache has those of each feature. n: [n_features],
+/* A set's codes. ready: NULL, or where they are, each feature's at column[f]. n: [n_features],
  * written: entries. */
 static void plan_codes(struct rw_engine *engine, const struct rw_dataset *dataset,
-                       const struct rw_cuts *cuts, const uint32_t *place, uint32_t *n,
-                       struct rw_plan *out)
+                       const struct rw_cuts *cuts, const struct rw_bins *ready,
+                       const uint32_t *column, uint32_t *n, struct rw_plan *out)
 {
-    if (!place)
+    if (!ready)
         rw_bins_entries(engine->ctx, dataset, cuts, &engine->rules.cut, n);
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if (place)
-            n[f] = dataset->bins->codes[place[f]].n;
+        if (ready)
+            n[f] = ready->codes[column[f]].n;
         rw_plan_add(out, "codes", rw_codes_bytes(cuts, f, n[f], dataset->n_docs));
     }
     rw_plan_add(out, "scores", dataset->n_docs * sizeof(double));
@@ -110,18 +110,18 @@ int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struc
     struct rw_cpu *cpu = rw_cpu_of(engine);
     int status = RW_OK;
     struct rw_cuts *cuts = NULL;
-    uint32_t *place = NULL, *n = NULL;
-    RW_TRY_OUT(rw_host_plan_cuts(&cpu->host, data->set[0], &cuts, &place));
+    uint32_t *column = NULL, *n = NULL;
+    RW_TRY_OUT(rw_host_plan_cuts(&cpu->host, data->set[0], data->bins, &cuts, &column));
     RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
     for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
-        plan_codes(engine, data->set[set], cuts, set == 0 ? place : NULL, n, out);
+        plan_codes(engine, data->set[set], cuts, set == 0 ? data->bins : NULL, column, n, out);
     plan_rows(cuts, data->set[0]->n_docs, n, out);
     plan_gradients(engine, data->set[0], out);
     plan_growth(engine, cuts, data->set[0]->n_docs, count_sparse(cuts, data->set[0]->n_docs, n),
                 out);
 out:
     rw_cuts_free(cuts);
-    rw_mem_free(place);
+    rw_mem_free(column);
     rw_mem_free(n);
     return status;
 }
