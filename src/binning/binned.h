@@ -4,10 +4,6 @@
 
 #include "binning/bins.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_binned {
     struct rw_dataset *documents; /* with values if bins is NULL, else without features; owned */
     struct rw_bins *bins;         /* NULL: the values were kept, and training bins them; owned */
@@ -17,7 +13,4 @@ struct rw_binned {
 /* Frees what it holds, not the struct. */
 void rw_binned_release(struct rw_binned *binned);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

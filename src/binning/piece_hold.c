@@ -70,8 +70,12 @@ void rw_pieces_release(struct rw_pieces *pieces)
     rw_mem_free(pieces->bound_at);
     rw_mem_free(pieces->room);
     rw_mem_free(pieces->absent);
+    for (uint32_t f = 0; pieces->place && f < RW_FEATURE_IDS; f++)
+        rw_mem_free(pieces->place[f]);
+    rw_mem_free(pieces->place);
+    rw_mem_free(pieces->full);
     rw_mem_free(pieces->n_present);
-    rw_mem_free(pieces->n_others);
+    rw_mem_free(pieces->n_listed);
     rw_cut_sample_release(&pieces->sample);
 }
 
@@ -311,11 +315,36 @@ static void end_bounds(struct rw_pieces *pieces)
     }
 }
 
+/* Columns for features of which more documents than a list pays for have another place than that
+ * of an absent value, by the sample. */
+static int make_full(struct rw_pieces *pieces)
+{
+    uint32_t *others = pieces->n_listed; /* of the sample; it is for this first */
+    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
+        const struct rw_piece *piece = &pieces->piece[p];
+        for (uint32_t c = 0; c < piece->n_columns; c++)
+            others[piece->column[c].feature] +=
+                pieces->rule.absent_missing ? piece->column[c].n_present : piece->column[c].n;
+    }
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        if (others[f] && others[f] >= pieces->sample.n / RW_SPARSE_SHARE) {
+            pieces->full[pieces->n_full++] = f;
+            RW_TRY(rw_mem_new_raw(pieces->ctx, &pieces->place[f], pieces->dataset->n_docs,
+                                  pieces->room[f]));
+        }
+        others[f] = 0;
+    }
+    return RW_OK;
+}
+
 static int begin_places(struct rw_pieces *pieces)
 {
     const uint64_t n_most = pieces->bound_at[RW_FEATURE_IDS] + RW_FEATURE_IDS;
     RW_TRY(RW_NEW(pieces->ctx, pieces->n_present, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(pieces->ctx, pieces->n_others, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(pieces->ctx, pieces->n_listed, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(pieces->ctx, pieces->place, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(pieces->ctx, pieces->full, RW_FEATURE_IDS));
+    RW_TRY(make_full(pieces));
     for (int t = 0; t < pieces->n_threads; t++) {
         struct rw_piece_scratch *s = &pieces->scratch[t];
         rw_rank_scratch_release(&s->rank);

@@ -72,94 +72,37 @@ static int make_columns(struct join *join)
         join->column_of[f] = join->n_columns++;
         one->feature = f;
         one->n_present = pieces->n_present[f];
-        const int is_listed = pieces->n_others[f] < n_docs / RW_SPARSE_SHARE;
-        one->n = is_listed ? pieces->n_others[f] : n_docs;
+        one->place = pieces->place[f];
+        one->n = one->place ? n_docs : pieces->n_listed[f];
+        pieces->place[f] = NULL;
         column->feature = f;
         column->n = rw_column_is_dense(one->n_present, n_docs) ? n_docs : one->n_present;
-        if (is_listed)
-            RW_TRY(RW_NEW_RAW(ctx, one->row, one->n));
+        if (one->place)
+            continue;
+        RW_TRY(RW_NEW_RAW(ctx, one->row, one->n));
         RW_TRY(rw_mem_new_raw(ctx, &one->place, one->n, pieces->room[f]));
     }
     return RW_OK;
 }
 
-/* ---- pieces to columns ---- */
-
-static void fill(void *places, size_t room, uint32_t first, uint32_t n, uint32_t place)
-{
-    if (room == 1)
-        memset((uint8_t *)places + first, (int)place, n);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            ((uint16_t *)places)[first + i] = (uint16_t)place;
-}
-
-static void scatter(void *places, size_t room, uint32_t first, const struct rw_piece *piece,
-                    const struct rw_piece_column *column)
-{
-    const uint32_t *row = piece->row + column->row_at;
-    for (uint32_t i = 0; i < column->n; i++) {
-        if (room == 1)
-            ((uint8_t *)places)[first + row[i]] = piece->place[column->at + i];
-        else
-            memcpy((uint16_t *)places + first + row[i], piece->place + column->at + i * room, room);
-    }
-}
-
-/* The entries of a column of places that are not the absent one, behind those listed so far. */
-static void list_more(struct joined *one, size_t room, uint32_t absent,
-                      const struct rw_piece *piece, const struct rw_piece_column *column)
-{
-    const uint8_t *from = piece->place + column->at;
-    if (column->is_listed) {
-        for (uint32_t i = 0; i < column->n; i++)
-            one->row[one->next + i] = piece->first_doc + piece->row[column->row_at + i];
-        if (column->n)
-            memcpy((uint8_t *)one->place + one->next * room, from, column->n * room);
-        one->next += column->n;
-        return;
-    }
-    for (uint32_t i = 0; i < column->n; i++) {
-        uint16_t place = from[i * room];
-        if (room == 2)
-            memcpy(&place, from + i * room, sizeof(place));
-        if (place == absent)
-            continue;
-        one->row[one->next] = piece->first_doc + i;
-        memcpy((uint8_t *)one->place + one->next * room, from + i * room, room);
-        one->next++;
-    }
-}
+/* ---- lists of pieces to lists of columns ---- */
 
 /* The piece's part of data set columns [first, end). */
 static void join_piece(const struct join *join, const struct rw_piece *piece, uint32_t first,
                        uint32_t end)
 {
-    uint32_t c = 0, high = piece->n_columns; /* the first of the piece's */
-    while (c < high) {
-        const uint32_t middle = (c + high) / 2;
-        if (join->column_of[piece->column[middle].feature] < first)
-            c = middle + 1;
-        else
-            high = middle;
-    }
-    for (uint32_t at = first; at < end; at++) {
+    for (uint32_t c = 0; c < piece->n_columns; c++) {
+        const struct rw_piece_column *column = &piece->column[c];
+        const uint32_t at = join->column_of[column->feature];
+        if (at < first || at >= end || column->n == 0)
+            continue;
         struct joined *one = &join->joined[at];
         const size_t room = join->pieces->room[one->feature];
-        const uint32_t absent = join->pieces->absent[one->feature];
-        const struct rw_piece_column *column = NULL;
-        if (c < piece->n_columns && piece->column[c].feature == one->feature)
-            column = &piece->column[c++];
-        if (one->row && column)
-            list_more(one, room, absent, piece, column);
-        else if (!one->row && column && !column->is_listed)
-            memcpy((uint8_t *)one->place + piece->first_doc * room, piece->place + column->at,
-                   piece->n_docs * room);
-        else if (!one->row) {
-            fill(one->place, room, piece->first_doc, piece->n_docs, absent);
-            if (column)
-                scatter(one->place, room, piece->first_doc, piece, column);
-        }
+        for (uint32_t i = 0; i < column->n; i++)
+            one->row[one->next + i] = piece->first_doc + piece->row[column->row_at + i];
+        memcpy((uint8_t *)one->place + one->next * room, piece->place + column->at,
+               column->n * room);
+        one->next += column->n;
     }
 }
 

@@ -3,10 +3,11 @@
  * Its documents come in pieces, each piece twice: first the sampled documents, whose values are
  * held (packed: what most documents of a feature have is not written down) until they have decided
  * the boundaries; then the others. With those a piece's documents become places between boundaries,
- * one or two bytes each, and the largest value of every interval is noted. When all pieces are
- * placed, that says where the cuts are, and the places become codes: rw_bins_make_training's, for a
- * value's place among boundaries does not change when a boundary moves into a gap between values.
- */
+ * one or two bytes each, in a column of all documents, or in the piece's list if the sample says
+ * that most documents have the place of an absent value; and the largest value of every interval is
+ * noted. When all pieces are placed, that says where the cuts are, and the places become codes:
+ * rw_bins_make_training's, for a value's place among boundaries does not change when a boundary
+ * moves into a gap between values. */
 #ifndef RW_DATA_PIECES_H
 #define RW_DATA_PIECES_H
 
@@ -14,20 +15,15 @@
 #include "binning/binned.h"
 #include "binning/cut_find.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* One feature of a piece. */
 struct rw_piece_column {
     uint16_t feature;
-    uint8_t
-        is_listed; /* entries with their rows; else one bit a document (values), or all (places) */
-    uint32_t n;    /* values, or places, that are written down */
-    uint32_t rest; /* values: bits of the others, 0 or RW_ABSENT_BITS */
+    uint8_t is_listed;  /* entries with their rows, as places are; else one bit a document */
+    uint32_t n;         /* values, or places, that are written down */
+    uint32_t rest;      /* values: bits of the others, 0 or RW_ABSENT_BITS */
     uint32_t n_present; /* values: documents that have the feature */
     uint32_t at;        /* of values: the first; of places: its byte */
-    uint32_t row_at;    /* listed: the first in `row`; else, of values, the first byte in `bits` */
+    uint32_t row_at;    /* listed: the first in `row`; else the first byte in `bits` */
 };
 
 struct rw_piece {
@@ -93,9 +89,12 @@ struct rw_pieces {
     uint64_t *bound_at;               /* [RW_FEATURE_IDS + 1] a feature's in `bound`; owned */
     uint8_t *room;                    /* [RW_FEATURE_IDS] bytes of a place: 1 or 2; owned */
     uint16_t *absent;                 /* [RW_FEATURE_IDS] the place of an absent value; owned */
+    void **place;   /* [RW_FEATURE_IDS] of all documents; NULL: pieces list those in use; owned */
+    uint32_t *full; /* [n_full] features that have such, ascending; owned */
+    uint32_t n_full;
     /* of all pieces that are placed; all threads add to them */
     uint32_t *n_present; /* [RW_FEATURE_IDS] documents that have the feature; owned */
-    uint32_t *n_others;  /* [RW_FEATURE_IDS] whose place is not that of an absent value; owned */
+    uint32_t *n_listed;  /* [RW_FEATURE_IDS] entries of all lists; owned */
 };
 
 /* 1 if every piece that holds something holds the same features. */
@@ -150,7 +149,4 @@ static inline uint64_t rw_pieces_most_at(const struct rw_pieces *pieces, uint32_
     return pieces->bound_at[feature] + feature;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "model/model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 void rw_names_free(struct rw_feature_name *names, int32_t n);
@@ -27,7 +23,4 @@ int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_featur
  * caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 
 #include "boost/eval_sets.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_model_size {
     uint64_t bytes;        /* of what has been added */
     uint64_t longest_name; /* of a feature */
@@ -26,7 +22,4 @@ void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves);
 /* The bytes with one more such round. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -11,10 +11,6 @@
 #include "binning/binned.h"
 #include "io/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define RW_CACHE_MAGIC "\x89RWcache"
 enum { RW_CACHE_VERSION = 2, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
 
@@ -106,7 +102,4 @@ int rw_cache_values_are_whole(const struct rw_cache_values *values, const uint32
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
                            const struct rw_binned *binned);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
