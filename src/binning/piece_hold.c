@@ -49,13 +49,15 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
         pieces->piece[p].first_doc = doc;
         pieces->piece[p].n_docs = piece_docs[p];
         doc += piece_docs[p];
+        pieces->most_docs = piece_docs[p] > pieces->most_docs ? piece_docs[p] : pieces->most_docs;
     }
     RW_TRY(RW_NEW(ctx, pieces->scratch, (size_t)pieces->n_threads));
-    for (int t = 0; t < pieces->n_threads; t++)
+    for (int t = 0; t < pieces->n_threads; t++) {
         RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[t].next, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(ctx, pieces->bound_at, RW_FEATURE_IDS + 1));
-    RW_TRY(RW_NEW(ctx, pieces->room, RW_FEATURE_IDS));
-    return RW_NEW(ctx, pieces->absent, RW_FEATURE_IDS);
+        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[t].line, pieces->most_docs));
+    }
+    RW_TRY(RW_NEW(ctx, pieces->full, RW_FEATURE_IDS));
+    return RW_NEW(ctx, pieces->feature, RW_FEATURE_IDS);
 }
 
 void rw_pieces_release(struct rw_pieces *pieces)
@@ -66,16 +68,13 @@ void rw_pieces_release(struct rw_pieces *pieces)
         scratch_release(&pieces->scratch[t]);
     rw_mem_free(pieces->piece);
     rw_mem_free(pieces->scratch);
-    rw_mem_free(pieces->bound);
-    rw_mem_free(pieces->bound_at);
-    rw_mem_free(pieces->room);
-    rw_mem_free(pieces->absent);
-    for (uint32_t f = 0; pieces->place && f < RW_FEATURE_IDS; f++)
-        rw_mem_free(pieces->place[f]);
-    rw_mem_free(pieces->place);
+    for (uint32_t f = 0; pieces->feature && f < RW_FEATURE_IDS; f++) {
+        rw_mem_free(pieces->feature[f].bound);
+        rw_mem_free(pieces->feature[f].place);
+        rw_mem_free(pieces->feature[f].row);
+    }
+    rw_mem_free(pieces->feature);
     rw_mem_free(pieces->full);
-    rw_mem_free(pieces->n_present);
-    rw_mem_free(pieces->n_listed);
     rw_cut_sample_release(&pieces->sample);
 }
 
@@ -219,7 +218,6 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
     uint32_t n_values = 0, n_rows = 0, n_bits = 0;
     const uint32_t n_held = builder->n_docs;
     RW_TRY(rw_piece_sort(s, builder, NULL));
-    RW_TRY(RW_GROW(NULL, s->line, s->line_room, n_held));
     RW_TRY(RW_GROW(NULL, s->column, s->column_room, s->n_features));
     for (uint32_t i = 0; i < s->n_features; i++) {
         struct rw_piece_column *column = &s->column[i];
@@ -248,133 +246,97 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
 
 /* ---- boundaries ---- */
 
-/* Where each feature is held: columns of pieces, by feature. */
-struct where {
-    uint64_t *at; /* [RW_FEATURE_IDS + 1] */
-    struct {
-        uint32_t piece, column;
-    } * held;
-};
-
-static int find_where(const struct rw_pieces *pieces, struct where *where)
+/* Chains the columns of each feature, from the first piece on. */
+static void chain_held(struct rw_pieces *pieces)
 {
-    RW_TRY(RW_NEW(pieces->ctx, where->at, RW_FEATURE_IDS + 2));
-    uint64_t *next = where->at + 1; /* where the next goes: the first, when all are in */
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
-        for (uint32_t c = 0; c < piece->n_columns; c++)
-            next[piece->column[c].feature + 1]++;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        next[f + 1] += next[f];
-    RW_TRY(rw_mem_new_raw(pieces->ctx, (void **)&where->held, next[RW_FEATURE_IDS],
-                          sizeof(*where->held)));
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
+    for (uint32_t p = pieces->n_pieces; p-- > 0;) {
+        struct rw_piece *piece = &pieces->piece[p];
         for (uint32_t c = 0; c < piece->n_columns; c++) {
-            const uint64_t to = next[piece->column[c].feature]++;
-            where->held[to].piece = p;
-            where->held[to].column = c;
+            struct rw_piece_column *column = &piece->column[c];
+            struct rw_piece_feature *feature = &pieces->feature[column->feature];
+            column->next = feature->held;
+            feature->held = (struct rw_held){p + 1, c};
+            feature->n_other += pieces->rule.absent_missing ? column->n_present : column->n;
         }
     }
-    return RW_OK;
 }
 
 /* bound: [RW_MAX_BOUNDS]; returns the number of boundaries. */
-static uint32_t find_bounds(const struct rw_pieces *pieces, const struct where *where, uint32_t f,
-                            struct rw_rank_scratch *s, uint32_t *bound)
+static uint32_t find_bounds(const struct rw_pieces *pieces, uint32_t f, struct rw_rank_scratch *s,
+                            uint32_t *bound)
 {
     struct rw_rank_values v = {.least = UINT32_MAX};
     const int absent_missing = pieces->rule.absent_missing;
     uint32_t n_seen = 0;
-    for (uint64_t i = where->at[f]; i < where->at[f + 1]; i++) {
-        const struct rw_piece *piece = &pieces->piece[where->held[i].piece];
-        const struct rw_piece_column *column = &piece->column[where->held[i].column];
+    for (struct rw_held held = pieces->feature[f].held; held.piece;) {
+        const struct rw_piece *piece = &pieces->piece[held.piece - 1];
+        const struct rw_piece_column *column = &piece->column[held.column];
         rw_rank_add(pieces->isa, &v, piece->value + column->at, column->n, absent_missing, s);
         n_seen += column->n;
         if (absent_missing && column->rest == 0)
             v.n_zeros += piece->n_held - column->n;
+        held = column->next;
     }
     if (!absent_missing)
         v.n_zeros += pieces->sample.n - n_seen;
     return rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, bound);
 }
 
-/* What follows from a feature's boundaries. */
-static void end_bounds(struct rw_pieces *pieces)
+static int find_some(void *user, struct rw_share *share)
+{
+    struct rw_pieces *pieces = user;
+    uint32_t bound[RW_MAX_BOUNDS + 1];
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        struct rw_piece_feature *feature = &pieces->feature[f];
+        if (!feature->held.piece)
+            continue;
+        const uint32_t n =
+            find_bounds(pieces, (uint32_t)f, &pieces->scratch[share->thread].rank, bound);
+        RW_TRY(RW_NEW_RAW(NULL, feature->bound, n));
+        feature->n_bounds = n;
+        memcpy(feature->bound, bound, n * sizeof(*bound));
+    }
+    return RW_OK;
+}
+
+/* What follows from boundaries. A feature gets a full column if, by the sample, a list of the
+ * documents whose place is not that of an absent value would take more memory. */
+static int end_bounds(struct rw_pieces *pieces)
 {
     const uint32_t zero = rw_key_of_float(0.0f);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t *bound = pieces->bound + pieces->bound_at[f];
-        const uint32_t n = rw_pieces_n_bounds(pieces, f);
-        uint32_t place = 0;
-        while (place < n && bound[place] <= zero)
-            place++;
-        pieces->room[f] = n + 2 > 256 ? 2 : 1;
-        pieces->absent[f] = (uint16_t)(pieces->rule.absent_missing ? n + 1 : place);
-    }
-}
-
-/* Columns for features of which more documents than a list pays for have another place than that
- * of an absent value, by the sample. */
-static int make_full(struct rw_pieces *pieces)
-{
-    uint32_t *others = pieces->n_listed; /* of the sample; it is for this first */
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
-        for (uint32_t c = 0; c < piece->n_columns; c++)
-            others[piece->column[c].feature] +=
-                pieces->rule.absent_missing ? piece->column[c].n_present : piece->column[c].n;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (others[f] && others[f] >= pieces->sample.n / RW_SPARSE_SHARE) {
-            pieces->full[pieces->n_full++] = f;
-            RW_TRY(rw_mem_new_raw(pieces->ctx, &pieces->place[f], pieces->dataset->n_docs,
-                                  pieces->room[f]));
-        }
-        others[f] = 0;
+        struct rw_piece_feature *feature = &pieces->feature[f];
+        const uint32_t n = feature->n_bounds;
+        while (feature->absent < n && feature->bound[feature->absent] <= zero)
+            feature->absent++;
+        if (pieces->rule.absent_missing)
+            feature->absent = (uint16_t)(n + 1);
+        feature->room = n + 2 > 256 ? 2 : 1;
+        feature->most_at = pieces->n_most;
+        pieces->n_most += n + 1;
+        if (!feature->n_other || feature->n_other < pieces->sample.n / RW_SPARSE_SHARE)
+            continue;
+        pieces->full[pieces->n_full++] = f;
+        RW_TRY(
+            rw_mem_new_raw(pieces->ctx, &feature->place, pieces->dataset->n_docs, feature->room));
     }
     return RW_OK;
 }
 
 static int begin_places(struct rw_pieces *pieces)
 {
-    const uint64_t n_most = pieces->bound_at[RW_FEATURE_IDS] + RW_FEATURE_IDS;
-    RW_TRY(RW_NEW(pieces->ctx, pieces->n_present, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(pieces->ctx, pieces->n_listed, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(pieces->ctx, pieces->place, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(pieces->ctx, pieces->full, RW_FEATURE_IDS));
-    RW_TRY(make_full(pieces));
     for (int t = 0; t < pieces->n_threads; t++) {
         struct rw_piece_scratch *s = &pieces->scratch[t];
         rw_rank_scratch_release(&s->rank);
         memset(&s->rank, 0, sizeof(s->rank));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->search, 1));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, n_most));
-        for (uint64_t k = 0; k < n_most; k++)
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->all_values, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->code, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_code, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_row, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, pieces->n_most));
+        for (uint64_t k = 0; k < pieces->n_most; k++)
             s->most[k] = INT32_MIN;
-    }
-    return RW_OK;
-}
-
-struct bounds_job {
-    struct rw_pieces *pieces;
-    const struct where *where;
-    uint32_t **found; /* [RW_FEATURE_IDS] each with its number first */
-};
-
-static int find_some(void *user, struct rw_share *share)
-{
-    const struct bounds_job *job = user;
-    struct rw_rank_scratch *s = &job->pieces->scratch[share->thread].rank;
-    uint32_t bound[RW_MAX_BOUNDS + 1];
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        if (job->where->at[f] == job->where->at[f + 1])
-            continue;
-        const uint32_t n = find_bounds(job->pieces, job->where, (uint32_t)f, s, bound);
-        RW_TRY(RW_NEW_RAW(NULL, job->found[f], (size_t)n + 1));
-        job->found[f][0] = n;
-        memcpy(job->found[f] + 1, bound, n * sizeof(*bound));
     }
     return RW_OK;
 }
@@ -382,37 +344,15 @@ static int find_some(void *user, struct rw_share *share)
 int rw_pieces_find_bounds(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
-    struct where where = {0};
-    uint32_t **found = NULL; /* [RW_FEATURE_IDS] */
-    int status;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
-    RW_TRY_OUT(find_where(pieces, &where));
-    RW_TRY_OUT(RW_NEW(ctx, found, RW_FEATURE_IDS));
+    chain_held(pieces);
     for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
-    struct bounds_job job = {pieces, &where, found};
-    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &job);
-    if (status < 0) {
-        rw_fail(ctx, status, "out of memory while finding cuts");
-        goto out;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        pieces->bound_at[f + 1] = pieces->bound_at[f] + (found[f] ? found[f][0] : 0);
-    RW_TRY_OUT(RW_NEW_RAW(ctx, pieces->bound, pieces->bound_at[RW_FEATURE_IDS]));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (found[f] && found[f][0])
-            memcpy(pieces->bound + pieces->bound_at[f], found[f] + 1,
-                   found[f][0] * sizeof(**found));
-    }
-    end_bounds(pieces);
-    RW_TRY_OUT(begin_places(pieces));
-out:
-    for (uint32_t f = 0; found && f < RW_FEATURE_IDS; f++)
-        rw_mem_free(found[f]);
-    rw_mem_free(found);
-    rw_mem_free(where.at);
-    rw_mem_free(where.held);
-    return status;
+        RW_TRY(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
+    const int status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, pieces);
+    if (status < 0)
+        return rw_fail(ctx, status, "out of memory while finding cuts");
+    RW_TRY(end_bounds(pieces));
+    return begin_places(pieces);
 }

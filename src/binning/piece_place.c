@@ -8,7 +8,8 @@ struct at_work {
     const struct rw_pieces *pieces;
     const struct rw_piece *piece;
     struct rw_piece_scratch *s;
-    uint32_t feature;
+    struct rw_piece_feature *feature;
+    uint32_t id;        /* of the feature */
     const float *value; /* [n_new] of the documents row[n_new]; ascending */
     const uint32_t *row;
     uint32_t n_new;
@@ -68,7 +69,7 @@ static int place_all(const struct at_work *w, void *places)
     const uint32_t n_docs = w->piece->n_docs;
     gather(w);
     search(w, w->s->all_values, n_docs, places);
-    return pieces->take ? pieces->take(pieces->take_user, w->feature, w->piece->first_doc,
+    return pieces->take ? pieces->take(pieces->take_user, w->id, w->piece->first_doc,
                                        w->s->all_values, n_docs)
                         : RW_OK;
 }
@@ -133,7 +134,7 @@ static int list_feature(const struct at_work *w, struct made *made)
     RW_TRY(RW_GROW(NULL, s->listed, s->listed_room, (size_t)made->n_rows + n_docs));
     made->n_bytes += made->n_bytes % (uint32_t)w->room; /* two bytes begin at an even one */
     struct rw_piece_column column = {
-        .feature = (uint16_t)w->feature, .at = made->n_bytes, .row_at = made->n_rows};
+        .feature = (uint16_t)w->id, .at = made->n_bytes, .row_at = made->n_rows};
     uint32_t *row = s->listed + column.row_at;
     void *place = s->place + column.at;
     if ((uint64_t)(w->n_new + n_held) * FEW < n_docs &&
@@ -146,18 +147,18 @@ static int list_feature(const struct at_work *w, struct made *made)
     s->column[made->n_columns++] = column;
     made->n_rows += column.n;
     made->n_bytes += column.n * (uint32_t)w->room;
-    __atomic_fetch_add(&w->pieces->n_listed[w->feature], column.n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&w->feature->n_listed, column.n, __ATOMIC_RELAXED);
     return RW_OK;
 }
 
 static int place_feature(const struct at_work *w, struct made *made)
 {
     const uint32_t n_present = w->n_new + (w->held ? w->held->n_present : 0);
-    const uint32_t n_bounds = rw_pieces_n_bounds(w->pieces, w->feature);
-    char *full = w->pieces->place[w->feature];
-    rw_code_search_init(w->s->search, w->pieces->bound + w->pieces->bound_at[w->feature], n_bounds,
-                        w->pieces->rule.absent_missing, n_bounds + 1);
-    __atomic_fetch_add(&w->pieces->n_present[w->feature], n_present, __ATOMIC_RELAXED);
+    struct rw_piece_feature *feature = w->feature;
+    char *full = feature->place;
+    rw_code_search_init(w->s->search, feature->bound, feature->n_bounds,
+                        w->pieces->rule.absent_missing, feature->n_bounds + 1);
+    __atomic_fetch_add(&feature->n_present, n_present, __ATOMIC_RELAXED);
     return full ? place_all(w, full + w->piece->first_doc * w->room) : list_feature(w, made);
 }
 
@@ -173,21 +174,6 @@ static void find_held(const struct rw_pieces *pieces, const struct rw_piece *pie
         held_row[n] = i;
         n += in[i];
     }
-}
-
-static int begin_piece(const struct rw_pieces *pieces, struct rw_piece_scratch *s,
-                       const struct rw_piece *piece, const struct rw_builder *builder,
-                       const uint32_t *row)
-{
-    const size_t n = piece->n_docs;
-    RW_TRY(rw_piece_sort(s, builder, row));
-    RW_TRY(RW_GROW(NULL, s->line, s->line_room, n));
-    RW_TRY(RW_GROW(NULL, s->code, s->code_room, n));
-    RW_TRY(RW_GROW(NULL, s->held_code, s->held_code_room, n));
-    RW_TRY(RW_GROW(NULL, s->all_values, s->all_values_room, n));
-    RW_TRY(RW_GROW(NULL, s->held_row, s->held_row_room, n));
-    find_held(pieces, piece, s->held_row);
-    return RW_OK;
 }
 
 /* What was made takes the place of what was held. */
@@ -218,7 +204,8 @@ int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
     struct made made = {0};
-    RW_TRY(begin_piece(pieces, s, piece, builder, row));
+    RW_TRY(rw_piece_sort(s, builder, row));
+    find_held(pieces, piece, s->held_row);
     for (uint32_t i = 0, c = 0, k = 0;
          i < s->n_features || c < piece->n_columns || k < pieces->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
@@ -229,10 +216,11 @@ int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
         struct at_work w = {.pieces = pieces,
                             .piece = piece,
                             .s = s,
-                            .feature = f,
-                            .room = pieces->room[f],
-                            .absent = pieces->absent[f],
-                            .most = s->most + rw_pieces_most_at(pieces, f)};
+                            .feature = &pieces->feature[f],
+                            .id = f,
+                            .room = pieces->feature[f].room,
+                            .absent = pieces->feature[f].absent,
+                            .most = s->most + pieces->feature[f].most_at};
         if (new_id == f) {
             w.value = s->value + s->begin[i];
             w.row = rw_piece_rows(s, i);

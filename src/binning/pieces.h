@@ -15,8 +15,14 @@
 #include "binning/binned.h"
 #include "binning/cut_find.h"
 
+/* Where a feature is held: a column of a piece, which counts from 1; 0: nowhere. */
+struct rw_held {
+    uint32_t piece, column;
+};
+
 /* One feature of a piece. */
 struct rw_piece_column {
+    struct rw_held next; /* values: where the feature is held, too */
     uint16_t feature;
     uint8_t is_listed;  /* entries with their rows, as places are; else one bit a document */
     uint32_t n;         /* values, or places, that are written down */
@@ -54,12 +60,10 @@ struct rw_piece_scratch {
         *row; /* [entries] ascending within a feature; [documents] for all, if they share them */
     int shares_rows; /* all documents have the same features */
     size_t value_room, row_room;
-    float *line;         /* [documents of a piece] */
-    uint16_t *code;      /* [documents of a piece] */
-    uint16_t *held_code; /* [documents of a piece] */
-    float *all_values;   /* [documents of a piece] */
-    uint32_t *held_row;  /* [documents of a piece] */
-    size_t line_room, code_room, held_code_room, all_values_room, held_row_room;
+    /* of the documents of a piece: [most_docs] */
+    float *line, *all_values;
+    uint16_t *code, *held_code;
+    uint32_t *held_row;
     struct rw_piece_column *column; /* of the piece being made */
     size_t column_room;
     uint8_t *place; /* the same */
@@ -71,6 +75,24 @@ struct rw_piece_scratch {
     int32_t *most; /* [of all intervals] ordered */
 };
 
+/* A feature of all pieces. */
+struct rw_piece_feature {
+    struct rw_held held;
+    uint32_t n_other; /* held documents that have another value than an absent one stands for */
+    uint32_t n_bounds;
+    uint32_t *bound;  /* [n_bounds] keys; owned */
+    uint64_t most_at; /* its n_bounds + 1 intervals in rw_piece_scratch.most */
+    uint16_t absent;  /* the place of an absent value */
+    uint8_t room;     /* bytes of a place: 1 or 2 */
+    /* of the documents placed; all threads add to the two numbers */
+    uint32_t n_present; /* documents that have the feature */
+    uint32_t n_listed;  /* documents in the lists of all pieces; of a full column none */
+    void *place;        /* [n_docs] of all documents, or [n_listed], joined last; owned */
+    uint32_t *row;      /* [n_listed] NULL: all documents; owned */
+    uint32_t n_joined;  /* of n_listed */
+    uint32_t column;    /* of the data set; UINT32_MAX: none has it */
+};
+
 struct rw_pieces {
     struct rw_ctx *ctx; /* borrowed */
     enum rw_isa isa;
@@ -78,23 +100,17 @@ struct rw_pieces {
     struct rw_cut_rule rule;          /* `ignore` is NULL */
     const struct rw_dataset *dataset; /* the documents, without features; borrowed */
     struct rw_cut_sample sample;
-    struct rw_piece *piece; /* [n_pieces] owned */
-    uint32_t n_pieces;
+    struct rw_piece *piece;       /* [n_pieces] owned */
+    uint32_t n_pieces, most_docs; /* of a piece */
     /* NULL, or what gets the values of many documents of a feature (RW_ABSENT_BITS for those
      * without it), doc .. doc + n - 1, when they are placed. Called by all threads. A status. */
     int (*take)(void *user, uint32_t feature, uint32_t doc, const float *value, uint32_t n);
     void *take_user;                  /* borrowed */
     struct rw_piece_scratch *scratch; /* [n_threads] owned */
-    uint32_t *bound;                  /* keys; owned */
-    uint64_t *bound_at;               /* [RW_FEATURE_IDS + 1] a feature's in `bound`; owned */
-    uint8_t *room;                    /* [RW_FEATURE_IDS] bytes of a place: 1 or 2; owned */
-    uint16_t *absent;                 /* [RW_FEATURE_IDS] the place of an absent value; owned */
-    void **place;   /* [RW_FEATURE_IDS] of all documents; NULL: pieces list those in use; owned */
-    uint32_t *full; /* [n_full] features that have such, ascending; owned */
+    struct rw_piece_feature *feature; /* [RW_FEATURE_IDS] owned */
+    uint32_t *full; /* [n_full] features with a place for every document, ascending; owned */
     uint32_t n_full;
-    /* of all pieces that are placed; all threads add to them */
-    uint32_t *n_present; /* [RW_FEATURE_IDS] documents that have the feature; owned */
-    uint32_t *n_listed;  /* [RW_FEATURE_IDS] entries of all lists; owned */
+    uint64_t n_most; /* intervals of all features */
 };
 
 /* 1 if every piece that holds something holds the same features. */
@@ -138,15 +154,5 @@ uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t
 /* The n values again. */
 void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
                      uint32_t rest, float *out);
-/* A feature's boundaries. */
-static inline uint32_t rw_pieces_n_bounds(const struct rw_pieces *pieces, uint32_t feature)
-{
-    return (uint32_t)(pieces->bound_at[feature + 1] - pieces->bound_at[feature]);
-}
-/* A feature's intervals in rw_piece_scratch.most: one more than it has boundaries. */
-static inline uint64_t rw_pieces_most_at(const struct rw_pieces *pieces, uint32_t feature)
-{
-    return pieces->bound_at[feature] + feature;
-}
 
 #endif

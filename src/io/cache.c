@@ -83,6 +83,13 @@ static void pad(struct cache_out *out)
     put(out, zeros, aligned(out->at) - out->at);
 }
 
+/* What begins at a multiple of 64 bytes, and what follows does. */
+static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
+{
+    put(out, data, n_bytes);
+    pad(out);
+}
+
 /* A feature's block of codes: n and rest, rows if sparse (n under n_docs), codes; each aligned. */
 static uint64_t block_bytes(uint32_t n, uint32_t n_docs, size_t code_bytes)
 {
@@ -177,43 +184,30 @@ static void put_columns(struct cache_out *out, const struct rw_dataset *dataset)
 static void put_bins(struct cache_out *out, const struct rw_bins *bins)
 {
     const struct rw_cuts *cuts = bins->cuts;
-    put(out, cuts->feature, cuts->n_features * sizeof(uint32_t));
-    pad(out);
-    put(out, cuts->offset, ((uint64_t)cuts->n_features + 1) * sizeof(uint64_t));
-    pad(out);
-    put(out, cuts->cut, cuts->offset[cuts->n_features] * sizeof(float));
-    pad(out);
-    put(out, cuts->has_missing, cuts->n_features);
-    pad(out);
+    put_part(out, cuts->feature, cuts->n_features * sizeof(uint32_t));
+    put_part(out, cuts->offset, ((uint64_t)cuts->n_features + 1) * sizeof(uint64_t));
+    put_part(out, cuts->cut, cuts->offset[cuts->n_features] * sizeof(float));
+    put_part(out, cuts->has_missing, cuts->n_features);
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         const struct rw_codes *codes = &bins->codes[f];
         const uint32_t head[2] = {codes->n, codes->rest};
-        put(out, head, sizeof(head));
-        pad(out);
+        put_part(out, head, sizeof(head));
         if (codes->row)
-            put(out, codes->row, codes->n * sizeof(uint32_t));
-        pad(out);
-        put(out, codes->code, codes->n * rw_cuts_code_bytes(cuts, f));
-        pad(out);
+            put_part(out, codes->row, codes->n * sizeof(uint32_t));
+        put_part(out, codes->code, codes->n * rw_cuts_code_bytes(cuts, f));
     }
 }
 
 static void put_lines(struct cache_out *out, const struct rw_dataset *dataset,
                       const struct rw_cache_header *header)
 {
-    put(out, dataset->label, dataset->n_docs * sizeof(float));
-    pad(out);
-    put(out, dataset->query_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint32_t));
-    pad(out);
-    put(out, dataset->query_id_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint64_t));
-    pad(out);
-    put(out, dataset->query_id_text, header->query_id_bytes);
-    pad(out);
+    put_part(out, dataset->label, dataset->n_docs * sizeof(float));
+    put_part(out, dataset->query_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint32_t));
+    put_part(out, dataset->query_id_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint64_t));
+    put_part(out, dataset->query_id_text, header->query_id_bytes);
     if (header->has_comments) {
-        put(out, dataset->comment_offset, ((uint64_t)header->n_docs + 1) * sizeof(uint64_t));
-        pad(out);
-        put(out, dataset->comment_text, header->comment_bytes);
-        pad(out);
+        put_part(out, dataset->comment_offset, ((uint64_t)header->n_docs + 1) * sizeof(uint64_t));
+        put_part(out, dataset->comment_text, header->comment_bytes);
     }
 }
 
@@ -227,8 +221,7 @@ int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     fill_header(dataset, bins, &header);
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
     header.file_bytes = layout.file_bytes;
-    put(&out, &header, sizeof(header));
-    pad(&out);
+    put_part(&out, &header, sizeof(header));
     put_columns(&out, dataset);
     put_lines(&out, dataset, &header);
     if (bins)

@@ -95,10 +95,9 @@ int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
  * do so side by side. RW_ERR_IO; a feature that was not expected is not written. */
 int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float *value,
                          uint32_t n);
-/* 1 if the values are those of all documents and features, whose columns would all be dense.
- * n_present: [RW_FEATURE_IDS] documents that have each feature. */
-int rw_cache_values_are_whole(const struct rw_cache_values *values, const uint32_t *n_present);
-/* The rest of the file; only if they are. */
+/* 1 if the values are those of all documents and of n_features features, as many as there are. */
+int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features);
+/* The rest of the file; only if they are, and all columns would be dense. */
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
                            const struct rw_binned *binned);
 

@@ -87,14 +87,10 @@ int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float
     return RW_OK;
 }
 
-int rw_cache_values_are_whole(const struct rw_cache_values *values, const uint32_t *n_present)
+int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features)
 {
-    int is_whole = values->n_taken == (uint64_t)values->n_columns * values->n_docs;
-    for (uint32_t f = 0; is_whole && f < RW_FEATURE_IDS; f++)
-        is_whole = values->column_of[f] == UINT32_MAX
-                       ? n_present[f] == 0
-                       : rw_column_is_dense(n_present[f], values->n_docs);
-    return is_whole;
+    return values->n_columns == n_features &&
+           values->n_taken == (uint64_t)values->n_columns * values->n_docs;
 }
 
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,

@@ -209,7 +209,12 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     RW_TRY(rw_pieces_find_bounds(&r->pieces));
     RW_TRY(read_pieces(r, 0));
     RW_TRY(rw_pieces_finish(&r->pieces, &r->binned));
-    if (r->values && !rw_cache_values_are_whole(r->values, r->pieces.n_present))
+    for (uint32_t f = 0; r->values && f < RW_FEATURE_IDS; f++) {
+        const uint32_t n = r->pieces.feature[f].n_present;
+        if (n && !rw_column_is_dense(n, r->binned.documents->n_docs))
+            return 0;
+    }
+    if (r->values && !rw_cache_values_are_whole(r->values, r->binned.n_features))
         return 0;
     for (int t = 0; t < r->n_threads; t++)
         r->binned.documents->n_clamped += r->worker[t].n_clamped;

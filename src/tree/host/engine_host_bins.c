@@ -6,7 +6,7 @@
 struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
-    uint8_t *keep; /* [n_features] 0: cannot split, 1: in use, 2: ignored */
+    struct rw_feature_cuts *found; /* [n_features] views of `from` */
 };
 
 static int select_some(void *user, struct rw_share *share)
@@ -14,35 +14,20 @@ static int select_some(void *user, struct rw_share *share)
     const struct selection *job = user;
     const struct rw_cuts *cuts = job->from->cuts;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const uint32_t f = (uint32_t)i;
+        const uint32_t f = (uint32_t)i, n_bins = rw_cuts_n_bins(cuts, f);
         uint32_t count[RW_MAX_CODES];
-        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]]) {
-            job->keep[f] = 2;
+        struct rw_feature_cuts *found = &job->found[f];
+        *found = (struct rw_feature_cuts){.cut = cuts->cut + cuts->offset[f],
+                                          .n_bins = n_bins,
+                                          .has_missing = cuts->has_missing[f],
+                                          .reason = RW_CUT_IGNORED};
+        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]])
             continue;
-        }
         rw_bins_count(job->from, f, count);
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        job->keep[f] = (uint8_t)rw_cuts_can_split(
-            count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, job->rule->min_docs);
-    }
-    return RW_OK;
-}
-
-/* Which columns of ready bins are in use: the same that rw_cuts_make would have made. */
-static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
-                          const struct rw_cut_rule *rule, struct rw_engine_info *info,
-                          uint8_t *keep)
-{
-    const struct rw_cuts *cuts = from->cuts;
-    struct selection job = {from, rule, keep};
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, select_some, &job));
-    info->n_constant = cuts->n_constant;
-    info->n_few = cuts->n_few; /* in a cache: none */
-    info->n_ignored = info->n_features = 0;
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        info->n_few += keep[f] == 0;
-        info->n_ignored += keep[f] == 2;
-        info->n_features += keep[f] == 1;
+        found->reason = rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
+                                          job->rule->min_docs)
+                            ? RW_CUT_IN_USE
+                            : RW_CUT_FEW;
     }
     return RW_OK;
 }
@@ -73,47 +58,35 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
                        uint32_t **column)
 {
     struct rw_ctx *ctx = host->base.ctx;
-    const struct rw_cut_rule *rule = &host->base.rules.cut;
     const struct rw_cuts *from = ready->cuts;
-    struct rw_engine_info *info = &host->base.info;
-    int status = RW_OK;
-    uint8_t *keep = NULL;
-    struct rw_cuts *cuts = NULL;
+    struct selection job = {.from = ready, .rule = &host->base.rules.cut};
+    struct rw_dataset ids = {.n_columns = from->n_features};
+    int status;
     *out = NULL;
     *column = NULL;
-    if (!rw_cut_rule_serves(&ready->rule, rule))
+    if (!rw_cut_rule_serves(&ready->rule, job.rule))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the training set was binned for other values of bins, absent or min-docs\n"
                        "hint: rw_binned_read takes the parameters of the training");
-    RW_TRY_OUT(RW_NEW(ctx, keep, from->n_features));
-    RW_TRY_OUT(select_columns(ctx, ready, rule, info, keep));
-    RW_TRY_OUT(RW_NEW(ctx, *column, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
-    cuts->n_constant = info->n_constant;
-    cuts->n_few = info->n_few;
-    cuts->n_ignored = info->n_ignored;
-    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->offset[from->n_features]));
-    for (uint32_t f = 0; f < from->n_features; f++) {
-        if (keep[f] != 1)
-            continue;
-        const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from, f);
-        (*column)[at] = f;
-        cuts->feature[at] = from->feature[f];
-        cuts->has_missing[at] = from->has_missing[f];
-        memcpy(cuts->cut + cuts->offset[at], from->cut + from->offset[f], n_bins * sizeof(float));
-        cuts->offset[at + 1] = cuts->offset[at] + n_bins;
-        cuts->n_features++;
+    RW_TRY_OUT(RW_NEW(ctx, job.found, from->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, ids.column, from->n_features));
+    for (uint32_t f = 0; f < from->n_features; f++)
+        ids.column[f].feature = from->feature[f];
+    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, select_some, &job));
+    RW_TRY_OUT(rw_cuts_gather(ctx, &ids, job.found, out));
+    (*out)->n_constant += from->n_constant;
+    (*out)->n_few += from->n_few; /* in a cache: none */
+    RW_TRY_OUT(RW_NEW(ctx, *column, (*out)->n_features));
+    for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
+        if (job.found[f].reason == RW_CUT_IN_USE)
+            (*column)[at++] = f;
     }
-    *out = cuts;
 out:
-    rw_mem_free(keep);
+    rw_mem_free(job.found);
+    rw_mem_free(ids.column);
     if (status < 0) {
-        rw_cuts_free(cuts);
-        rw_mem_free(*column);
-        *column = NULL;
+        rw_cuts_free(*out);
+        *out = NULL;
     }
     return status;
 }
