@@ -7,10 +7,6 @@
 #include "binning/cuts.h"
 #include "base/search.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* One feature's codes. Where one code is so frequent that listing the others takes less memory,
  * only those are listed. */
 struct rw_codes {
@@ -103,7 +99,4 @@ static inline int rw_code_bits(uint32_t n_codes)
     return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,10 +8,6 @@
 #include "base/bits.h"
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
  * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
@@ -182,7 +178,4 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
 int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
                     int n_builders, struct rw_dataset **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif
