@@ -304,6 +304,9 @@ RW_API int rw_alias_find(const char *parameter, const char *word, int i);
 /* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a` (Damerau's
  * distance, each letter touched once); for words over 48 letters the longer one's length. */
 RW_API size_t rw_word_distance(const char *a, const char *b);
+/* The nearest of `words` to a mistaken one, whose case, and '_' for '-', do not count; NULL if none
+ * is near. */
+RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
 
 /* --- measuring --- */
 enum rw_empty {
@@ -329,6 +332,8 @@ struct rw_eval_params {
 /* As these parameters measure; valid until the next call on `params`. `label_gain` is NULL unless
  * it was set. */
 RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
+/* Does training look at labels' gains? Metrics apart. */
+RW_API int rw_params_trains_on_gains(const struct rw_params *params);
 /* Checks the parameters that measure, as rw_params_check does all, where nothing is trained. */
 RW_API int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params);
 /* The line that says what the metrics count, into `buffer`, cut to `size`. */
@@ -395,7 +400,7 @@ RW_API void rw_audit_free(struct rw_audit *audit);
 RW_API int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *scores);
 /* The same, or those of a TREC run ("query Q0 document rank score tag" lines, the rank not looked at), told
  * by the first line. A run's documents are matched by query id and document id, as `predict --trec` writes
- * them: what the comment says, else the query's id, '-' and the place in the query from 1. RW_ERR_DATA:
+ * them: what the comment says, else the query's id, '-' and the position in the query from 1. RW_ERR_DATA:
  * a query of the data is not in the run, a document of the run not in the data's query, or there twice. */
 struct rw_run_match {
     int is_run;
@@ -685,7 +690,7 @@ RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *expla
 RW_API int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *explainer,
                                const struct rw_dataset *dataset, uint32_t doc, int32_t *leaves);
 
-/* What a metric loses when one feature's values are dealt anew among all documents (what is absent or
+/* What a metric loses when one feature's values are shuffled among all documents (what is absent or
  * missing with them). */
 struct rw_permuted {
     uint32_t feature;
@@ -735,6 +740,9 @@ struct rw_exchange {
     int feature_base;
     int lossy; /* export: 1 leaves out, with a warning, what the format cannot say; 0 refuses it */
 };
+/* RW_ERR_ARGUMENT: there is no such format, or (imports: 1) none that is read. The calls below check
+ * it too. */
+RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports);
 /* Writes a model for another program, so that each document goes to the same leaf of every tree there.
  * RW_ERR_UNSUPPORTED: the format cannot say so (tree, node and what are named). Written whole or not
  * at all. */
@@ -770,6 +778,29 @@ RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path,
                            const struct rw_dataset *dataset, struct rw_verify *out);
 
+/* --- files written whole or not at all, as those that the library writes --- */
+struct rw_out_file {
+    FILE *file;             /* to write to */
+    char *path, *temporary; /* owned; temporary NULL: written straight, a pipe or a device */
+    uint64_t n_reserved;    /* bytes of the disk */
+};
+/* Opens PATH.tmp-PID beside `path`, or beside what a link there leads to; "-" is standard output. A
+ * directory, a missing folder etc. is RW_ERR_IO now, before work is done. */
+RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
+/* Could it be opened? */
+RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
+/* Takes space on the disk for a file of so many bytes, where the file system can do it.
+ * RW_ERR_MACHINE, RW_ERR_IO: there is none. */
+RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes);
+/* It will be PATH with this suffix. */
+RW_API int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *suffix);
+/* Flushes, syncs, renames; any failure (full disk) removes the temporary file. */
+RW_API int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out);
+/* Removes what was written; fine after commit and on a zeroed struct. */
+RW_API void rw_out_file_abandon(struct rw_out_file *out);
+/* For the handler of a signal that ends the process: removes all temporary files. */
+RW_API void rw_out_file_remove_all(void);
+
 /* --- measuring this machine --- */
 enum rw_bench_kind {
     RW_BENCH_TEXT,
@@ -802,7 +833,6 @@ struct rw_bench_options {
     uint32_t n_queries; /* of all made data, [1, 10^7]; 0: the suite's */
     /* Those that were set replace the suite's; NULL: none. load: bins, threads; predict: threads. */
     struct rw_params *params;
-    const char *scratch; /* suite 'text', load: a file that is written, gigabytes long, and removed */
 };
 /* Runs one suite of trainings on made data, on the device that params' `device` names.
  * RW_ERR_ARGUMENT: no such suite, the nearest is named; RW_ERR_INTERRUPTED: `row` asked to stop;

@@ -5,7 +5,7 @@
 #   sh tests/layering.sh [ROOT]
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
-found=$(mktemp) && trap 'rm -f "$found"' EXIT
+found=$(mktemp) && trap 'rm -f "$found" "$found.files"' EXIT
 
 # The files of the tree: git's where there is a repository, else all but build folders.
 tree_files() {
@@ -18,76 +18,73 @@ tree_files() {
     done
 }
 
+tree_files >"$found.files"
+
 # Dependencies point one way: base <- {dataset, binning} <- {model, metric} <- objective <- tree <- boost <- {evaluate,
 # check} <- report <- cli; gpu and bench stand beside. lab, a program apart, sees everything, tests see all of src,
-# and nobody sees lab.
-allowed() { # folder of src -> folders it may include from
-    case $1 in
-    base) echo base ;;
-    dataset) echo base dataset binning ;;
-    binning) echo base dataset binning ;;
-    synth) echo base dataset binning io synth ;;
-    model) echo base dataset model ;;
-    metric) echo base dataset metric ;;
-    objective) echo base dataset metric objective ;;
-    io) echo base dataset binning model io ;;
-    convert) echo base dataset model io convert ;;
-    tree) echo base dataset binning model metric objective tree ;;
-    boost) echo base dataset binning model metric objective io tree boost ;;
-    evaluate) echo base dataset model metric io boost evaluate ;;
-    check) echo base dataset metric io evaluate check ;;
-    report) echo base dataset model metric io tree boost evaluate check report ;;
-    gpu) echo base dataset binning model metric objective tree gpu ;;
-    bench) echo base dataset binning synth model metric objective io tree boost gpu bench ;;
-    cli) echo cli ;;
-    *) echo ;;
-    esac
-}
-
-# rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
-check_includes() { # file folder allowed...
-    file=$1 folder=$2
-    shift 2
-    grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$file" | while IFS= read -r line; do
-        target=$(printf '%s\n' "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
-        case $target in
-        rankwood.h | ../src/rankwood.h) continue ;;
-        ..*) to="outside $folder" ;;
-        */*) to=${target%%/*} ;;
-        *) if [ -f "$(dirname "$file")/$target" ]; then to=$folder; else to="nowhere"; fi ;;
-        esac
-        case " $* " in
-        *" $to "*) ;;
-        *) echo "$file:${line%%:*}: '$folder' may not include \"$target\"" >>"$found" ;;
-        esac
-    done
-}
-
-for file in $(tree_files | grep '^src/[a-z]*/.*\.\(c\|h\|cu\|cuh\|def\)$'); do
-    folder=${file#src/}
-    folder=${folder%%/*}
-    check_includes "$file" "$folder" $(allowed "$folder")
-done
-for file in $(tree_files | grep '^\(examples\|docs\)/.*\.[ch]$'); do
-    check_includes "$file" "${file%%/*}"
-done
-for file in $(tree_files | grep '^tests/.*\.\(c\|h\|cu\)$'); do
-    grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\(\.\./\)*lab/' "$file" | sed "s|^|$file:|; s|\$|: nobody may include lab|" >>"$found"
-done
+# and nobody sees lab. rankwood.h is everybody's; any other "..." include is looked up in its own folder, then in src/.
+grep '^\(src/[a-z]*/.*\|examples/.*\|docs/.*\|tests/.*\)\.\(c\|h\|cu\|cuh\|def\)$' "$found.files" |
+    xargs grep -Hn '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' | awk -F : -v files="$found.files" '
+    BEGIN {
+        n = split("base: base" \
+            "/dataset: base dataset binning" \
+            "/binning: base dataset binning" \
+            "/synth: base dataset binning io synth" \
+            "/model: base dataset model" \
+            "/metric: base dataset metric" \
+            "/objective: base dataset metric objective" \
+            "/io: base dataset binning model io" \
+            "/convert: base dataset model io convert" \
+            "/tree: base dataset binning model metric objective tree" \
+            "/boost: base dataset binning model metric objective io tree boost" \
+            "/evaluate: base dataset model metric io boost evaluate" \
+            "/check: base dataset metric io evaluate check" \
+            "/report: base dataset model metric io tree boost evaluate check report" \
+            "/gpu: base dataset binning model metric objective tree gpu" \
+            "/bench: base dataset binning synth model metric objective io tree boost gpu bench" \
+            "/cli: cli", row, "/")
+        for (i = 1; i <= n; i++)
+            allowed[substr(row[i], 1, index(row[i], ":") - 1)] = substr(row[i], index(row[i], ":") + 1) " "
+        while ((getline file < files) > 0)
+            exists[file] = 1
+    }
+    {
+        split($3, quoted, "\"")
+        target = quoted[2]
+        here = $1
+        sub(/[^\/]*$/, "", here)
+        split($1, part, "/")
+        folder = part[1] == "src" ? part[2] : part[1]
+        if (folder == "tests") {
+            if (target ~ /^(\.\.\/)*lab\//)
+                print $1 ":" $2 ": nobody may include lab: " target
+            next
+        }
+        if (target == "rankwood.h" || target == "../src/rankwood.h")
+            next
+        if (target ~ /^\.\./)
+            to = "outside"
+        else if (target ~ /\//)
+            to = substr(target, 1, index(target, "/") - 1)
+        else
+            to = (here target) in exists ? folder : "nowhere"
+        if (index(allowed[folder], " " to " ") == 0)
+            printf "%s:%s: \047%s\047 may not include \"%s\"\n", $1, $2, folder, target
+    }' >>"$found"
 if grep -n '#' src/rankwood.h | grep 'include[[:space:]]*"' >>"$found"; then
     echo "src/rankwood.h: the public header may not include others" >>"$found"
 fi
 
 # A file name says one thing in the whole tree (golden and fuzz data may repeat names): run.sh, that
 # it runs all that its folder has.
-tree_files | grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' | sed 's|.*/||' | sort | uniq -d |
+grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' "$found.files" | sed 's|.*/||' | sort | uniq -d |
     grep -vx 'run\.sh' | while read -r name; do
-        echo "file name not unique: '$name' in $(tree_files | grep "/$name\$" | tr '\n' ' ')" >>"$found"
+        echo "file name not unique: '$name' in $(grep "/$name\$" "$found.files" | tr '\n' ' ')" >>"$found"
     done
 
 # A file over 600 lines needs a reason, given here: FILE:REASON, one a line.
 long_files="src/rankwood.h:the whole public interface, with its contracts, stands in one file"
-tree_files | grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' | xargs wc -l |
+grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' "$found.files" | xargs wc -l |
     awk '$1 > 600 && $2 != "total" { print $2, $1 }' | while read -r file lines; do
     printf '%s\n' "$long_files" | grep -q "^$file:" ||
         echo "$file: $lines lines; more than 600 need a reason in tests/layering.sh" >>"$found"
@@ -95,7 +92,7 @@ done
 
 # Folders of the machine that somebody works on mean nothing to anybody else. The pattern is written
 # so that this line does not match itself.
-tree_files | grep -v '\.\(gz\|rwb\|bin\)$' |
+grep -v '\.\(gz\|rwb\|bin\)$' "$found.files" |
     xargs grep -HnIE '(^|[^A-Za-z0-9_.-])/(wor[k]|hom[e]|roo[t])/[A-Za-z0-9_.]' |
     sed 's/^/path of one machine: /' >>"$found"
 
@@ -104,4 +101,4 @@ if [ -s "$found" ]; then
     echo "layering: $(sort -u "$found" | wc -l) offenders"
     exit 1
 fi
-echo "layering: $(tree_files | wc -l) files, none offends"
+echo "layering: $(wc -l <"$found.files") files, none offends"

@@ -9,9 +9,9 @@
 struct op_row {
     const char *name;
     uint8_t value_bytes, cell_bytes;
-    enum rw_multi_way way;
-    unsigned ways; /* 1 << way | ... */
-    int is_sum;    /* values may be ones */
+    enum rw_multi_update update;
+    unsigned updates; /* 1 << update | ... */
+    int is_sum;       /* values may be ones */
 };
 
 static const struct op_row ops[RW_GEN_OPS] = {
@@ -28,14 +28,15 @@ static int known(enum rw_gen_op op)
     return (int)op >= 0 && op < RW_GEN_OPS;
 }
 
-enum rw_multi_way rw_gen_way(enum rw_gen_op op)
+enum rw_multi_update rw_gen_update(enum rw_gen_op op)
 {
-    return known(op) ? ops[op].way : RW_MULTI_LOCK;
+    return known(op) ? ops[op].update : RW_MULTI_LOCK;
 }
 
-int rw_gen_has_way(enum rw_gen_op op, enum rw_multi_way way)
+int rw_gen_has_update(enum rw_gen_op op, enum rw_multi_update update)
 {
-    return known(op) && (int)way >= 0 && (int)way < RW_MULTI_WAYS && (ops[op].ways >> way & 1u);
+    return known(op) && (int)update >= 0 && (int)update < RW_MULTI_UPDATES &&
+           (ops[op].updates >> update & 1u);
 }
 
 size_t rw_gen_value_bytes(enum rw_gen_op op)
@@ -53,10 +54,10 @@ const char *rw_gen_op_name(enum rw_gen_op op)
     return known(op) ? ops[op].name : "?";
 }
 
-const char *rw_gen_way_name(enum rw_multi_way way)
+const char *rw_gen_update_name(enum rw_multi_update update)
 {
-    static const char *const name[RW_MULTI_WAYS] = {"hardware", "cas", "lock"};
-    return (int)way >= 0 && (int)way < RW_MULTI_WAYS ? name[way] : "?";
+    static const char *const name[RW_MULTI_UPDATES] = {"hardware", "cas", "lock"};
+    return (int)update >= 0 && (int)update < RW_MULTI_UPDATES ? name[update] : "?";
 }
 
 struct rw_multi_figures rw_gen_figures(const struct rw_device *device)
@@ -75,10 +76,10 @@ struct rw_multi_work rw_gen_work(const struct rw_gen_call *call, double race)
 {
     enum { LOCK_BYTES = 4 };
     struct rw_multi_work work;
-    work.way = call->way;
+    work.update = call->update;
     work.cell_bytes = rw_gen_cell_bytes(call->op);
     work.mean_bytes = (double)work.cell_bytes;
-    if (call->way == RW_MULTI_LOCK) { /* locks lie in an array of their own: layout 2 of III-D */
+    if (call->update == RW_MULTI_LOCK) { /* locks lie in an array of their own: layout 2 of III-D */
         work.cell_bytes += LOCK_BYTES;
         work.mean_bytes = (double)work.cell_bytes / 2;
     }
@@ -105,7 +106,7 @@ size_t rw_gen_scratch_bytes(const struct rw_gen_call *call)
     if (plan->memory == RW_MULTI_SHARED)
         return plan->blocks > 1 ? cells * plan->blocks * bytes : 0;
     const size_t copies = plan->m > 1 ? round_up(cells * plan->m * bytes) : 0;
-    return copies + (call->way == RW_MULTI_LOCK ? cells * plan->m * sizeof(uint32_t) : 0);
+    return copies + (call->update == RW_MULTI_LOCK ? cells * plan->m * sizeof(uint32_t) : 0);
 }
 
 static const char *misuse(const struct rw_gen_call *call)
@@ -113,7 +114,7 @@ static const char *misuse(const struct rw_gen_call *call)
     const struct rw_multi_plan *plan = &call->plan;
     if (!known(call->op))
         return "unknown operator";
-    if (!rw_gen_has_way(call->op, call->way))
+    if (!rw_gen_has_update(call->op, call->update))
         return "the operator cannot be updated so";
     if (call->width < 1 || call->n_out < 1 || n_cells(call) > INT32_MAX ||
         (uint64_t)call->n_bins * call->width > INT32_MAX)

@@ -17,13 +17,13 @@ enum spread { UNIFORM, ONE_BIN, RACE_63, OUTSIDE, SORTED, N_SPREADS };
 static const char *const spread_name[N_SPREADS] = {"uniform", "one bin", "RF 63", "half outside",
                                                    "sorted"};
 
-struct way {
+struct operation {
     enum rw_gen_op op;
-    enum rw_multi_way way;
+    enum rw_multi_update update;
     int ones;
 };
 /* argmax last: vectors leave it out */
-static const struct way ways[] = {
+static const struct operation operations[] = {
     {RW_GEN_ADD32, RW_MULTI_HARDWARE, 1}, {RW_GEN_ADD32, RW_MULTI_HARDWARE, 0},
     {RW_GEN_ADD64, RW_MULTI_HARDWARE, 1}, {RW_GEN_ADD64, RW_MULTI_HARDWARE, 0},
     {RW_GEN_SAT24, RW_MULTI_CAS, 1},      {RW_GEN_SAT24, RW_MULTI_CAS, 0},
@@ -56,7 +56,7 @@ struct multi_case {
     uint32_t *narrow; /* values of 32 bits */
     uint64_t *wide;   /* of 64 bits */
     struct hist_buffer d_index, d_value, d_out, d_scratch;
-    struct way way;
+    struct operation operation;
     struct rw_multi_plan plan;
     void *expected;
     unsigned char *got;
@@ -71,9 +71,9 @@ __attribute__((format(printf, 2, 3))) static void failed(struct multi_case *c, c
     printf("call %llu, %s by %s%s, %u x %llu elements of %u, %u bins, %s, shift %u, %s memory M "
            "%llu S "
            "%llu, %llu blocks of %llu",
-           (unsigned long long)c->turn, rw_gen_op_name(c->way.op), rw_gen_way_name(c->way.way),
-           c->way.ones ? " (ones)" : "", c->n_out, (unsigned long long)c->n, c->width, c->n_bins,
-           spread_name[c->spread], c->shift,
+           (unsigned long long)c->turn, rw_gen_op_name(c->operation.op),
+           rw_gen_update_name(c->operation.update), c->operation.ones ? " (ones)" : "", c->n_out,
+           (unsigned long long)c->n, c->width, c->n_bins, spread_name[c->spread], c->shift,
            c->plan.memory == RW_MULTI_SHARED ? "shared" : "global", (unsigned long long)c->plan.m,
            (unsigned long long)c->plan.s, (unsigned long long)c->plan.blocks,
            (unsigned long long)c->plan.threads);
@@ -275,19 +275,19 @@ static void run_plan(struct multi_case *c, struct rw_gen_call *call, const struc
 }
 
 /* One operator over the input at hand: `n_plans` of the plans, other ones each time. */
-static void run_way(struct multi_case *c, const struct way *way, int n_plans)
+static void run_operation(struct multi_case *c, const struct operation *operation, int n_plans)
 {
-    const size_t value_bytes = rw_gen_value_bytes(way->op);
+    const size_t value_bytes = rw_gen_value_bytes(operation->op);
     const uint64_t n_values = c->n * c->n_out * c->width;
     int ready = 0;
-    c->way = *way;
-    struct rw_gen_serial job = {.op = way->op,
+    c->operation = *operation;
+    struct rw_gen_serial job = {.op = operation->op,
                                 .n = c->n,
                                 .n_bins = c->n_bins,
                                 .n_out = c->n_out,
                                 .width = c->width,
                                 .index = c->index,
-                                .value = way->ones          ? NULL
+                                .value = operation->ones    ? NULL
                                          : value_bytes == 4 ? (const void *)c->narrow
                                                             : (const void *)c->wide,
                                 .out = c->expected};
@@ -301,7 +301,7 @@ static void run_way(struct multi_case *c, const struct way *way, int n_plans)
         if (!ready) {
             rw_gen_serial_run(&job);
             const size_t offset = (size_t)c->shift * value_bytes;
-            if (!way->ones &&
+            if (!operation->ones &&
                 upload(c, &c->d_value, job.value, n_values * value_bytes, offset) < 0) {
                 failed(c, "no memory: %s", rw_last_error(c->run->ctx));
                 return;
@@ -310,14 +310,14 @@ static void run_way(struct multi_case *c, const struct way *way, int n_plans)
         }
         struct rw_gen_call call;
         memset(&call, 0, sizeof(call));
-        call.op = way->op;
-        call.way = way->way;
+        call.op = operation->op;
+        call.update = operation->update;
         call.n = c->n;
         call.n_bins = c->n_bins;
         call.n_out = c->n_out;
         call.width = c->width;
         call.d_index = (const uint32_t *)hist_buffer_at(&c->d_index) + c->shift;
-        if (!way->ones)
+        if (!operation->ones)
             call.d_value =
                 (const unsigned char *)hist_buffer_at(&c->d_value) + (size_t)c->shift * value_bytes;
         run_plan(c, &call, &plans[c->turn % LENGTH(plans)]);
@@ -368,9 +368,10 @@ static void run_input(struct multi_case *c, const struct input *input, int n_pla
         c->tally->skipped++;
         return;
     }
-    const int n_ways = c->width == 1 ? LENGTH(ways) : LENGTH(ways) - 2; /* no argmax of vectors */
+    const int n_operations =
+        c->width == 1 ? LENGTH(operations) : LENGTH(operations) - 2; /* no argmax of vectors */
     const int inspected = c->n_out == 1 && c->width == 1;
-    if (!any_chosen(c, n_ways * n_plans + inspected))
+    if (!any_chosen(c, n_operations * n_plans + inspected))
         return;
     make_input(c);
     c->expected = hist_need(n_cells, sizeof(uint64_t));
@@ -379,8 +380,8 @@ static void run_input(struct multi_case *c, const struct input *input, int n_pla
                c->shift * sizeof(*c->index)) < 0) {
         failed(c, "no memory: %s", rw_last_error(c->run->ctx));
     } else {
-        for (int w = 0; w < n_ways; w++)
-            run_way(c, &ways[w], n_plans);
+        for (int w = 0; w < n_operations; w++)
+            run_operation(c, &operations[w], n_plans);
         if (inspected && chosen(c) && !c->run->dead)
             check_race(c);
     }
@@ -461,7 +462,7 @@ static void check_large(struct multi_case *c)
 enum { N_SPOILS = 16 };
 static void spoil(struct rw_gen_call *call, int i)
 {
-    static const enum rw_multi_way wrong = RW_MULTI_CAS;
+    static const enum rw_multi_update wrong = RW_MULTI_CAS;
     uint64_t *const field[] = {&call->plan.m, &call->plan.s, &call->plan.n_bins, &call->plan.blocks,
                                &call->plan.threads};
     if (i < 5)
@@ -469,7 +470,7 @@ static void spoil(struct rw_gen_call *call, int i)
     else if (i == 5)
         call->op = (enum rw_gen_op)99;
     else if (i == 6)
-        call->way = wrong;
+        call->update = wrong;
     else if (i == 7)
         call->d_index = NULL;
     else if (i == 8)
@@ -497,7 +498,7 @@ static void check_arguments(struct multi_case *c)
         return;
     for (int i = 0; i < N_SPOILS; i++) {
         struct rw_gen_call call = {.op = RW_GEN_ADD32,
-                                   .way = RW_MULTI_HARDWARE,
+                                   .update = RW_MULTI_HARDWARE,
                                    .n = 100,
                                    .n_bins = 31,
                                    .n_out = 1,

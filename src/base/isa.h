@@ -32,6 +32,18 @@ enum rw_isa {
 #define RW_TMPL_JOINED(a, b) a##b
 #define RW_TMPL_JOIN(a, b)   RW_TMPL_JOINED(a, b)
 #define RW_TMPL_NAME(name)   RW_TMPL_JOIN(name, RW_TMPL_SUFFIX)
+/* A table of it by enum rw_isa, where there are no widths. */
+#if RW_HAS_X86
+#define RW_ISA_PATHS(name)                       \
+    {                                            \
+        name##_plain, name##_avx2, name##_avx512 \
+    }
+#else
+#define RW_ISA_PATHS(name) \
+    {                      \
+        name##_plain       \
+    }
+#endif
 
 /* What this processor has, and RANKWOOD_ISA allows. Reads the environment: not for loops. */
 enum rw_isa rw_isa(void);

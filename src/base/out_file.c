@@ -1,19 +1,61 @@
 /* Files written whole or not at all. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/out_file.h"
 
-enum { PROBE = 1 << 16 };
+enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
 
-static int cannot(struct rw_ctx *ctx, const char *what, const char *path)
+/* ------------------------------------------------------------------ what a signal removes */
+
+/* Temporary files that are being written; what does not fit is only not removed by a signal. */
+enum { FREE, CLAIMED, LIVE };
+static struct {
+    atomic_int state;
+    char name[NAME_ROOM];
+} live[MOST_LIVE];
+
+static void keep_name(const char *name)
 {
-    return rw_fail_io(ctx, errno, "cannot %s '%s'", what, path);
+    for (int i = 0; i < MOST_LIVE && strlen(name) < NAME_ROOM; i++) {
+        int expected = FREE;
+        if (atomic_compare_exchange_strong(&live[i].state, &expected, CLAIMED)) {
+            strcpy(live[i].name, name);
+            atomic_store(&live[i].state, LIVE);
+            return;
+        }
+    }
+}
+
+static void drop_name(const char *name)
+{
+    for (int i = 0; i < MOST_LIVE; i++) {
+        if (atomic_load(&live[i].state) == LIVE && strcmp(live[i].name, name) == 0)
+            atomic_store(&live[i].state, FREE);
+    }
+}
+
+void rw_out_file_remove_all(void)
+{
+    for (int i = 0; i < MOST_LIVE; i++) {
+        if (atomic_load(&live[i].state) == LIVE)
+            unlink(live[i].name);
+    }
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static const char standard_output[] = "standard output"; /* is named without quotes */
+
+static int cannot_write(struct rw_ctx *ctx, const char *path)
+{
+    const char *quote = strcmp(path, standard_output) == 0 ? "" : "'";
+    return rw_fail_io(ctx, errno, "cannot write %s%s%s", quote, path, quote);
 }
 
 /* A link stays a link: what it points to is replaced. */
@@ -28,20 +70,31 @@ static int resolve(struct rw_ctx *ctx, const char *path, char **out)
     return status;
 }
 
-static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, mode_t mode)
+/* path: as the caller has it, for messages. */
+static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
+                          mode_t mode)
 {
     const size_t room = strlen(out->path) + 32;
-    RW_TRY(RW_NEW(ctx, out->temporary, room));
+    struct stat info;
     int fd = -1;
+    RW_TRY(RW_NEW(ctx, out->temporary, room));
+    errno = EEXIST;
     /* A name may be left over from a process of the same number, or in use by another thread. */
-    for (int i = 0; i < 100; i++) {
-        if (i == 0)
-            snprintf(out->temporary, room, "%s.tmp-%ld", out->path, (long)getpid());
-        else
-            snprintf(out->temporary, room, "%s.tmp-%ld-%d", out->path, (long)getpid(), i);
+    for (int i = 0; i < N_NAMES && fd < 0 && errno == EEXIST; i++) {
+        const int n = snprintf(out->temporary, room, "%s.tmp-%ld", out->path, (long)getpid());
+        if (i > 0)
+            snprintf(out->temporary + n, room - (size_t)n, "-%d", i);
+        if (lstat(out->temporary, &info) == 0) {
+            errno = EEXIST;
+            continue;
+        }
+        keep_name(out->temporary);
         fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            break;
+        if (fd < 0) {
+            const int why = errno;
+            drop_name(out->temporary);
+            errno = why;
+        }
     }
     if (fd >= 0) {
         if (mode && fchmod(fd, mode) != 0)
@@ -50,9 +103,9 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, mode_t mo
         if (out->file)
             return RW_OK;
         close(fd);
-        unlink(out->temporary);
+        return cannot_write(ctx, path);
     }
-    const int status = cannot(ctx, "write", out->path);
+    const int status = cannot_write(ctx, path);
     rw_mem_free(out->temporary);
     out->temporary = NULL;
     return status;
@@ -64,26 +117,20 @@ int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *pa
     int status;
     memset(out, 0, sizeof(*out));
     if (strcmp(path, "-") == 0) {
-        RW_TRY(rw_mem_copy_text(ctx, &out->path, "standard output"));
+        RW_TRY(rw_mem_copy_text(ctx, &out->path, standard_output));
         out->file = stdout;
         return RW_OK;
     }
     RW_TRY_OUT(resolve(ctx, path, &out->path));
     const int exists = stat(out->path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode)) {
-        errno = EISDIR;
-        status = cannot(ctx, "write", path);
-        goto out;
-    }
-    if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe is not to be replaced */
+    if (exists && (S_ISDIR(info.st_mode) || access(out->path, W_OK) != 0)) {
+        errno = S_ISDIR(info.st_mode) ? EISDIR : errno;
+        status = cannot_write(ctx, path);
+    } else if (exists && !S_ISREG(info.st_mode)) { /* a device or a pipe is not to be replaced */
         out->file = fopen(out->path, "wbe");
-        status = out->file ? RW_OK : cannot(ctx, "write", path);
+        status = out->file ? RW_OK : cannot_write(ctx, path);
     } else {
-        if (exists && access(out->path, W_OK) != 0) {
-            status = cannot(ctx, "write", path);
-            goto out;
-        }
-        status = open_temporary(ctx, out, exists ? info.st_mode & 0777 : 0);
+        status = open_temporary(ctx, out, path, exists ? info.st_mode & 0777 : 0);
     }
 out:
     if (status < 0)
@@ -91,28 +138,71 @@ out:
     return status;
 }
 
+int rw_out_file_check(struct rw_ctx *ctx, const char *path)
+{
+    struct rw_out_file out;
+    struct stat info;
+    /* Opening a pipe waits for its reader. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return access(path, W_OK) == 0 ? RW_OK : cannot_write(ctx, path);
+    RW_TRY(rw_out_file_open(ctx, &out, path));
+    rw_out_file_abandon(&out);
+    return RW_OK;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes)
+{
+    if (!out->temporary || n_bytes <= out->n_reserved)
+        return RW_OK;
+    errno = posix_fallocate(fileno(out->file), 0, (off_t)n_bytes);
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) /* not to be had here */
+        return RW_OK;
+    if (errno)
+        return cannot_write(ctx, out->path);
+    out->n_reserved = n_bytes;
+    return RW_OK;
+}
+
+int rw_out_file_rename(struct rw_ctx *ctx, struct rw_out_file *out, const char *suffix)
+{
+    const size_t room = strlen(out->path) + strlen(suffix) + 1;
+    char *path;
+    RW_TRY(RW_NEW(ctx, path, room));
+    snprintf(path, room, "%s%s", out->path, suffix);
+    rw_mem_free(out->path);
+    out->path = path;
+    return RW_OK;
+}
+
+/* Everything is on the disk, and nothing of what was reserved beyond. */
+static int flush_all(struct rw_out_file *out)
+{
+    const int fd = fileno(out->file), earlier = ferror(out->file);
+    errno = 0;
+    if (fflush(out->file) != 0 || earlier) {
+        if (errno == 0) /* an earlier write failed; most likely it would fail again */
+            errno = posix_fallocate(fd, lseek(fd, 0, SEEK_END), PROBE);
+        errno = errno ? errno : EIO;
+        return -1;
+    }
+    if (!out->temporary)
+        return 0;
+    return (out->n_reserved && ftruncate(fd, ftello(out->file)) != 0) ? -1 : fsync(fd);
+}
+
 int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out)
 {
-    int status = RW_OK;
-    errno = 0;
-    if (fflush(out->file) != 0 || ferror(out->file)) {
-        if (errno == 0) /* an earlier write failed; most likely it would fail again */
-            errno =
-                posix_fallocate(fileno(out->file), lseek(fileno(out->file), 0, SEEK_END), PROBE);
-        errno = errno ? errno : EIO;
-        status = cannot(ctx, "write", out->path);
-    }
-    if (out->temporary && status == RW_OK && fsync(fileno(out->file)) != 0)
-        status = cannot(ctx, "write", out->path);
-    if (out->file != stdout) {
-        if (fclose(out->file) != 0 && status == RW_OK)
-            status = cannot(ctx, "write", out->path);
-    }
+    int status = flush_all(out) == 0 ? RW_OK : cannot_write(ctx, out->path);
+    if (out->file != stdout && fclose(out->file) != 0 && status == RW_OK)
+        status = cannot_write(ctx, out->path);
     out->file = NULL;
     if (out->temporary && status == RW_OK) {
         if (rename(out->temporary, out->path) != 0) {
-            status = cannot(ctx, "write", out->path);
+            status = cannot_write(ctx, out->path);
         } else {
+            drop_name(out->temporary);
             rw_mem_free(out->temporary);
             out->temporary = NULL;
         }
@@ -125,8 +215,10 @@ void rw_out_file_abandon(struct rw_out_file *out)
 {
     if (out->file && out->file != stdout)
         fclose(out->file);
-    if (out->temporary)
+    if (out->temporary) {
         unlink(out->temporary);
+        drop_name(out->temporary);
+    }
     rw_mem_free(out->temporary);
     rw_mem_free(out->path);
     memset(out, 0, sizeof(*out));

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hd.h"
+
 /* How many of n ascending numbers are under `limit`: the index of the first that is not. Those that
  * are not above a number are under the next one. Each number begins a record of `size` bytes. */
-static inline uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
+RW_HD uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
 {
     uint32_t low = 0, high = n;
     while (low < high) {
@@ -20,7 +22,7 @@ static inline uint32_t rw_records_under(const void *record, size_t size, uint32_
     return low;
 }
 
-static inline uint32_t rw_numbers_under(const uint32_t *number, uint32_t n, uint64_t limit)
+RW_HD uint32_t rw_numbers_under(const uint32_t *number, uint32_t n, uint64_t limit)
 {
     return rw_records_under(number, sizeof(*number), n, limit);
 }

@@ -7,16 +7,18 @@
 #include "base/bits.h"
 
 /* A key that orders as the float does; NaN must not occur. */
-static inline uint32_t rw_key_of_float(float value)
+RW_HD uint32_t rw_key_of_float(float value)
 {
     const uint32_t bits = rw_bits_of_float(value);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-static inline float rw_float_of_key(uint32_t key)
+RW_HD float rw_float_of_key(uint32_t key)
 {
     return rw_float_of_bits(key & 0x80000000u ? key & 0x7fffffffu : ~key);
 }
+
+#define RW_KEY_OF_ZERO 0x80000000u
 
 /* Sorts keys ascending; keys, scratch: [n]. The result is in keys. */
 static inline void rw_sort_keys(uint32_t *keys, uint32_t *scratch, size_t n)

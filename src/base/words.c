@@ -1,4 +1,5 @@
 /* How near two words are, for messages that suggest the right one. */
+#include <ctype.h>
 #include <string.h>
 
 #include "rankwood.h"
@@ -28,4 +29,26 @@ size_t rw_word_distance(const char *a, const char *b)
         }
     }
     return d[m][n];
+}
+
+const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words)
+{
+    char plain[64];
+    const char *nearest = NULL;
+    size_t n = 0;
+    for (; mistaken[n] && n < sizeof(plain) - 1; n++)
+        plain[n] = mistaken[n] == '_' ? '-' : (char)tolower((unsigned char)mistaken[n]);
+    plain[n] = 0;
+    size_t best = n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip may touch */
+    for (int i = 0; i < n_words; i++) {
+        const size_t shared = n < strlen(words[i]) ? n : strlen(words[i]);
+        size_t distance = rw_word_distance(plain, words[i]);
+        if (shared >= 3 && distance > 1 && strncmp(plain, words[i], shared) == 0)
+            distance = 1; /* one begins with the other: "evaluate" */
+        if (distance < best || (distance == best && !nearest)) {
+            best = distance;
+            nearest = words[i];
+        }
+    }
+    return nearest;
 }

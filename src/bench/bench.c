@@ -1,9 +1,11 @@
 #include "bench/bench.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
@@ -16,26 +18,23 @@ enum { MOST_SUITES = 16 };
 
 /* ---- names ---- */
 
-static const struct rw_bench_suite *train_suite(int i)
-{
-    static const struct rw_bench_suite *const suites[] = {
-        &rw_bench_trees,
-        &rw_bench_grow,
-        &rw_bench_text,
-    };
-    return i < (int)(sizeof(suites) / sizeof(suites[0])) ? suites[i] : NULL;
-}
+static const struct {
+    const char *bench;
+    const struct rw_bench_suite *suite;
+} suites[] = {{"train", &rw_bench_trees},
+              {"train", &rw_bench_grow},
+              {"train", &rw_bench_text},
+              {"load", &rw_bench_loading},
+              {"predict", &rw_bench_predicting}};
 
-/* NULL past the end, and of a bench that there is not. */
+/* NULL past the end, and for an unknown bench. */
 static const struct rw_bench_suite *suite_at(const char *bench, int i)
 {
-    if (i < 0)
-        return NULL;
-    if (strcmp(bench, "train") == 0)
-        return train_suite(i);
-    if (strcmp(bench, "load") == 0)
-        return i == 0 ? &rw_bench_loading : NULL;
-    return i == 0 && strcmp(bench, "predict") == 0 ? &rw_bench_predicting : NULL;
+    for (size_t k = 0; i >= 0 && k < sizeof(suites) / sizeof(suites[0]); k++) {
+        if (strcmp(suites[k].bench, bench) == 0 && i-- == 0)
+            return suites[k].suite;
+    }
+    return NULL;
 }
 
 int rw_bench_suite_at(const char *bench, int i, const char **name, const char **about)
@@ -50,27 +49,19 @@ int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at)
 {
     char list[1024] = "";
-    const char *nearest = NULL;
-    size_t best = strlen(word) / 2 + 1;
-    for (int i = 0; i < n; i++) {
-        const size_t distance = rw_word_distance(word, words[i]);
-        if (distance == 0) {
-            *at = i;
+    size_t used = 0;
+    for (*at = 0; *at < n; (*at)++) {
+        if (strcmp(word, words[*at]) == 0)
             return RW_OK;
-        }
-        if (distance <= best && (!nearest || distance < best)) {
-            best = distance;
-            nearest = words[i];
-        }
-        if (strlen(list) + strlen(words[i]) + 3 < sizeof(list)) {
-            strcat(list, list[0] ? ", " : "");
-            strcat(list, words[i]);
-        }
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                 words[*at]);
+        used = used < sizeof(list) ? used : sizeof(list) - 1;
     }
-    if (nearest)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown %s '%s'; the nearest is '%s'", kind, word,
-                       nearest);
-    return rw_fail(ctx, RW_ERR_ARGUMENT, "unknown %s '%s'; expected one of: %s", kind, word, list);
+    const char *near = rw_word_nearest(word, words, n);
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   near ? "unknown %s '%s'; the nearest is '%s'"
+                        : "unknown %s '%s'; expected one of: %s",
+                   kind, word, near ? near : list);
 }
 
 static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
@@ -104,18 +95,12 @@ uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t
 
 /* ---- rows ---- */
 
-int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
-                  int n_fields)
+int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line)
 {
-    const struct rw_bench_row row = {bench->name, table, n_fields, field};
+    const struct rw_bench_row row = {bench->name, table, line->n, line->field};
     if (bench->row(bench->user, &row) != 0)
         return rw_fail(bench->ctx, RW_ERR_INTERRUPTED, "bench '%s' was stopped", bench->name);
     return RW_OK;
-}
-
-int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line)
-{
-    return rw_bench_emit(bench, table, line->field, line->n);
 }
 
 static void add(struct rw_bench_line *line, struct rw_bench_field field)
@@ -162,6 +147,23 @@ int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar)
     return rw_bench_send(bench, "bars", &line);
 }
 
+/* ---- the scratch file ---- */
+
+/* A name that nobody can foresee. */
+static int open_scratch(struct rw_bench *bench)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    uint64_t word = 0;
+    if (getentropy(&word, sizeof(word)) != 0)
+        return rw_fail_io(bench->ctx, errno, "cannot name a scratch file");
+    const int n = snprintf(path, sizeof(path), "%s/rankwood-bench-%016llx",
+                           folder && *folder ? folder : "/tmp", (unsigned long long)word);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return rw_fail(bench->ctx, RW_ERR_ARGUMENT, "the name of TMPDIR is too long");
+    return rw_out_file_open(bench->ctx, &bench->scratch, path);
+}
+
 /* ---- times ---- */
 
 static int by_size(const void *a, const void *b)
@@ -193,7 +195,7 @@ static int check_params(struct rw_bench *bench)
     return RW_OK;
 }
 
-/* What is wrong with the options is said before data is made. */
+/* Options are checked before data is made. */
 static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
@@ -203,9 +205,6 @@ static int check_options(struct rw_bench *bench, const char *name)
     else
         bench->suite = suite_at(name, 0);
     bench->name = bench->suite->name;
-    const struct rw_bench_given given[] = {{"shape", RW_BENCH_NO_SHAPE, o->shape != NULL},
-                                           {"queries", RW_BENCH_NO_QUERIES, o->n_queries != 0}};
-    RW_TRY(rw_bench_check_unused(ctx, bench->name, bench->suite->unused, given, 2));
     if (o->shape) {
         struct rw_synth_shape *shape;
         RW_TRY(rw_synth_shape_new(ctx, o->shape, &shape));
@@ -215,7 +214,7 @@ static int check_options(struct rw_bench *bench, const char *name)
     return o->params ? rw_params_check(ctx, o->params) : RW_OK;
 }
 
-/* The device's name, of a GPU with what it is: one that is not there is an error now, but where
+/* The device's name, for a GPU with its model: a missing one is an error now, but where
  * opening it is measured. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
@@ -239,52 +238,52 @@ out:
     return status;
 }
 
-int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
-                   void *user)
-{
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    struct rw_bench_line line = {.n = 0};
-    char device[160];
-    RW_TRY(check_options(&bench, "train"));
-    if (options->params && rw_params_is_set(options->params, "threads"))
-        RW_TRY(rw_ctx_set_threads(ctx, options->params->threads));
-    RW_TRY(name_device(&bench, device, sizeof(device)));
-    rw_bench_add_text(&line, "device", device);
-    rw_bench_add_integer(&line, "threads", ctx->n_threads);
-    rw_bench_add_integer(&line, "data_seed", (double)options->seed);
-    RW_TRY(rw_bench_send(&bench, "device", &line));
-    return bench.suite->run(&bench);
-}
-
-/* A bench of the CPU alone. */
-static int run_on_cpu(struct rw_bench *bench, const char *name)
+static int run_suite(struct rw_bench *bench, int on_cpu)
 {
     const struct rw_params *params = bench->options->params;
     struct rw_bench_line line = {.n = 0};
-    RW_TRY(check_options(bench, name));
+    char device[160] = "cpu";
     if (params && rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(bench->ctx, params->threads));
-    rw_bench_add_text(&line, "device", "cpu");
+    if (!on_cpu)
+        RW_TRY(name_device(bench, device, sizeof(device)));
+    if (bench->suite->writes)
+        RW_TRY(open_scratch(bench));
+    rw_bench_add_text(&line, "device", device);
     rw_bench_add_integer(&line, "threads", bench->ctx->n_threads);
     rw_bench_add_integer(&line, "data_seed", (double)bench->options->seed);
-    rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
-    RW_TRY(rw_bench_send(bench, "device", &line));
-    return bench->suite->run(bench);
+    if (on_cpu)
+        rw_bench_add_text(&line, "instructions", rw_isa_name(rw_isa()));
+    int status = rw_bench_send(bench, "device", &line);
+    if (status >= 0)
+        status = bench->suite->run(bench);
+    rw_out_file_abandon(&bench->scratch);
+    return status;
+}
+
+static int run(struct rw_ctx *ctx, const char *name, const struct rw_bench_options *options,
+               rw_bench_row_fn row, void *user)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
+    RW_TRY(check_options(&bench, name));
+    return run_suite(&bench, strcmp(name, "train") != 0);
+}
+
+int rw_bench_train(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
+                   void *user)
+{
+    return run(ctx, "train", options, row, user);
 }
 
 int rw_bench_load(struct rw_ctx *ctx, const struct rw_bench_options *options, rw_bench_row_fn row,
                   void *user)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    return run_on_cpu(&bench, "load");
+    return run(ctx, "load", options, row, user);
 }
 
 int rw_bench_predict(struct rw_ctx *ctx, const struct rw_bench_options *options,
                      rw_bench_row_fn row, void *user)
 {
-    RW_DEFAULT_FPENV;
-    struct rw_bench bench = {.ctx = ctx, .options = options, .row = row, .user = user};
-    return run_on_cpu(&bench, "predict");
+    return run(ctx, "predict", options, row, user);
 }

@@ -19,7 +19,7 @@ extern "C" {
 
 struct rw_bench_suite;
 
-/* One run. All borrowed. */
+/* One run. Pointers are borrowed. */
 struct rw_bench {
     struct rw_ctx *ctx;
     const struct rw_bench_options *options;
@@ -27,16 +27,18 @@ struct rw_bench {
     const char *name; /* of the suite, in its rows */
     rw_bench_row_fn row;
     void *user;
+    /* Of a suite that `writes`: scratch.temporary is a file's name in TMPDIR, for the suite to
+     * write; it is removed after the run, and by a signal that ends the program. */
+    struct rw_out_file scratch;
 };
 
 struct rw_bench_suite {
     const char *name, *about; /* "trees"; one line of help */
     int (*run)(struct rw_bench *bench);
-    unsigned unused;    /* options that change nothing here: giving one is an error */
-    int is_cold;        /* train: opening the device is a part of what is measured */
+    int writes;
+    int is_cold;        /* train: opening the device is measured, too */
     const char *params; /* load, predict: " bins threads ", the parameters that may be set */
 };
-enum { RW_BENCH_NO_SHAPE = 1, RW_BENCH_NO_QUERIES = 2 };
 enum { RW_BENCH_QUICK_RUNS = 3 };
 
 extern const struct rw_bench_suite rw_bench_trees;
@@ -46,10 +48,10 @@ extern const struct rw_bench_suite rw_bench_text;
 extern const struct rw_bench_suite rw_bench_loading;
 extern const struct rw_bench_suite rw_bench_predicting;
 
-/* RW_OK if `word` is one of them; else says which is nearest, or lists them. */
+/* RW_OK if `word` is one of them; else an error with the nearest, or with all of them. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at);
-/* An option of a suite; bit: what the suite's `unused` may have. */
+/* An option of a suite; bit: its bit in what the suite has no use for. */
 struct rw_bench_given {
     const char *name;
     unsigned bit;
@@ -70,10 +72,6 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out);
 
 /* ---- rows ---- */
 
-/* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. Texts are borrowed for the call. */
-int rw_bench_emit(struct rw_bench *bench, const char *table, const struct rw_bench_field *field,
-                  int n_fields);
-
 /* A row under construction. Names and texts are borrowed until it is sent. A table's rows have the
  * same names in the same order. */
 enum { RW_BENCH_MOST_FIELDS = 32 };
@@ -87,6 +85,7 @@ void rw_bench_add_integer(struct rw_bench_line *line, const char *name, double n
 /* NaN: as rw_bench_add_none. */
 void rw_bench_add_real(struct rw_bench_line *line, const char *name, double number, int decimals);
 void rw_bench_add_none(struct rw_bench_line *line, const char *name);
+/* Sends a row; RW_ERR_INTERRUPTED if the caller wants no more. */
 int rw_bench_send(struct rw_bench *bench, const char *table, const struct rw_bench_line *line);
 
 /* A row of "bars": what, must, aim, figure, met ("yes", "no"). */

@@ -125,7 +125,7 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
     rw_bench_add_real(&line, "time_ratio", time_ratio, 3);
     rw_bench_add_real(&line, "size_ratio", size_ratio, 3);
     rw_bench_add_real(&line, "growth", time_ratio / size_ratio, 3);
-    /* A step that makes nothing larger (no tree has more leaves) says nothing of growth. */
+    /* A step that makes nothing larger (no tree has more leaves) is no measure of growth. */
     if (last && size_ratio > 1.0 && s->n_bars < MOST_BARS) {
         struct bar *bar = &s->bar[s->n_bars++];
         snprintf(bar->what, sizeof(bar->what), "%s, %.6g to %.6g: time by size",

@@ -1,11 +1,9 @@
 /* `rankwood bench load`: LETOR text, and the cache of it, to data and to codes that training can
  * begin with. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -70,9 +68,9 @@ static double peak_bytes(void)
     return kib * 1024.0;
 }
 
-/* ---- one way ---- */
+/* ---- one method ---- */
 
-/* Training goes on after the moment that is measured: it is told by the stage that ends there. */
+/* Training continues after the moment that is measured, which the end of a stage marks. */
 struct ready {
     double at_ms, peak;
 };
@@ -111,7 +109,7 @@ out:
     return status;
 }
 
-static int time_way(struct loading *s, const char *way, int is_ready, int n_threads)
+static int time_method(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     struct rw_bench_line line = {.n = 0};
     struct rw_bench_times times;
@@ -133,7 +131,7 @@ static int time_way(struct loading *s, const char *way, int is_ready, int n_thre
         s->read_mb_s = mb_s;
     if (is_text && is_ready)
         s->ready_peak_bytes = peak;
-    rw_bench_add_text(&line, "way", way);
+    rw_bench_add_text(&line, "method", method);
     rw_bench_add_integer(&line, "threads", n_threads);
     rw_bench_add_integer(&line, "file_bytes", s->file_bytes);
     rw_bench_add_integer(&line, "runs", s->n_runs);
@@ -146,35 +144,14 @@ static int time_way(struct loading *s, const char *way, int is_ready, int n_thre
 }
 
 /* By one thread, then by all; the context has all of them again after it. */
-static int time_both(struct loading *s, const char *way, int is_ready, int n_threads)
+static int time_both(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     if (n_threads > 1)
-        RW_TRY(time_way(s, way, is_ready, 1));
-    return time_way(s, way, is_ready, n_threads);
+        RW_TRY(time_method(s, method, is_ready, 1));
+    return time_method(s, method, is_ready, n_threads);
 }
 
 /* ---- the file ---- */
-
-static int weigh(const struct loading *s, double *bytes)
-{
-    struct stat about;
-    if (stat(s->path, &about) != 0)
-        return rw_fail_io(s->bench->ctx, errno, "cannot read '%s'", s->path);
-    *bytes = (double)about.st_size;
-    return RW_OK;
-}
-
-static int write_text(struct loading *s)
-{
-    const struct rw_synth_options options = {
-        .shape = s->shape, .n_queries = s->n_queries, .seed = s->bench->options->seed};
-    rw_log(s->bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", s->n_queries,
-           s->shape, s->path);
-    RW_TRY(rw_synth_write(s->bench->ctx, &options, s->path));
-    RW_TRY(weigh(s, &s->text_bytes));
-    s->file_bytes = s->text_bytes;
-    return RW_OK;
-}
 
 /* What the text holds. The file is in the system's cache after this, as in all timed runs. */
 static int send_data(struct loading *s)
@@ -207,7 +184,7 @@ static int replace_by_cache(struct loading *s)
     int status;
     RW_TRY_OUT(rw_dataset_read(s->bench->ctx, &s->path, 1, &dataset));
     RW_TRY_OUT(rw_dataset_write_cache(s->bench->ctx, dataset, s->params, s->path));
-    RW_TRY_OUT(weigh(s, &s->file_bytes));
+    RW_TRY_OUT(rw_bench_file_bytes(s->bench, s->path, &s->file_bytes));
 out:
     rw_dataset_free(dataset);
     return status;
@@ -234,7 +211,8 @@ static int send_bars(struct loading *s)
 static int measure(struct loading *s)
 {
     const int n_threads = s->bench->ctx->n_threads;
-    RW_TRY(write_text(s));
+    RW_TRY(rw_bench_write_text(s->bench, s->shape, s->n_queries, s->path, &s->text_bytes));
+    s->file_bytes = s->text_bytes;
     RW_TRY(send_data(s));
     RW_TRY(time_both(s, "text, read", 0, n_threads));
     RW_TRY(time_both(s, "text, ready to train", 1, n_threads));
@@ -249,22 +227,18 @@ static int run(struct rw_bench *bench)
     const struct rw_bench_setting setting[] = {
         {"device", "cpu"}, {"rounds", "1"}, {"leaves", "2"}, {"bins", "255"}};
     struct loading s = {.bench = bench,
-                        .path = o->scratch,
+                        .path = bench->scratch.temporary,
                         .shape = o->shape ? o->shape : "mslr30k",
                         .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES),
                         .n_runs = o->quick ? RW_BENCH_QUICK_RUNS : RUNS,
                         .read_mb_s = NAN,
                         .ready_peak_bytes = NAN};
     int status;
-    if (!o->scratch)
-        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
-                       "bench 'load' needs the name of a scratch file");
     RW_TRY_OUT(rw_bench_params_new(bench, setting, 4, 1, &s.params));
     RW_TRY_OUT(measure(&s));
     if (!o->quick && !o->shape && !o->n_queries && !rw_bench_is_given(bench, "bins"))
         RW_TRY_OUT(send_bars(&s));
 out:
-    unlink(o->scratch);
     rw_params_free(s.params);
     return status;
 }
@@ -273,5 +247,6 @@ const struct rw_bench_suite rw_bench_loading = {
     .name = "load",
     .about = "LETOR text and caches: reading, and all that is done before the first tree",
     .run = run,
+    .writes = 1,
     .params = " bins threads ",
 };

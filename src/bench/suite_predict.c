@@ -1,5 +1,5 @@
-/* `rankwood bench predict`: scores of dense documents in memory, by the ways that there are, and
- * whether they are the plain walk's. */
+/* `rankwood bench predict`: scores of dense documents in memory, by each method, and whether they
+ * are the plain walk's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,10 +141,10 @@ out:
     return status;
 }
 
-/* ---- ways ---- */
+/* ---- methods ---- */
 
 /* Writes scores [n_docs], of the first *n documents at least. */
-typedef int (*way_fn)(struct scoring *s, uint32_t *n);
+typedef int (*method_fn)(struct scoring *s, uint32_t *n);
 
 static int by_walk(struct scoring *s, uint32_t *n)
 {
@@ -183,7 +183,7 @@ static int by_predict_one(struct scoring *s, uint32_t *n)
 
 /* Nanoseconds of a document, after a run that is not counted, and whether all scores of all runs
  * are the plain ones, by their bits. */
-static int time_way(struct scoring *s, way_fn way, struct rw_bench_times *ns, int *equal)
+static int time_method(struct scoring *s, method_fn method, struct rw_bench_times *ns, int *equal)
 {
     double all[RUNS];
     *equal = 1;
@@ -191,7 +191,7 @@ static int time_way(struct scoring *s, way_fn way, struct rw_bench_times *ns, in
         uint32_t n = s->n_docs;
         memset(s->scores, 0xff, s->n_docs * sizeof(*s->scores)); /* NaN */
         const double start = rw_clock_ms();
-        RW_TRY(way(s, &n));
+        RW_TRY(method(s, &n));
         if (i >= 0)
             all[i] = (rw_clock_ms() - start) * 1e6 / n;
         *equal &= memcmp(s->scores, s->plain, n * sizeof(*s->scores)) == 0;
@@ -200,18 +200,19 @@ static int time_way(struct scoring *s, way_fn way, struct rw_bench_times *ns, in
     return RW_OK;
 }
 
-static int send_many(struct scoring *s, const char *name, const char *instructions, way_fn way)
+static int send_many(struct scoring *s, const char *name, const char *instructions,
+                     method_fn method)
 {
     const double n_trees = rw_model_n_trees(s->model);
     struct rw_bench_line line = {.n = 0};
     struct rw_bench_times ns;
     int equal;
-    RW_TRY(time_way(s, way, &ns, &equal));
-    if (way == by_walk)
+    RW_TRY(time_method(s, method, &ns, &equal));
+    if (method == by_walk)
         s->walk_ns = ns.median_ms;
     rw_bench_add_text(&line, "model", s->name);
     rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
-    rw_bench_add_text(&line, "way", name);
+    rw_bench_add_text(&line, "method", name);
     rw_bench_add_text(&line, "instructions", instructions);
     rw_bench_add_integer(&line, "threads", s->bench->ctx->n_threads);
     rw_bench_add_integer(&line, "runs", s->n_runs);
@@ -227,10 +228,10 @@ static int send_many(struct scoring *s, const char *name, const char *instructio
 static int name_instructions(struct scoring *s, const char **name)
 {
     const struct rw_rows rows = {s->value, s->n_docs, s->n_ids, 0};
-    struct rw_way way = {0};
-    const int status = rw_way_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
+    struct rw_strategy way = {0};
+    const int status = rw_strategy_rows(s->bench->ctx, &way, &s->flat, NULL, &rows, s->scores);
     *name = rw_isa_name(way.packed ? rw_isa() : RW_ISA_PLAIN);
-    rw_way_release(&way);
+    rw_strategy_release(&way);
     return status;
 }
 
@@ -248,16 +249,16 @@ static int time_many(struct scoring *s, int n_threads)
     return send_many(s, "rw_predictor_rows", instructions, by_rows);
 }
 
-static int send_one(struct scoring *s, const char *name, way_fn way, double *us)
+static int send_one(struct scoring *s, const char *name, method_fn method, double *us)
 {
     struct rw_bench_line line = {.n = 0};
     struct rw_bench_times ns;
     int equal;
-    RW_TRY(time_way(s, way, &ns, &equal));
+    RW_TRY(time_method(s, method, &ns, &equal));
     *us = ns.median_ms / 1e3;
     rw_bench_add_text(&line, "model", s->name);
     rw_bench_add_real(&line, "mean_leaves", s->mean_leaves, 1);
-    rw_bench_add_text(&line, "way", name);
+    rw_bench_add_text(&line, "method", name);
     rw_bench_add_integer(&line, "runs", s->n_runs);
     rw_bench_add_real(&line, "median_us", *us, 3);
     rw_bench_add_real(&line, "least_us", ns.least_ms / 1e3, 3);

@@ -1,8 +1,5 @@
 /* Suite "text": from LETOR text to a finished model. */
-#include <errno.h>
 #include <math.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,29 +28,7 @@ static int make_params(struct text *s)
     const struct rw_bench_options *o = s->bench->options;
     const struct rw_bench_setting setting[N_SETTINGS] = {
         {"rounds", o->quick ? "5" : "500"}, {"leaves", "255"}, {"bins", "255"}};
-    struct rw_params *own = NULL;
-    int status;
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, N_SETTINGS, 0, &own));
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, N_SETTINGS, 1, &s->params));
-    RW_TRY_OUT(rw_params_check(s->bench->ctx, s->params));
-    s->is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, s->params);
-out:
-    rw_params_free(own);
-    return status;
-}
-
-static int write_text(struct text *s, const char *path)
-{
-    const struct rw_synth_options options = {
-        .shape = s->shape, .n_queries = s->n_queries, .seed = s->bench->options->seed};
-    struct stat about;
-    rw_log(s->bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", s->n_queries,
-           s->shape, path);
-    RW_TRY(rw_synth_write(s->bench->ctx, &options, path));
-    if (stat(path, &about) != 0)
-        return rw_fail_io(s->bench->ctx, errno, "cannot read '%s'", path);
-    s->text_bytes = (double)about.st_size;
-    return RW_OK;
+    return rw_bench_params_pair(s->bench, setting, N_SETTINGS, &s->params, &s->is_own);
 }
 
 /* What is measured. The model takes the text's name; removing the text is not counted. */
@@ -113,16 +88,13 @@ static int run(struct rw_bench *bench)
                      .shape = o->shape ? o->shape : "mslr30k",
                      .n_queries = rw_bench_number(bench, o->n_queries, QUERIES, QUICK_QUERIES)};
     int status;
-    if (!o->scratch)
-        return rw_fail(bench->ctx, RW_ERR_ARGUMENT,
-                       "suite 'text' needs the name of a scratch file");
     RW_TRY_OUT(make_params(&s));
     RW_TRY_OUT(rw_bench_send_params(bench, &s.params, 1));
-    RW_TRY_OUT(write_text(&s, o->scratch));
-    RW_TRY_OUT(from_text_to_model(&s, o->scratch));
+    RW_TRY_OUT(
+        rw_bench_write_text(bench, s.shape, s.n_queries, bench->scratch.temporary, &s.text_bytes));
+    RW_TRY_OUT(from_text_to_model(&s, bench->scratch.temporary));
     RW_TRY_OUT(send_row(&s));
 out:
-    unlink(o->scratch);
     rw_params_free(s.params);
     rw_dataset_free(s.dataset);
     rw_model_free(s.model);
@@ -133,5 +105,6 @@ const struct rw_bench_suite rw_bench_text = {
     .name = "text",
     .about = "LETOR text to finished model: reading, cuts and codes, training, writing",
     .run = run,
+    .writes = 1,
     .is_cold = 1,
 };

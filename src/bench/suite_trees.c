@@ -76,18 +76,11 @@ static int make_row(struct trees *s, const struct made *made, struct row *row)
         {"bins", made->bins},
         {"split", made->split},
     };
-    struct rw_params *own = NULL;
-    int status;
     *row = (struct row){.made = made, .shape = o->shape ? o->shape : made->shape};
-    RW_TRY_OUT(queries_of(s, made, row->shape, &row->n_queries));
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, N_SETTINGS, 0, &own));
-    RW_TRY_OUT(rw_bench_params_new(s->bench, setting, N_SETTINGS, 1, &row->params));
-    RW_TRY_OUT(rw_params_check(s->bench->ctx, row->params));
-    row->is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, row->params);
+    RW_TRY(queries_of(s, made, row->shape, &row->n_queries));
+    RW_TRY(rw_bench_params_pair(s->bench, setting, N_SETTINGS, &row->params, &row->is_own));
     name_row(row);
-out:
-    rw_params_free(own);
-    return status;
+    return RW_OK;
 }
 
 static int is_repeated(const struct trees *s, const struct row *row)

@@ -1,8 +1,9 @@
 #include "bench/time_training.h"
 
+#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/ctx.h"
@@ -26,6 +27,25 @@ int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const
     RW_TRY(rw_synth(bench->ctx, &options, &data->dataset));
     data->shape = shape;
     data->n_queries = n_queries;
+    return RW_OK;
+}
+
+int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
+                        const char *path, double *n_bytes)
+{
+    const struct rw_synth_options options = {
+        .shape = shape, .n_queries = n_queries, .seed = bench->options->seed};
+    rw_log(bench->ctx, RW_LOG_NOTE, "writing %u queries of shape %s to %s", n_queries, shape, path);
+    RW_TRY(rw_synth_write(bench->ctx, &options, path));
+    return rw_bench_file_bytes(bench, path, n_bytes);
+}
+
+int rw_bench_file_bytes(struct rw_bench *bench, const char *path, double *n_bytes)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return rw_fail_io(bench->ctx, errno, "cannot read '%s'", path);
+    *n_bytes = (double)about.st_size;
     return RW_OK;
 }
 
@@ -91,6 +111,21 @@ out:
     return status;
 }
 
+int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
+                         int n_settings, struct rw_params **out, int *is_own)
+{
+    const struct rw_bench_options *o = bench->options;
+    struct rw_params *own = NULL;
+    int status;
+    RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 0, &own));
+    RW_TRY_OUT(rw_bench_params_new(bench, setting, n_settings, 1, out));
+    RW_TRY_OUT(rw_params_check(bench->ctx, *out));
+    *is_own = !o->quick && !o->shape && !o->n_queries && rw_bench_params_same(own, *out);
+out:
+    rw_params_free(own);
+    return status;
+}
+
 int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -144,8 +179,8 @@ int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs)
 
 /* ---- times ---- */
 
-/* A training being watched. */
-struct watch {
+/* A training that is being timed. */
+struct timing {
     struct rw_bench_training *training;
     double *ms;    /* [rounds] owned */
     int *n_leaves; /* [rounds] owned */
@@ -156,57 +191,53 @@ struct watch {
 
 static int on_round(void *user, const struct rw_round *round)
 {
-    struct watch *watch = user;
-    watch->ms[round->round - 1] = rw_clock_ms() - watch->since;
-    watch->n_leaves[round->round - 1] = round->n_leaves;
-    watch->training->n_trees = round->round;
+    struct timing *timing = user;
+    timing->ms[round->round - 1] = rw_clock_ms() - timing->since;
+    timing->n_leaves[round->round - 1] = round->n_leaves;
+    timing->training->n_trees = round->round;
     /* The first tree is where methods are chosen, with memory that is given back. */
-    if (watch->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
-        const uint64_t left = rw_device_free_bytes(watch->gpu);
-        watch->training->device_bytes = watch->free_before > left ? watch->free_before - left : 0;
+    if (timing->gpu >= 0 && (round->round == 2 || round->n_rounds == 1)) {
+        const uint64_t left = rw_device_free_bytes(timing->gpu);
+        timing->training->device_bytes =
+            timing->free_before > left ? timing->free_before - left : 0;
     }
-    watch->since = rw_clock_ms();
+    timing->since = rw_clock_ms();
     return 0;
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
-    struct watch *watch = user;
+    struct timing *timing = user;
     (void)peak_bytes;
     if (strcmp(stage, "cuts and codes") == 0) {
-        watch->training->load_ms = ms;
-        watch->since = rw_clock_ms();
+        timing->training->load_ms = ms;
+        timing->since = rw_clock_ms();
     } else if (strcmp(stage, "rounds") == 0) {
-        watch->training->rounds_ms = ms;
+        timing->training->rounds_ms = ms;
     }
 }
 
-static int by_size(const void *a, const void *b)
+static void take_figures(const struct timing *timing, int rounds)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void take_figures(const struct watch *watch, int rounds)
-{
-    struct rw_bench_training *t = watch->training;
+    struct rw_bench_training *t = timing->training;
     const int tenth = rounds / 10 > 2 ? rounds / 10 : 2;
     t->first = tenth < FIRST_TREE ? tenth : FIRST_TREE;
     t->median_ms = t->least_ms = t->q1_ms = t->q3_ms = t->most_ms = t->mean_leaves = NAN;
-    t->first_tree_ms = t->n_trees > 0 ? watch->ms[0] : NAN;
+    t->first_tree_ms = t->n_trees > 0 ? timing->ms[0] : NAN;
     const int n = t->n_trees - t->first + 1;
     if (n < 1)
         return;
-    double *ms = watch->ms + t->first - 1, leaves = 0.0;
-    qsort(ms, (size_t)n, sizeof(*ms), by_size);
+    double *ms = timing->ms + t->first - 1, leaves = 0.0;
+    struct rw_bench_times times;
+    rw_bench_spread(ms, n, &times);
     for (int i = 0; i < n; i++)
-        leaves += watch->n_leaves[t->first - 1 + i];
+        leaves += timing->n_leaves[t->first - 1 + i];
     t->mean_leaves = leaves / n;
-    t->median_ms = (ms[(n - 1) / 2] + ms[n / 2]) / 2.0;
-    t->least_ms = ms[0];
+    t->median_ms = times.median_ms;
+    t->least_ms = times.least_ms;
     t->q1_ms = ms[(n - 1) / 4];
     t->q3_ms = ms[(n - 1) - (n - 1) / 4];
-    t->most_ms = ms[n - 1];
+    t->most_ms = times.most_ms;
 }
 
 int rw_bench_plan_training(struct rw_bench *bench, struct rw_params *params,
@@ -235,27 +266,27 @@ int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
 {
     struct rw_ctx *ctx = bench->ctx;
     struct rw_model *made = NULL;
-    struct watch watch = {.training = out, .gpu = -1};
+    struct timing timing = {.training = out, .gpu = -1};
     const struct rw_train_hooks hooks = {
-        .user = &watch, .on_round = on_round, .on_stage = on_stage};
+        .user = &timing, .on_round = on_round, .on_stage = on_stage};
     int status;
-    if (out->on_gpu && sscanf(out->device, "cuda:%d", &watch.gpu) == 1)
-        watch.free_before = rw_device_free_bytes(watch.gpu);
-    RW_TRY_OUT(RW_NEW(ctx, watch.ms, params->rounds));
-    RW_TRY_OUT(RW_NEW(ctx, watch.n_leaves, params->rounds));
+    if (out->on_gpu && sscanf(out->device, "cuda:%d", &timing.gpu) == 1)
+        timing.free_before = rw_device_free_bytes(timing.gpu);
+    RW_TRY_OUT(RW_NEW(ctx, timing.ms, params->rounds));
+    RW_TRY_OUT(RW_NEW(ctx, timing.n_leaves, params->rounds));
     const double start = rw_clock_ms();
-    watch.since = start;
+    timing.since = start;
     RW_TRY_OUT(rw_train(ctx, params, dataset, NULL, 0, &hooks, &made));
     out->total_ms = rw_clock_ms() - start;
-    take_figures(&watch, params->rounds);
+    take_figures(&timing, params->rounds);
     if (model) {
         *model = made;
         made = NULL;
     }
 out:
     rw_model_free(made);
-    rw_mem_free(watch.ms);
-    rw_mem_free(watch.n_leaves);
+    rw_mem_free(timing.ms);
+    rw_mem_free(timing.n_leaves);
     return status;
 }
 

@@ -19,6 +19,10 @@ struct rw_bench_data {
 int rw_bench_data_make(struct rw_bench *bench, struct rw_bench_data *data, const char *shape,
                        uint32_t n_queries);
 void rw_bench_data_release(struct rw_bench_data *data);
+/* The same as LETOR text in a file. */
+int rw_bench_write_text(struct rw_bench *bench, const char *shape, uint32_t n_queries,
+                        const char *path, double *n_bytes);
+int rw_bench_file_bytes(struct rw_bench *bench, const char *path, double *n_bytes);
 /* As many queries as have n_docs documents, or the least that have more. */
 int rw_bench_queries_of(struct rw_bench *bench, const char *shape, uint32_t n_docs,
                         uint32_t *n_queries);
@@ -32,6 +36,9 @@ struct rw_bench_setting {
  * `leaves` is left out where whole levels grow. Ended by rw_params_free. */
 int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *setting,
                         int n_settings, int given, struct rw_params **out);
+/* The same with what the user gave. *is_own: nothing of the suite was replaced by an option. */
+int rw_bench_params_pair(struct rw_bench *bench, const struct rw_bench_setting *setting,
+                         int n_settings, struct rw_params **out, int *is_own);
 /* Was it given by the user? */
 int rw_bench_is_given(const struct rw_bench *bench, const char *name);
 /* Do both grow the same trees, but for the seed? */
@@ -46,7 +53,7 @@ int rw_bench_leaves(const struct rw_params *params, uint32_t n_docs);
 struct rw_bench_training {
     char device[160]; /* "cpu", or "cuda:0, " and the GPU's name */
     int on_gpu;
-    uint64_t plan_bytes;   /* that the engine expected to hold; 0: it does not tell */
+    uint64_t plan_bytes;   /* that the engine expected to hold; 0: not known */
     uint64_t code_bytes;   /* of that, padded codes */
     uint64_t device_bytes; /* by which the GPU's free memory shrank; 0: not measured */
     int n_trees, first;    /* of the trees first .. n_trees, from 1, are the figures below */

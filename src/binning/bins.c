@@ -15,13 +15,12 @@ struct coder {
 static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
                      struct coder *coder)
 {
-    const float *cut = cuts->cut + cuts->offset[f];
-    const uint32_t n_bins = rw_cuts_n_bins(cuts, f), zero = rw_bin_of(cut, n_bins, 0.0f);
-    const uint32_t missing = cuts->has_missing[f] ? n_bins : zero;
+    const struct rw_special_codes special = rw_cuts_special(cuts, f, absent_missing);
     coder->bytes = rw_cuts_code_bytes(cuts, f);
     coder->n_codes = rw_cuts_n_codes(cuts, f);
-    coder->absent = absent_missing ? missing : zero;
-    rw_code_search_of_cuts(&coder->search, cut, n_bins, absent_missing, missing);
+    coder->absent = special.absent;
+    rw_code_search_of_cuts(&coder->search, cuts->cut + cuts->offset[f], rw_cuts_n_bins(cuts, f),
+                           absent_missing, special.missing);
 }
 
 static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t bytes)
@@ -135,11 +134,6 @@ static int new_bins(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct
     return RW_NEW(ctx, (*out)->codes, cuts->n_features);
 }
 
-static int out_of_memory(struct rw_ctx *ctx, int status, const struct rw_dataset *dataset)
-{
-    return rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
-}
-
 struct code_job {
     const struct rw_dataset *dataset;
     const struct rw_cuts *cuts;
@@ -171,7 +165,7 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
     status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
     if (status < 0) {
-        out_of_memory(ctx, status, dataset);
+        rw_fail(ctx, status, "out of memory while coding %u documents", dataset->n_docs);
         goto out;
     }
     bins->owns_cuts = owns_cuts; /* only now: a failure leaves the cuts to the caller */
@@ -227,24 +221,6 @@ out:
     return status;
 }
 
-/* The cuts of a column, and its codes if it is to have any. */
-static int find_column(struct rw_cut_finder *finder, int thread, uint32_t c, struct rw_codes *out)
-{
-    const struct rw_column *column = &finder->dataset->column[c];
-    const struct rw_cut_rule *rule = finder->rule;
-    const uint32_t n_docs = finder->dataset->n_docs;
-    struct rw_feature_cuts *found = &finder->found[c];
-    struct rw_cut_intervals intervals;
-    void *places;
-    if (rw_cuts_decided(column, rule, found))
-        return RW_OK;
-    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
-    const size_t room = intervals.n_bounds + 2 > 256 ? 2 : 1;
-    RW_TRY(rw_mem_new_raw(NULL, &places, column->n, room));
-    rw_cuts_exact_pass(finder->isa, column, n_docs, rule->absent_missing, &intervals, room, places);
-    return rw_codes_of_places(&intervals, rule, column, n_docs, room, places, found, out);
-}
-
 int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
                    struct rw_codes *codes, struct rw_bins **out)
@@ -279,36 +255,20 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
     rw_mem_free(codes);
 }
 
-struct find_job {
-    struct rw_cut_finder finder;
-    struct rw_codes *codes; /* [n_columns] */
-};
-
-static int find_some(void *user, struct rw_share *share)
-{
-    struct find_job *job = user;
-    for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        RW_TRY(find_column(&job->finder, share->thread, (uint32_t)c, &job->codes[c]));
-    return RW_OK;
-}
-
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out)
 {
-    int status = RW_OK;
-    struct find_job job = {.codes = NULL};
+    int status;
+    struct rw_cut_finder finder;
+    struct rw_codes *codes = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_cut_finder_init(ctx, &job.finder, dataset, rule));
-    RW_TRY_OUT(RW_NEW(ctx, job.codes, dataset->n_columns));
-    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &job);
-    if (status < 0) {
-        out_of_memory(ctx, status, dataset);
-        goto out;
-    }
-    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, job.finder.found, job.codes, out));
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
+    RW_TRY_OUT(rw_cuts_find_on_host(codes, &finder));
+    RW_TRY_OUT(rw_bins_gather(ctx, dataset, rule, finder.found, codes, out));
 out:
-    rw_codes_free(job.codes, dataset->n_columns);
-    rw_cut_finder_release(&job.finder);
+    rw_codes_free(codes, dataset->n_columns);
+    rw_cut_finder_release(&finder);
     return status;
 }
 

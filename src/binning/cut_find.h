@@ -1,40 +1,73 @@
-/* The steps of rw_cuts_make on the host, for those who want codes along with the cuts: the values
- * are searched once for both. */
+/* How cuts are found. The host and a device each go through the values in their own manner, and
+ * give back the intervals of each column; what is decided without the values, what intervals mean
+ * and what becomes of the cuts stands here once (cuts.c). */
 #ifndef RW_DATA_CUT_FIND_H
 #define RW_DATA_CUT_FIND_H
 
+#include "base/isa.h"
 #include "binning/bins.h"
-#include "binning/cut_ranks.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* The documents whose values decide ranks. */
+struct rw_cut_sample {
+    uint32_t n;
+    uint32_t *row; /* [n] ascending; NULL: all documents; owned */
+    uint8_t *in;   /* [n_docs] 1 if sampled; NULL: all; owned */
+};
+/* Released also after a failure. */
+int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
+                       const struct rw_dataset *dataset);
+void rw_cut_sample_release(struct rw_cut_sample *sample);
+
+/* A feature's values between its boundaries, as keys (base/sort.h). Interval k holds the values
+ * from bound[k - 1] on that are under bound[k]. */
+struct rw_cut_intervals {
+    uint32_t n_bounds, n_missing;
+    uint32_t bound[RW_MAX_BOUNDS + 1];
+    uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; the last need not be set */
+    uint32_t count[RW_MAX_BOUNDS + 3]; /* documents of each interval */
+    uint32_t n_ranked;                 /* values that the boundaries were found from */
+};
+
+/* What is found of one feature. */
+enum rw_cut_reason { RW_CUT_IN_USE, RW_CUT_CONSTANT, RW_CUT_FEW, RW_CUT_IGNORED };
+struct rw_feature_cuts {
+    float *cut; /* [n_bins], the last FLT_MAX; owned */
+    uint32_t n_bins;
+    uint8_t has_missing;
+    uint8_t reason; /* enum rw_cut_reason */
+};
+
 struct rw_cut_finder {
-    enum rw_isa isa;
-    int n_threads;
+    struct rw_ctx *ctx;               /* borrowed */
     const struct rw_dataset *dataset; /* borrowed */
     const struct rw_cut_rule *rule;   /* borrowed */
     struct rw_cut_sample sample;
-    struct rw_feature_cuts *found;   /* [n_columns] zeroed; owned, and so are its cuts */
-    struct rw_rank_scratch *scratch; /* [n_threads]; owned */
+    struct rw_feature_cuts *found; /* [n_columns] zeroed; owned, and so are its cuts */
 };
 /* Released also after a failure. */
 int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
                        const struct rw_dataset *dataset, const struct rw_cut_rule *rule);
 void rw_cut_finder_release(struct rw_cut_finder *finder);
 
-/* The boundaries, and the counts where the sampled values are all: a dense column's, unsampled. */
-void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
-                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
-                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
-/* The exact pass over all values, under intervals->bound: fills the rest of *intervals. places:
- * [column->n] uint8_t or uint16_t by `bytes`, the interval of each entry, and n_bounds + 1 for a
- * missing one, which must fit; NULL: not wanted. */
-void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
-                        int absent_missing, struct rw_cut_intervals *intervals, size_t bytes,
-                        void *places);
+/* Calls rw_cuts_of_intervals for each column but those that rw_cuts_decided leaves out. */
+typedef int rw_cuts_find_fn(void *user, struct rw_cut_finder *finder);
+/* user: NULL, or a struct rw_codes [n_columns] that gets the codes of the columns in use. */
+rw_cuts_find_fn rw_cuts_find_on_host;
+/* rw_cuts_make with the intervals that `find` finds. */
+int rw_cuts_make_by(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                    const struct rw_cut_rule *rule, rw_cuts_find_fn *find, void *user,
+                    struct rw_cuts **out);
 
+/* 1 if the values need not be looked at: out->reason says why. */
+int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *rule,
+                    struct rw_feature_cuts *out);
+/* Cuts from intervals, whose counts are changed: counts of the bins. */
+int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
+                         const struct rw_cut_rule *rule, struct rw_feature_cuts *out);
 /* Cuts and, unless found->reason says that there are none, codes from the exact pass: `places` (of
  * `room` bytes each; taken) are those of all documents if column->row is NULL, else of column->n
  * entries, while the others have the place of an absent value. Changes *intervals. */
@@ -45,8 +78,44 @@ int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_r
 int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
                    struct rw_codes *codes, struct rw_bins **out);
+/* found: [dataset->n_columns]; its cuts stay the caller's. */
+int rw_cuts_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   const struct rw_feature_cuts *found, struct rw_cuts **out);
 /* Of n features, and the array itself. */
 void rw_codes_free(struct rw_codes *codes, uint32_t n);
+
+/* ---- Boundaries from the sampled values' ranks (cut_ranks.c) ----
+ *
+ * Without sorting all values: few distinct ones are counted; else all are counted in buckets, and
+ * only buckets that hold a rank are sorted. */
+
+/* One thread's memory. */
+struct rw_rank_scratch {
+    uint32_t *key, *picked; /* [n_sample + a vector] */
+    uint32_t *count;        /* of each bucket */
+    uint16_t *mark;         /* of each bucket: it holds a rank */
+    struct rw_rank_counter *counter;
+};
+/* Released also after a failure. */
+int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
+                         const struct rw_cut_sample *sample);
+void rw_rank_scratch_release(struct rw_rank_scratch *scratch);
+
+/* Values other than 0, whose keys are in scratch->key, and how many are 0: one value is by far the
+ * most frequent. */
+struct rw_rank_values {
+    uint32_t n, n_zeros;
+    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
+};
+/* Adds a column's values, missing ones left out; in: NULL, or [n_docs] which documents' to take. In
+ * all no more than the sample that the scratch was made for. */
+void rw_rank_add(enum rw_isa isa, struct rw_rank_values *values, const struct rw_column *column,
+                 const uint8_t *in, int absent_missing, struct rw_rank_scratch *scratch);
+/* Writes n_ranked, n_bounds and, of the added values, bound, below and count. A boundary is the
+ * smallest value on its right. */
+void rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *values,
+                    const struct rw_cut_rule *rule, struct rw_rank_scratch *scratch,
+                    struct rw_cut_intervals *intervals);
 
 #ifdef __cplusplus
 }

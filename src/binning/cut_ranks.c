@@ -1,4 +1,4 @@
-#include "binning/cut_ranks.h"
+#include "binning/cut_find.h"
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -9,19 +9,17 @@
 enum {
     PAD = 16,        /* keys written behind the last one, a vector's */
     MOST_BITS = 16,  /* buckets; finer ones leave the cache (2^14 and 2^15: a tenth slower) */
-    FEW_KEYS = 4096, /* sorted without further ado */
-    FEW_VALUES = RW_MAX_BINS, /* counted one by one */
+    FEW_KEYS = 4096, /* up to so many are sorted as they are, in two buckets */
+    FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
     MOST_MARKED = 4 * 1024,
-    FEW_TO_SORT = 24,
 };
-#define ZERO_KEY 0x80000000u
 
 /* Distinct values, counted. A key is never 0. */
 struct rw_rank_counter {
     uint32_t key[TABLE], count[TABLE];
-    uint32_t value[FEW_VALUES], scratch[FEW_VALUES];
+    uint32_t value[FEW_VALUES + 1], scratch[FEW_VALUES + 1];
 };
 
 int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
@@ -32,8 +30,6 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *s,
     RW_TRY(RW_NEW_RAW(ctx, s->picked, (size_t)sample->n + PAD));
     RW_TRY(RW_NEW_RAW(ctx, s->count, (size_t)1 << MOST_BITS));
     RW_TRY(RW_NEW_RAW(ctx, s->mark, ((size_t)1 << MOST_BITS) + 1)); /* read two at a time */
-    RW_TRY(RW_NEW_RAW(ctx, s->under, RW_MAX_BOUNDS));
-    RW_TRY(RW_NEW_RAW(ctx, s->below, RW_MAX_BOUNDS));
     return RW_NEW_RAW(ctx, s->counter, 1);
 }
 
@@ -43,8 +39,6 @@ void rw_rank_scratch_release(struct rw_rank_scratch *s)
     rw_mem_free(s->picked);
     rw_mem_free(s->count);
     rw_mem_free(s->mark);
-    rw_mem_free(s->under);
-    rw_mem_free(s->below);
     rw_mem_free(s->counter);
 }
 
@@ -104,44 +98,20 @@ RW_AVX512 static uint32_t add_avx512(struct rw_rank_values *v, const float *valu
 }
 #endif
 
-/* Dense values; in: NULL, or which of them are sampled. */
-static void add_values(enum rw_isa isa, struct rw_rank_values *v, const float *value, uint32_t n,
-                       const uint8_t *in, int absent_missing, uint32_t *key)
+void rw_rank_add(enum rw_isa isa, struct rw_rank_values *v, const struct rw_column *column,
+                 const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
 {
+    const uint32_t n = column->n, *row = column->row;
     uint32_t i = 0;
 #if RW_HAS_X86
-    if (isa == RW_ISA_AVX512)
-        i = add_avx512(v, value, n, in, absent_missing, key);
+    if (isa == RW_ISA_AVX512 && !(row && in))
+        i = add_avx512(v, column->value, n, in, absent_missing, s->key);
 #else
     (void)isa;
 #endif
     for (; i < n; i++)
-        add_value(v, key, rw_bits_of_float(value[i]), in ? in[i] : 1, absent_missing);
-}
-
-void rw_rank_add(enum rw_isa isa, struct rw_rank_values *v, const float *value, uint32_t n,
-                 int absent_missing, struct rw_rank_scratch *s)
-{
-    add_values(isa, v, value, n, NULL, absent_missing, s->key);
-}
-
-static struct rw_rank_values take_values(enum rw_isa isa, const struct rw_column *column,
-                                         const struct rw_cut_sample *sample, int absent_missing,
-                                         uint32_t *key)
-{
-    struct rw_rank_values v = {.least = UINT32_MAX};
-    if (!column->row) {
-        add_values(isa, &v, column->value, column->n, sample->in, absent_missing, key);
-        return v;
-    }
-    uint32_t seen = 0;
-    for (uint32_t i = 0; i < column->n; i++) {
-        const uint32_t in = sample->in ? sample->in[column->row[i]] : 1;
-        add_value(&v, key, rw_bits_of_float(column->value[i]), in, absent_missing);
-        seen += in;
-    }
-    v.n_zeros += absent_missing ? 0 : sample->n - seen; /* do not mention the feature */
-    return v;
+        add_value(v, s->key, rw_bits_of_float(column->value[i]), in ? in[row ? row[i] : i] : 1,
+                  absent_missing);
 }
 
 /* ---- boundaries, run by run ---- */
@@ -149,9 +119,9 @@ static struct rw_rank_values take_values(enum rw_isa isa, const struct rw_column
 /* Runs of equal values come in ascending order; those in which no rank falls, and before which no
  * boundary is due, may be left out, but for the one before a run in which one falls. */
 struct walk {
-    uint32_t *bound, *under, *below;
+    struct rw_cut_intervals *out;
     uint32_t last; /* the run before */
-    uint32_t n_bounds, n_values, bins;
+    uint32_t n_counted, bins;
     uint32_t k;      /* the next rank is the k-th */
     int is_first;    /* no run has come */
     int next_is_due; /* the next run's first value is a boundary */
@@ -159,7 +129,7 @@ struct walk {
 
 static uint32_t rank_of(const struct walk *w)
 {
-    return (uint32_t)((uint64_t)w->k * w->n_values / w->bins);
+    return (uint32_t)((uint64_t)w->k * w->out->n_ranked / w->bins);
 }
 
 /* Ranks under `end` are passed; returns how many. */
@@ -171,11 +141,18 @@ static uint32_t pass_ranks(struct walk *w, uint32_t end)
     return n;
 }
 
+/* Ends an interval, with n_under values up to its end. */
+static void end_interval(struct walk *w, uint32_t last, uint32_t n_under)
+{
+    w->out->below[w->out->n_bounds] = last;
+    w->out->count[w->out->n_bounds] = n_under - w->n_counted;
+    w->n_counted = n_under;
+}
+
 static void add_bound(struct walk *w, uint32_t key, uint32_t n_under)
 {
-    w->under[w->n_bounds] = n_under;
-    w->below[w->n_bounds] = w->last;
-    w->bound[w->n_bounds++] = key;
+    end_interval(w, w->last, n_under);
+    w->out->bound[w->out->n_bounds++] = key;
 }
 
 /* n values, `end` up to the run's end. */
@@ -191,40 +168,6 @@ static void walk_run(struct walk *w, uint32_t key, uint32_t n, uint32_t end)
 
 /* ---- few values ---- */
 
-/* Keys that are few, or have most of their bits in common. */
-static void sort_near(uint32_t *key, uint32_t *scratch, uint32_t n)
-{
-    uint32_t *from = key, *to = scratch, differ = 0;
-    for (uint32_t i = 1; i < n; i++)
-        differ |= key[i] ^ key[0];
-    for (uint32_t i = 1; differ && n <= FEW_TO_SORT && i < n; i++) {
-        const uint32_t one = key[i];
-        uint32_t at = i;
-        for (; at > 0 && key[at - 1] > one; at--)
-            key[at] = key[at - 1];
-        key[at] = one;
-    }
-    for (uint32_t shift = 0; n > FEW_TO_SORT && shift < 32; shift += 8) {
-        uint32_t next[256] = {0}, sum = 0;
-        if ((differ >> shift & 255) == 0)
-            continue;
-        for (uint32_t i = 0; i < n; i++)
-            next[from[i] >> shift & 255]++;
-        for (uint32_t digit = 0; digit < 256; digit++) {
-            const uint32_t count = next[digit];
-            next[digit] = sum;
-            sum += count;
-        }
-        for (uint32_t i = 0; i < n; i++)
-            to[next[from[i] >> shift & 255]++] = from[i];
-        uint32_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != key)
-        memcpy(key, from, n * sizeof(*key));
-}
-
 static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
 {
     uint32_t slot = key * 2654435769u >> (32 - TABLE_BITS);
@@ -233,8 +176,10 @@ static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
     return slot;
 }
 
-/* Counts the keys. Returns the number of distinct ones, or UINT32_MAX when there are too many. */
-static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n)
+/* Counts the keys, and zeros. Returns the number of distinct ones, or UINT32_MAX when there are too
+ * many. */
+static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n,
+                          uint32_t n_zeros)
 {
     uint32_t n_values = 0;
     memset(c->key, 0, sizeof(c->key));
@@ -248,35 +193,24 @@ static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32
         }
         c->count[slot]++;
     }
-    sort_near(c->value, c->scratch, n_values);
+    if (n_zeros) {
+        const uint32_t slot = slot_of(c, RW_KEY_OF_ZERO);
+        c->key[slot] = c->value[n_values++] = RW_KEY_OF_ZERO;
+        c->count[slot] = n_zeros;
+    }
+    rw_sort_keys(c->value, c->scratch, n_values);
     return n_values;
 }
 
-/* The i-th run of n_values and, if n_zeros, one more of zeros; returns the number of its values. */
-static uint32_t few_run(const struct rw_rank_counter *c, uint32_t n_values, uint32_t n_zeros,
-                        uint32_t *at, int *zeros_left, uint32_t *key)
+static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, struct walk *w)
 {
-    if (*zeros_left && (*at == n_values || c->value[*at] > ZERO_KEY)) {
-        *zeros_left = 0;
-        *key = ZERO_KEY;
-        return n_zeros;
-    }
-    *key = c->value[(*at)++];
-    return c->count[slot_of(c, *key)];
-}
-
-static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, uint32_t n_zeros,
-                          struct walk *w)
-{
-    const uint32_t n_runs = n_values + (n_zeros > 0);
-    uint32_t at = 0, end = 0, key;
-    int zeros_left = n_zeros > 0;
-    for (uint32_t run = 0; run < n_runs; run++) {
-        const uint32_t n = few_run(c, n_values, n_zeros, &at, &zeros_left, &key);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < n_values; i++) {
+        const uint32_t key = c->value[i], n = c->count[slot_of(c, key)];
         end += n;
-        if (n_runs > w->bins)
+        if (n_values > w->bins)
             walk_run(w, key, n, end);
-        else if (run > 0)
+        else if (i > 0)
             add_bound(w, key, end - n);
         w->last = key;
     }
@@ -294,7 +228,7 @@ struct buckets {
 
 static inline uint32_t bucket_of(const struct buckets *b, uint32_t key)
 {
-    return (key - (key > ZERO_KEY ? b->least_above : b->least)) >> b->shift;
+    return (key - (key > RW_KEY_OF_ZERO ? b->least_above : b->least)) >> b->shift;
 }
 
 /* bits: at least 1 */
@@ -302,19 +236,19 @@ static struct buckets make_buckets(const struct rw_rank_values *v, const uint32_
                                    uint32_t bits)
 {
     uint32_t under = v->most, above = v->least; /* the nearest to 0 */
-    if (v->least < ZERO_KEY && v->most > ZERO_KEY) {
+    if (v->least < RW_KEY_OF_ZERO && v->most > RW_KEY_OF_ZERO) {
         under = 0;
         above = UINT32_MAX;
         for (uint32_t i = 0; i < v->n; i++) {
-            const uint32_t low = key[i] < ZERO_KEY ? key[i] : 0;
-            const uint32_t high = key[i] > ZERO_KEY ? key[i] : UINT32_MAX;
+            const uint32_t low = key[i] < RW_KEY_OF_ZERO ? key[i] : 0;
+            const uint32_t high = key[i] > RW_KEY_OF_ZERO ? key[i] : UINT32_MAX;
             under = low > under ? low : under;
             above = high < above ? high : above;
         }
     }
-    const uint32_t n_under = v->least < ZERO_KEY ? under - v->least + 1 : 0;
+    const uint32_t n_under = v->least < RW_KEY_OF_ZERO ? under - v->least + 1 : 0;
     struct buckets b = {.least = v->least, .least_above = above - n_under - 1};
-    const uint32_t last = v->most > ZERO_KEY ? v->most - b.least_above : n_under;
+    const uint32_t last = v->most > RW_KEY_OF_ZERO ? v->most - b.least_above : n_under;
     while (last >> b.shift >> bits)
         b.shift++;
     b.zero = n_under >> b.shift;
@@ -322,38 +256,38 @@ static struct buckets make_buckets(const struct rw_rank_values *v, const uint32_
     return b;
 }
 
+/* Values under a bucket, and in it. */
 struct marked {
-    uint32_t before, n; /* values under the bucket, and in it */
-    uint32_t bucket;
+    uint32_t before, n;
 };
 
 /* Marks the buckets that hold a rank, and the first with values after one that holds two: a run
- * with two ranks may end there; and the one with values before each of them. Returns their number;
- * their marks count from 1. */
+ * with two ranks may end there; and the one with values before each of them. Returns their number.
+ */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {
-    uint32_t before = 0, n_marked = 0, next = rank_of(&ranks);
+    uint32_t n_marked = 0, next = rank_of(&ranks), last_bucket = 0;
     struct marked last = {0};
     int next_is_due = 0;
     for (uint32_t b = 0; b < n_buckets; b++) {
-        const uint32_t n = count[b];
+        const struct marked one = {last.before + last.n, count[b]};
         mark[b] = 0;
-        if (n == 0)
+        if (one.n == 0)
             continue;
-        const int has_rank = ranks.k < ranks.bins && next < before + n;
+        const int has_rank = ranks.k < ranks.bins && next < one.before + one.n;
         if (has_rank || next_is_due) {
-            if (last.n && !mark[last.bucket]) {
+            if (last.n && !mark[last_bucket]) {
                 marked[n_marked++] = last;
-                mark[last.bucket] = (uint16_t)n_marked;
+                mark[last_bucket] = 1;
             }
-            marked[n_marked++] = (struct marked){.before = before, .n = n, .bucket = b};
-            mark[b] = (uint16_t)n_marked;
-            next_is_due = pass_ranks(&ranks, before + n) > 1;
+            marked[n_marked++] = one;
+            mark[b] = 1;
+            next_is_due = pass_ranks(&ranks, one.before + one.n) > 1;
             next = rank_of(&ranks);
         }
-        last = (struct marked){.before = before, .n = n, .bucket = b};
-        before += n;
+        last = one;
+        last_bucket = b;
     }
     return n_marked;
 }
@@ -363,7 +297,7 @@ static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct w
 RW_AVX512 static uint32_t pick_avx512(const struct buckets *b, const uint32_t *key, uint32_t n,
                                       const uint16_t *mark, uint32_t *picked, uint32_t *n_picked)
 {
-    const __m512i zero = _mm512_set1_epi32((int)ZERO_KEY);
+    const __m512i zero = _mm512_set1_epi32((int)RW_KEY_OF_ZERO);
     const __m512i least = _mm512_set1_epi32((int)b->least);
     const __m512i least_above = _mm512_set1_epi32((int)b->least_above);
     const __m128i shift = _mm_cvtsi32_si128((int)b->shift);
@@ -400,27 +334,6 @@ static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *k
     return n_picked;
 }
 
-/* Keys of marked buckets, sorted, from `picked` to `key`; n_zeros of them are there once. */
-static void sort_picked(const struct buckets *b, const struct marked *marked, uint32_t n_marked,
-                        uint32_t n_zeros, uint32_t n_picked, const uint16_t *mark, uint32_t *picked,
-                        uint32_t *key)
-{
-    uint32_t next[MOST_MARKED + 1], at = 0; /* by mark */
-    for (uint32_t m = 0; m < n_marked; m++) {
-        next[m + 1] = at;
-        at += marked[m].n - (n_zeros && marked[m].bucket == b->zero ? n_zeros - 1 : 0);
-    }
-    for (uint32_t i = 0; i < n_picked; i++) {
-        const uint32_t bucket = picked[i] == ZERO_KEY ? b->zero : bucket_of(b, picked[i]);
-        key[next[mark[bucket]]++] = picked[i];
-    }
-    at = 0;
-    for (uint32_t m = 1; m <= n_marked; m++) {
-        sort_near(key + at, picked, next[m] - at);
-        at = next[m];
-    }
-}
-
 static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
                            struct rw_rank_scratch *s, struct walk *w)
 {
@@ -437,15 +350,15 @@ static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
     const uint32_t n_marked = mark_buckets(s->count, b.n, *w, s->mark, marked);
     uint32_t n_picked = pick(isa, &b, s->key, v->n, s->mark, s->picked);
     if (n_zeros && s->mark[b.zero])
-        s->picked[n_picked++] = ZERO_KEY;
-    sort_picked(&b, marked, n_marked, n_zeros, n_picked, s->mark, s->picked, s->key);
-    const uint32_t *at = s->key;
+        s->picked[n_picked++] = RW_KEY_OF_ZERO;
+    rw_sort_keys(s->picked, s->key, n_picked);
+    const uint32_t *at = s->picked;
     for (uint32_t m = 0; m < n_marked; m++) {
         const uint32_t behind = marked[m].before + marked[m].n;
         w->is_first &= marked[m].before == 0;
         for (uint32_t end = marked[m].before; end < behind;) {
             const uint32_t key = *at;
-            uint32_t n = key == ZERO_KEY ? n_zeros : 0;
+            uint32_t n = key == RW_KEY_OF_ZERO ? n_zeros : 0;
             for (at += n > 0; end + n < behind && *at == key; at++)
                 n++;
             end += n;
@@ -454,30 +367,17 @@ static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
     }
 }
 
-uint32_t rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v,
-                        const struct rw_cut_rule *rule, struct rw_rank_scratch *s, uint32_t *bound)
+void rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v, const struct rw_cut_rule *rule,
+                    struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
-    struct walk walk = {.bound = bound,
-                        .under = s->under,
-                        .below = s->below,
-                        .n_values = v->n + v->n_zeros,
-                        .bins = (uint32_t)rule->bins,
-                        .k = 1,
-                        .is_first = 1};
-    const uint32_t n_few = count_few(s->counter, s->key, v->n);
+    struct walk walk = {.out = intervals, .bins = (uint32_t)rule->bins, .k = 1, .is_first = 1};
+    intervals->n_bounds = 0;
+    intervals->n_ranked = v->n + v->n_zeros;
+    const uint32_t n_few = count_few(s->counter, s->key, v->n, v->n_zeros);
     if (n_few != UINT32_MAX)
-        bounds_of_few(s->counter, n_few, v->n_zeros, &walk);
+        bounds_of_few(s->counter, n_few, &walk);
     else
         bounds_of_many(isa, v, s, &walk);
-    s->n_values = walk.n_values;
-    s->most = v->n_zeros && v->most < ZERO_KEY ? ZERO_KEY : v->most;
-    return walk.n_bounds;
-}
-
-uint32_t rw_cut_bounds(enum rw_isa isa, const struct rw_column *column,
-                       const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
-                       struct rw_rank_scratch *s, uint32_t *bound)
-{
-    const struct rw_rank_values v = take_values(isa, column, sample, rule->absent_missing, s->key);
-    return rw_rank_bounds(isa, &v, rule, s, bound);
+    end_interval(&walk, v->n_zeros && v->most < RW_KEY_OF_ZERO ? RW_KEY_OF_ZERO : v->most,
+                 intervals->n_ranked);
 }

@@ -8,17 +8,7 @@
 #include "base/sort.h"
 #include "binning/code_search.h"
 
-static uint32_t sample_docs = RW_CUT_SAMPLE_DOCS;
-
-void rw_cut_sample_set_docs(uint32_t n_docs)
-{
-    sample_docs = n_docs ? n_docs : RW_CUT_SAMPLE_DOCS;
-}
-
-uint32_t rw_cut_sample_docs(void)
-{
-    return sample_docs;
-}
+uint32_t rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
 
 struct sample_job {
     const struct rw_dataset *dataset;
@@ -48,9 +38,9 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
 {
     memset(sample, 0, sizeof(*sample));
     sample->n = dataset->n_docs;
-    if (dataset->n_docs <= sample_docs)
+    if (dataset->n_docs <= rw_cut_sample_docs)
         return RW_OK;
-    const uint32_t threshold = (uint32_t)(((uint64_t)sample_docs << 32) / dataset->n_docs);
+    const uint32_t threshold = (uint32_t)(((uint64_t)rw_cut_sample_docs << 32) / dataset->n_docs);
     RW_TRY(RW_NEW(ctx, sample->in, dataset->n_docs));
     struct sample_job job = {dataset, threshold, sample->in};
     RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, sample_queries, &job));
@@ -69,71 +59,6 @@ void rw_cut_sample_release(struct rw_cut_sample *sample)
 {
     rw_mem_free(sample->row);
     rw_mem_free(sample->in);
-}
-
-/* Documents that a list of rows leaves out. */
-static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
-                       uint32_t zero_at, struct rw_cut_intervals *s)
-{
-    const uint32_t n_absent = n_docs - column->n;
-    const uint32_t zero = rw_key_of_float(0.0f);
-    if (absent_missing) {
-        s->n_missing += n_absent;
-        return;
-    }
-    s->count[zero_at] += n_absent;
-    if (zero > s->below[zero_at])
-        s->below[zero_at] = zero;
-}
-
-void rw_cuts_exact_pass(enum rw_isa isa, const struct rw_column *column, uint32_t n_docs,
-                        int absent_missing, struct rw_cut_intervals *s, size_t bytes, void *places)
-{
-    enum { BLOCK = 4096 }; /* values: the places are counted while they are in the first cache */
-    uint16_t scratch[BLOCK];
-    int32_t most[RW_SEARCH_ROOM];
-    struct rw_code_search search;
-    const uint32_t missing = s->n_bounds + 1;
-    rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
-    if (!s->is_counted)
-        memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
-    for (uint32_t k = 0; k <= s->n_bounds; k++)
-        most[k] = INT32_MIN;
-    const uint32_t n_looked_at = s->is_counted && !places ? 0 : column->n;
-    for (uint32_t first = 0; first < n_looked_at; first += BLOCK) {
-        const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
-        void *to = places ? (uint8_t *)places + first * bytes : (void *)scratch;
-        if (s->is_counted) { /* only the places are not known */
-            rw_code_search_run(isa, &search, column->value + first, n, bytes, to);
-            continue;
-        }
-        rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
-        rw_code_count(to, n, bytes, missing + 1, s->count);
-    }
-    for (uint32_t k = 0; k <= s->n_bounds && !s->is_counted; k++)
-        s->below[k] = rw_key_of_ordered(most[k]);
-    s->n_missing = s->count[missing];
-    if (column->row && column->n < n_docs)
-        add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
-}
-
-void rw_cuts_bound(enum rw_isa isa, const struct rw_column *column,
-                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
-                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *s)
-{
-    uint32_t n_under = 0;
-    s->n_bounds = rw_cut_bounds(isa, column, sample, rule, scratch, s->bound);
-    s->is_counted = !sample->in && !column->row;
-    if (!s->is_counted)
-        return;
-    for (uint32_t k = 0; k < s->n_bounds; k++) { /* all values have their rank */
-        s->below[k] = scratch->below[k];
-        s->count[k] = scratch->under[k] - n_under;
-        n_under = scratch->under[k];
-    }
-    s->below[s->n_bounds] = scratch->most;
-    s->count[s->n_bounds] = scratch->n_values - n_under;
-    s->count[s->n_bounds + 1] = column->n - scratch->n_values;
 }
 
 float rw_cut_between(float a, float b)
@@ -247,14 +172,9 @@ out:
 int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
                        const struct rw_dataset *dataset, const struct rw_cut_rule *rule)
 {
-    *finder = (struct rw_cut_finder){
-        .isa = rw_isa(), .dataset = dataset, .rule = rule, .n_threads = ctx->n_threads};
-    RW_TRY(rw_cut_sample_init(ctx, &finder->sample, dataset));
+    *finder = (struct rw_cut_finder){.ctx = ctx, .dataset = dataset, .rule = rule};
     RW_TRY(RW_NEW(ctx, finder->found, dataset->n_columns));
-    RW_TRY(RW_NEW(ctx, finder->scratch, (size_t)ctx->n_threads));
-    for (int t = 0; t < ctx->n_threads; t++)
-        RW_TRY(rw_rank_scratch_init(ctx, &finder->scratch[t], &finder->sample));
-    return RW_OK;
+    return rw_cut_sample_init(ctx, &finder->sample, dataset);
 }
 
 void rw_cut_finder_release(struct rw_cut_finder *finder)
@@ -262,48 +182,28 @@ void rw_cut_finder_release(struct rw_cut_finder *finder)
     for (uint32_t c = 0; finder->found && c < finder->dataset->n_columns; c++)
         rw_mem_free(finder->found[c].cut);
     rw_mem_free(finder->found);
-    for (int t = 0; finder->scratch && t < finder->n_threads; t++)
-        rw_rank_scratch_release(&finder->scratch[t]);
-    rw_mem_free(finder->scratch);
     rw_cut_sample_release(&finder->sample);
 }
 
-static int find_cuts(struct rw_cut_finder *finder, int thread, uint32_t c)
+int rw_cuts_make_by(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                    const struct rw_cut_rule *rule, rw_cuts_find_fn *find, void *user,
+                    struct rw_cuts **out)
 {
-    struct rw_cut_intervals intervals;
-    const struct rw_column *column = &finder->dataset->column[c];
-    const struct rw_cut_rule *rule = finder->rule;
-    if (rw_cuts_decided(column, rule, &finder->found[c]))
-        return RW_OK;
-    rw_cuts_bound(finder->isa, column, &finder->sample, rule, &finder->scratch[thread], &intervals);
-    rw_cuts_exact_pass(finder->isa, column, finder->dataset->n_docs, rule->absent_missing,
-                       &intervals, intervals.n_bounds + 2 > 256 ? 2 : 1, NULL);
-    return rw_cuts_of_intervals(NULL, &intervals, rule, &finder->found[c]);
-}
-
-static int find_some(void *user, struct rw_share *share)
-{
-    for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        RW_TRY(find_cuts(user, share->thread, (uint32_t)c));
-    return RW_OK;
+    int status;
+    struct rw_cut_finder finder;
+    *out = NULL;
+    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
+    RW_TRY_OUT(find(user, &finder));
+    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));
+out:
+    rw_cut_finder_release(&finder);
+    return status;
 }
 
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out)
 {
-    int status = RW_OK;
-    struct rw_cut_finder finder;
-    *out = NULL;
-    RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
-    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, find_some, &finder);
-    if (status < 0) {
-        rw_fail(ctx, status, "out of memory while finding cuts");
-        goto out;
-    }
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, finder.found, out));
-out:
-    rw_cut_finder_release(&finder);
-    return status;
+    return rw_cuts_make_by(ctx, dataset, rule, rw_cuts_find_on_host, NULL, out);
 }
 
 void rw_cuts_free(struct rw_cuts *cuts)
@@ -315,4 +215,124 @@ void rw_cuts_free(struct rw_cuts *cuts)
     rw_mem_free(cuts->cut);
     rw_mem_free(cuts->has_missing);
     rw_mem_free(cuts);
+}
+
+/* ---- on the host ---- */
+
+/* Documents that a list of rows leaves out. */
+static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
+                       uint32_t zero_at, struct rw_cut_intervals *s)
+{
+    const uint32_t n_absent = n_docs - column->n;
+    if (absent_missing) {
+        s->n_missing += n_absent;
+        return;
+    }
+    s->count[zero_at] += n_absent;
+    if (RW_KEY_OF_ZERO > s->below[zero_at])
+        s->below[zero_at] = RW_KEY_OF_ZERO;
+}
+
+struct host_search {
+    struct rw_cut_finder *finder;
+    enum rw_isa isa;
+    struct rw_codes *codes;          /* [n_columns]; NULL: cuts only */
+    struct rw_rank_scratch *scratch; /* [n_threads]; owned */
+};
+
+/* The boundaries; `below` and `count` are those of the sampled values. */
+static void bound_column(const struct host_search *host, const struct rw_column *column,
+                         struct rw_rank_scratch *scratch, struct rw_cut_intervals *s)
+{
+    const struct rw_cut_sample *sample = &host->finder->sample;
+    const int absent_missing = host->finder->rule->absent_missing;
+    struct rw_rank_values v = {.least = UINT32_MAX};
+    uint32_t n_seen = column->row && sample->in ? 0 : column->n;
+    rw_rank_add(host->isa, &v, column, sample->in, absent_missing, scratch);
+    for (uint32_t i = 0; column->row && sample->in && i < column->n; i++)
+        n_seen += sample->in[column->row[i]];
+    if (column->row && !absent_missing)
+        v.n_zeros += sample->n - n_seen;
+    rw_rank_bounds(host->isa, &v, host->finder->rule, scratch, s);
+}
+
+/* Goes through all values: fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes, the
+ * interval of each entry, and n_bounds + 1 for a missing one. */
+static void exact_pass(const struct host_search *host, const struct rw_column *column,
+                       struct rw_cut_intervals *s, size_t bytes, void *index)
+{
+    enum { BLOCK = 4096 }; /* values: an index is counted while it is in the first cache */
+    const uint32_t n_docs = host->finder->dataset->n_docs, missing = s->n_bounds + 1;
+    const int absent_missing = host->finder->rule->absent_missing;
+    const int is_counted = !host->finder->sample.in && !column->row; /* all have been ranked */
+    uint16_t scratch[BLOCK];
+    int32_t most[RW_SEARCH_ROOM];
+    struct rw_code_search search;
+    rw_code_search_init(&search, s->bound, s->n_bounds, absent_missing, missing);
+    for (uint32_t k = 0; k <= s->n_bounds; k++)
+        most[k] = INT32_MIN;
+    if (is_counted)
+        s->count[missing] = n_docs - s->n_ranked;
+    else
+        memset(s->count, 0, (missing + 1) * sizeof(s->count[0]));
+    for (uint32_t first = 0; first < column->n && (index || !is_counted); first += BLOCK) {
+        const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
+        void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
+        if (is_counted) { /* only the index is not known */
+            rw_code_search_run(host->isa, &search, column->value + first, n, bytes, to);
+            continue;
+        }
+        rw_code_search_most(host->isa, &search, column->value + first, n, bytes, to, most);
+        rw_code_count(to, n, bytes, missing + 1, s->count);
+    }
+    for (uint32_t k = 0; k <= s->n_bounds && !is_counted; k++)
+        s->below[k] = rw_key_of_ordered(most[k]);
+    s->n_missing = s->count[missing];
+    if (column->n < n_docs)
+        add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
+}
+
+static int find_column(const struct host_search *host, int thread, uint32_t c)
+{
+    const struct rw_cut_finder *finder = host->finder;
+    const struct rw_column *column = &finder->dataset->column[c];
+    struct rw_feature_cuts *found = &finder->found[c];
+    struct rw_cut_intervals intervals;
+    void *index = NULL;
+    if (rw_cuts_decided(column, finder->rule, found))
+        return RW_OK;
+    bound_column(host, column, &host->scratch[thread], &intervals);
+    const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
+    if (host->codes)
+        RW_TRY(rw_mem_new_raw(NULL, &index, column->n, bytes));
+    exact_pass(host, column, &intervals, bytes, index);
+    if (!host->codes)
+        return rw_cuts_of_intervals(NULL, &intervals, finder->rule, found);
+    return rw_codes_of_places(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
+                              index, found, &host->codes[c]);
+}
+
+static int find_some(void *user, struct rw_share *share)
+{
+    for (uint64_t c, end; rw_share_next(share, &c, &end);)
+        RW_TRY(find_column(user, share->thread, (uint32_t)c));
+    return RW_OK;
+}
+
+int rw_cuts_find_on_host(void *codes, struct rw_cut_finder *finder)
+{
+    struct rw_ctx *ctx = finder->ctx;
+    struct host_search host = {.finder = finder, .isa = rw_isa(), .codes = codes};
+    int status;
+    RW_TRY_OUT(RW_NEW(ctx, host.scratch, (size_t)ctx->n_threads));
+    for (int t = 0; t < ctx->n_threads; t++)
+        RW_TRY_OUT(rw_rank_scratch_init(ctx, &host.scratch[t], &finder->sample));
+    status = rw_parallel(ctx, ctx->n_threads, finder->dataset->n_columns, 1, find_some, &host);
+    if (status < 0)
+        rw_fail(ctx, status, "out of memory while finding cuts");
+out:
+    for (int t = 0; host.scratch && t < ctx->n_threads; t++)
+        rw_rank_scratch_release(&host.scratch[t]);
+    rw_mem_free(host.scratch);
+    return status;
 }

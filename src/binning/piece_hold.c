@@ -261,9 +261,8 @@ static void chain_held(struct rw_pieces *pieces)
     }
 }
 
-/* bound: [RW_MAX_BOUNDS]; returns the number of boundaries. */
-static uint32_t find_bounds(const struct rw_pieces *pieces, uint32_t f, struct rw_rank_scratch *s,
-                            uint32_t *bound)
+static void find_bounds(const struct rw_pieces *pieces, uint32_t f, struct rw_rank_scratch *s,
+                        struct rw_cut_intervals *intervals)
 {
     struct rw_rank_values v = {.least = UINT32_MAX};
     const int absent_missing = pieces->rule.absent_missing;
@@ -271,7 +270,8 @@ static uint32_t find_bounds(const struct rw_pieces *pieces, uint32_t f, struct r
     for (struct rw_held held = pieces->feature[f].held; held.piece;) {
         const struct rw_piece *piece = &pieces->piece[held.piece - 1];
         const struct rw_piece_column *column = &piece->column[held.column];
-        rw_rank_add(pieces->isa, &v, piece->value + column->at, column->n, absent_missing, s);
+        const struct rw_column values = {.n = column->n, .value = piece->value + column->at};
+        rw_rank_add(pieces->isa, &v, &values, NULL, absent_missing, s);
         n_seen += column->n;
         if (absent_missing && column->rest == 0)
             v.n_zeros += piece->n_held - column->n;
@@ -279,22 +279,21 @@ static uint32_t find_bounds(const struct rw_pieces *pieces, uint32_t f, struct r
     }
     if (!absent_missing)
         v.n_zeros += pieces->sample.n - n_seen;
-    return rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, bound);
+    rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, intervals);
 }
 
 static int find_some(void *user, struct rw_share *share)
 {
     struct rw_pieces *pieces = user;
-    uint32_t bound[RW_MAX_BOUNDS + 1];
+    struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         struct rw_piece_feature *feature = &pieces->feature[f];
         if (!feature->held.piece)
             continue;
-        const uint32_t n =
-            find_bounds(pieces, (uint32_t)f, &pieces->scratch[share->thread].rank, bound);
-        RW_TRY(RW_NEW_RAW(NULL, feature->bound, n));
-        feature->n_bounds = n;
-        memcpy(feature->bound, bound, n * sizeof(*bound));
+        find_bounds(pieces, (uint32_t)f, &pieces->scratch[share->thread].rank, &intervals);
+        RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
+        feature->n_bounds = intervals.n_bounds;
+        memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
     }
     return RW_OK;
 }

@@ -346,6 +346,11 @@ static int check_eval(struct rw_ctx *ctx, const struct rw_params *params, int tr
     return refuse_idle(ctx, params, rules, sizeof(rules) / sizeof(rules[0]));
 }
 
+int rw_params_trains_on_gains(const struct rw_params *params)
+{
+    return rw_params_objective(params)->ranks;
+}
+
 int rw_params_check_eval(struct rw_ctx *ctx, const struct rw_params *params)
 {
     RW_DEFAULT_FPENV;

@@ -311,17 +311,9 @@ const char *rw_params_nearest(const char *name)
         is_known = 1;
     }
     if (is_known)
-        return NULL;                       /* what only looks like it is not what is meant */
-    size_t best = n < 5 ? 1 : (n + 1) / 3; /* as far as a slip of the fingers may be */
-    const char *nearest = NULL;
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        const char *candidate = rw_param_rows[i].info.name;
-        const size_t distance =
-            n >= 3 && strncmp(candidate, plain, n) == 0 ? 1 : rw_word_distance(plain, candidate);
-        if (distance < best || (distance == best && !nearest)) {
-            best = distance;
-            nearest = candidate;
-        }
-    }
-    return nearest;
+        return NULL; /* what only looks like it is not what is meant */
+    const char *words[RW_N_PARAMS];
+    for (int i = 0; i < RW_N_PARAMS; i++)
+        words[i] = rw_param_rows[i].info.name;
+    return rw_word_nearest(plain, words, RW_N_PARAMS);
 }

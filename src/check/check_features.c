@@ -4,51 +4,45 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "check/data_check.h"
 #include "dataset/dataset.h"
 #include "metric/metric.h"
-#include "check/data_check.h"
-
-/* A thread's arrays. */
-struct space {
-    float *value;                  /* [n_docs] */
-    uint32_t *key, *scratch;       /* [n_docs] */
-    uint32_t *other, *other_space; /* [other's n_docs] */
-    float *other_value;            /* [other's n_docs] */
-    double *score;                 /* [longest] */
-    uint32_t *order;               /* [longest] */
-};
 
 struct job {
     const struct rw_dataset *dataset, *other;
     uint32_t longest;
     uint64_t *hash;                    /* [n_columns] of the values, to find duplicates */
-    struct space *space;               /* [threads] */
     struct rw_feature_check *features; /* [n_columns] */
+};
+
+/* A thread's arrays; of n_docs: the larger set's. */
+struct space {
+    float *value;                        /* [n_docs] */
+    uint32_t *key, *other_key, *scratch; /* [n_docs] */
+    double *score;                       /* [longest] */
+    uint32_t *order;                     /* [longest] */
 };
 
 static void space_release(struct space *space)
 {
     rw_mem_free(space->value);
     rw_mem_free(space->key);
+    rw_mem_free(space->other_key);
     rw_mem_free(space->scratch);
-    rw_mem_free(space->other);
-    rw_mem_free(space->other_space);
-    rw_mem_free(space->other_value);
     rw_mem_free(space->score);
     rw_mem_free(space->order);
 }
 
-static int space_init(struct rw_ctx *ctx, const struct job *job, struct space *space)
+static int space_init(const struct job *job, struct space *space)
 {
-    const size_t n = job->dataset->n_docs, m = job->other ? job->other->n_docs : 0;
-    RW_TRY(RW_NEW_RAW(ctx, space->value, n));
-    RW_TRY(RW_NEW_RAW(ctx, space->key, n));
-    RW_TRY(RW_NEW_RAW(ctx, space->scratch, n));
-    RW_TRY(RW_NEW_RAW(ctx, space->other, m));
-    RW_TRY(RW_NEW_RAW(ctx, space->other_space, m));
-    RW_TRY(RW_NEW_RAW(ctx, space->other_value, m));
-    RW_TRY(RW_NEW_RAW(ctx, space->score, job->longest));
-    return RW_NEW_RAW(ctx, space->order, job->longest);
+    const size_t m = job->other ? job->other->n_docs : 0;
+    const size_t n = job->dataset->n_docs > m ? job->dataset->n_docs : m;
+    RW_TRY(RW_NEW_RAW(NULL, space->value, n));
+    RW_TRY(RW_NEW_RAW(NULL, space->key, n));
+    RW_TRY(RW_NEW_RAW(NULL, space->other_key, m));
+    RW_TRY(RW_NEW_RAW(NULL, space->scratch, n));
+    RW_TRY(RW_NEW_RAW(NULL, space->score, job->longest));
+    return RW_NEW_RAW(NULL, space->order, job->longest);
 }
 
 /* The values that are not missing, sorted. Returns how many. */
@@ -176,10 +170,10 @@ static void check_feature(const struct job *job, uint32_t c, struct space *space
     }
     if (!job->other)
         return;
-    rw_dataset_feature(job->other, feature, 0, space->other_value);
+    rw_dataset_feature(job->other, feature, 0, space->value);
     const size_t m =
-        sort_values(space->other_value, job->other->n_docs, space->other, space->other_space);
-    out->drift = rw_check_distance(space->key, kept, space->other, m);
+        sort_values(space->value, job->other->n_docs, space->other_key, space->scratch);
+    out->drift = rw_check_distance(space->key, kept, space->other_key, m);
     /* A feature that one set misses more often has moved, too. */
     const double missing = fabs(out->missing - 1.0 + (double)m / job->other->n_docs);
     out->drift = out->drift >= missing ? out->drift : missing;
@@ -213,34 +207,30 @@ out:
 static int check_some(void *user, struct rw_share *share)
 {
     const struct job *job = user;
-    for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        check_feature(job, (uint32_t)c, &job->space[share->thread], &job->features[c]);
-    return RW_OK;
+    struct space space = {0};
+    const int status = space_init(job, &space);
+    for (uint64_t c, end; status >= 0 && rw_share_next(share, &c, &end);)
+        check_feature(job, (uint32_t)c, &space, &job->features[c]);
+    space_release(&space);
+    return status;
 }
 
 int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       const struct rw_dataset *other, struct rw_feature_check *features)
 {
-    struct job job = {.dataset = dataset, .other = other};
-    struct space *space = NULL;
-    int status = RW_OK;
-    const int n_threads = ctx->n_threads;
+    struct job job = {.dataset = dataset, .other = other, .features = features};
+    int status;
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t n = dataset->query_offset[q + 1] - dataset->query_offset[q];
         job.longest = n > job.longest ? n : job.longest;
     }
     RW_TRY_OUT(RW_NEW(ctx, job.hash, dataset->n_columns));
-    RW_TRY_OUT(RW_NEW(ctx, space, (size_t)n_threads));
-    for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(space_init(ctx, &job, &space[t]));
-    job.space = space;
-    job.features = features;
-    rw_parallel(ctx, n_threads, dataset->n_columns, 1, check_some, &job);
-    RW_TRY_OUT(find_duplicates(ctx, &job, features));
+    status = rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, check_some, &job);
+    if (status < 0)
+        rw_fail(ctx, status, "out of memory while checking %u documents", dataset->n_docs);
+    else
+        status = find_duplicates(ctx, &job, features);
 out:
-    for (int t = 0; space && t < n_threads; t++)
-        space_release(&space[t]);
-    rw_mem_free(space);
     rw_mem_free(job.hash);
     return status;
 }

@@ -10,50 +10,42 @@
 
 /* ------------------------------------------------------------------ ids */
 
-struct named {
-    const char *id;
-    uint32_t query;
-};
-
-static int by_id(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
-    const struct named *x = a, *y = b;
-    const int order = strcmp(x->id, y->id);
-    return order ? order : x->query < y->query ? -1 : x->query > y->query;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct named **out)
+/* ids: [n_queries], sorted; the caller's. */
+static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
 {
-    RW_TRY(RW_NEW(ctx, *out, dataset->n_queries));
+    RW_TRY(RW_NEW(ctx, *ids, dataset->n_queries));
     for (uint32_t q = 0; q < dataset->n_queries; q++)
-        (*out)[q] = (struct named){rw_dataset_query_id(dataset, q), q};
-    if (dataset->n_queries > 1)
-        qsort(*out, dataset->n_queries, sizeof(**out), by_id);
+        (*ids)[q] = rw_dataset_query_id(dataset, q);
+    qsort(*ids, dataset->n_queries, sizeof(**ids), by_text);
     return RW_OK;
 }
 
-int rw_check_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t *n_split,
-                   char *names, size_t size)
+void rw_check_name(struct rw_check_names *names, uint32_t most, const char *name)
 {
-    enum { SHOWN = 5 };
-    struct named *named = NULL;
-    size_t at = 0;
-    *n_split = 0;
-    names[0] = 0;
-    RW_TRY(sort_ids(ctx, dataset, &named));
+    char *const to = names->text + names->at;
+    const size_t left = sizeof(names->text) - names->at;
+    if (names->n++ < most)
+        names->at += (size_t)snprintf(to, left, "%s%.40s", names->n > 1 ? ", " : "", name);
+    else
+        snprintf(to, left, " and %u more", names->n - most);
+}
+
+int rw_check_split(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   struct rw_check_names *split)
+{
+    const char **id = NULL;
+    RW_TRY(sort_ids(ctx, dataset, &id));
     for (uint32_t i = 1; i < dataset->n_queries; i++) {
-        const int again = strcmp(named[i].id, named[i - 1].id) == 0;
-        const int told = i > 1 && strcmp(named[i - 1].id, named[i - 2].id) == 0;
-        if (!again || told)
-            continue;
-        if (*n_split < SHOWN && at < size)
-            at += (size_t)snprintf(names + at, size - at, "%s%.40s", *n_split ? ", " : "",
-                                   named[i].id);
-        ++*n_split;
+        const int again = strcmp(id[i], id[i - 1]) == 0;
+        if (again && (i == 1 || strcmp(id[i - 1], id[i - 2]) != 0)) /* once an id */
+            rw_check_name(split, 5, id[i]);
     }
-    if (*n_split > SHOWN && at < size)
-        snprintf(names + at, size - at, " and %u more", *n_split - SHOWN);
-    rw_mem_free(named);
+    rw_mem_free(id);
     return RW_OK;
 }
 
@@ -126,14 +118,14 @@ int rw_check_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
                     const struct rw_dataset *other, const uint64_t *other_hashes,
                     uint32_t *n_queries, uint32_t *n_docs)
 {
-    struct named *ours = NULL, *theirs = NULL;
+    const char **ours = NULL, **theirs = NULL;
     uint64_t *sorted = NULL;
     int status = RW_OK;
     *n_queries = *n_docs = 0;
     RW_TRY_OUT(sort_ids(ctx, dataset, &ours));
     RW_TRY_OUT(sort_ids(ctx, other, &theirs));
     for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < other->n_queries;) {
-        const int order = strcmp(ours[i].id, theirs[j].id);
+        const int order = strcmp(ours[i], theirs[j]);
         *n_queries += order == 0;
         i += order <= 0;
         j += order >= 0;

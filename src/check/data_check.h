@@ -1,5 +1,5 @@
 /* What a careful person looks for in data before training on it: the parts of rw_check_new. Absent
- * features are taken for 0 (as training does unless told otherwise), missing ones are left out. */
+ * features are taken for 0 (as training does by default), missing ones are left out. */
 #ifndef RW_TRUST_DATA_CHECK_H
 #define RW_TRUST_DATA_CHECK_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 struct rw_dataset;
 
-/* From where on something is told. First guesses, on MQ2008, OHSUMED and made data. */
+/* From where on something is a finding. First guesses, on MQ2008, OHSUMED and made data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 #define RW_CHECK_DISTINCT                                                                          \
     0.9                        /* share of documents, or queries, with a whole number of their own \
@@ -20,11 +20,20 @@ struct rw_dataset;
 #define RW_CHECK_TIES_LEAK  0.05 /* what constant scores gain from the order of the input */
 #define RW_CHECK_MISSING    0.5  /* share of documents */
 
+/* A list of names for a message: "7, 9 and 2 more". */
+struct rw_check_names {
+    uint32_t n;
+    size_t at;
+    char text[256];
+};
+/* Adds a name, of which 40 bytes are shown; `most` names are shown. */
+void rw_check_name(struct rw_check_names *names, uint32_t most, const char *name);
+
 /* Queries, labels and documents: counts of the public struct that need no features. */
 int rw_check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_check *out);
-/* Ids that come back after other queries; *names gets the first few, as "7, 9 and 2 more". */
-int rw_check_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t *n_split,
-                   char *names, size_t size);
+/* Ids that come back after other queries. */
+int rw_check_split(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                   struct rw_check_names *split);
 
 /* Each document's values as one number: equal documents have equal ones. 0: no value but zeros.
  * hashes: [n_docs], written. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 const struct argp_option *rw_advice_find(const struct rw_known_options *known, const char *name,
                                          size_t n)
@@ -26,7 +26,7 @@ static const char *nearest_option(const struct rw_known_options *known, const ch
         if (known->table[i].name)
             names[n++] = known->table[i].name;
     }
-    const char *own = rw_options_nearest(mistaken, names, n);
+    const char *own = rw_word_nearest(mistaken, names, n);
     const char *param = rw_params_nearest(mistaken);
     if (own && rw_word_distance(mistaken, own) <= 1)
         return own;
@@ -64,12 +64,12 @@ static int is_parameter(const char *name)
     return 0;
 }
 
-/* An error's second line: what is known of it, else where to look. */
+/* An error's second line: the note, else a hint to the help. */
 static int hint_or_usage(const struct rw_known_options *known, const char *note)
 {
     if (!note)
-        return rw_talk_usage(known->usage->command);
-    rw_talk_hint("%s", note);
+        return rw_msg_usage(known->cli->command->name);
+    rw_msg_hint("%s", note);
     return RW_EXIT_USAGE;
 }
 
@@ -85,28 +85,28 @@ int rw_advice_unknown(const struct rw_known_options *known, const char *token)
     name[n] = 0;
     const struct elsewhere elsewhere = find_elsewhere(known, name);
     if (elsewhere.option) {
-        rw_talk_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token,
-                      elsewhere.option->ours);
+        rw_msg_error("unknown option '%.*s'; the nearest is '--%s'", n_token, token,
+                     elsewhere.option->ours);
         return hint_or_usage(known, elsewhere.option->note);
     }
     if (elsewhere.none) {
-        rw_talk_error("unknown option '%.*s'; there is no such option here", n_token, token);
+        rw_msg_error("unknown option '%.*s'; there is no such option here", n_token, token);
         return hint_or_usage(known, elsewhere.none->note);
     }
     const char *other = elsewhere.other ? elsewhere.other : name;
     if (is_parameter(other) && !rw_advice_find(known, other, strlen(other)))
-        return rw_options_wrong(known->usage, "'%s' does not take the parameter '--%s'",
-                                known->usage->command, other);
+        return rw_wrong(known->cli, "'%s' does not take the parameter '--%s'",
+                        known->cli->command->name, other);
     if (elsewhere.other) {
-        rw_talk_error("unknown option '%.*s'", n_token, token);
-        rw_talk_hint("other commands have it as '--%s'", other);
+        rw_msg_error("unknown option '%.*s'", n_token, token);
+        rw_msg_hint("other commands have it as '--%s'", other);
         return RW_EXIT_USAGE;
     }
     const char *near = nearest_option(known, name);
     if (near)
-        return rw_options_wrong(known->usage, "unknown option '%.*s'; the nearest is '--%s'",
-                                n_token, token, near);
-    return rw_options_wrong(known->usage, "unknown option '%.*s'", n_token, token);
+        return rw_wrong(known->cli, "unknown option '%.*s'; the nearest is '--%s'", n_token, token,
+                        near);
+    return rw_wrong(known->cli, "unknown option '%.*s'", n_token, token);
 }
 
 /* How `name` is given this value, which may be another trainer's. */
@@ -116,17 +116,17 @@ static void say_as_option(const struct rw_known_options *known, const char *name
     const int row = rw_alias_find(name, value, 0);
     struct rw_params *probe = NULL;
     if (row >= 0 && !rw_alias_at(row)->ours) {
-        rw_talk_hint("there is none like '%s' here: %s", value, rw_alias_at(row)->note);
+        rw_msg_hint("there is none like '%s' here: %s", value, rw_alias_at(row)->note);
         return;
     }
     if (row >= 0)
         value = rw_alias_at(row)->ours;
-    if (is_parameter(name) && (rw_params_new(known->ctx, &probe) < 0 ||
-                               rw_params_set(known->ctx, probe, name, value) < 0))
+    if (is_parameter(name) && (rw_params_new(known->cli->ctx, &probe) < 0 ||
+                               rw_params_set(known->cli->ctx, probe, name, value) < 0))
         value = option->arg;
     rw_params_free(probe);
-    rw_talk_hint("options are written with two dashes: --%s%s%s", name, option->arg ? " " : "",
-                 option->arg ? value : "");
+    rw_msg_hint("options are written with two dashes: --%s%s%s", name, option->arg ? " " : "",
+                option->arg ? value : "");
 }
 
 int rw_advice_bare(const struct rw_known_options *known, const char *operand)
@@ -134,7 +134,7 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     char name[64];
     const char *equals = strchr(operand, '=');
     if (!equals || (size_t)(equals - operand) >= sizeof(name) || access(operand, F_OK) == 0)
-        return -1;
+        return 0;
     snprintf(name, sizeof(name), "%.*s", (int)(equals - operand), operand);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
@@ -142,17 +142,17 @@ int rw_advice_bare(const struct rw_known_options *known, const char *operand)
     const struct argp_option *own = rw_advice_find(known, name, strlen(name));
     const char *ours = own ? name : elsewhere.option ? elsewhere.option->ours : NULL;
     if (!ours && !elsewhere.none && !elsewhere.other && !is_parameter(name))
-        return -1;
-    rw_talk_error("cannot open '%s': there is no such file", operand);
+        return 0;
+    rw_msg_error("cannot open '%s': there is no such file", operand);
     if (!ours && elsewhere.none)
         return hint_or_usage(known, elsewhere.none->note);
     if (!ours) {
-        rw_talk_hint("'%s' does not take the parameter '--%s'", known->usage->command,
-                     elsewhere.other ? elsewhere.other : name);
+        rw_msg_hint("'%s' does not take the parameter '--%s'", known->cli->command->name,
+                    elsewhere.other ? elsewhere.other : name);
         return RW_EXIT_USAGE;
     }
     say_as_option(known, ours, equals + 1);
     if (elsewhere.option && elsewhere.option->note)
-        rw_talk_hint("%s", elsewhere.option->note);
+        rw_msg_hint("%s", elsewhere.option->note);
     return RW_EXIT_USAGE;
 }

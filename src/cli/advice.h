@@ -1,5 +1,4 @@
-/* What to say of names that a command does not know: slips of the fingers, and other trainers'
- * words. */
+/* Hints for names that a command does not know: typing errors, and other trainers' words. */
 #ifndef RW_CLI_ADVICE_H
 #define RW_CLI_ADVICE_H
 
@@ -8,19 +7,18 @@
 #include "cli/options.h"
 
 struct rw_known_options {
-    const struct rw_usage *usage;
+    struct rw_cli *cli;
     const struct argp_option *table; /* [n] with the parameters that the command takes; borrowed */
     int n;
-    struct rw_ctx *ctx;
 };
 
 /* The option of this name, of n bytes; NULL: there is none. */
 const struct argp_option *rw_advice_find(const struct rw_known_options *known, const char *name,
                                          size_t n);
-/* Says that an option ("--num_leaves=31") is not known, and what it is here; the exit code. */
+/* Reports an unknown option ("--num_leaves=31"), and what it is called here; the exit code. */
 int rw_advice_unknown(const struct rw_known_options *known, const char *token);
 /* An operand that is no file but a parameter as other programs take them, "num_leaves=31": says how
- * it is written and returns the exit code; -1 for any other operand. */
+ * it is written and returns the exit code; 0 for any other operand. */
 int rw_advice_bare(const struct rw_known_options *known, const char *operand);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/load.h"
+#include "cli/messages.h"
 #include "cli/output.h"
-#include "cli/talk.h"
 
 /* ------------------------------------------------------------------ as a table */
 
@@ -15,9 +15,8 @@ enum {
     MOST_COLUMNS = 32,
     CELL_ROOM = 128,
     DEVICE_COLUMNS = 9,
-    LONGEST_METHOD = 17,
-    LONGEST_ROW = 37,
-    LONGEST_WAY = 21
+    LONGEST_METHOD = 21,
+    LONGEST_ROW = 37
 };
 
 /* Rows are shown as they come: a column is as wide as its widest cell so far. */
@@ -72,8 +71,6 @@ static void print_head(struct shown *shown, const struct rw_bench_row *row)
             width = LONGEST_METHOD;
         if (strcmp(field->name, "row") == 0)
             width = LONGEST_ROW;
-        if (strcmp(field->name, "way") == 0)
-            width = LONGEST_WAY;
         shown->width[i] = cell > width ? cell : width;
         print_cell(shown, field, i, field->name);
     }
@@ -85,7 +82,7 @@ static void print_device(const struct rw_bench_row *row)
     char cell[DEVICE_COLUMNS][CELL_ROOM];
     for (int i = 0; i < DEVICE_COLUMNS && i < row->n_fields; i++)
         cell_text(&row->field[i], cell[i]);
-    if (row->n_fields < DEVICE_COLUMNS) { /* a bench of trainings, of loading, of scores */
+    if (row->n_fields < DEVICE_COLUMNS) { /* not the laboratory's */
         printf("suite '%s': device %s, threads %s, data of seed %s", row->suite, cell[0], cell[1],
                cell[2]);
         if (row->n_fields > 3)
@@ -145,77 +142,61 @@ static int keep_row(void *user, const struct rw_bench_row *row)
     struct document *document = user;
     const int is_device = strcmp(row->table, "device") == 0;
     json_t *to = is_device ? document->head : json_object();
-    int bad = !to;
     if (!is_device)
-        bad |= json_object_set_new(to, "table", json_string(row->table));
-    for (int i = 0; i < row->n_fields && !bad; i++)
-        bad |= json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
-    if (is_device)
-        return bad;
-    if (bad)
-        json_decref(to);
-    return bad || json_array_append_new(document->rows, to) < 0;
+        json_object_set_new(to, "table", json_string(row->table));
+    for (int i = 0; i < row->n_fields; i++)
+        json_object_set_new(to, row->field[i].name, json_field(&row->field[i]));
+    if (!is_device && json_array_append_new(document->rows, to) < 0)
+        rw_no_memory();
+    return 0;
 }
 
 /* A row a line: the head without its closing brace, then the rows. */
-static int print_document(const struct document *document)
+static void print_document(const struct document *document)
 {
     enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
     char *head = json_dumps(document->head, FLAGS);
     size_t i;
     json_t *row;
     if (!head)
-        return -1;
-    head[strlen(head) - 1] = 0;
-    printf("%s,\"rows\":[", head);
+        rw_no_memory();
+    printf("%.*s,\"rows\":[", (int)strlen(head) - 1, head);
     free(head);
     json_array_foreach(document->rows, i, row)
     {
         fputs(i ? ",\n" : "\n", stdout);
-        if (json_dumpf(row, stdout, FLAGS) < 0)
-            return -1;
+        json_dumpf(row, stdout, FLAGS);
     }
     fputs("\n]}\n", stdout);
+}
+
+static int run_json(struct rw_ctx *ctx, const char *bench, rw_bench_fn run,
+                    const struct rw_bench_options *options)
+{
+    static struct document document;
+    const char *suite = options->suite, *about;
+    if (!suite)
+        rw_bench_suite_at(bench, 0, &suite, &about);
+    document.head =
+        json_pack("{s:s,s:o,s:s,s:b}", "bench", bench, "suite", rw_load_json_text(suite), "version",
+                  RW_VERSION, "quick", options->quick);
+    document.rows = json_array();
+    if (!document.head || !document.rows)
+        rw_no_memory();
+    RW_STEP(run(ctx, options, keep_row, &document));
+    print_document(&document);
+    json_decref(document.head);
+    json_decref(document.rows);
     return 0;
 }
 
-static int run_json(struct rw_ctx *ctx, const struct rw_bench_subject *bench,
-                    const struct rw_bench_options *options)
-{
-    struct document document = {json_object(), json_array()};
-    const char *suite = options->suite, *about;
-    int code = RW_EXIT_FAILURE;
-    if (!suite)
-        rw_bench_suite_at(bench->name, 0, &suite, &about);
-    if (!document.head || !document.rows ||
-        json_object_set_new(document.head, "bench", json_string(bench->name)) < 0 ||
-        json_object_set_new(document.head, "suite", rw_load_json_text(suite)) < 0 ||
-        json_object_set_new(document.head, "version", json_string(RW_VERSION)) < 0 ||
-        json_object_set_new(document.head, "quick", json_boolean(options->quick)) < 0) {
-        rw_talk_out_of_memory();
-        goto out;
-    }
-    const int status = bench->run(ctx, options, keep_row, &document);
-    if (status < 0)
-        code = rw_talk_failed(ctx, status, bench->command);
-    else if (print_document(&document) < 0)
-        rw_talk_out_of_memory();
-    else
-        code = RW_EXIT_OK;
-out:
-    json_decref(document.head);
-    json_decref(document.rows);
-    return code;
-}
-
-int rw_bench_rows(struct rw_ctx *ctx, const struct rw_bench_subject *bench,
+int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options, int json)
 {
     struct shown shown = {.n_columns = 0};
     if (json)
-        return run_json(ctx, bench, options);
-    const int status = bench->run(ctx, options, show_row, &shown);
-    if (status == RW_ERR_INTERRUPTED && rw_output_flush() < 0)
-        return RW_EXIT_FAILURE; /* nobody reads on */
-    return status < 0 ? rw_talk_failed(ctx, status, bench->command) : RW_EXIT_OK;
+        return run_json(cli->ctx, bench, run, options);
+    const int status = run(cli->ctx, options, show_row, &shown);
+    return status == RW_ERR_INTERRUPTED ? rw_output_end(RW_EXIT_OK)
+                                        : status; /* the reader closed it */
 }

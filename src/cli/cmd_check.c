@@ -1,27 +1,19 @@
 /* rankwood check: what is wrong with data. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { SHOWN_DRIFT = 10 };
 
-struct request {
-    const char *against;
-    int json;
+static struct rw_list against;
+static int json;
+static const struct rw_option options[] = {
+    {"against", 0, "DATA", "a second set, what is tested on: files with commas between them",
+     RW_OPTION_INPUTS, .value = &against},
+    {"json", 0, NULL, "print as JSON, with all features", RW_OPTION_FLAG, .value = &json},
+    {0},
 };
-
-/* ------------------------------------------------------------------ printing */
-
-static json_t *number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
 
 static json_t *features_json(const struct rw_check *check)
 {
@@ -34,11 +26,12 @@ static json_t *features_json(const struct rw_check *check)
             json_pack(
                 "{s:I,s:f,s:f,s:o,s:o,s:I,s:b,s:o,s:o,s:b,s:o}", "feature",
                 (json_int_t)row->feature, "absent", row->absent, "missing", row->missing, "least",
-                number((double)row->least), "most", number((double)row->most), "distinct",
-                (json_int_t)row->n_distinct, "constant", row->constant, "duplicate_of",
+                rw_load_json_number((double)row->least), "most",
+                rw_load_json_number((double)row->most), "distinct", (json_int_t)row->n_distinct,
+                "constant", row->constant, "duplicate_of",
                 row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of), "identifies",
                 row->identifies ? json_string(identifies[row->identifies]) : json_null(),
-                "orders_labels", row->orders_labels, "drift", number(row->drift)));
+                "orders_labels", row->orders_labels, "drift", rw_load_json_number(row->drift)));
     }
     return features;
 }
@@ -52,7 +45,7 @@ static json_t *labels_json(const struct rw_check *check)
     return labels;
 }
 
-static int print_json(const struct rw_check *check)
+static void print_json(const struct rw_check *check)
 {
     json_t *findings = json_array();
     for (int i = 0; i < check->n_findings; i++)
@@ -91,16 +84,13 @@ static int print_json(const struct rw_check *check)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         json_object_set_new(all, counts[i].name, json_integer((json_int_t)counts[i].count));
     json_object_set_new(all, "longest_query_id", rw_load_json_text(rw_check_longest(check)));
-    json_object_set_new(all, "falling_by_chance", number(check->falling_by_chance));
-    json_object_set_new(all, "constant_ndcg_file", number(check->constant_file));
-    json_object_set_new(all, "constant_ndcg_mean", number(check->constant_mean));
-    json_object_set_new(all, "label_drift", number(check->label_drift));
+    json_object_set_new(all, "falling_by_chance", rw_load_json_number(check->falling_by_chance));
+    json_object_set_new(all, "constant_ndcg_file", rw_load_json_number(check->constant_file));
+    json_object_set_new(all, "constant_ndcg_mean", rw_load_json_number(check->constant_mean));
+    json_object_set_new(all, "label_drift", rw_load_json_number(check->label_drift));
     json_object_set_new(all, "labels", labels_json(check));
     json_object_set_new(all, "per_feature", features_json(check));
-    const int result = json_dumpf(all, stdout, JSON_INDENT(1));
-    json_decref(all);
-    putchar('\n');
-    return result;
+    rw_load_json_print(all, stdout);
 }
 
 static void print_labels(const struct rw_check *check)
@@ -129,9 +119,9 @@ static int by_drift(const void *a, const void *b)
 /* The features that moved most. */
 static void print_drift(const struct rw_check *check)
 {
-    const struct rw_feature_check **row = calloc((size_t)check->n_features + 1, sizeof(*row));
+    const struct rw_feature_check **row = rw_need(check->n_features, sizeof(*row));
     uint32_t n = 0;
-    for (uint32_t i = 0; row && i < check->n_features; i++) {
+    for (uint32_t i = 0; i < check->n_features; i++) {
         if (check->features[i].drift > 0)
             row[n++] = &check->features[i];
     }
@@ -176,61 +166,29 @@ static void print_text(const struct rw_check *check)
         puts("nothing was found");
 }
 
-/* ------------------------------------------------------------------ the work */
-
-static int check(struct rw_said *said, const struct request *request, const struct rw_list *against)
+static int run(struct rw_cli *cli)
 {
-    struct rw_check *found = NULL;
-    const int status = rw_check_new(said->ctx, said->operands.text, said->operands.n, against->text,
-                                    against->n, &found);
-    if (status < 0)
-        return rw_talk_failed(said->ctx, status, "check");
-    int code = RW_EXIT_OK;
-    if (!request->json)
+    struct rw_check *found;
+    RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
+                         &found));
+    if (json)
+        print_json(found);
+    else
         print_text(found);
-    else if (print_json(found) < 0)
-        code = RW_EXIT_FAILURE;
     rw_check_free(found);
-    return code;
+    return 0;
 }
 
-int rw_cmd_check(int argc, char **argv)
-{
-    struct request request = {0};
-    const struct rw_option options[] = {
-        {"against", 0, "DATA", "a second set, what is tested on: files with commas between them",
-         RW_OPTION_TEXT, &request.against},
-        {"json", 0, NULL, "print as JSON, with all features", RW_OPTION_FLAG, &request.json},
-        {0},
-    };
-    const struct rw_usage usage = {
-        .command = "check",
-        .operands = "DATA...",
-        .about = "Looks data through before it is trained on: queries that are split or sorted by "
-                 "label, features that are constant, the same or identifiers, and with --against "
-                 "what two sets share and where they differ.",
-        .least = 1,
-        .most = -1,
-        .options = options,
-        .params = " threads ",
-    };
-    struct rw_said said;
-    struct rw_list against = {0};
-    char *copy = NULL;
-    int code = rw_options_parse(&usage, argc, argv, &said);
-    if (code < 0 && request.against) {
-        const int wrong = rw_options_split(&usage, request.against, &copy, &against);
-        code = wrong ? wrong : -1;
-    }
-    if (code < 0) {
-        const struct rw_list lists[] = {said.operands, against};
-        const int wrong = rw_options_check_files(&usage, lists, 2, NULL);
-        code = wrong ? wrong : -1;
-    }
-    if (code < 0)
-        code = check(&said, &request, &against);
-    free(against.text);
-    free(copy);
-    rw_options_release(&usage, &said);
-    return code;
-}
+const struct rw_command rw_cmd_check = {
+    .name = "check",
+    .brief = "what is wrong with the data",
+    .operands = "DATA...",
+    .about = "Looks data through before it is trained on: queries that are split or sorted by "
+             "label, features that are constant, the same or identifiers, and with --against what "
+             "two sets share and where they differ.",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .params = " threads ",
+    .run = run,
+};

@@ -2,40 +2,36 @@
  * DIR/folds.tsv and DIR/results.json. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/output.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
 
 enum { MOST_FOLDS = 1000, PATH_ROOM = 4096 };
 
-struct request {
-    const char *folds, *folder;
-    int n_folds;
-    int made_folder; /* it was not there */
+static const char *folder;
+static unsigned long long n_folds;
+static const struct rw_option options[] = {
+    {"folds", 0, "K", "how many parts the queries are divided into (needed)", RW_OPTION_NUMBER,
+     .value = &n_folds, .least = 2, .most = MOST_FOLDS, .needed = 1},
+    {"output", 'o', "DIR", "where models, scores and results go (needed)", RW_OPTION_TEXT,
+     .value = &folder, .needed = 1},
+    {0},
 };
 
-/* ------------------------------------------------------------------ what it says */
-
-static json_t *number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
+/* ------------------------------------------------------------------ what it prints */
 
 static json_t *metrics_json(const struct rw_eval *eval)
 {
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++)
-        json_array_append_new(metrics, json_pack("{s:s,s:o,s:I}", "metric", eval->metrics[i].name,
-                                                 "mean", number(eval->metrics[i].mean), "queries",
-                                                 (json_int_t)eval->metrics[i].n_counted));
+        json_array_append_new(metrics,
+                              json_pack("{s:s,s:o,s:I}", "metric", eval->metrics[i].name, "mean",
+                                        rw_load_json_number(eval->metrics[i].mean), "queries",
+                                        (json_int_t)eval->metrics[i].n_counted));
     return metrics;
 }
 
@@ -50,7 +46,7 @@ static int is_alike(const struct rw_cv *cv, const char *name)
     return 1;
 }
 
-/* What a fold trained with, of that which is, or is not, alike in all. */
+/* The parameters of a fold that are (alike: 1), or are not, the same in all folds. */
 static json_t *used_json(const struct rw_cv *cv, int fold, int alike)
 {
     json_t *used = json_object();
@@ -146,185 +142,92 @@ static void print_results(const struct rw_cv *cv)
 
 /* ------------------------------------------------------------------ what it writes */
 
-static int path_in(const struct request *request, const char *name, char path[PATH_ROOM])
+static int open_in(struct rw_cli *cli, const char *name)
 {
-    if (snprintf(path, PATH_ROOM, "%s/%s", request->folder, name) < PATH_ROOM)
-        return 0;
-    rw_talk_error("the name of the folder is too long");
-    return -1;
-}
-
-static int write_scores(const struct request *request, const struct rw_cv *cv, uint32_t n_docs)
-{
-    struct rw_output output;
-    char path[PATH_ROOM], figure[RW_FIGURE_ROOM];
-    if (path_in(request, "scores.txt", path) < 0 || rw_output_open(&output, path) < 0)
-        return -1;
-    for (uint32_t i = 0; i < n_docs; i++) {
-        rw_load_exact(cv->scores[i], figure);
-        fprintf(output.file, "%s\n", figure);
-    }
-    return rw_output_commit(&output);
-}
-
-static int write_folds(const struct request *request, const struct rw_cv *cv,
-                       const struct rw_dataset *dataset)
-{
-    struct rw_output output;
     char path[PATH_ROOM];
-    if (path_in(request, "folds.tsv", path) < 0 || rw_output_open(&output, path) < 0)
-        return -1;
-    for (uint32_t q = 0; q < rw_dataset_n_queries(dataset); q++)
-        fprintf(output.file, "%s\t%u\n", rw_dataset_query_id(dataset, q), cv->fold_of[q] + 1);
-    return rw_output_commit(&output);
+    if (snprintf(path, PATH_ROOM, "%s/%s", folder, name) >= PATH_ROOM)
+        return rw_wrong(cli, "the name of the folder is too long");
+    return rw_out_file_open(cli->ctx, &cli->out, path);
 }
 
-static int write_results(const struct request *request, const struct rw_cv *cv,
-                         struct rw_params *params)
+static int write_all(struct rw_cli *cli, const struct rw_cv *cv)
 {
-    struct rw_output output;
-    char path[PATH_ROOM];
-    if (path_in(request, "results.json", path) < 0 || rw_output_open(&output, path) < 0)
-        return -1;
-    json_t *all = results_json(cv, params);
-    const int result = all ? json_dumpf(all, output.file, JSON_INDENT(1)) : -1;
-    json_decref(all);
-    fputc('\n', output.file);
-    if (result == 0)
-        return rw_output_commit(&output);
-    rw_talk_out_of_memory();
-    rw_output_abandon(&output);
-    return -1;
-}
-
-static int write_all(struct rw_said *said, const struct request *request, const struct rw_cv *cv,
-                     const struct rw_dataset *dataset)
-{
+    struct rw_out_file *out = &cli->out;
+    char name[32], figure[RW_FIGURE_ROOM];
     for (int f = 0; f < cv->n_folds; f++) {
-        char name[32], path[PATH_ROOM];
         snprintf(name, sizeof(name), "fold-%d.txt", f + 1);
-        if (path_in(request, name, path) < 0)
-            return RW_EXIT_FAILURE;
-        struct rw_output output;
-        if (rw_output_open(&output, path) < 0)
-            return RW_EXIT_FAILURE;
-        const int status =
-            rw_model_write_file(said->ctx, cv->folds[f].model, output.file, output.path);
-        if (status < 0) {
-            rw_output_abandon(&output);
-            return rw_talk_failed(said->ctx, status, "cv");
-        }
-        if (rw_output_commit(&output) < 0)
-            return RW_EXIT_FAILURE;
+        RW_STEP(open_in(cli, name));
+        RW_STEP(rw_model_write_file(cli->ctx, cv->folds[f].model, out->file, out->path));
+        RW_STEP(rw_out_file_commit(cli->ctx, out));
     }
-    return write_scores(request, cv, rw_dataset_n_docs(dataset)) < 0 ||
-                   write_folds(request, cv, dataset) < 0 ||
-                   write_results(request, cv, said->params) < 0
-               ? RW_EXIT_FAILURE
-               : RW_EXIT_OK;
+    RW_STEP(open_in(cli, "scores.txt"));
+    for (uint32_t i = 0; i < rw_dataset_n_docs(cli->dataset); i++) {
+        rw_load_exact(cv->scores[i], figure);
+        fprintf(out->file, "%s\n", figure);
+    }
+    RW_STEP(rw_out_file_commit(cli->ctx, out));
+    RW_STEP(open_in(cli, "folds.tsv"));
+    for (uint32_t q = 0; q < rw_dataset_n_queries(cli->dataset); q++)
+        fprintf(out->file, "%s\t%u\n", rw_dataset_query_id(cli->dataset, q), cv->fold_of[q] + 1);
+    RW_STEP(rw_out_file_commit(cli->ctx, out));
+    RW_STEP(open_in(cli, "results.json"));
+    rw_load_json_print(results_json(cv, cli->params), out->file);
+    return rw_out_file_commit(cli->ctx, out);
 }
 
 /* ------------------------------------------------------------------ the work */
 
-static int validate(struct rw_said *said, const struct request *request)
+static int validate(struct rw_cli *cli, struct rw_cv **cv)
 {
-    struct rw_dataset *dataset = NULL;
-    struct rw_cv *cv = NULL;
-    int code = RW_EXIT_FAILURE;
-    int status = rw_load_weighted(said, &said->operands, &dataset);
-    if (status >= 0) {
-        rw_talk_line("%u documents in %u queries, %u features, %d folds",
-                     rw_dataset_n_docs(dataset), rw_dataset_n_queries(dataset),
-                     rw_dataset_n_features(dataset), request->n_folds);
-        const double start = rw_progress_clock();
-        status = rw_cross_validate(said->ctx, said->params, dataset, request->n_folds, &cv);
-        rw_load_stage("cv", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
-    }
-    if (status < 0) {
-        code = rw_talk_failed(said->ctx, status, "cv");
-        goto out;
-    }
-    rw_load_warn_ties(cv->pooled, "");
-    code = write_all(said, request, cv, dataset);
-    if (code == RW_EXIT_OK)
-        print_results(cv);
-out:
-    rw_cv_free(cv);
-    rw_dataset_free(dataset);
-    return code;
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
+    rw_msg_line("%u documents in %u queries, %u features, %d folds",
+                rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
+                rw_dataset_n_features(cli->dataset), (int)n_folds);
+    const double start = rw_progress_clock();
+    RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, cv));
+    rw_load_stage_since("cv", start);
+    rw_load_warn_ties((*cv)->pooled, "scores", RW_TIES_ADVICE);
+    RW_STEP(write_all(cli, *cv));
+    print_results(*cv);
+    return 0;
 }
 
-/* A folder that is there, or can be made. */
-static int make_folder(struct request *request)
+static int check(struct rw_cli *cli)
 {
+    if (n_folds < 3 && strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0)
+        return rw_wrong(cli, "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
+                             "measured, and the next one stops training");
+    return 0;
+}
+
+static int run(struct rw_cli *cli)
+{
+    static struct rw_cv *cv;
     struct stat about;
-    request->made_folder = mkdir(request->folder, 0777) == 0;
-    if (request->made_folder)
-        return 0;
-    const int why = errno;
-    if (why == EEXIST && stat(request->folder, &about) == 0 && S_ISDIR(about.st_mode))
-        return 0;
-    rw_talk_refused(why, "cannot make the folder '%s'", request->folder);
-    return -1;
-}
-
-static int check(const struct rw_usage *usage, struct rw_said *said, struct request *request)
-{
-    unsigned long long n = 0;
-    if (!request->folds)
-        return rw_options_wrong(usage, "'cv' needs --folds K");
-    if (!request->folder)
-        return rw_options_wrong(usage, "'cv' needs -o DIR");
-    int code = rw_options_number(usage, "--folds", request->folds, 2, MOST_FOLDS, &n);
-    if (code != 0)
-        return code;
-    request->n_folds = (int)n;
-    if (n < 3 && strcmp(rw_params_get(said->params, "early-stop"), "0") != 0)
-        return rw_options_wrong(usage,
-                                "'--folds 2' needs '--early-stop 0': of 3 and more folds one is "
-                                "measured, and the next one stops training");
-    const char *others[] = {rw_params_get(said->params, "weights"),
-                            rw_params_get(said->params, "names"),
-                            rw_params_get(said->params, "label-gain")};
-    const struct rw_list lists[] = {said->operands, {others, 3}};
-    code = rw_options_check_files(usage, lists, 2, NULL);
-    if (code != 0)
-        return code;
-    const int status = rw_params_check(said->ctx, said->params);
-    if (status < 0)
-        return rw_talk_failed(said->ctx, status, "cv");
-    return make_folder(request) < 0 ? RW_EXIT_FAILURE : -1;
-}
-
-int rw_cmd_cv(int argc, char **argv)
-{
-    struct request request = {0};
-    const struct rw_option options[] = {
-        {"folds", 0, "K", "how many parts the queries are dealt into (needed)", RW_OPTION_TEXT,
-         &request.folds},
-        {"output", 'o', "DIR", "where models, scores and results go (needed)", RW_OPTION_TEXT,
-         &request.folder},
-        {0},
-    };
-    const struct rw_usage usage = {
-        .command = "cv",
-        .operands = "DATA... --folds K -o DIR",
-        .about = "Cross-validation by query: a model for each fold, measured on it, trained on "
-                 "the others; under early stopping the next fold is left out of these and stops "
-                 "training, so that what is measured decides nothing.",
-        .least = 1,
-        .most = -1,
-        .options = options,
-        .params = "*",
-    };
-    struct rw_said said;
-    int code = rw_options_parse(&usage, argc, argv, &said);
-    if (code < 0)
-        code = check(&usage, &said, &request);
-    if (code < 0)
-        code = validate(&said, &request);
-    if (code != RW_EXIT_OK && request.made_folder)
-        (void)rmdir(request.folder); /* it goes if it is still empty */
-    rw_options_release(&usage, &said);
+    const int made_folder = mkdir(folder, 0777) == 0, why = errno;
+    const int is_there = why == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode);
+    if (!made_folder && !is_there)
+        return rw_msg_errno(why, "cannot make the folder '%s'", folder);
+    const int code = validate(cli, &cv);
+    rw_cv_free(cv);
+    if (code != 0 && made_folder) {
+        rw_out_file_abandon(&cli->out);
+        (void)rmdir(folder); /* it goes if it is still empty */
+    }
     return code;
 }
+
+const struct rw_command rw_cmd_cv = {
+    .name = "cv",
+    .brief = "train and measure by folds of the queries",
+    .operands = "DATA... --folds K -o DIR",
+    .about = "Cross-validation by query: a model for each fold, measured on it, trained on the "
+             "others; under early stopping the next fold is left out of these and stops training, "
+             "so that what is measured decides nothing.",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .params = "*",
+    .check = check,
+    .run = run,
+};

@@ -1,14 +1,30 @@
 /* rankwood eval: measures scores, a model's or a file's. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/output.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
+
+static const char *model, *scores_file, *per_query, *like, *trees;
+static int json, all_programs;
+static const struct rw_option options[] = {
+    {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_INPUT, .value = &model},
+    {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_INPUT,
+     .value = &scores_file},
+    {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
+     RW_OPTION_TEXT, .value = &trees},
+    {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_OUTPUT,
+     .value = &per_query},
+    {"like", 0, "PROGRAM",
+     "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
+     "gdeval or ranx would print",
+     RW_OPTION_TEXT, .value = &like},
+    {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
+     RW_OPTION_FLAG, .value = &all_programs},
+    {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, .value = &json},
+    {0},
+};
 
 static int widest(const struct rw_eval *eval)
 {
@@ -33,55 +49,46 @@ static void print_table(const struct rw_eval *eval)
            eval->n_docs, eval->n_queries, eval->n_empty, eval->n_single, eval->conventions);
 }
 
-/* JSON knows no NaN: null. */
-static json_t *number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
-static int print_json(const struct rw_eval *eval)
+static void print_json(const struct rw_eval *eval)
 {
     json_t *metrics = json_array();
     for (int i = 0; i < eval->n_metrics; i++) {
         const struct rw_eval_metric *metric = &eval->metrics[i];
-        json_array_append_new(metrics, json_pack("{s:s,s:o,s:I,s:o}", "metric", metric->name,
-                                                 "mean", number(metric->mean), "queries",
-                                                 (json_int_t)metric->n_counted, "ties_moved",
-                                                 number(metric->ties_moved)));
+        json_array_append_new(metrics,
+                              json_pack("{s:s,s:o,s:I,s:o}", "metric", metric->name, "mean",
+                                        rw_load_json_number(metric->mean), "queries",
+                                        (json_int_t)metric->n_counted, "ties_moved",
+                                        rw_load_json_number(metric->ties_moved)));
     }
-    json_t *all = json_pack(
-        "{s:o,s:I,s:I,s:I,s:I,s:o}", "metrics", metrics, "documents", (json_int_t)eval->n_docs,
-        "queries", (json_int_t)eval->n_queries, "empty", (json_int_t)eval->n_empty, "single",
-        (json_int_t)eval->n_single, "conventions", rw_load_json_text(eval->conventions));
-    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
-    json_decref(all);
-    putchar('\n');
-    return result;
+    rw_load_json_print(json_pack("{s:o,s:I,s:I,s:I,s:I,s:o}", "metrics", metrics, "documents",
+                                 (json_int_t)eval->n_docs, "queries", (json_int_t)eval->n_queries,
+                                 "empty", (json_int_t)eval->n_empty, "single",
+                                 (json_int_t)eval->n_single, "conventions",
+                                 rw_load_json_text(eval->conventions)),
+                       stdout);
 }
 
 /* A line a query: its id and the metrics' values, "nan" where the query does not count. */
-static int write_per_query(const char *path, const struct rw_dataset *dataset,
-                           const struct rw_eval *eval)
+static int write_per_query(struct rw_cli *cli, const struct rw_eval *eval)
 {
-    struct rw_output output;
     char figure[RW_FIGURE_ROOM];
-    if (rw_output_open(&output, path) < 0)
-        return -1;
-    fputs("qid", output.file);
+    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, per_query));
+    FILE *out = cli->out.file;
+    fputs("qid", out);
     for (int m = 0; m < eval->n_metrics; m++)
-        fprintf(output.file, "\t%s", eval->metrics[m].name);
-    fputc('\n', output.file);
+        fprintf(out, "\t%s", eval->metrics[m].name);
+    fputc('\n', out);
     for (uint32_t q = 0; q < eval->n_queries; q++) {
-        fputs(rw_dataset_query_id(dataset, q), output.file);
+        fputs(rw_dataset_query_id(cli->dataset, q), out);
         for (int m = 0; m < eval->n_metrics; m++) {
             const double value = eval->metrics[m].per_query[q];
             if (!isnan(value))
                 rw_load_exact(value, figure);
-            fprintf(output.file, "\t%s", isnan(value) ? "nan" : figure);
+            fprintf(out, "\t%s", isnan(value) ? "nan" : figure);
         }
-        fputc('\n', output.file);
+        fputc('\n', out);
     }
-    return rw_output_commit(&output);
+    return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
 /* All programs' figures, those of one metric together. */
@@ -111,237 +118,106 @@ static void print_audit(const struct rw_audit *audit)
            audit->n_falling, audit->n_rising);
 }
 
-static int print_audit_json(const struct rw_audit *audit)
+static void print_audit_json(const struct rw_audit *audit)
 {
     json_t *rows = json_array();
     for (int i = 0; i < audit->n_rows; i++) {
         const struct rw_audit_row *row = &audit->rows[i];
         json_array_append_new(
             rows, json_pack("{s:s,s:s,s:s,s:o,s:I,s:o,s:o}", "like", row->like, "program",
-                            row->program, "metric", row->metric, "mean", number(row->mean),
-                            "queries", (json_int_t)row->n_counted, "conventions",
-                            rw_load_json_text(row->conventions), "refused",
+                            row->program, "metric", row->metric, "mean",
+                            rw_load_json_number(row->mean), "queries", (json_int_t)row->n_counted,
+                            "conventions", rw_load_json_text(row->conventions), "refused",
                             row->refused ? rw_load_json_text(row->refused) : json_null()));
     }
-    json_t *all = json_pack(
-        "{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "rows", rows, "documents", (json_int_t)audit->n_docs,
-        "queries", (json_int_t)audit->n_queries, "empty", (json_int_t)audit->n_empty, "single",
-        (json_int_t)audit->n_single, "tied", (json_int_t)audit->n_tied, "labels_falling",
-        (json_int_t)audit->n_falling, "labels_rising", (json_int_t)audit->n_rising);
-    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
-    json_decref(all);
-    putchar('\n');
-    return result;
+    rw_load_json_print(json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "rows", rows, "documents",
+                                 (json_int_t)audit->n_docs, "queries", (json_int_t)audit->n_queries,
+                                 "empty", (json_int_t)audit->n_empty, "single",
+                                 (json_int_t)audit->n_single, "tied", (json_int_t)audit->n_tied,
+                                 "labels_falling", (json_int_t)audit->n_falling, "labels_rising",
+                                 (json_int_t)audit->n_rising),
+                       stdout);
 }
 
-struct request {
-    const char *model, *scores, *per_query, *like, *trees;
-    int json, audit;
-};
-
-/* What is scored with, before the data is read, which may take long. -1, or the exit code. */
-static int open_model(const struct rw_usage *usage, struct rw_said *said,
-                      const struct request *request, struct rw_model **model,
-                      struct rw_predictor **predictor)
+/* Reads the data, and scores each document: *scores, [n_docs]. The model is read first: reading the
+ * data may take long. */
+static int score(struct rw_cli *cli, double **scores)
 {
-    int n_trees, status = rw_load_model(said->ctx, request->model, model);
-    if (status >= 0) {
-        const int code = rw_load_n_trees(usage, *model, request->trees, &n_trees);
-        if (code != 0)
-            return code;
-        status = rw_predictor_open(said->ctx, *model, n_trees,
-                                   rw_params_get(said->params, "device"), predictor);
+    int n_trees;
+    if (model) {
+        RW_STEP(rw_load_model(cli, model, &cli->model));
+        RW_STEP(rw_load_n_trees(cli, trees, &n_trees));
+        RW_STEP(rw_predictor_open(cli->ctx, cli->model, n_trees,
+                                  rw_params_get(cli->params, "device"), &cli->predictor));
     }
-    return status < 0 ? rw_talk_failed(said->ctx, status, "eval") : -1;
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
+    const double start = rw_progress_clock();
+    *scores = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(**scores));
+    RW_STEP(model ? rw_predictor_run(cli->predictor, cli->dataset, *scores)
+                  : rw_load_scores(cli, scores_file, *scores));
+    rw_load_stage_since("scores", start);
+    if (model)
+        rw_load_warn_unmatched(cli->model, cli->dataset);
+    return 0;
 }
 
-/* Reads the data and gives each document its score, [n_docs]. */
-static int score(const struct rw_usage *usage, struct rw_said *said, const struct request *request,
-                 struct rw_dataset **dataset, double **scores)
+static int audit(struct rw_cli *cli, const double *scores)
 {
-    struct rw_ctx *ctx = said->ctx;
-    struct rw_model *model = NULL;
-    struct rw_predictor *predictor = NULL;
-    int status, code = request->model ? open_model(usage, said, request, &model, &predictor) : -1;
-    if (code >= 0)
-        goto out;
-    status = rw_load_weighted(said, &said->operands, dataset);
-    if (status >= 0) {
-        const uint32_t n_docs = rw_dataset_n_docs(*dataset);
-        const double start = rw_progress_clock();
-        *scores = calloc((size_t)n_docs + 1, sizeof(**scores));
-        if (!*scores) {
-            rw_talk_out_of_memory();
-            code = RW_EXIT_FAILURE;
-            goto out;
-        }
-        status = predictor ? rw_predictor_run(predictor, *dataset, *scores)
-                           : rw_load_scores(ctx, *dataset, request->scores, *scores);
-        if (status >= 0)
-            rw_load_stage("scores", (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
-    }
-    if (status >= 0 && model) {
-        uint32_t n_missing, n_unknown;
-        rw_model_unmatched(model, *dataset, &n_missing, &n_unknown);
-        rw_load_warn_unmatched(n_missing, n_unknown);
-    }
-    if (status < 0)
-        code = rw_talk_failed(ctx, status, "eval");
-out:
-    rw_predictor_close(predictor);
-    rw_model_free(model);
-    return code;
-}
-
-static int audit(struct rw_said *said, const struct request *request,
-                 const struct rw_dataset *dataset, const double *scores)
-{
-    struct rw_audit *made = NULL;
-    const int status =
-        rw_audit_new(said->ctx, rw_params_eval(said->params), dataset, scores, &made);
-    if (status < 0)
-        return rw_talk_failed(said->ctx, status, "eval");
-    int code = RW_EXIT_OK;
-    if (!request->json)
+    struct rw_audit *made;
+    RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &made));
+    if (json)
+        print_audit_json(made);
+    else
         print_audit(made);
-    else if (print_audit_json(made) < 0)
-        code = RW_EXIT_FAILURE;
     rw_audit_free(made);
-    return code;
+    return 0;
 }
 
-static int measure(const struct rw_usage *usage, struct rw_said *said,
-                   const struct request *request)
+static int check(struct rw_cli *cli)
 {
-    struct rw_dataset *dataset = NULL;
-    struct rw_eval *eval = NULL;
-    double *scores = NULL;
-    int code = score(usage, said, request, &dataset, &scores);
-    if (code < 0 && request->audit)
-        code = audit(said, request, dataset, scores);
-    if (code >= 0)
-        goto out;
-    const int status = request->like ? rw_evaluate_like(said->ctx, rw_params_eval(said->params),
-                                                        dataset, scores, request->like, &eval)
-                                     : rw_evaluate(said->ctx, rw_params_eval(said->params), dataset,
-                                                   scores, &eval);
-    if (status < 0) {
-        code = rw_talk_failed(said->ctx, status, "eval");
-        goto out;
-    }
-    for (int i = 0; request->like && i < eval->n_metrics; i++) {
-        if (fabs(eval->metrics[i].ties_moved) > 0.001)
-            rw_talk_warn("%s: with tied documents in the opposite order, %s would move by %+.6f",
-                         request->like, eval->metrics[i].name, eval->metrics[i].ties_moved);
-    }
-    if (!request->like)
-        rw_load_warn_ties(eval, "");
-    code = RW_EXIT_FAILURE;
-    if (request->per_query && write_per_query(request->per_query, dataset, eval) < 0)
-        goto out;
-    code = RW_EXIT_OK;
-    if (!request->json)
+    if (!model == !scores_file)
+        return rw_wrong(cli, "'eval' needs one of --model and --scores");
+    if (scores_file && trees)
+        return rw_wrong(cli, "'--trees' has no effect with '--scores'");
+    if (scores_file && rw_params_must_matter(cli->params, "device"))
+        return rw_wrong(cli, "'--device' has no effect with '--scores'");
+    if (like && all_programs)
+        return rw_wrong(cli, "'--like' has no effect with '--audit': it has all of them");
+    if (per_query && all_programs)
+        return rw_wrong(cli, "'--per-query' has no effect with '--audit'");
+    return like ? rw_load_check_like(cli, like) : 0;
+}
+
+static int run(struct rw_cli *cli)
+{
+    static double *scores;
+    static struct rw_eval *eval;
+    RW_STEP(score(cli, &scores));
+    if (all_programs)
+        return audit(cli, scores);
+    const struct rw_eval_params *how = rw_params_eval(cli->params);
+    RW_STEP(like ? rw_evaluate_like(cli->ctx, how, cli->dataset, scores, like, &eval)
+                 : rw_evaluate(cli->ctx, how, cli->dataset, scores, &eval));
+    rw_load_warn_ties(eval, like ? like : "scores", like ? "" : RW_TIES_ADVICE);
+    if (per_query)
+        RW_STEP(write_per_query(cli, eval));
+    if (json)
+        print_json(eval);
+    else
         print_table(eval);
-    else if (print_json(eval) < 0)
-        code = RW_EXIT_FAILURE;
-out:
-    free(scores);
-    rw_eval_free(eval);
-    rw_dataset_free(dataset);
-    return code;
+    return 0;
 }
 
-/* Options that have no effect under others. -1, or the exit code. */
-static int check_like(const struct rw_usage *usage, const struct rw_said *said,
-                      const struct request *request)
-{
-    static const char *const ours[] = {"empty", "ties", "relevant"};
-    if (request->like && request->audit)
-        return rw_options_wrong(usage, "'--like' has no effect with '--audit': it has all of them");
-    if (request->per_query && request->audit)
-        return rw_options_wrong(usage, "'--per-query' has no effect with '--audit'");
-    for (int i = 0; request->like && i < 3; i++) {
-        if (rw_params_origin(said->params, ours[i]) == RW_PARAM_SET)
-            return rw_options_wrong(
-                usage, "'--%s' has no effect with '--like': the program's conventions decide",
-                ours[i]);
-    }
-    for (int i = 0; request->like; i++) {
-        const char *name = rw_like_at(i);
-        if (name && strcmp(name, request->like) == 0)
-            break;
-        if (!name) { /* the library's own words, before the data is read */
-            struct rw_eval *none;
-            return rw_talk_failed(said->ctx,
-                                  rw_evaluate_like(said->ctx, rw_params_eval(said->params), NULL,
-                                                   NULL, request->like, &none),
-                                  "eval");
-        }
-    }
-    return -1;
-}
-
-static int check(const struct rw_usage *usage, struct rw_said *said, struct request *request)
-{
-    if (!request->model == !request->scores)
-        return rw_options_wrong(usage, "'eval' needs one of --model and --scores");
-    if (request->scores && request->trees)
-        return rw_options_wrong(usage, "'--trees' has no effect with '--scores'");
-    if (request->scores && rw_params_must_matter(said->params, "device"))
-        return rw_options_wrong(usage, "'--device' has no effect with '--scores'");
-    const int wrong = check_like(usage, said, request);
-    if (wrong >= 0)
-        return wrong;
-    const char *weights = rw_params_get(said->params, "weights");
-    const char *others[] = {request->model, request->scores, weights};
-    const struct rw_list lists[] = {said->operands, {others, 3}};
-    const int code = rw_options_check_files(usage, lists, 2, request->per_query);
-    if (code != 0)
-        return code;
-    const int status = rw_params_check_eval(said->ctx, said->params);
-    if (status < 0)
-        return rw_talk_failed(said->ctx, status, "eval");
-    if (request->per_query && rw_output_check(request->per_query) < 0)
-        return RW_EXIT_FAILURE;
-    return -1;
-}
-
-int rw_cmd_eval(int argc, char **argv)
-{
-    struct request request = {0};
-    const struct rw_option options[] = {
-        {"model", 0, "MODEL", "measure this model's scores", RW_OPTION_TEXT, &request.model},
-        {"scores", 0, "FILE", "measure these: a number a line, or a TREC run", RW_OPTION_TEXT,
-         &request.scores},
-        {"trees", 0, "N", "measure the scores of the model's first N trees [default: all]",
-         RW_OPTION_TEXT, &request.trees},
-        {"per-query", 0, "FILE", "write each query's values, separated by tabs", RW_OPTION_TEXT,
-         &request.per_query},
-        {"like", 0, "PROGRAM",
-         "the figures that lightgbm, xgboost, xgboost-, catboost, ranklib, quickrank, ydf, trec, "
-         "gdeval or ranx would print",
-         RW_OPTION_TEXT, &request.like},
-        {"audit", 0, NULL, "all programs' figures side by side, and what makes them differ",
-         RW_OPTION_FLAG, &request.audit},
-        {"json", 0, NULL, "print as JSON, every digit", RW_OPTION_FLAG, &request.json},
-        {0},
-    };
-    const struct rw_usage usage = {
-        .command = "eval",
-        .operands = "DATA... (--model MODEL | --scores FILE)",
-        .about = "Measures a ranking: the mean of each metric over the queries that count, and "
-                 "what was counted.",
-        .least = 1,
-        .most = -1,
-        .options = options,
-        .params = " metric empty ties label-gain relevant weights threads device ",
-    };
-    struct rw_said said;
-    int code = rw_options_parse(&usage, argc, argv, &said);
-    if (code < 0)
-        code = check(&usage, &said, &request);
-    if (code < 0)
-        code = measure(&usage, &said, &request);
-    rw_options_release(&usage, &said);
-    return code;
-}
+const struct rw_command rw_cmd_eval = {
+    .name = "eval",
+    .brief = "measure a model, or a file of scores",
+    .operands = "DATA... (--model MODEL | --scores FILE)",
+    .about = "Measures a ranking: the mean of each metric over the queries that count, and what "
+             "was counted.",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .params = " metric empty ties label-gain relevant weights threads device ",
+    .check = check,
+    .run = run,
+};

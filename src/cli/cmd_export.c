@@ -1,24 +1,28 @@
 /* rankwood export: a model in another program's format, and the proof that it is the same model. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/formats_help.h"
+#include "cli/exchange_help.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
-struct job {
-    struct rw_said said;
-    const char *to, *verify, *base, *output;
-    int lossy;
-    struct rw_exchange how;
-    struct rw_list files;       /* of --verify: views of `copy` */
-    char *copy;                 /* owned */
-    struct rw_model *model;     /* owned */
-    struct rw_dataset *dataset; /* owned */
+static const char *output;
+static struct rw_exchange how;
+static unsigned long long base = RW_BASE_NONE;
+static struct rw_list verify;
+static const struct rw_option options[] = {
+    {"to", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, .value = &how.format, .needed = 1},
+    {"verify", 0, "DATA",
+     "score these documents under the rules of the format's readers, and list those that reach "
+     "another leaf; exit 1 if any does",
+     RW_OPTION_INPUTS, .value = &verify},
+    {"feature-base", 0, "0|1",
+     "the feature that has the format's first id [default: ids stay as they are]", RW_OPTION_NUMBER,
+     .value = &base, .least = 0, .most = 1},
+    {"lossy", 0, NULL, "leave out, with a warning, what the format cannot express", RW_OPTION_FLAG,
+     .value = &how.lossy},
+    {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output,
+     .needed = 1},
+    {0},
 };
 
 /* 1234567 as 1,234,567. */
@@ -36,41 +40,29 @@ static const char *grouped(unsigned long long number, char buffer[32])
     return buffer;
 }
 
-static uint32_t query_of(const struct rw_dataset *dataset, uint32_t doc)
+static void print_first(const struct rw_cli *cli, const struct rw_verify_by *by)
 {
-    const uint32_t *offset = rw_dataset_query_offsets(dataset);
-    uint32_t low = 0, high = rw_dataset_n_queries(dataset);
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (offset[middle] <= doc)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void print_first(const struct job *job, const struct rw_verify_by *by)
-{
-    const uint32_t q = query_of(job->dataset, by->doc);
-    const uint32_t place = by->doc - rw_dataset_query_offsets(job->dataset)[q] + 1;
-    printf("  first: document %u (query %s, place %u): ", by->doc + 1,
-           rw_dataset_query_id(job->dataset, q), place);
+    const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
+    uint32_t q = 0;
+    while (offset[q + 1] <= by->doc)
+        q++;
+    printf("  first: document %u (query %s, position %u): ", by->doc + 1,
+           rw_dataset_query_id(cli->dataset, q), by->doc - offset[q] + 1);
     if (by->tree == 0) {
         printf("its score is further away than sums can be\n");
         return;
     }
-    const struct rw_node node = rw_model_node(job->model, by->tree - 1, by->node);
-    printf("tree %d, node %d, feature %u: cut %.9g, missing %s\n", by->tree, by->node, node.feature,
-           (double)node.cut, node.missing_left ? "left" : "right");
+    const struct rw_node node = rw_model_node(cli->model, by->tree - 1, by->node);
+    printf("tree %d, node %d, feature %u: threshold %.9g, missing %s\n", by->tree, by->node,
+           node.feature, (double)node.cut, node.missing_left ? "left" : "right");
 }
 
 /* The exit code. */
-static int print_verified(const struct job *job, const struct rw_verify *verify)
+static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
 {
     int code = RW_EXIT_OK;
-    for (int i = 0; i < verify->n; i++) {
-        const struct rw_verify_by *by = &verify->by[i];
+    for (int i = 0; i < verified->n; i++) {
+        const struct rw_verify_by *by = &verified->by[i];
         char a[32], b[32];
         printf("%s%s: %s\n", by->consumer, by->earlier ? " (an earlier version)" : "", by->rules);
         printf("  %s of %s documents differ", grouped(by->n_differ, a), grouped(by->n_docs, b));
@@ -79,102 +71,59 @@ static int print_verified(const struct job *job, const struct rw_verify *verify)
                grouped(by->n_pairs, b));
         if (by->n_differ == 0)
             continue;
-        print_first(job, by);
+        print_first(cli, by);
         if (!by->earlier)
             code = RW_EXIT_FAILURE;
     }
     return code;
 }
 
-static int run(struct job *job)
+void rw_list_formats(FILE *out, int imports)
 {
-    struct rw_ctx *ctx = job->said.ctx;
-    struct rw_verify verify;
-    int code = RW_EXIT_OK;
-    int status = rw_load_model(ctx, job->said.operands.text[0], &job->model);
-    if (status >= 0 && job->verify)
-        status = rw_load_dataset(ctx, &job->files, &job->dataset);
-    if (status >= 0)
-        status = rw_model_export(ctx, job->model, &job->how, job->output);
-    if (status >= 0 && job->verify) {
-        status = rw_model_verify(ctx, job->model, &job->how, job->output, job->dataset, &verify);
-        if (status >= 0)
-            code = print_verified(job, &verify);
+    struct rw_model_format_info info;
+    fputs("\n\nFormats:\n", out);
+    for (int i = 0; rw_model_format_at(i, &info); i++) {
+        if (info.imports || !imports)
+            fprintf(out, "  %-13s %s\n", info.name, info.about);
     }
-    if (status < 0)
-        code = rw_talk_failed(ctx, status, "export");
-    return code;
 }
 
-static int check_files(const struct rw_usage *usage, struct job *job)
+static void more(FILE *out)
 {
-    int code = job->verify ? rw_options_split(usage, job->verify, &job->copy, &job->files) : 0;
-    const struct rw_list lists[] = {job->said.operands, job->files};
-    return code == 0 ? rw_options_check_files(usage, lists, 2, job->output) : code;
+    rw_list_formats(out, 0);
 }
 
-static int check(const struct rw_usage *usage, struct job *job)
+static int check(struct rw_cli *cli)
 {
-    if (!job->to)
-        return rw_options_wrong(usage, "'export' needs --to FORMAT");
-    if (!job->output)
-        return rw_options_wrong(usage, "'export' needs -o FILE");
-    int code = rw_formats_check(usage, "--to", job->to, 0);
-    if (code == 0)
-        code = rw_formats_base(usage, job->base, &job->how.feature_base);
-    if (code != 0)
-        return code;
-    job->how.format = job->to;
-    job->how.lossy = job->lossy;
-    const int to_stdout = strcmp(job->output, "-") == 0;
-    if (job->verify && to_stdout)
-        return rw_options_wrong(usage, "'--verify' reads the file back: give '-o' a name");
-    code = check_files(usage, job);
-    if (code != 0)
-        return code;
-    return rw_output_check(job->output) < 0 ? RW_EXIT_FAILURE : -1;
+    how.feature_base = base == RW_BASE_NONE ? -1 : (int)base;
+    if (verify.n > 0 && strcmp(output, "-") == 0)
+        return rw_wrong(cli, "'--verify' reads the file back: give '-o' a name");
+    return rw_exchange_check(cli->ctx, &how, 0);
 }
 
-int rw_cmd_export(int argc, char **argv)
+static int run(struct rw_cli *cli)
 {
-    struct job job = {0};
-    const struct rw_option options[] = {
-        {"to", 0, "FORMAT", "which format (needed)", RW_OPTION_TEXT, &job.to},
-        {"verify", 0, "DATA",
-         "score these documents under the rules of the format's readers, and say which go "
-         "elsewhere; "
-         "exit 1 if any does",
-         RW_OPTION_TEXT, &job.verify},
-        {"feature-base", 0, "0|1",
-         "the feature that has the format's first id [default: ids stay as they are]",
-         RW_OPTION_TEXT, &job.base},
-        {"lossy", 0, NULL, "leave out, with a warning, what the format cannot say", RW_OPTION_FLAG,
-         &job.lossy},
-        {"output", 'o', "FILE", "where the model goes (needed)", RW_OPTION_TEXT, &job.output},
-        {0},
-    };
-    char *about = rw_formats_about("Writes a model for another program, so that it sends every "
-                                   "document to the same leaf of every tree. What the "
-                                   "format cannot say exactly is refused, by tree and node.",
-                                   0);
-    const struct rw_usage usage = {
-        .command = "export",
-        .operands = "MODEL --to FORMAT -o FILE",
-        .about = about ? about : "",
-        .least = 1,
-        .most = 1,
-        .options = options,
-    };
-    int code = rw_options_parse(&usage, argc, argv, &job.said);
-    if (code < 0)
-        code = check(&usage, &job);
-    if (code < 0)
-        code = run(&job);
-    rw_model_free(job.model);
-    rw_dataset_free(job.dataset);
-    free(job.files.text);
-    free(job.copy);
-    rw_options_release(&usage, &job.said);
-    free(about);
-    return code;
+    struct rw_verify verified;
+    RW_STEP(rw_load_model(cli, cli->operands.text[0], &cli->model));
+    if (verify.n > 0)
+        RW_STEP(rw_load_dataset(cli, &verify, &cli->dataset));
+    RW_STEP(rw_model_export(cli->ctx, cli->model, &how, output));
+    if (verify.n == 0)
+        return 0;
+    RW_STEP(rw_model_verify(cli->ctx, cli->model, &how, output, cli->dataset, &verified));
+    return print_verified(cli, &verified);
 }
+
+const struct rw_command rw_cmd_export = {
+    .name = "export",
+    .brief = "write a model in another program's format, and verify it",
+    .operands = "MODEL --to FORMAT -o FILE",
+    .about = "Writes a model for another program, so that it sends every document to the same leaf "
+             "of every tree. What the format cannot express is refused, by tree and node.",
+    .more = more,
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .check = check,
+    .run = run,
+};

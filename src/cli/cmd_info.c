@@ -1,14 +1,18 @@
 /* rankwood info: what is in a model. */
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/options.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 enum { MOST_SHOWN = 20 };
+
+static int json, all;
+static const struct rw_option options[] = {
+    {"json", 0, NULL, "as JSON, with all features", RW_OPTION_FLAG, .value = &json},
+    {"all", 0, NULL, "all features, not the first 20", RW_OPTION_FLAG, .value = &all},
+    {0},
+};
 
 static int more_used(const void *a, const void *b)
 {
@@ -24,7 +28,7 @@ struct sums {
 };
 
 static void print_uses(const char *title, const struct rw_feature_use *uses, int n,
-                       const struct sums *sums, int all)
+                       const struct sums *sums)
 {
     const int shown = all || n <= MOST_SHOWN ? n : MOST_SHOWN;
     printf("\n%s\n  %7s %8s %10s %7s  %s\n", title, "gain %", "splits", "gain", "feature", "name");
@@ -53,7 +57,7 @@ static void print_runs(const struct rw_model *model)
     }
 }
 
-static void print_text(const struct rw_model *model, struct rw_feature_use *uses, int n, int all)
+static void print_text(const struct rw_model *model, struct rw_feature_use *uses, int n)
 {
     struct sums sums = {0, 0};
     for (int i = 0; i < n; i++) {
@@ -70,10 +74,10 @@ static void print_text(const struct rw_model *model, struct rw_feature_use *uses
         printf("best round  %d\n", rw_model_best_round(model));
     printf("finished    %s\n", rw_model_is_finished(model) ? "yes" : "no");
     print_runs(model);
-    print_uses("features by gain", uses, n, &sums, all);
+    print_uses("features by gain", uses, n, &sums);
     if (n > 0)
         qsort(uses, (size_t)n, sizeof(*uses), more_used);
-    print_uses("features by use", uses, n, &sums, all);
+    print_uses("features by use", uses, n, &sums);
 }
 
 static json_t *run_json(const struct rw_model *model, int run)
@@ -89,7 +93,7 @@ static json_t *run_json(const struct rw_model *model, int run)
                      "auto", chosen);
 }
 
-static int print_json(const struct rw_model *model, const struct rw_feature_use *uses, int n)
+static void print_json(const struct rw_model *model, const struct rw_feature_use *uses, int n)
 {
     json_t *features = json_array(), *leaves = json_array(), *runs = json_array();
     for (int run = 0; run < rw_model_n_runs(model); run++)
@@ -102,64 +106,43 @@ static int print_json(const struct rw_model *model, const struct rw_feature_use 
                                         "name", rw_load_json_text(uses[i].name), "splits",
                                         (json_int_t)uses[i].n_splits, "gain", uses[i].gain));
     const json_t *last = json_array_get(runs, json_array_size(runs) - 1);
-    json_t *all =
+    rw_load_json_print(
         json_pack("{s:i,s:i,s:b,s:o,s:O,s:O,s:o,s:o}", "trees", rw_model_n_trees(model),
                   "best_round", rw_model_best_round(model), "finished", rw_model_is_finished(model),
                   "leaves", leaves, "params", json_object_get(last, "params"), "auto",
-                  json_object_get(last, "auto"), "trainings", runs, "features", features);
-    const int result = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -1;
-    json_decref(all);
-    putchar('\n');
-    return result;
+                  json_object_get(last, "auto"), "trainings", runs, "features", features),
+        stdout);
 }
 
-int rw_cmd_info(int argc, char **argv)
+static int check(struct rw_cli *cli)
 {
-    int json = 0, all = 0;
-    const struct rw_option options[] = {
-        {"json", 0, NULL, "as JSON, with all features", RW_OPTION_FLAG, &json},
-        {"all", 0, NULL, "all features, not the first 20", RW_OPTION_FLAG, &all},
-        {0},
-    };
-    const struct rw_usage usage = {
-        .command = "info",
-        .operands = "MODEL",
-        .about = "Prints what is in a model: trees, parameters, features by gain and by use.",
-        .least = 1,
-        .most = 1,
-        .options = options,
-    };
-    struct rw_said said;
-    struct rw_model *model = NULL;
-    struct rw_feature_use *uses = NULL;
-    int n, code = rw_options_parse(&usage, argc, argv, &said);
-    if (code >= 0)
-        goto out;
-    if (json && all) {
-        code = rw_options_wrong(&usage, "'--all' has no effect with '--json'");
-        goto out;
-    }
-    const int status = rw_model_read(said.ctx, said.operands.text[0], &model);
-    if (status < 0) {
-        code = rw_talk_failed(said.ctx, status, "info");
-        goto out;
-    }
-    code = RW_EXIT_FAILURE;
-    n = rw_model_features(model, NULL, 0);
-    uses = n < 0 ? NULL : calloc((size_t)n + 1, sizeof(*uses));
-    if (!uses) {
-        rw_talk_out_of_memory();
-        goto out;
-    }
-    rw_model_features(model, uses, n);
-    code = RW_EXIT_OK;
-    if (!json)
-        print_text(model, uses, n, all);
-    else if (print_json(model, uses, n) < 0)
-        code = RW_EXIT_FAILURE;
-out:
-    free(uses);
-    rw_model_free(model);
-    rw_options_release(&usage, &said);
-    return code;
+    return json && all ? rw_wrong(cli, "'--all' has no effect with '--json'") : 0;
 }
+
+static int run(struct rw_cli *cli)
+{
+    RW_STEP(rw_model_read(cli->ctx, cli->operands.text[0], &cli->model));
+    const int n = rw_model_features(cli->model, NULL, 0);
+    if (n < 0)
+        rw_no_memory();
+    struct rw_feature_use *uses = rw_need((size_t)n, sizeof(*uses));
+    rw_model_features(cli->model, uses, n);
+    if (json)
+        print_json(cli->model, uses, n);
+    else
+        print_text(cli->model, uses, n);
+    free(uses);
+    return 0;
+}
+
+const struct rw_command rw_cmd_info = {
+    .name = "info",
+    .brief = "what is in a model: trees, parameters, features",
+    .operands = "MODEL",
+    .about = "Prints what is in a model: trees, parameters, features by gain and by use.",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .check = check,
+    .run = run,
+};

@@ -4,12 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/load.h"
-
-/* JSON knows no NaN: null. */
-static json_t *number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
+#include "cli/messages.h"
 
 /* ------------------------------------------------------------------ all documents */
 
@@ -54,15 +49,7 @@ void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summar
         fprintf(out, "\n%s\n", summary->conventions);
 }
 
-static int dump(json_t *json, FILE *out)
-{
-    const int result = json ? json_dumpf(json, out, JSON_INDENT(1)) : -1;
-    json_decref(json);
-    fputc('\n', out);
-    return result;
-}
-
-int rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary)
+void rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary)
 {
     json_t *features = json_array();
     for (int i = 0; i < summary->n; i++) {
@@ -72,8 +59,8 @@ int rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary)
                       rw_load_json_text(feature->name), "mean_abs_shap", feature->mean, "gain",
                       feature->gain, "splits", (json_int_t)feature->n_splits);
         if (summary->n_repeats > 0) {
-            json_object_set_new(row, "loss", number(feature->permuted.loss));
-            json_object_set_new(row, "deviation", number(feature->permuted.deviation));
+            json_object_set_new(row, "loss", rw_load_json_number(feature->permuted.loss));
+            json_object_set_new(row, "deviation", rw_load_json_number(feature->permuted.deviation));
         }
         json_array_append_new(features, row);
     }
@@ -84,10 +71,10 @@ int rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary)
                   summary->n_repeats, "features", features);
     if (summary->n_repeats > 0) {
         json_object_set_new(all, "metric", json_string(summary->metric));
-        json_object_set_new(all, "value", number(summary->value));
+        json_object_set_new(all, "value", rw_load_json_number(summary->value));
         json_object_set_new(all, "conventions", rw_load_json_text(summary->conventions));
     }
-    return dump(all, out);
+    rw_load_json_print(all, out);
 }
 
 /* ------------------------------------------------------------------ one document, or two */
@@ -116,7 +103,7 @@ static double feature_share(const struct rw_explain_pair *pair, int i)
     return pair->side[0].shap[i] - (pair->n_sides == 2 ? pair->side[1].shap[i] : 0.0);
 }
 
-/* Rows that share nothing are left out. Returns how many are left. */
+/* Features without a share are left out. Returns how many are left. */
 static int sort_features(const struct rw_explain_pair *pair, struct share *shares)
 {
     int n = 0;
@@ -160,8 +147,8 @@ static void print_head(FILE *out, const struct rw_explain_pair *pair)
     const double margin = pair->side[0].score - pair->side[pair->n_sides - 1].score;
     fprintf(out, "query %s\n", rw_dataset_query_id(pair->dataset, pair->query));
     for (int s = 0; s < pair->n_sides; s++)
-        fprintf(out, "%c       document %s, place %u, label %g, score %s\n", "AB"[s],
-                pair -> side[s].id, pair->side[s].place, (double)labels[pair->side[s].doc],
+        fprintf(out, "%c       document %s, position %u, label %g, score %s\n", "AB"[s],
+                pair -> side[s].id, pair->side[s].position, (double)labels[pair->side[s].doc],
                 rw_load_figure(pair->side[s].score, figure));
     if (pair->n_sides == 2)
         fprintf(out, "A - B   %+.6f: A is %s B\n", margin,
@@ -228,73 +215,69 @@ static void print_trees(FILE *out, const struct rw_explain_pair *pair, const str
                 pair->n_trees);
 }
 
+/* Room for all features, and for all trees. */
 static struct share *new_shares(const struct rw_explain_pair *pair)
 {
-    const size_t n = (size_t)(pair->n > pair->n_trees ? pair->n : pair->n_trees) + 1;
-    return calloc(n, sizeof(struct share));
+    return rw_need((size_t)(pair->n > pair->n_trees ? pair->n : pair->n_trees),
+                   sizeof(struct share));
 }
 
-int rw_explain_print_pair(FILE *out, const struct rw_explain_pair *pair, int top)
+void rw_explain_print_pair(FILE *out, const struct rw_explain_pair *pair, int top)
 {
     struct share *shares = new_shares(pair);
-    if (!shares)
-        return -1;
     print_head(out, pair);
     print_features(out, pair, shares, sort_features(pair, shares), top);
     print_trees(out, pair, shares, sort_trees(pair, shares), top);
     free(shares);
-    return 0;
 }
 
-/* "a" and "b" of a row, or of one document just "a". */
-static void set_sides(json_t *row, const struct rw_explain_pair *pair, const char *const names[2],
-                      json_t *const value[2])
+/* "a", and of two documents "b". */
+static void set_sides(json_t *row, int n_sides, const char *prefix, json_t *const values[2])
 {
-    for (int s = 0; s < pair->n_sides; s++)
-        json_object_set_new(row, names[s], value[s]);
+    char name[16];
+    for (int s = 0; s < n_sides; s++) {
+        snprintf(name, sizeof(name), "%s%c", prefix, "ab"[s]);
+        json_object_set_new(row, name, values[s]);
+    }
 }
 
 static json_t *feature_row(const struct rw_explain_pair *pair, const struct share *share)
 {
-    static const char *const shaps[] = {"a", "b"}, *const values[] = {"value_a", "value_b"};
     const struct rw_explained_feature *feature = &pair->feature[share->at];
     json_t *row = json_pack("{s:I,s:o,s:f}", "feature", (json_int_t)feature->feature, "name",
                             rw_load_json_text(feature->name), "share", share->by);
     json_t *shap[2], *value[2];
     for (int s = 0; s < pair->n_sides; s++) {
         shap[s] = json_real(pair->side[s].shap[share->at]);
-        value[s] = number((double)pair->side[s].value[share->at]);
+        value[s] = rw_load_json_number((double)pair->side[s].value[share->at]);
     }
-    set_sides(row, pair, shaps, shap);
-    set_sides(row, pair, values, value);
+    set_sides(row, pair->n_sides, "", shap);
+    set_sides(row, pair->n_sides, "value_", value);
     return row;
 }
 
 static json_t *tree_row(const struct rw_explain_pair *pair, const struct share *share)
 {
-    static const char *const names[] = {"a", "b"}, *const leaves[] = {"leaf_a", "leaf_b"};
     json_t *row = json_pack("{s:i,s:f}", "tree", share->at + 1, "share", share->by);
     json_t *value[2], *leaf[2];
     for (int s = 0; s < pair->n_sides; s++) {
         value[s] = json_real(leaf_of(pair, s, share->at));
         leaf[s] = json_integer(pair->side[s].leaf[share->at]);
     }
-    set_sides(row, pair, names, value);
-    set_sides(row, pair, leaves, leaf);
+    set_sides(row, pair->n_sides, "", value);
+    set_sides(row, pair->n_sides, "leaf_", leaf);
     return row;
 }
 
-int rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair)
+void rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair)
 {
     const float *labels = rw_dataset_labels(pair->dataset);
     struct share *shares = new_shares(pair);
-    if (!shares)
-        return -1;
     json_t *documents = json_array(), *features = json_array(), *trees = json_array();
     for (int s = 0; s < pair->n_sides; s++)
         json_array_append_new(
             documents, json_pack("{s:o,s:I,s:f,s:f}", "id", rw_load_json_text(pair->side[s].id),
-                                 "place", (json_int_t)pair->side[s].place, "label",
+                                 "position", (json_int_t)pair->side[s].position, "label",
                                  (double)labels[pair->side[s].doc], "score", pair->side[s].score));
     const int n_features = sort_features(pair, shares);
     for (int i = 0; i < n_features; i++)
@@ -303,7 +286,7 @@ int rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair)
     for (int i = 0; i < n_trees; i++)
         json_array_append_new(trees, tree_row(pair, &shares[i]));
     free(shares);
-    return dump(
+    rw_load_json_print(
         json_pack("{s:o,s:o,s:f,s:f,s:s,s:f,s:o,s:i,s:o}", "query",
                   rw_load_json_text(rw_dataset_query_id(pair->dataset, pair->query)), "documents",
                   documents, "margin",

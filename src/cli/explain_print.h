@@ -7,7 +7,7 @@
 
 #include "rankwood.h"
 
-/* Where the shares of documents come from that go each way at a split. */
+/* Where the counts of documents at each node come from. */
 #define RW_EXPLAIN_COVERS \
     "the documents of DATA, passed down the trees (the model file holds no counts)"
 
@@ -31,15 +31,15 @@ struct rw_explain_summary {
     int n;
 };
 void rw_explain_print_summary(FILE *out, const struct rw_explain_summary *summary, int top);
-int rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary);
+void rw_explain_json_summary(FILE *out, const struct rw_explain_summary *summary);
 
 /* One document, or two of a query and why the first is above the second. */
 struct rw_explain_side {
     char id[512];
-    uint32_t doc, place; /* in the query, from 1 */
+    uint32_t doc, position; /* in the query, from 1 */
     double score;
     double *shap;  /* [n] */
-    float *value;  /* [n] NaN: the document does not say */
+    float *value;  /* [n] NaN: absent or missing */
     int32_t *leaf; /* [n_trees] */
 };
 struct rw_explain_pair {
@@ -52,9 +52,8 @@ struct rw_explain_pair {
     int n, n_trees;
     double base, bound;
 };
-/* By feature: by falling |share|; by tree: by falling |difference|, those of one leaf left out. 0;
- * -1: no memory, or JSON that cannot be written. */
-int rw_explain_print_pair(FILE *out, const struct rw_explain_pair *pair, int top);
-int rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair);
+/* By feature: by falling |share|; by tree: by falling |difference|, those of one leaf left out. */
+void rw_explain_print_pair(FILE *out, const struct rw_explain_pair *pair, int top);
+void rw_explain_json_pair(FILE *out, const struct rw_explain_pair *pair);
 
 #endif

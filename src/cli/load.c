@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cli/messages.h"
 #include "cli/progress.h"
-#include "cli/talk.h"
 
 static const double ties_matter = 0.001;
 
-size_t rw_load_peak_bytes(void)
+static size_t peak_bytes_so_far(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
@@ -19,78 +19,102 @@ size_t rw_load_peak_bytes(void)
 
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
 {
-    if (rw_talk_is_verbose())
-        rw_talk_line("stage %s: %.3f s, peak memory %.1f MB", stage, ms / 1e3,
-                     (double)peak_bytes / 1e6);
+    if (rw_msg_is_verbose())
+        rw_msg_line("stage %s: %.3f s, peak memory %.1f MB", stage, ms / 1e3,
+                    (double)peak_bytes / 1e6);
+}
+
+void rw_load_stage_since(const char *stage, double start)
+{
+    rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, peak_bytes_so_far());
 }
 
 static int say_read(const struct rw_list *files, double start)
 {
     char stage[300];
     snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
-    rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, rw_load_peak_bytes());
-    return RW_OK;
+    rw_load_stage_since(stage, start);
+    return 0;
 }
 
-int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out)
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
     const double start = rw_progress_clock();
-    const int status = rw_dataset_read(ctx, files->text, files->n, out);
-    return status < 0 ? status : say_read(files, start);
+    RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, out));
+    return say_read(files, start);
 }
 
-int rw_load_binned(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
-                   struct rw_binned **out)
+int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
+{
+    const char *weights = rw_params_get(cli->params, "weights");
+    RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
+    return *weights ? rw_dataset_read_weights(cli->ctx, cli->dataset, weights) : 0;
+}
+
+int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
     const double start = rw_progress_clock();
-    const int status = rw_binned_read(ctx, params, files->text, files->n, out);
-    return status < 0 ? status : say_read(files, start);
+    RW_STEP(rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
+    cli->dataset = rw_binned_documents(cli->binned);
+    return say_read(files, start);
 }
 
-int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
-                     struct rw_dataset **out)
+uint32_t rw_load_n_features(const struct rw_cli *cli)
 {
-    const char *weights = rw_params_get(said->params, "weights");
-    const int status = rw_load_dataset(said->ctx, files, out);
-    return status >= 0 && *weights ? rw_dataset_read_weights(said->ctx, *out, weights) : status;
+    return cli->binned ? rw_binned_n_features(cli->binned) : rw_dataset_n_features(cli->dataset);
 }
 
-int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out)
+int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)
 {
-    const int status = rw_model_read(ctx, path, out);
-    if (status >= 0 && !rw_model_is_finished(*out))
-        rw_talk_warn("%s: its training was interrupted; it is the best model until then", path);
-    return status;
+    RW_STEP(rw_model_read(cli->ctx, path, out));
+    if (!rw_model_is_finished(*out))
+        rw_msg_warning("%s: its training was interrupted; it is the best model until then", path);
+    return 0;
 }
 
-int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
-                   double *scores)
+int rw_load_scores(struct rw_cli *cli, const char *path, double *scores)
 {
     struct rw_run_match match;
-    const int status = rw_dataset_read_scores(ctx, dataset, path, scores, &match);
-    if (status >= 0 && match.n_unranked > 0)
-        rw_talk_warn("%s: the run leaves out %u documents; they rank behind all others of their "
-                     "queries, tied",
-                     path, match.n_unranked);
-    if (status >= 0 && match.n_unknown > 0)
-        rw_talk_warn("%s: %u lines are of queries that the data has not", path, match.n_unknown);
-    return status;
+    RW_STEP(rw_dataset_read_scores(cli->ctx, cli->dataset, path, scores, &match));
+    if (match.n_unranked > 0)
+        rw_msg_warning("%s: the run leaves out %u documents; they rank behind all others of their "
+                       "queries, tied",
+                       path, match.n_unranked);
+    if (match.n_unknown > 0)
+        rw_msg_warning("%s: %u lines are of queries that the data does not have", path,
+                       match.n_unknown);
+    return 0;
 }
 
-int rw_load_n_trees(const struct rw_usage *usage, const struct rw_model *model, const char *text,
-                    int *n_trees)
+int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees)
 {
     unsigned long long number = 0;
-    *n_trees = rw_model_n_trees(model);
+    *n_trees = rw_model_n_trees(cli->model);
     if (!text)
         return 0;
     if (*n_trees == 0)
-        return rw_options_wrong(usage, "'--trees' has no effect: the model has no trees");
-    const int code =
-        rw_options_number(usage, "--trees", text, 1, (unsigned long long)*n_trees, &number);
-    if (code == 0)
-        *n_trees = (int)number;
-    return code;
+        return rw_wrong(cli, "'--trees' has no effect: the model has no trees");
+    RW_STEP(rw_options_number(cli, "--trees", text, 1, (unsigned long long)*n_trees, &number));
+    *n_trees = (int)number;
+    return 0;
+}
+
+int rw_load_check_like(struct rw_cli *cli, const char *like)
+{
+    static const char *const ours[] = {"empty", "ties", "relevant"};
+    struct rw_eval *none;
+    for (int i = 0; i < 3; i++) {
+        if (rw_params_origin(cli->params, ours[i]) == RW_PARAM_SET)
+            return rw_wrong(cli,
+                            "'--%s' has no effect with '--like': the program's conventions decide",
+                            ours[i]);
+    }
+    for (int i = 0; rw_like_at(i); i++) {
+        if (strcmp(rw_like_at(i), like) == 0)
+            return 0;
+    }
+    /* the library's error, before the data is read */
+    return rw_evaluate_like(cli->ctx, rw_params_eval(cli->params), NULL, NULL, like, &none);
 }
 
 const char *rw_load_figure(double value, char buffer[RW_FIGURE_ROOM])
@@ -152,21 +176,44 @@ json_t *rw_load_json_text(const char *text)
     return string;
 }
 
-void rw_load_warn_ties(const struct rw_eval *eval, const char *set)
+json_t *rw_load_json_number(double value)
 {
-    for (int i = 0; i < eval->n_metrics; i++) {
-        const struct rw_eval_metric *metric = &eval->metrics[i];
-        if (fabs(metric->ties_moved) > ties_matter)
-            rw_talk_warn("%s%s: with tied documents in the opposite order, %s would move by %+.6f; "
-                         "'--ties mean' does not depend on the order",
-                         set, *set ? "" : "scores", metric->name, metric->ties_moved);
-    }
+    return isnan(value) ? json_null() : json_real(value);
 }
 
-void rw_load_warn_unmatched(uint32_t n_missing, uint32_t n_unknown)
+void rw_load_json_print(json_t *json, FILE *out)
+{
+    if (!json)
+        rw_no_memory();
+    json_dumpf(json, out, JSON_INDENT(1));
+    json_decref(json);
+    fputc('\n', out);
+}
+
+void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice)
+{
+    if (fabs(moved) > ties_matter)
+        rw_msg_warning("%s: with tied documents in the opposite order, %s would move by %+.6f%s",
+                       set, metric, moved, advice);
+}
+
+void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice)
+{
+    for (int i = 0; i < eval->n_metrics; i++)
+        rw_load_warn_moved(set, eval->metrics[i].name, eval->metrics[i].ties_moved, advice);
+}
+
+void rw_load_warn_unmatched(const struct rw_model *model, const struct rw_dataset *dataset)
+{
+    uint32_t n_missing, n_unknown;
+    rw_model_unmatched(model, dataset, &n_missing, &n_unknown);
+    rw_load_warn_features(n_missing, n_unknown);
+}
+
+void rw_load_warn_features(uint32_t n_missing, uint32_t n_unknown)
 {
     if (n_missing > 0 || n_unknown > 0)
-        rw_talk_warn("features: %u of the model are not in the data, %u of the data were not in "
-                     "training; they count as absent",
-                     n_missing, n_unknown);
+        rw_msg_warning("features: %u of the model are not in the data, %u of the data were not in "
+                       "training; they count as absent",
+                       n_missing, n_unknown);
 }

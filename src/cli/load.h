@@ -1,4 +1,4 @@
-/* What several commands do alike: read data, say how long it took, print figures. */
+/* What several commands do alike: read data, print figures, warn. */
 #ifndef RW_CLI_LOAD_H
 #define RW_CLI_LOAD_H
 
@@ -6,26 +6,25 @@
 
 #include "cli/options.h"
 
+/* Functions that return an int return what functions of a command do. */
+
 /* Reads a model that is put to use: warns if its training was interrupted. */
-int rw_load_model(struct rw_ctx *ctx, const char *path, struct rw_model **out);
-/* Reads files as one dataset. With --verbose, says the time and memory. A status, whose text is in
- * the context. */
-int rw_load_dataset(struct rw_ctx *ctx, const struct rw_list *files, struct rw_dataset **out);
-/* The same with the weights that the parameter 'weights' names. */
-int rw_load_weighted(const struct rw_said *said, const struct rw_list *files,
-                     struct rw_dataset **out);
-
-/* The same as rw_load_dataset of a training set: as rw_binned_read. */
-int rw_load_binned(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
-                   struct rw_binned **out);
-
-/* Scores of a file, numbers or a TREC run: [documents], written. Says what a run leaves out. */
-int rw_load_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
-                   double *scores);
-
-/* --trees N: the first N of the model's trees, all where `text` is NULL. 0, or the exit code. */
-int rw_load_n_trees(const struct rw_usage *usage, const struct rw_model *model, const char *text,
-                    int *n_trees);
+int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
+/* Reads files as one dataset. With --verbose, prints the time and memory. */
+int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
+/* cli->dataset, with the weights that the parameter 'weights' names. */
+int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
+/* cli->binned, and its documents as cli->dataset. */
+int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
+/* Of the training set. */
+uint32_t rw_load_n_features(const struct rw_cli *cli);
+/* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
+ * run leaves out. */
+int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
+/* --trees N: the first N trees of cli->model, all where `text` is NULL. */
+int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
+/* Refuses an unknown program, and parameters that have no effect on its figures. */
+int rw_load_check_like(struct rw_cli *cli, const char *like);
 
 /* A figure as people read it, the same wherever it is printed: 6 decimals, "-" for no value. */
 enum { RW_FIGURE_ROOM = 32 };
@@ -35,18 +34,24 @@ int rw_load_exact(double value, char buffer[RW_FIGURE_ROOM]);
 
 /* A JSON string of any bytes: what is not UTF-8 is shown as '?'. */
 json_t *rw_load_json_text(const char *text);
+/* JSON has no NaN: null. */
+json_t *rw_load_json_number(double value);
 /* A parameter's value: a number where it is one, true and false for on and off, else a string
  * ("auto", and a seed of 2^63 or more). */
 json_t *rw_load_json_param(const char *name, const char *value);
+/* Prints and frees it; ends the program where it is NULL, for want of memory. */
+void rw_load_json_print(json_t *json, FILE *out);
 
-/* Warns of each metric that the order of tied documents moves by more than 0.001. */
-void rw_load_warn_ties(const struct rw_eval *eval, const char *set);
-
+#define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
+/* Warns of a metric, or of each one, that the order of tied documents moves by more than 0.001. */
+void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
+void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);
 /* Warns of features that only the model has, or only the data; nothing if there are none. */
-void rw_load_warn_unmatched(uint32_t n_missing, uint32_t n_unknown);
+void rw_load_warn_unmatched(const struct rw_model *model, const struct rw_dataset *dataset);
+void rw_load_warn_features(uint32_t n_missing, uint32_t n_unknown);
 
-/* A stage's line under --verbose. */
+/* A stage's line under --verbose; start: by rw_progress_clock. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
-size_t rw_load_peak_bytes(void);
+void rw_load_stage_since(const char *stage, double start);
 
 #endif

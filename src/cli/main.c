@@ -1,35 +1,19 @@
-/* rankwood <command> [options]: the table of commands. */
-#include <signal.h>
+/* rankwood <command> [options]. To add a command: write cmd_<name>.c with its rw_cmd_<name>, name
+ * it below and in meson.build, and give it a section in docs/rankwood.1.in. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/commands.h"
+#include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/talk.h"
 
-static const struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *about;
-} commands[] = {
-    {"synth", rw_cmd_synth, "make ranking data"},
-    {"bin", rw_cmd_bin, "write data as a cache that loads at once"},
-    {"train", rw_cmd_train, "train a model"},
-    {"predict", rw_cmd_predict, "score documents with a model"},
-    {"eval", rw_cmd_eval, "measure a model, or a file of scores"},
-    {"compare", rw_cmd_compare, "is one model better than another, or is it chance"},
-    {"cv", rw_cmd_cv, "train and measure by folds of the queries"},
-    {"check", rw_cmd_check, "what is wrong with the data"},
-    {"info", rw_cmd_info, "what is in a model: trees, parameters, features"},
-    {"show", rw_cmd_show, "print a tree"},
-    {"explain", rw_cmd_explain, "which features matter, and why a document is above another"},
-    {"report", rw_cmd_report, "learning curves, metrics by query, features, trees: a web page"},
-    {"export", rw_cmd_export, "write a model in another program's format, and verify it"},
-    {"import", rw_cmd_import, "take in a model that another program trained"},
-    {"bench", rw_cmd_bench, "measure loading, training and scores"},
+extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
+    rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
+    rw_cmd_report, rw_cmd_export, rw_cmd_import, rw_cmd_bench;
+static const struct rw_command *const commands[] = {
+    &rw_cmd_synth,   &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
+    &rw_cmd_compare, &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
+    &rw_cmd_explain, &rw_cmd_report, &rw_cmd_export, &rw_cmd_import,  &rw_cmd_bench,
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -41,12 +25,12 @@ static void help(FILE *out)
           "\n",
           out);
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].about);
+        fprintf(out, "  %-9s%s\n", commands[i]->name, commands[i]->brief);
     fputs("\n"
-          "  rankwood COMMAND --help lists what a command takes; rankwood --version tells which\n"
-          "  one this is. Data are files of LETOR text ('label qid:N i:v ...'), plain or gzip, or\n"
-          "  caches made by 'bin'; '-' is standard input. Results go to standard output, all\n"
-          "  talk to standard error. The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if\n"
+          "  'rankwood COMMAND --help' lists a command's options; 'rankwood --version' prints the\n"
+          "  version. Data are files of LETOR text ('label qid:N i:v ...'), plain or gzip, or\n"
+          "  caches made by 'bin'; '-' is standard input. Results go to standard output, messages\n"
+          "  to standard error. The exit code is 0; 1 for a failure; 2 for wrong usage; 3 if\n"
           "  memory, a disk or a GPU failed and trying again may help; 130 or 143 after a signal.\n"
           "\n"
           "  For example:\n"
@@ -56,26 +40,17 @@ static void help(FILE *out)
           out);
 }
 
-static const struct command *find(const char *name)
-{
-    for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    }
-    return NULL;
-}
-
 static int unknown(const char *name)
 {
     const char *names[N_COMMANDS];
     for (int i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i].name;
-    const char *near = name[0] == '-' ? NULL : rw_options_nearest(name, names, N_COMMANDS);
+        names[i] = commands[i]->name;
+    const char *near = name[0] == '-' ? NULL : rw_word_nearest(name, names, N_COMMANDS);
     if (near)
-        rw_talk_error("unknown command '%s'; the nearest is '%s'", name, near);
+        rw_msg_error("unknown command '%s'; the nearest is '%s'", name, near);
     else
-        rw_talk_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
-    return rw_talk_usage(NULL);
+        rw_msg_error("unknown %s '%s'", name[0] == '-' ? "option" : "command", name);
+    return rw_msg_usage(NULL);
 }
 
 static int run(int argc, char **argv)
@@ -84,35 +59,28 @@ static int run(int argc, char **argv)
         help(stderr);
         return RW_EXIT_USAGE;
     }
-    const char *word = argv[1];
-    const int asks_help = strcmp(word, "help") == 0;
+    char *word = argv[1], option[] = "--help",
+         *help_line[] = {argv[argc > 2 ? 2 : 1], option, NULL};
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         puts("rankwood " RW_VERSION);
         return RW_EXIT_OK;
     }
+    const int asks_help = strcmp(word, "help") == 0;
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (asks_help && argc == 2)) {
         help(stdout);
         return RW_EXIT_OK;
     }
-    const struct command *command = find(asks_help ? argv[2] : word);
-    if (!command)
-        return unknown(asks_help ? argv[2] : word);
-    if (asks_help) {
-        char name[32], option[] = "--help";
-        snprintf(name, sizeof(name), "%s", command->name);
-        char *line[] = {name, option, NULL};
-        return command->run(2, line);
+    argc = asks_help ? 2 : argc - 1;
+    argv = asks_help ? help_line : argv + 1;
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i]->name) == 0)
+            return rw_command_run(commands[i], argc, argv);
     }
-    return command->run(argc - 1, argv + 1);
+    return unknown(argv[0]);
 }
 
 int main(int argc, char **argv)
 {
-    /* A file over the limit on its size (ulimit -f) is then an error like a full disk. */
-    signal(SIGXFSZ, SIG_IGN);
-    int code = run(argc, argv);
-    /* A failure has been said already, and may be this one. */
-    if (code == RW_EXIT_OK && rw_output_flush() < 0)
-        code = RW_EXIT_FAILURE;
-    return rw_talk_exit(code);
+    rw_output_catch_signals();
+    return rw_output_end(run(argc, argv));
 }

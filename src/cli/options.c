@@ -1,24 +1,22 @@
 #include "cli/options.h"
 
 #include <argp.h>
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/advice.h"
+#include "cli/messages.h"
 #include "cli/output.h"
-#include "cli/talk.h"
 
-/* Keys of the table: letters, then the command's own options, then parameters. */
+/* Keys of argp's table: letters, then the command's own options, then parameters. */
 enum { KEY_OWN = 0x1000, KEY_PARAM = 0x2000, KEY_CONFIG = 0x3000, KEY_QUIET, KEY_VERBOSE };
 
 /* All that argp prints for --help but its exit. */
 #define HELP_PARTS (ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC)
 
 struct parsing {
-    const struct rw_usage *usage;
-    struct rw_said *said;
+    struct rw_cli *cli;
     struct argp_option *table; /* [n + 1] the command's own options first; owned */
     int n, n_own;
     struct rw_known_options known; /* the same, for messages */
@@ -27,34 +25,36 @@ struct parsing {
     const char **value; /* [parameters] as given; NULL: not given; owned */
     struct rw_list metrics;
     const char *config;
-    int quiet, verbose, help_asked;
+    int quiet, verbose, is_help;
 };
 
-static int out_of_memory(void)
+static void list_add(struct rw_list *list, const char *text)
 {
-    rw_talk_out_of_memory();
-    return RW_EXIT_FAILURE;
-}
-
-static int list_add(struct rw_list *list, const char *text)
-{
-    const char **grown = realloc(list->text, ((size_t)list->n + 1) * sizeof(*grown));
-    if (!grown)
-        return -1;
+    const char **grown = rw_need((size_t)list->n + 1, sizeof(*grown));
+    if (list->n > 0)
+        memcpy(grown, list->text, (size_t)list->n * sizeof(*grown));
+    free(list->text);
     list->text = grown;
     list->text[list->n++] = text;
-    return 0;
 }
 
-int rw_options_wrong(const struct rw_usage *usage, const char *format, ...)
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
 {
     char text[2048];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    rw_talk_error("%s", text);
-    return rw_talk_usage(usage->command);
+    rw_msg_error("%s", text);
+    return rw_msg_usage(cli->command->name);
+}
+
+int rw_is_given(const struct rw_cli *cli, const char *option)
+{
+    int i = 0;
+    while (strcmp(cli->command->options[i].name, option) != 0)
+        i++;
+    return cli->given[i];
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -76,60 +76,50 @@ static void add(struct parsing *p, const char *name, int key, const char *argume
         .name = name, .key = key, .arg = argument, .doc = help, .group = group};
 }
 
-static int add_params(struct parsing *p, int n_params)
+static void add_params(struct parsing *p, int n_params)
 {
     int first = 1;
     for (int i = 0; i < n_params; i++) {
         const struct rw_param_info *info = rw_param_info(i);
-        if (!holds(p->usage->params, info->name))
+        if (!holds(p->cli->command->params, info->name))
             continue;
         const int numeric = info->type == RW_PARAM_INT || info->type == RW_PARAM_REAL;
-        char *help = NULL;
-        if (asprintf(&help, "%s [%s%s%s%s]", info->help, numeric ? info->range : "",
-                     numeric ? "; " : "", *info->default_value ? "default " : "default: none",
-                     info->default_value) < 0)
-            return -1;
+        const size_t room = strlen(info->help) + strlen(info->range) + 128;
+        char *help = rw_need(room, 1);
+        snprintf(help, room, "%s [%s%s%s%s]", info->help, numeric ? info->range : "",
+                 numeric ? "; " : "", *info->default_value ? "default " : "default: none",
+                 info->default_value);
         p->help[p->n_help++] = help;
         if (first)
-            p->table[p->n++] =
-                (struct argp_option){.doc = "Parameters, with range and default:", .group = 2};
+            add(p, NULL, 0, NULL, "Parameters, with range and default:", 2);
         first = 0;
         add(p, info->name, KEY_PARAM + i, info->argument, help, 2);
     }
-    return 0;
 }
 
-static int make_table(struct parsing *p)
+static void make_table(struct parsing *p)
 {
     int n_params = 0;
-    while (p->usage->options[p->n_own].name)
+    while (p->cli->command->options[p->n_own].name)
         p->n_own++;
     while (rw_param_info(n_params))
         n_params++;
-    p->table = calloc((size_t)(p->n_own + n_params) + 8, sizeof(*p->table));
-    p->help = calloc((size_t)n_params + 1, sizeof(*p->help));
-    p->value = calloc((size_t)n_params + 1, sizeof(*p->value));
-    if (!p->table || !p->help || !p->value)
-        return -1;
+    p->table = rw_need((size_t)(p->n_own + n_params) + 8, sizeof(*p->table));
+    p->help = rw_need((size_t)n_params, sizeof(*p->help));
+    p->value = rw_need((size_t)n_params, sizeof(*p->value));
+    p->cli->given = rw_need((size_t)p->n_own, 1);
     for (int i = 0; i < p->n_own; i++) {
-        const struct rw_option *option = &p->usage->options[i];
+        const struct rw_option *option = &p->cli->command->options[i];
         add(p, option->name, option->letter ? option->letter : KEY_OWN + i, option->argument,
             option->help, 1);
     }
-    if (p->usage->params) {
+    if (p->cli->command->params) {
         add(p, "config", KEY_CONFIG, "FILE", "read parameters from 'name = value' lines", 1);
-        add(p, "quiet", KEY_QUIET, NULL, "say nothing but warnings and errors", 1);
-        add(p, "verbose", KEY_VERBOSE, NULL, "say more", 1);
-        if (add_params(p, n_params) < 0)
-            return -1;
+        add(p, "quiet", KEY_QUIET, NULL, "print only warnings and errors", 1);
+        add(p, "verbose", KEY_VERBOSE, NULL, "print more", 1);
+        add_params(p, n_params);
     }
     add(p, "help", 'h', NULL, "print this", -1);
-    return 0;
-}
-
-static const struct argp_option *find_option(const struct parsing *p, const char *name, size_t n)
-{
-    return rw_advice_find(&p->known, name, n);
 }
 
 static const struct argp_option *find_letter(const struct parsing *p, int letter)
@@ -141,71 +131,79 @@ static const struct argp_option *find_letter(const struct parsing *p, int letter
     return NULL;
 }
 
-/* ------------------------------------------------------------------ unknown names */
-
-const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words)
-{
-    char plain[64];
-    size_t length = 0;
-    for (; mistaken[length] && length < sizeof(plain) - 1; length++)
-        plain[length] = (char)tolower((unsigned char)mistaken[length]);
-    plain[length] = 0;
-    size_t best = length < 5 ? 1 : (length + 1) / 3;
-    const char *nearest = NULL;
-    for (int i = 0; i < n_words; i++) {
-        const size_t shared = length < strlen(words[i]) ? length : strlen(words[i]);
-        size_t d = rw_word_distance(plain, words[i]);
-        if (shared >= 3 && d > 1 && strncmp(plain, words[i], shared) == 0)
-            d = 1; /* one begins with the other: "evaluate" */
-        if (d < best || (d == best && !nearest)) {
-            best = d;
-            nearest = words[i];
-        }
-    }
-    return nearest;
-}
-
 /* ------------------------------------------------------------------ reading */
 
-/* Each of these: -1, or the exit code. */
-static int take_once(const struct parsing *p, const char *name, const char **to, const char *text)
+/* Files of "a,b". */
+static int split(const struct rw_cli *cli, const char *text, struct rw_list *files)
 {
-    if (*to)
-        return rw_options_wrong(p->usage, "option '--%s' is given twice", name);
-    *to = text;
-    return -1;
+    char *rest, *copy;
+    if (*text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,"))
+        return rw_wrong(cli, "a file without a name in '%s'", text);
+    copy = rw_need(strlen(text) + 1, 1);
+    strcpy(copy, text);
+    for (char *file = strtok_r(copy, ",", &rest); file; file = strtok_r(NULL, ",", &rest))
+        list_add(files, file);
+    return 0;
 }
 
-static int take_one_more(struct rw_list *list, const char *text)
+static int take_set(const struct rw_cli *cli, struct rw_sets *sets, const char *text)
 {
-    return list_add(list, text) < 0 ? out_of_memory() : -1;
+    const size_t n = (size_t)sets->given.n;
+    struct rw_list *files = rw_need(n + 1, sizeof(*files));
+    if (n > 0)
+        memcpy(files, sets->files, n * sizeof(*files));
+    free(sets->files);
+    sets->files = files;
+    list_add(&sets->given, text);
+    return split(cli, text, &files[n]);
 }
 
-static int take_own(const struct parsing *p, const struct rw_option *option, const char *text)
+static int take_own(struct parsing *p, int i, const char *text)
 {
-    if (option->kind == RW_OPTION_LIST)
-        return take_one_more(option->value, text);
-    if (option->kind == RW_OPTION_TEXT)
-        return take_once(p, option->name, option->value, text);
-    *(int *)option->value = 1;
-    return -1;
+    const struct rw_option *option = &p->cli->command->options[i];
+    const int again = p->cli->given[i]++;
+    char name[64];
+    if (option->kind == RW_OPTION_FLAG) {
+        *(int *)option->value = 1;
+        return 0;
+    }
+    if (option->kind == RW_OPTION_INPUT_SETS)
+        return take_set(p->cli, option->value, text);
+    if (option->kind == RW_OPTION_LIST || option->kind == RW_OPTION_INPUTS_OR_NONE) {
+        list_add(option->value, text);
+        return 0;
+    }
+    if (again)
+        return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
+    if (option->kind == RW_OPTION_INPUTS)
+        return split(p->cli, text, option->value);
+    if (option->kind == RW_OPTION_NUMBER) {
+        snprintf(name, sizeof(name), "--%s", option->name);
+        return rw_options_number(p->cli, name, text, option->least, option->most, option->value);
+    }
+    *(const char **)option->value = text;
+    return 0;
 }
 
 /* text: NULL for an option without a value. */
 static int take(struct parsing *p, const struct argp_option *option, const char *text)
 {
     if (option - p->table < p->n_own)
-        return take_own(p, &p->usage->options[option - p->table], text);
-    if (option->key == KEY_CONFIG)
-        return take_once(p, option->name, &p->config, text);
-    if (option->arg)
-        return strcmp(option->name, "metric") == 0
-                   ? take_one_more(&p->metrics, text)
-                   : take_once(p, option->name, &p->value[option->key - KEY_PARAM], text);
+        return take_own(p, (int)(option - p->table), text);
+    if (option->arg) {
+        const char **to =
+            option->key == KEY_CONFIG ? &p->config : &p->value[option->key - KEY_PARAM];
+        if (option->key != KEY_CONFIG && strcmp(option->name, "metric") == 0)
+            list_add(&p->metrics, text);
+        else if (*to)
+            return rw_wrong(p->cli, "option '--%s' is given twice", option->name);
+        *to = text;
+        return 0;
+    }
     *(option->key == KEY_QUIET     ? &p->quiet
       : option->key == KEY_VERBOSE ? &p->verbose
-                                   : &p->help_asked) = 1;
-    return -1;
+                                   : &p->is_help) = 1;
+    return 0;
 }
 
 /* argv[*i] is "--name", "--name=value" or "--name" with its value behind it. */
@@ -213,17 +211,16 @@ static int take_long(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n = strcspn(token + 2, "=");
-    const struct argp_option *option = find_option(p, token + 2, n);
+    const struct argp_option *option = rw_advice_find(&p->known, token + 2, n);
     if (!option)
         return rw_advice_unknown(&p->known, token);
     const char *value = token[2 + n] ? token + 3 + n : NULL;
     if (!option->arg && value)
-        return rw_options_wrong(p->usage, "option '--%s' takes no value", option->name);
+        return rw_wrong(p->cli, "option '--%s' takes no value", option->name);
     if (option->arg && !value)
         value = argv[++*i];
     if (option->arg && (!value || !*value))
-        return rw_options_wrong(p->usage, "option '--%s' needs a value: %s", option->name,
-                                option->arg);
+        return rw_wrong(p->cli, "option '--%s' needs a value: %s", option->name, option->arg);
     return take(p, option, value);
 }
 
@@ -232,7 +229,8 @@ static int take_letters(struct parsing *p, char **argv, int *i)
 {
     const char *token = argv[*i];
     const size_t n_word = strcspn(token + 1, "=");
-    if (n_word > 1 && find_option(p, token + 1, n_word)) /* "-output", which is no "-o utput" */
+    if (n_word > 1 &&
+        rw_advice_find(&p->known, token + 1, n_word)) /* "-output", which is no "-o utput" */
         return rw_advice_unknown(&p->known, token);
     for (const char *c = token + 1; *c; c++) {
         const struct argp_option *option = find_letter(p, *c);
@@ -242,27 +240,26 @@ static int take_letters(struct parsing *p, char **argv, int *i)
         if (option->arg) {
             value = c[1] ? c + 1 : argv[++*i];
             if (!value || !*value)
-                return rw_options_wrong(p->usage, "option '-%c' needs a value: %s", *c,
-                                        option->arg);
+                return rw_wrong(p->cli, "option '-%c' needs a value: %s", *c, option->arg);
             if (c[1] == '=')
-                return rw_options_wrong(p->usage, "'%s' is written '-%c %s' or '--%s%s'", token, *c,
-                                        c + 2, option->name, c + 1);
+                return rw_wrong(p->cli, "'%s' is written '-%c %s' or '--%s%s'", token, *c, c + 2,
+                                option->name, c + 1);
         }
         const int result = take(p, option, value);
-        if (result >= 0 || value)
+        if (result != 0 || value)
             return result;
     }
-    return -1;
+    return 0;
 }
 
 /* argp lays out the help; it does not read the line: it would take a beginning of a name for the
  * whole, and has words of its own for errors. */
 static int read_line(struct parsing *p, int argc, char **argv)
 {
-    int result = -1, only_operands = 0;
-    for (int i = 1; i < argc && result < 0; i++) {
+    int result = 0, only_operands = 0;
+    for (int i = 1; i < argc && result == 0; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
-            result = take_one_more(&p->said->operands, argv[i]);
+            list_add(&p->cli->operands, argv[i]);
         else if (strcmp(argv[i], "--") == 0)
             only_operands = 1;
         else
@@ -271,7 +268,7 @@ static int read_line(struct parsing *p, int argc, char **argv)
     return result;
 }
 
-/* argp's note on short options with long twins says nothing new. */
+/* argp's note on short options is not needed. */
 static char *without_note(int key, const char *text, void *input)
 {
     (void)input;
@@ -290,16 +287,25 @@ static error_t print_parts(int key, char *text, struct argp_state *state)
 /* argp leaves out its note only while it parses: here an empty line. */
 static int print_help(const struct parsing *p)
 {
-    char name[64], *line[] = {name, NULL};
+    char name[64], *line[] = {name, NULL}, *about = NULL;
+    size_t n;
+    FILE *text = open_memstream(&about, &n);
+    if (!text)
+        rw_no_memory();
+    fputs(p->cli->command->about, text);
+    if (p->cli->command->more)
+        p->cli->command->more(text);
+    if (fclose(text) != 0)
+        rw_no_memory();
     const struct argp argp = {.options = p->table,
                               .parser = print_parts,
-                              .args_doc = p->usage->operands,
-                              .doc = p->usage->about,
+                              .args_doc = p->cli->command->operands,
+                              .doc = about,
                               .help_filter = without_note};
-    snprintf(name, sizeof(name), "%s %s", rw_talk_program, p->usage->command);
-    return argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL) == 0
-               ? RW_EXIT_OK
-               : out_of_memory();
+    snprintf(name, sizeof(name), "%s %s", rw_msg_program, p->cli->command->name);
+    argp_parse(&argp, 1, line, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
+    free(about);
+    return 0;
 }
 
 /* ------------------------------------------------------------------ parameters */
@@ -309,108 +315,241 @@ static char *joined(const struct rw_list *list)
     size_t size = 1;
     for (int i = 0; i < list->n; i++)
         size += strlen(list->text[i]) + 1;
-    char *all = calloc(size, 1);
-    for (int i = 0; all && i < list->n; i++) {
-        if (i > 0)
-            strcat(all, ",");
+    char *all = rw_need(size, 1);
+    for (int i = 0; i < list->n; i++) {
+        strcat(all, i > 0 ? "," : "");
         strcat(all, list->text[i]);
     }
     return all;
 }
 
-static int set_params(struct parsing *p)
+static int set_params(const struct parsing *p)
 {
-    struct rw_ctx *ctx = p->said->ctx;
-    struct rw_params *params = p->said->params;
-    int status = p->config ? rw_params_read(ctx, params, p->config) : RW_OK;
-    if (status < 0)
-        return rw_talk_failed(ctx, status, p->usage->command);
-    for (int i = 0; rw_param_info(i) && status >= 0; i++) {
-        if (p->value[i])
-            status = rw_params_set(ctx, params, rw_param_info(i)->name, p->value[i]);
+    struct rw_ctx *ctx = p->cli->ctx;
+    struct rw_params *params = p->cli->params;
+    if (p->config)
+        RW_STEP(rw_params_read(ctx, params, p->config));
+    for (int i = 0; rw_param_info(i); i++) {
+        const char *name = rw_param_info(i)->name;
+        if (p->value[i] && strcmp(name, "metric") != 0)
+            RW_STEP(rw_params_set(ctx, params, name, p->value[i]));
     }
-    if (p->metrics.n > 0 && status >= 0) {
+    if (p->metrics.n > 0) {
         char *all = joined(&p->metrics);
-        if (!all)
-            return out_of_memory();
-        status = rw_params_set(ctx, params, "metric", all);
+        const int status = rw_params_set(ctx, params, "metric", all);
         free(all);
+        RW_STEP(status);
     }
-    if (status >= 0)
-        status = rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
-    return status < 0 ? rw_talk_failed(ctx, status, p->usage->command) : -1;
+    return rw_ctx_set_threads(ctx, atoi(rw_params_get(params, "threads")));
 }
 
-static int check_operands(const struct parsing *p)
+/* ------------------------------------------------------------------ the whole line */
+
+/* "--log", or "-o". */
+static const char *option_name(const struct rw_option *option, char name[64])
 {
-    const int n = p->said->operands.n;
-    if (n < p->usage->least)
-        return rw_options_wrong(p->usage, "'%s' needs %s", p->usage->command, p->usage->operands);
-    if (p->usage->most >= 0 && n > p->usage->most)
-        return rw_options_wrong(p->usage, "'%s' does not take '%s'", p->usage->command,
-                                p->said->operands.text[p->usage->most]);
+    if (option->letter)
+        snprintf(name, 64, "-%c", option->letter);
+    else
+        snprintf(name, 64, "--%s", option->name);
+    return name;
+}
+
+static int check_line(const struct parsing *p)
+{
+    const struct rw_cli *cli = p->cli;
+    const struct rw_command *command = p->cli->command;
+    const int n = cli->operands.n;
+    char name[64];
+    if (n < command->least)
+        return rw_wrong(cli, "'%s' needs %s", command->name, command->operands);
+    if (command->most >= 0 && n > command->most)
+        return rw_wrong(cli, "'%s' does not take '%s'", command->name,
+                        cli->operands.text[command->most]);
     for (int i = 0; i < n; i++) {
-        if (!*p->said->operands.text[i])
-            return rw_options_wrong(p->usage, "the name of a file is empty");
-        const int bare = rw_advice_bare(&p->known, p->said->operands.text[i]);
-        if (bare >= 0)
-            return bare;
+        if (!*cli->operands.text[i])
+            return rw_wrong(cli, "the name of a file is empty");
+        RW_STEP(rw_advice_bare(&p->known, cli->operands.text[i]));
     }
-    return p->quiet && p->verbose
-               ? rw_options_wrong(p->usage, "'--verbose' has no effect with '--quiet'")
-               : -1;
+    if (p->quiet && p->verbose)
+        return rw_wrong(cli, "'--verbose' has no effect with '--quiet'");
+    for (int i = 0; i < p->n_own; i++) {
+        const struct rw_option *option = &command->options[i];
+        if (option->needed && !cli->given[i])
+            return rw_wrong(cli, "'%s' needs %s %s", command->name, option_name(option, name),
+                            option->argument);
+    }
+    return 0;
 }
 
-static int parse(struct parsing *p, int argc, char **argv)
+static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int or_none)
 {
-    p->known = (struct rw_known_options){p->usage, p->table, p->n, p->said->ctx};
-    int result = read_line(p, argc, argv);
-    if (result >= 0)
-        return result;
-    if (p->help_asked)
+    for (int i = 0; i < files->n; i++) {
+        if (!or_none || strcmp(files->text[i], "none") != 0)
+            list_add(inputs, files->text[i]);
+    }
+}
+
+/* The files that a command reads. */
+static struct rw_list inputs_of(const struct rw_cli *cli)
+{
+    static const char *const params[] = {"weights", "names", "label-gain"};
+    struct rw_list inputs = {0};
+    add_inputs(&inputs, &cli->operands, 0);
+    for (int i = 0; i < 3; i++)
+        list_add(&inputs, rw_params_get(cli->params, params[i]));
+    for (int i = 0; cli->command->options[i].name; i++) {
+        const struct rw_option *option = &cli->command->options[i];
+        const struct rw_sets *sets = option->value;
+        if (option->kind == RW_OPTION_INPUT && cli->given[i])
+            list_add(&inputs, *(const char **)option->value);
+        if (option->kind == RW_OPTION_INPUTS || option->kind == RW_OPTION_INPUTS_OR_NONE)
+            add_inputs(&inputs, option->value, option->kind == RW_OPTION_INPUTS_OR_NONE);
+        for (int k = 0; option->kind == RW_OPTION_INPUT_SETS && k < sets->given.n; k++)
+            add_inputs(&inputs, &sets->files[k], 0);
+    }
+    return inputs;
+}
+
+static int check_files(const struct rw_cli *cli, const struct rw_list *inputs)
+{
+    const struct rw_option *option = cli->command->options;
+    char name[64], other_name[64];
+    int n_stdin = 0;
+    for (int i = 0; i < inputs->n; i++)
+        n_stdin += strcmp(inputs->text[i], "-") == 0;
+    if (n_stdin > 1)
+        return rw_wrong(cli, "standard input ('-') can be read only once");
+    for (int i = 0; option[i].name; i++) {
+        if (option[i].kind != RW_OPTION_OUTPUT || !cli->given[i])
+            continue;
+        const char *output = *(const char **)option[i].value;
+        for (int k = 0; k < inputs->n; k++) {
+            if (rw_output_same(output, inputs->text[k]))
+                return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
+        }
+        for (int k = 0; k < i; k++) {
+            if (option[k].kind == RW_OPTION_OUTPUT && cli->given[k] &&
+                rw_output_clash(output, *(const char **)option[k].value))
+                return rw_wrong(cli, "'%s' and '%s' name the same file",
+                                option_name(&option[k], other_name), option_name(&option[i], name));
+        }
+    }
+    for (int i = 0; option[i].name; i++) {
+        if (option[i].kind == RW_OPTION_OUTPUT && cli->given[i])
+            RW_STEP(rw_out_file_check(cli->ctx, *(const char **)option[i].value));
+    }
+    return 0;
+}
+
+static int check(struct rw_cli *cli)
+{
+    const char *params = cli->command->params;
+    if (cli->command->check)
+        RW_STEP(cli->command->check(cli));
+    if (params && strcmp(params, "*") == 0)
+        RW_STEP(rw_params_check(cli->ctx, cli->params));
+    else if (holds(params, "metric"))
+        RW_STEP(rw_params_check_eval(cli->ctx, cli->params));
+    const struct rw_list inputs = inputs_of(cli);
+    const int code = check_files(cli, &inputs);
+    free(inputs.text);
+    return code;
+}
+
+static int run(struct parsing *p, int argc, char **argv)
+{
+    p->known = (struct rw_known_options){p->cli, p->table, p->n};
+    RW_STEP(read_line(p, argc, argv));
+    if (p->is_help)
         return print_help(p);
-    result = check_operands(p);
-    if (result >= 0)
-        return result;
-    rw_talk_set(p->quiet, p->verbose);
-    return set_params(p);
+    RW_STEP(check_line(p));
+    rw_msg_set(p->quiet, p->verbose);
+    RW_STEP(set_params(p));
+    RW_STEP(check(p->cli));
+    return p->cli->command->run(p->cli);
 }
 
-int rw_options_parse(const struct rw_usage *usage, int argc, char **argv, struct rw_said *said)
+/* The index of the first word that names a part, else of the first operand; 0: there is none. */
+static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
 {
-    struct parsing p = {.usage = usage, .said = said};
-    int result;
-    memset(said, 0, sizeof(*said));
-    if (rw_ctx_new(&said->ctx) < 0 || make_table(&p) < 0 ||
-        rw_params_new(said->ctx, &said->params) < 0) {
-        result = out_of_memory();
-    } else {
-        rw_ctx_set_log(said->ctx, rw_talk_log, NULL);
-        result = parse(&p, argc, argv);
+    const size_t n = strlen(command->name) + 1;
+    int first = 0;
+    for (int i = argc - 1; i > 0; i--)
+        first = argv[i][0] != '-' ? i : first;
+    for (int i = 1; i < argc; i++) {
+        for (*part = 0; command->parts[*part]; (*part)++) {
+            if (strcmp(argv[i], command->parts[*part]->name + n) == 0)
+                return i;
+        }
     }
+    return first;
+}
+
+static int run_part(const struct rw_command *command, int argc, char **argv)
+{
+    const struct rw_cli cli = {.command = command};
+    const char *names[8];
+    char option[] = "--help", *help[] = {option, option, NULL};
+    int part, n = 0, code = RW_EXIT_OK, asks_help = 0;
+    const int at = find_part(command, argc, argv, &part);
+    if (at && command->parts[part]) {
+        memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
+        return rw_command_run(command->parts[part], argc - 1, argv);
+    }
+    for (; command->parts[n]; n++)
+        names[n] = command->parts[n]->name + strlen(command->name) + 1;
+    if (at) {
+        const char *near = rw_word_nearest(argv[at], names, n);
+        return rw_wrong(
+            &cli, near ? "unknown %s '%s'; the nearest is '%s'" : "unknown %s '%s'; expected %s",
+            command->name, argv[at], near ? near : command->operands);
+    }
+    for (int i = 1; i < argc; i++)
+        asks_help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    if (!asks_help)
+        return rw_wrong(&cli, "'%s' needs %s", command->name, command->operands);
+    for (int i = 0; i < n && code == RW_EXIT_OK; i++) {
+        fputs(i ? "\n" : "", stdout);
+        code = rw_command_run(command->parts[i], 2, help);
+    }
+    return code;
+}
+
+int rw_command_run(const struct rw_command *command, int argc, char **argv)
+{
+    if (command->parts)
+        return run_part(command, argc, argv);
+    struct rw_cli cli = {.command = command};
+    struct parsing p = {.cli = &cli};
+    make_table(&p);
+    if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
+        rw_no_memory();
+    rw_ctx_set_log(cli.ctx, rw_msg_log, NULL);
+    int code = run(&p, argc, argv);
+    if (code < 0)
+        code = rw_msg_failed(cli.ctx, code, command->name);
+    rw_out_file_abandon(&cli.out);
+    rw_out_file_remove_all();
+    rw_predictor_close(cli.predictor);
+    rw_model_free(cli.model);
+    if (!cli.binned)
+        rw_dataset_free(cli.dataset);
+    rw_binned_free(cli.binned);
+    rw_params_free(cli.params);
+    rw_ctx_free(cli.ctx);
     for (int i = 0; i < p.n_help; i++)
         free(p.help[i]);
     free(p.help);
     free(p.table);
     free(p.value);
     free(p.metrics.text);
-    return result;
+    free(cli.given);
+    free(cli.operands.text);
+    return code;
 }
 
-void rw_options_release(const struct rw_usage *usage, struct rw_said *said)
-{
-    for (int i = 0; usage->options[i].name; i++) {
-        if (usage->options[i].kind == RW_OPTION_LIST)
-            free(((struct rw_list *)usage->options[i].value)->text);
-    }
-    free(said->operands.text);
-    rw_params_free(said->params);
-    rw_ctx_free(said->ctx);
-}
-
-/* ------------------------------------------------------------------ values of options */
-
-int rw_options_number(const struct rw_usage *usage, const char *option, const char *text,
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value)
 {
     unsigned long long number = 0;
@@ -422,45 +561,8 @@ int rw_options_number(const struct rw_usage *usage, const char *option, const ch
             number = number * 10 + digit;
     }
     if (!good || number < least)
-        return rw_options_wrong(usage,
-                                "option '%s': expected a whole number, %llu to %llu, found "
-                                "'%.100s'",
-                                option, least, most, text);
+        return rw_wrong(cli, "option '%s': expected a whole number, %llu to %llu, found '%.100s'",
+                        option, least, most, text);
     *value = number;
-    return 0;
-}
-
-int rw_options_check_files(const struct rw_usage *usage, const struct rw_list *inputs, int n_lists,
-                           const char *output)
-{
-    int n_stdin = 0;
-    for (int i = 0; i < n_lists; i++) {
-        for (int k = 0; k < inputs[i].n; k++) {
-            const char *input = inputs[i].text[k];
-            if (input && strcmp(input, "-") == 0 && n_stdin++ > 0)
-                return rw_options_wrong(usage, "standard input ('-') can be read only once");
-            if (input && output && rw_output_same(output, input))
-                return rw_options_wrong(usage, "'%s' is read, so it cannot be written", output);
-        }
-    }
-    return 0;
-}
-
-int rw_options_split(const struct rw_usage *usage, const char *files, char **copy,
-                     struct rw_list *list)
-{
-    *copy = strdup(files);
-    if (!*copy)
-        return out_of_memory();
-    for (char *at = *copy; at;) {
-        char *comma = strchr(at, ',');
-        if (comma)
-            *comma = 0;
-        if (!*at)
-            return rw_options_wrong(usage, "a file without a name in '%s'", files);
-        if (list_add(list, at) < 0)
-            return out_of_memory();
-        at = comma ? comma + 1 : NULL;
-    }
     return 0;
 }

@@ -1,62 +1,95 @@
-/* The options of a command: a table of its own, and parameters by name from rw_param_info(). */
+/* Commands and their options: a table of a command's own, and parameters by name from
+ * rw_param_info(). */
 #ifndef RW_CLI_OPTIONS_H
 #define RW_CLI_OPTIONS_H
 
 #include "rankwood.h"
 
-/* Texts in order; the texts are borrowed from argv. */
+/* Texts in order; the texts are borrowed. */
 struct rw_list {
     const char **text; /* [n] owned */
     int n;
 };
+/* Files of each "a,b" that was given. */
+struct rw_sets {
+    struct rw_list given;  /* [n] */
+    struct rw_list *files; /* [n] owned */
+};
 
-enum rw_option_kind { RW_OPTION_FLAG, RW_OPTION_TEXT, RW_OPTION_LIST };
+enum rw_option_kind {
+    RW_OPTION_FLAG,           /* int * */
+    RW_OPTION_TEXT,           /* const char ** */
+    RW_OPTION_LIST,           /* struct rw_list *: repeatable */
+    RW_OPTION_NUMBER,         /* unsigned long long *: whole, from least to most */
+    RW_OPTION_INPUT,          /* const char **: a file that is read */
+    RW_OPTION_INPUTS,         /* struct rw_list *: such files, commas between them */
+    RW_OPTION_INPUT_SETS,     /* struct rw_sets *: the same, repeatable */
+    RW_OPTION_INPUTS_OR_NONE, /* struct rw_list *: repeatable, 'none' is no file */
+    RW_OPTION_OUTPUT,         /* const char **: a file that is written */
+};
 struct rw_option {
     const char *name;     /* "valid"; NULL ends a table */
     int letter;           /* 'o', or 0 */
     const char *argument; /* "FILE"; NULL: a flag */
     const char *help;
     enum rw_option_kind kind;
-    void *value; /* int *, const char ** or struct rw_list *: NULL and 0 to begin with */
+    void *value; /* stays as it is where the option is not given */
+    unsigned long long least, most;
+    int needed;
 };
 
-struct rw_usage {
-    const char *command;  /* "train" */
-    const char *operands; /* "DATA..." */
-    const char *about;    /* what it does, a line or more */
-    int least, most;      /* operands; most < 0: any number */
+struct rw_cli;
+/* Functions of a command return 0 to continue, an exit code after an error message, or a negative
+ * rw_status whose text is in the context. A command's state is static and is not freed: the program
+ * ends with it. */
+struct rw_command {
+    const char *name, *brief; /* "train"; a line of 'rankwood --help' */
+    const char *operands;     /* "DATA...": files that are read */
+    const char *about;        /* what it does, a line or more */
+    void (*more)(FILE *out);  /* --help prints it after `about`; NULL: nothing */
+    int least, most;          /* operands; most < 0: any number */
     const struct rw_option *options;
     const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
+    int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
+    int (*run)(struct rw_cli *cli);
+    const struct rw_command *const
+        *parts; /* "bench train", ...: has no options then; NULL ends it */
 };
 
-/* What a command line said. */
-struct rw_said {
-    struct rw_ctx *ctx;       /* owned */
-    struct rw_params *params; /* owned */
+/* A command line, and what commands read; all of it is owned, and freed after the command. */
+struct rw_cli {
+    const struct rw_command *command;
+    struct rw_ctx *ctx;
+    struct rw_params *params;
     struct rw_list operands;
+    unsigned char *given; /* by option of the command */
+    struct rw_model *model;
+    struct rw_dataset *dataset;
+    struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
+    struct rw_predictor *predictor;
+    struct rw_out_file out; /* removed if it is not committed */
 };
 
-/* Reads a command line, argv[0] being the command. Returns -1 to go on; else the exit code, after
- * having said what there is to say (help asked for is an exit code 0). Ended by rw_options_release
- * in any case. */
-int rw_options_parse(const struct rw_usage *usage, int argc, char **argv, struct rw_said *said);
-void rw_options_release(const struct rw_usage *usage, struct rw_said *said);
+/* Forwards what is not 0. */
+#define RW_STEP(call)               \
+    do {                            \
+        const int rw_step = (call); \
+        if (rw_step != 0)           \
+            return rw_step;         \
+    } while (0)
 
-/* A whole number from an option's text: 0, or the exit code after having said what was expected. */
-int rw_options_number(const struct rw_usage *usage, const char *option, const char *text,
+/* Reads a command line, argv[0] being the command; checks that what is read can be read, once, and
+ * that what is written can be written over nothing that is read; runs the command. The exit code.
+ */
+int rw_command_run(const struct rw_command *command, int argc, char **argv);
+
+/* Was this option of the command's table given? */
+int rw_is_given(const struct rw_cli *cli, const char *option);
+/* A whole number of an option's text. 0, or the exit code of an error. */
+int rw_options_number(const struct rw_cli *cli, const char *option, const char *text,
                       unsigned long long least, unsigned long long most, unsigned long long *value);
-/* Says what is wrong and points to the help; returns RW_EXIT_USAGE. */
-int rw_options_wrong(const struct rw_usage *usage, const char *format, ...)
+/* An error, and a hint to the command's help; returns RW_EXIT_USAGE. */
+int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Are files that are read good: standard input at most once, and none the one that is written? NULL
- * names no file, for `output` too. 0, or the exit code. */
-int rw_options_check_files(const struct rw_usage *usage, const struct rw_list *inputs, int n_lists,
-                           const char *output);
-/* Files of "a,b": a list of their names, cut in place in *copy (owned by the caller, like the
- * list). 0, or the exit code. */
-int rw_options_split(const struct rw_usage *usage, const char *files, char **copy,
-                     struct rw_list *list);
-/* The word nearest to a mistaken one, or NULL if nothing is near. */
-const char *rw_options_nearest(const char *mistaken, const char *const *words, int n_words);
 
 #endif

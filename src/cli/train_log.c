@@ -7,16 +7,13 @@
 #include <unistd.h>
 
 #include "cli/load.h"
-#include "cli/talk.h"
+#include "cli/messages.h"
 
 int rw_train_log_open(struct rw_train_log *log, const char *path)
 {
     log->path = path;
     log->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (log->file)
-        return 0;
-    rw_talk_refused(errno, "cannot write '%s'", path);
-    return -1;
+    return log->file ? 0 : rw_msg_errno(errno, "cannot write '%s'", path);
 }
 
 /* Each line is complete when it is there, so that a run can be followed. */
@@ -50,18 +47,18 @@ static json_t *values_json(struct rw_params *params)
     return values;
 }
 
-void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, struct rw_params *given,
-                         const struct rw_dataset *train, uint32_t n_features,
-                         const struct rw_list *files, const struct rw_list *valid)
+void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const struct rw_cli *cli,
+                         const struct rw_list *valid)
 {
     if (!log->file)
         return;
-    write_line(log, json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params",
-                              "version", RW_VERSION, "params", values_json(used), "given",
-                              values_json(given), "train", texts(files), "valid", texts(valid),
-                              "documents", (json_int_t)rw_dataset_n_docs(train), "queries",
-                              (json_int_t)rw_dataset_n_queries(train), "features",
-                              (json_int_t)n_features));
+    write_line(log,
+               json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I,s:I}", "record", "params", "version",
+                         RW_VERSION, "params", values_json(used), "given", values_json(cli->params),
+                         "train", texts(&cli->operands), "valid", texts(valid), "documents",
+                         (json_int_t)rw_dataset_n_docs(cli->dataset), "queries",
+                         (json_int_t)rw_dataset_n_queries(cli->dataset), "features",
+                         (json_int_t)rw_load_n_features(cli)));
 }
 
 const char *rw_train_log_set(int set, char buffer[32])
@@ -117,6 +114,5 @@ int rw_train_log_close(struct rw_train_log *log, int run_failed)
         unlink(log->path);
     if (!log->error || run_failed)
         return 0;
-    rw_talk_refused(log->error, "cannot write '%s'", log->path);
-    return -1;
+    return rw_msg_errno(log->error, "cannot write '%s'", log->path);
 }

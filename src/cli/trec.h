@@ -13,11 +13,10 @@ struct rw_trec {
     size_t n, room;
 };
 
-/* Adds a document after those before it; a new query writes out the one before. -1: no memory. */
-int rw_trec_add(struct rw_trec *trec, const struct rw_dataset *piece, uint32_t query, uint32_t doc,
-                double score);
+/* Adds a document after those before it; a new query writes out the one before. */
+void rw_trec_add(struct rw_trec *trec, const struct rw_dataset *piece, uint32_t query, uint32_t doc,
+                 double score);
 /* Writes the last query. */
 void rw_trec_finish(struct rw_trec *trec);
-void rw_trec_release(struct rw_trec *trec);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "convert/catboost_model.h"
+#include "convert/catboost_number.h"
 
 enum {
     MOST_DIGITS = 17, /* with a point: it counts no more */

@@ -4,11 +4,12 @@
  * its comparison, its column ids. lower.c makes one of a model by the consumer's rules, raise.c a
  * model of one, verify.c scores one; a format only prints and parses it, and decides nothing.
  *
- * To add a format: write convert/to_<name>.c with its `write` and `parse`, declare its struct
- * rw_model_format below, give it a row in formats.c, and tests/unit/test_to_<name>.c. A `parse`
- * meets hostile files: counts are checked against the bytes there are, children by
- * rw_ensemble_check (which the callers run), and what cannot be carried exactly is refused by name
- * (RW_ERR_FORMAT). */
+ * To add a format: (1) write convert/to_<name>.c, which defines rw_to_<name>, a struct
+ * rw_model_format with its consumers' rules, its `write` and (to be read or verified) its `parse`;
+ * (2) give it a row in formats.def. The build, the command line, the help and the property tests
+ * (tests/unit/test_exchange.c, the fuzz target) read the table. A `parse` meets hostile files:
+ * counts are checked against the bytes there are, children by rw_ensemble_check (which the callers
+ * run), and what cannot be carried exactly is refused by name (RW_ERR_FORMAT). */
 #ifndef RW_CONVERT_CONVERT_H
 #define RW_CONVERT_CONVERT_H
 
@@ -21,7 +22,7 @@ extern "C" {
 
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {
-    int32_t left, right; /* places in the tree's nodes; left is taken when the comparison holds */
+    int32_t left, right; /* indexes of the tree's nodes; left is taken when the comparison holds */
     uint32_t column;     /* of a split, in the program's numbering */
     uint8_t less;        /* 1: value < threshold; 0: <= */
     uint8_t nan;         /* enum rw_nan */
@@ -29,7 +30,8 @@ struct rw_ens_node {
     double value;        /* of a leaf */
     double gain;         /* of a split; 0: not known */
 };
-/* Node 0 is the root. A node may be reached from no other (XGBoost's deleted ones). */
+/* Node 0 is the root. A node may have no parent (XGBoost's deleted ones). A lowered tree has its
+ * splits first, then its leaves. */
 struct rw_ens_tree {
     int32_t n_nodes;          /* >= 1 */
     struct rw_ens_node *node; /* [n_nodes] owned */
@@ -45,15 +47,22 @@ struct rw_ensemble {
     char **column_name; /* [n_columns] NULL: no names; each owned, or NULL for none */
     unsigned char *column_had; /* [n_columns] 1: the training set had it; NULL: not known; owned */
 };
+static inline int32_t rw_ens_n_splits(const struct rw_ens_tree *tree)
+{
+    return tree->n_nodes / 2;
+}
 
-/* What a format's parser is given. */
+/* A file that is parsed. After the first failure, which stays in `status`, whatever reads from it
+ * gives 0, NULL or "", and reports nothing more; loops must end by themselves. */
 struct rw_source {
+    struct rw_ctx *ctx;
     const char *path; /* for messages, which begin with it */
     const char *text; /* [n], and a 0 behind it */
     size_t n;
-    /* NULL, or what the file was made of: whose column names are for a format that has names only
-     */
+    /* NULL, or what the file was written from: its names are for formats that know a column by its
+     * name only */
     const struct rw_ensemble *names;
+    int status; /* the first failure */
 };
 
 /* Text, or bytes, that grows. Zero-initialise; after a failure nothing is added any more. */
@@ -66,9 +75,9 @@ struct rw_put {
 
 /* Who reads files of a format, and how. */
 struct rw_consumer {
-    const char *name; /* "XGBoost"; NULL ends a list */
+    const char *name; /* "XGBoost" */
     struct rw_rules rules;
-    int earlier; /* 1: a version with a known fault, told of, but no reason to fail */
+    int earlier; /* 1: a version with a known fault, reported, but no reason to fail */
 };
 
 enum rw_names {
@@ -80,22 +89,24 @@ enum rw_names {
 struct rw_model_format {
     const char *name;  /* "ranklib" */
     const char *about; /* one line */
-    const struct rw_consumer
-        *consumer; /* the first one's rules shape the file; ended by a NULL name */
+    /* The first one's rules shape the file; a NULL name ends them. */
+    struct rw_consumer consumer[RW_VERIFY_MOST + 1];
     enum rw_names names;
-    const char *name_prefix; /* of made-up names: "f" makes f0, f1, ...; also not taken for names */
-    const char *name_forbids; /* characters that no name may have, besides control characters */
-    int imports;              /* 1: rankwood import takes it */
-    int (*write)(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put);
+    /* of made-up names: "v" makes v0, v1, ..., which import does not take for names; NULL: "f" */
+    const char *name_prefix;
+    /* characters that no name may have, besides control characters; NULL: none */
+    const char *name_forbids;
+    int imports; /* 1: rankwood import takes it */
+    int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
     /* NULL: only what would be written can be verified, not what was */
-    int (*parse)(struct rw_ctx *ctx, const struct rw_source *source, struct rw_ensemble *ensemble);
+    int (*parse)(struct rw_source *source, struct rw_ensemble *ensemble);
 };
-/* formats.c: the i-th, NULL past the end; by name, NULL (and the error says the nearest). */
+#define RW_MODEL_FORMAT(name, file) extern const struct rw_model_format rw_to_##name;
+#include "convert/formats.def"
+#undef RW_MODEL_FORMAT
+/* exchange.c: the i-th, NULL past the end; by name, or an error that says the nearest. */
 const struct rw_model_format *rw_model_format_at_index(int i);
 int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out);
-extern const struct rw_model_format rw_to_ranklib, rw_to_quickrank, rw_to_lightgbm, rw_to_xgboost,
-    rw_to_xgboost_ubj, rw_to_xgboost_dump, rw_to_eslr_raw, rw_to_vespa, rw_to_c, rw_to_onnx,
-    rw_to_onnx5, rw_to_solr, rw_to_catboost, rw_to_pmml;
 
 /* --- ensembles (ensemble.c) --- */
 /* Zero-initialised ensembles are empty; release in any state. */
@@ -104,9 +115,9 @@ void rw_ensemble_release(struct rw_ensemble *ensemble);
  * until the next one is added. */
 int rw_ensemble_add_tree(struct rw_ctx *ctx, struct rw_ensemble *ensemble, int32_t n_nodes,
                          struct rw_ens_tree **out);
-/* Adds a zeroed leaf; *out is its place. */
+/* Adds a zeroed leaf; *out is its index. */
 int rw_ens_tree_add(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t *out);
-/* Gives the leaf at a place two children, zeroed leaves. */
+/* Gives the leaf at an index two children, zeroed leaves. */
 int rw_ens_tree_split(struct rw_ctx *ctx, struct rw_ens_tree *tree, int32_t at);
 /* Room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_ensemble_set_columns(struct rw_ctx *ctx, struct rw_ensemble *ensemble, uint64_t n);
@@ -124,6 +135,9 @@ struct rw_lowering {
 };
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
+/* The name of a column that has none. */
+void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
+                     size_t size);
 /* The ensemble has been checked. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,
@@ -139,20 +153,66 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_ensemble *ensemble, const struct rw_consumer *consumer,
                        int base, const struct rw_dataset *dataset, struct rw_verify_by *into);
 
-/* --- text out (put.c) --- */
+/* --- out (put.c) --- */
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
+/* %s, %c, %d, %u, %zu, %x as printf has them. %f: a float, and %lf: a double, as the shortest
+ * decimals that read back as the same one, always with a point or an exponent, so that no reader
+ * takes them for whole numbers. Finite. */
 void rw_put_format(struct rw_put *put, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The shortest decimals that read back as the same float or double, always with a point or an
- * exponent, so that no reader takes them for whole numbers. Finite. */
-void rw_put_float(struct rw_put *put, float value);
-void rw_put_double(struct rw_put *put, double value);
 /* A JSON string; what is not UTF-8 is refused (put->status). */
 void rw_put_json_text(struct rw_put *put, const char *text);
-/* The text of a file that cannot be what its format says: RW_ERR_FORMAT, "PATH: ...". */
-int rw_refuse(struct rw_ctx *ctx, const struct rw_source *source, const char *format, ...)
+/* What the format cannot say: RW_ERR_UNSUPPORTED. Returns put->status. */
+int rw_put_refuse(struct rw_put *put, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A node on a walk. */
+struct rw_visit {
+    const struct rw_ensemble *ensemble;
+    const struct rw_ens_tree *tree;
+    const struct rw_ens_node *node;
+    int32_t at, parent;       /* indexes of the tree's nodes; -1: the root has no parent */
+    int32_t depth;            /* of the root: 0 */
+    int32_t number, child[2]; /* in the order of the walk: its own, its children's */
+};
+/* How a tree is written whose nodes stand inside one another. */
+struct rw_walk {
+    /* Puts a leaf whole, and what stands before the first child of a split. */
+    void (*begin)(struct rw_put *put, const struct rw_visit *visit, const void *user);
+    const char *middle, *end; /* what stands between the children, and after the second */
+    /* NULL, or puts what stands after the second. */
+    void (*finish)(struct rw_put *put, const struct rw_visit *visit, const void *user);
+    int32_t deepest; /* levels below the root that the format's readers take; 0: any number */
+};
+/* Left first. Returns put->status. */
+int rw_walk_tree(const struct rw_walk *walk, const struct rw_ensemble *ensemble, int32_t tree,
+                 const void *user, struct rw_put *put);
+
+/* --- in (source.c) --- */
+/* What cannot be what its format says: RW_ERR_FORMAT, "PATH: ...", with "line 3: " if line > 0.
+ * Returns source->status. */
+int rw_refuse(struct rw_source *source, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Notes the status of a call. Returns source->status. */
+int rw_keep(struct rw_source *source, int status);
+int rw_no_memory(struct rw_source *source);
+/* Text that is one finite number; 0: it is not. */
+int rw_is_number(const char *text, size_t n, double *out);
+
+/* Reads a node: `node` is zeroed but for children of -1; child: both NULL for a leaf. */
+typedef void (*rw_read_node_fn)(struct rw_source *source, const void *from,
+                                struct rw_ens_node *node, const void *child[2], void *user);
+/* Adds the tree below `root`, and goes down to children as far as `read` gives some. NULL after a
+ * failure. */
+struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_read_node_fn read,
+                                 void *user, struct rw_ensemble *out);
+/* rw_ensemble_add_tree and rw_ensemble_set_columns for parsers; NULL and a status after a failure.
+ */
+struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
+int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
 
 #ifdef __cplusplus
 }

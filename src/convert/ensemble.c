@@ -88,59 +88,58 @@ struct checking {
     int32_t n_stack;
 };
 
+static int wrong(const struct checking *c, int32_t at, const char *what)
+{
+    return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: %s", c->path, c->number, at, what);
+}
+
 static int visit(struct checking *c, int32_t parent, int32_t child)
 {
-    if (child < 0 || child >= c->tree->n_nodes)
-        return rw_fail(c->ctx, RW_ERR_FORMAT,
-                       "%s: tree %d, node %d: there is no node %d to be its child", c->path,
-                       c->number, parent, child);
-    if (c->seen[child])
-        return rw_fail(c->ctx, RW_ERR_FORMAT,
-                       "%s: tree %d, node %d: its child %d is reached twice, or is above it",
-                       c->path, c->number, parent, child);
+    char text[80];
+    const int exists = child >= 0 && child < c->tree->n_nodes;
+    if (!exists || c->seen[child]) {
+        snprintf(text, sizeof(text),
+                 exists ? "its child %d is reached twice, or is above it"
+                        : "there is no node %d to be its child",
+                 child);
+        return wrong(c, parent, text);
+    }
     c->seen[child] = 1;
     c->stack[c->n_stack++] = child;
     return RW_OK;
 }
 
-static int check_one(struct checking *c, int32_t at)
+static int check_node(struct checking *c, int32_t at)
 {
     const struct rw_ens_node *node = &c->tree->node[at];
-    if (node->left < 0) {
-        if (isfinite(node->value) && fabs(node->value * c->tree->weight) <= 3.4028234e38)
-            return RW_OK;
-        return rw_fail(c->ctx, RW_ERR_FORMAT,
-                       "%s: tree %d, node %d: its leaf is not a number that a float can hold",
-                       c->path, c->number, at);
-    }
+    if (node->left < 0)
+        return isfinite(node->value) && fabs(node->value * c->tree->weight) <= 3.4028234e38
+                   ? RW_OK
+                   : wrong(c, at, "its leaf is not a number that a float can hold");
     if (isnan(node->threshold))
-        return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d: its threshold is NaN", c->path,
-                       c->number, at);
+        return wrong(c, at, "its threshold is NaN");
     RW_TRY(visit(c, at, node->right));
     return visit(c, at, node->left);
 }
 
 static int check_tree(struct checking *c)
 {
-    int status = RW_OK;
+    const size_t n = (size_t)c->tree->n_nodes;
+    int status;
     if (c->tree->n_nodes < 1)
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d has no nodes", c->path, c->number);
     if (!isfinite(c->tree->weight))
         return rw_fail(c->ctx, RW_ERR_FORMAT, "%s: tree %d: its weight is not a number", c->path,
                        c->number);
-    const size_t n = (size_t)c->tree->n_nodes;
     RW_TRY_OUT(RW_NEW(c->ctx, c->seen, n));
-    RW_TRY_OUT(RW_NEW_RAW(c->ctx, c->stack, n));
+    RW_TRY_OUT(RW_NEW(c->ctx, c->stack, n));
     c->seen[0] = 1;
-    c->stack[0] = 0;
-    c->n_stack = 1;
+    c->n_stack = 1; /* the root, 0 */
     while (c->n_stack > 0)
-        RW_TRY_OUT(check_one(c, c->stack[--c->n_stack]));
+        RW_TRY_OUT(check_node(c, c->stack[--c->n_stack]));
 out:
     rw_mem_free(c->seen);
     rw_mem_free(c->stack);
-    c->seen = NULL;
-    c->stack = NULL;
     return status;
 }
 

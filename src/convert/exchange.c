@@ -4,10 +4,38 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "base/out_file.h"
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
+
+static const struct rw_model_format *const formats[] = {
+#define RW_MODEL_FORMAT(name, file) &rw_to_##name,
+#include "convert/formats.def"
+#undef RW_MODEL_FORMAT
+};
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+const struct rw_model_format *rw_model_format_at_index(int i)
+{
+    return i >= 0 && i < N_FORMATS ? formats[i] : NULL;
+}
+
+int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out)
+{
+    const char *names[N_FORMATS];
+    *out = NULL;
+    for (int i = 0; i < N_FORMATS; i++) {
+        names[i] = formats[i]->name;
+        if (strcmp(name, names[i]) == 0)
+            *out = formats[i];
+    }
+    if (*out)
+        return RW_OK;
+    const char *nearest = rw_word_nearest(name, names, N_FORMATS);
+    return rw_fail(ctx, RW_ERR_ARGUMENT, "there is no format '%s'%s%s%s", name,
+                   nearest ? "\nhint: did you mean '" : "", nearest ? nearest : "",
+                   nearest ? "'?" : "");
+}
 
 int rw_model_format_at(int i, struct rw_model_format_info *out)
 {
@@ -27,6 +55,15 @@ static int begin(struct rw_ctx *ctx, const struct rw_exchange *how,
     if (how->feature_base < -1 || how->feature_base > 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "feature base %d; expected 0 or 1", how->feature_base);
     return rw_model_format_find(ctx, how->format, format);
+}
+
+int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how, int imports)
+{
+    const struct rw_model_format *format;
+    RW_TRY(begin(ctx, how, &format));
+    if (imports && !format->imports)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'%s' is written only, not read", format->name);
+    return RW_OK;
 }
 
 static int write_text(struct rw_ctx *ctx, const struct rw_put *put, const char *path)
@@ -54,8 +91,7 @@ int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model, const stru
     int status;
     RW_TRY(begin(ctx, how, &format));
     RW_TRY_OUT(rw_lower(ctx, model, format, &lowering, &ensemble));
-    RW_TRY_OUT(format->write(ctx, &ensemble, &put));
-    RW_TRY_OUT(put.status);
+    RW_TRY_OUT(format->write(&ensemble, &put));
     RW_TRY_OUT(write_text(ctx, &put, path));
 out:
     rw_mem_free(put.text);
@@ -73,8 +109,8 @@ static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, const
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n));
-    const struct rw_source source = {rw_input_name(input), text, n, names};
-    RW_TRY_OUT(format->parse(ctx, &source, out));
+    struct rw_source source = {ctx, rw_input_name(input), text, n, names, RW_OK};
+    RW_TRY_OUT(format->parse(&source, out));
     RW_TRY_OUT(rw_ensemble_check(ctx, out, source.path));
 out:
     rw_mem_free(text);
@@ -91,9 +127,8 @@ int rw_model_import(struct rw_ctx *ctx, const char *path, const struct rw_exchan
     const struct rw_model_format *format;
     struct rw_ensemble ensemble;
     *out = NULL;
+    RW_TRY(rw_exchange_check(ctx, how, 1));
     RW_TRY(begin(ctx, how, &format));
-    if (!format->imports)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "'%s' is written only, not read", format->name);
     RW_TRY(parse(ctx, format, path, NULL, &ensemble));
     const int status = rw_raise(ctx, &ensemble, format, how->feature_base, path, out);
     rw_ensemble_release(&ensemble);
@@ -111,7 +146,7 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     memset(out, 0, sizeof(*out));
     RW_TRY(begin(ctx, how, &format));
     const rw_log_fn log = ctx->log;
-    ctx->log = NULL; /* what is lost was told when the file was written */
+    ctx->log = NULL; /* what is lost was reported when the file was written */
     status = rw_lower(ctx, model, format, &lowering, &made);
     ctx->log = log;
     if (status < 0)
@@ -119,15 +154,9 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     if (format->parse)
         RW_TRY_OUT(parse(ctx, format, path, &made, &read_back));
     out->read_back = format->parse != NULL;
-    for (const struct rw_consumer *c = format->consumer; c->name; c++) {
-        if (out->n == RW_VERIFY_MOST) {
-            status = rw_fail(ctx, RW_ERR_INTERNAL, "more than %d consumers", RW_VERIFY_MOST);
-            goto out;
-        }
+    for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
         RW_TRY_OUT(rw_verify_ensemble(ctx, model, format->parse ? &read_back : &made, c,
                                       how->feature_base, dataset, &out->by[out->n]));
-        out->n++;
-    }
 out:
     rw_ensemble_release(&made);
     rw_ensemble_release(&read_back);

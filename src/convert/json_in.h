@@ -1,4 +1,5 @@
-/* JSON from files that nobody vouches for: every look-up says what was expected. */
+/* JSON from files that nobody vouches for: every look-up says what was expected, and keeps it in
+ * the source's status. */
 #ifndef RW_CONVERT_JSON_IN_H
 #define RW_CONVERT_JSON_IN_H
 
@@ -10,29 +11,31 @@
 extern "C" {
 #endif
 
-/* The file's value: an object or an array. *out is owned by the caller (json_decref). */
-int rw_json_load(struct rw_ctx *ctx, const struct rw_source *source, json_t **out);
-/* Whole numbers come as reals, and so may be larger than 64 bits hold. */
-int rw_json_load_reals(struct rw_ctx *ctx, const struct rw_source *source, json_t **out);
+/* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
+ * flags: jansson's. */
+json_t *rw_json_load(struct rw_source *source, size_t flags);
+/* The same of Universal Binary JSON, as much of it as XGBoost writes and a little more. (ubjson.c)
+ */
+json_t *rw_ubjson_load(struct rw_source *source);
 
 /* Members of an object; `object` may be anything. RW_ERR_FORMAT: not there, or of another type. All
  * that comes out is borrowed. */
-int rw_json_object(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                   const char *name, json_t **out);
+json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name);
 /* n < 0: of any length. */
-int rw_json_array(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                  const char *name, int64_t n, json_t **out);
-int rw_json_text(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                 const char *name, const char **out);
-int rw_json_integer(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                    const char *name, int64_t least, int64_t most, int64_t *out);
-int rw_json_number(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                   const char *name, double *out);
+json_t *rw_json_array(struct rw_source *source, const json_t *object, const char *name, int64_t n);
+const char *rw_json_text(struct rw_source *source, const json_t *object, const char *name);
+int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
+                        int64_t least, int64_t most);
+double rw_json_number(struct rw_source *source, const json_t *object, const char *name);
 /* An element: `name` is the array's, for the message. */
-int rw_json_integer_at(struct rw_ctx *ctx, const struct rw_source *source, const json_t *array,
-                       const char *name, size_t i, int64_t least, int64_t most, int64_t *out);
-int rw_json_number_at(struct rw_ctx *ctx, const struct rw_source *source, const json_t *array,
-                      const char *name, size_t i, double *out);
+int64_t rw_json_integer_at(struct rw_source *source, const json_t *array, const char *name,
+                           size_t i, int64_t least, int64_t most);
+double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
+/* Both children of a split: objects of these names. */
+void rw_json_children(struct rw_source *source, const json_t *object, const char *left,
+                      const char *right, const void *child[2]);
+/* A text among `words`, a list that ends in NULL? */
+int rw_is_among(const char *text, const char *const *words);
 
 /* The float that a JSON number was written from. jansson gives the nearest double, which may lie
  * just between two floats where the text did not: then it is the one whose shortest decimal that

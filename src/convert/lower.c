@@ -14,6 +14,7 @@ struct lowering {
     const struct rw_rules *rules;
     int64_t base;
     int lossy;
+    uint8_t *had;                                 /* [RW_FEATURE_IDS] known, or in a split; owned */
     uint64_t n_directions, n_thresholds, n_names; /* left out */
 };
 
@@ -35,15 +36,17 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->left = tree->left[i] >= 0 ? tree->left[i] : n_splits + ~tree->left[i];
     node->right = tree->right[i] >= 0 ? tree->right[i] : n_splits + ~tree->right[i];
     node->column = (uint32_t)column;
+    l->had[tree->feature[i]] = 1;
     node->less = (uint8_t)l->rules->less;
     node->gain = tree->gain[i];
     if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
         if (!l->lossy || l->rules->slack <= 0)
-            return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                           "tree %d, node %d: '%s' has no threshold that parts values where cut %g "
-                           "does%s",
-                           t + 1, i, format, (double)tree->cut[i],
-                           l->rules->slack > 0 ? "\nhint: --lossy takes the nearest" : "");
+            return rw_fail(
+                l->ctx, RW_ERR_UNSUPPORTED,
+                "tree %d, node %d: '%s' has no threshold that splits values where the cut %g "
+                "does%s",
+                t + 1, i, format, (double)tree->cut[i],
+                l->rules->slack > 0 ? "\nhint: --lossy takes the nearest" : "");
         l->n_thresholds++;
     }
     node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
@@ -84,17 +87,16 @@ static int lower_tree(struct lowering *l, int32_t t, struct rw_ensemble *out)
 
 /* ------------------------------------------------------------------ columns and names */
 
-static void have(struct lowering *l, uint32_t feature, uint32_t *n_columns)
+void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name, size_t size)
 {
-    const int64_t column = (int64_t)feature - l->base;
-    if (column >= 0 && column >= (int64_t)*n_columns)
-        *n_columns = (uint32_t)column + 1;
+    snprintf(name, size, "%s%u", format->name_prefix ? format->name_prefix : "f", column);
 }
 
 static int name_fits(const struct rw_model_format *format, const char *name)
 {
     for (const char *c = name; *c; c++) {
-        if ((unsigned char)*c < 32 || *c == 127 || strchr(format->name_forbids, *c))
+        if ((unsigned char)*c < 32 || *c == 127 ||
+            (format->name_forbids && strchr(format->name_forbids, *c)))
             return 0;
     }
     json_t *text = json_string(name); /* NULL: not UTF-8, which all their readers expect */
@@ -102,26 +104,20 @@ static int name_fits(const struct rw_model_format *format, const char *name)
     return text != NULL;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_unique(struct lowering *l, const struct rw_ensemble *out)
 {
-    const char **sorted;
+    json_t *seen = json_object();
     int status = RW_OK;
-    RW_TRY(RW_NEW(l->ctx, sorted, out->n_columns));
-    for (uint32_t i = 0; i < out->n_columns; i++)
-        sorted[i] = out->column_name[i];
-    qsort(sorted, out->n_columns, sizeof(*sorted), by_text);
-    for (uint32_t i = 1; i < out->n_columns && status == RW_OK; i++) {
-        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+    for (uint32_t i = 0; i < out->n_columns && status == RW_OK; i++) {
+        const char *name = out->column_name[i];
+        if (json_object_get(seen, name))
             status = rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
-                             "two features have the name '%s', which '%s' cannot tell apart",
-                             sorted[i], l->format->name);
+                             "two features have the name '%s', which '%s' cannot tell apart", name,
+                             l->format->name);
+        else if (json_object_set_new(seen, name, json_null()) < 0)
+            status = rw_fail(l->ctx, RW_ERR_MEMORY, "out of memory: names of features");
     }
-    rw_mem_free(sorted);
+    json_decref(seen);
     return status;
 }
 
@@ -145,7 +141,7 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
             l->n_names++;
             name = "";
         }
-        snprintf(made, sizeof(made), "%s%u", l->format->name_prefix, i + l->rules->first_column);
+        rw_made_up_name(l->format, i + l->rules->first_column, made, sizeof(made));
         RW_TRY(rw_ensemble_name(l->ctx, out, i, *name ? name : made));
     }
     return check_unique(l, out);
@@ -153,27 +149,17 @@ static int lower_names(struct lowering *l, struct rw_ensemble *out)
 
 static int lower_columns(struct lowering *l, struct rw_ensemble *out)
 {
-    uint32_t n = 0;
-    const struct rw_model *model = l->model;
-    for (uint32_t i = 0; i < model->n_features; i++)
-        have(l, model->feature[i], &n);
-    for (int32_t t = 0; t < model->n_trees; t++) {
-        for (int32_t i = 0; i < model->tree[t].n_leaves - 1; i++)
-            have(l, model->tree[t].feature[i], &n);
-    }
-    RW_TRY(rw_ensemble_set_columns(l->ctx, out, n));
-    for (uint32_t i = 0; i < model->n_features; i++) {
-        if ((int64_t)model->feature[i] >= l->base)
-            out->column_had[(int64_t)model->feature[i] - l->base] = 1;
-    }
-    for (int32_t t = 0; t < model->n_trees; t++) {
-        for (int32_t i = 0; i < model->tree[t].n_leaves - 1; i++)
-            out->column_had[(int64_t)model->tree[t].feature[i] - l->base] = 1;
-    }
+    int64_t last = RW_MAX_FEATURE;
+    for (uint32_t i = 0; i < l->model->n_features; i++)
+        l->had[l->model->feature[i]] = 1;
+    while (last >= l->base && !l->had[last])
+        last--;
+    RW_TRY(rw_ensemble_set_columns(l->ctx, out, (uint64_t)(last - l->base + 1)));
+    memcpy(out->column_had, l->had + l->base, out->n_columns);
     return lower_names(l, out);
 }
 
-static void tell(const struct lowering *l, uint64_t n, const char *what)
+static void warn(const struct lowering *l, uint64_t n, const char *what)
 {
     if (n > 0)
         rw_log(l->ctx, RW_LOG_WARNING, "%llu %s", (unsigned long long)n, what);
@@ -189,13 +175,15 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     l.base = how->base < 0 ? (int64_t)rules->first_column : how->base;
     l.lossy = how->lossy;
     RW_TRY(rw_model_check(ctx, model));
+    RW_TRY_OUT(RW_NEW(ctx, l.had, RW_FEATURE_IDS));
     for (int32_t t = 0; t < model->n_trees; t++)
         RW_TRY_OUT(lower_tree(&l, t, out));
     RW_TRY_OUT(lower_columns(&l, out));
-    tell(&l, l.n_directions, "nodes lose where a missing value goes");
-    tell(&l, l.n_thresholds, "thresholds are the nearest that the format has");
-    tell(&l, l.n_names, "feature names are left out");
+    warn(&l, l.n_directions, "nodes lose the direction of missing values");
+    warn(&l, l.n_thresholds, "thresholds are the nearest that the format has");
+    warn(&l, l.n_names, "feature names are left out");
 out:
+    rw_mem_free(l.had);
     if (status < 0)
         rw_ensemble_release(out);
     return status;

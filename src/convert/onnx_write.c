@@ -13,23 +13,18 @@ struct emitting {
     int64_t *first_node, *first_leaf; /* [n_trees] owned */
 };
 
-static int32_t n_splits_of(const struct rw_ens_tree *tree)
-{
-    return tree->n_nodes / 2;
-}
-
 /* ------------------------------------------------------------------ attributes */
 
 static void begin(struct emitting *e, const char *name)
 {
-    e->array.n = e->attribute.n = 0;
+    e->array.n = 0;
     rw_pb_put_text(&e->attribute, RW_ONNX_ATTRIBUTE_NAME, name);
 }
 
 static void end(struct emitting *e, int type)
 {
     rw_pb_put_varint(&e->attribute, RW_ONNX_ATTRIBUTE_TYPE, (uint64_t)type);
-    rw_pb_put_bytes(&e->node, RW_ONNX_NODE_ATTRIBUTE, e->attribute.text, e->attribute.n);
+    rw_pb_put_message(&e->node, RW_ONNX_NODE_ATTRIBUTE, &e->attribute);
 }
 
 static void put_one(struct emitting *e, const char *name, uint64_t value)
@@ -46,21 +41,18 @@ static void put_word(struct emitting *e, const char *name, const char *text)
     end(e, RW_ONNX_STRING);
 }
 
-static void end_ints(struct emitting *e)
-{
-    rw_pb_put_bytes(&e->attribute, RW_ONNX_ATTRIBUTE_INTS, e->array.text, e->array.n);
-    end(e, RW_ONNX_INTS);
-}
-
 static void add_float(struct emitting *e, double value)
 {
     rw_pb_put_fixed32(&e->array, rw_bits_of_float((float)value));
 }
 
-static void end_floats(struct emitting *e)
+/* Ends an attribute whose values are `array`. */
+static void end_array(struct emitting *e, int type)
 {
-    rw_pb_put_bytes(&e->attribute, RW_ONNX_ATTRIBUTE_FLOATS, e->array.text, e->array.n);
-    end(e, RW_ONNX_FLOATS);
+    rw_pb_put_bytes(&e->attribute,
+                    type == RW_ONNX_INTS ? RW_ONNX_ATTRIBUTE_INTS : RW_ONNX_ATTRIBUTE_FLOATS,
+                    e->array.text, e->array.n);
+    end(e, type);
 }
 
 static void end_tensor(struct emitting *e, int type, size_t bytes)
@@ -69,39 +61,27 @@ static void end_tensor(struct emitting *e, int type, size_t bytes)
     rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_DIMS, e->array.n / bytes);
     rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE, (uint64_t)type);
     rw_pb_put_bytes(&tensor, RW_ONNX_TENSOR_RAW, e->array.text, e->array.n);
-    rw_pb_put_bytes(&e->attribute, RW_ONNX_ATTRIBUTE_T, tensor.text, tensor.n);
-    if (tensor.status < 0)
-        e->attribute.status = tensor.status;
-    rw_mem_free(tensor.text);
+    rw_pb_put_message(&e->attribute, RW_ONNX_ATTRIBUTE_T, &tensor);
     end(e, RW_ONNX_TENSOR);
 }
 
 /* ------------------------------------------------------------------ TreeEnsembleRegressor */
 
+/* From LEAF_TREE on: of leaves only. */
 enum field { TREE, ID, FEATURE, TRUE_CHILD, FALSE_CHILD, MISSING_TRUE, LEAF_TREE, LEAF_ID, TARGET };
 
 static uint64_t field_of(const struct rw_ens_node *node, int32_t tree, int32_t id, enum field field)
 {
-    const int leaf = node->left < 0;
-    switch (field) {
-    case TREE:
-    case LEAF_TREE:
+    if (field == TREE || field == LEAF_TREE)
         return (uint64_t)tree;
-    case ID:
-    case LEAF_ID:
+    if (field == ID || field == LEAF_ID)
         return (uint64_t)id;
-    case FEATURE:
-        return leaf ? 0 : node->column;
-    case TRUE_CHILD:
-        return leaf ? 0 : (uint64_t)node->left;
-    case FALSE_CHILD:
-        return leaf ? 0 : (uint64_t)node->right;
-    case MISSING_TRUE:
-        return !leaf && node->nan == RW_NAN_LEFT;
-    case TARGET:
-        break;
-    }
-    return 0;
+    if (node->left < 0 || field == TARGET)
+        return 0;
+    return field == FEATURE       ? node->column
+           : field == TRUE_CHILD  ? (uint64_t)node->left
+           : field == FALSE_CHILD ? (uint64_t)node->right
+                                  : node->nan == RW_NAN_LEFT;
 }
 
 static void put_fields(struct emitting *e, const char *name, enum field field)
@@ -109,13 +89,13 @@ static void put_fields(struct emitting *e, const char *name, enum field field)
     begin(e, name);
     for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = field < LEAF_TREE ? 0 : n_splits_of(tree); i < tree->n_nodes; i++)
+        for (int32_t i = field < LEAF_TREE ? 0 : rw_ens_n_splits(tree); i < tree->n_nodes; i++)
             rw_pb_put_number(&e->array, field_of(&tree->node[i], t, i, field));
     }
-    end_ints(e);
+    end_array(e, RW_ONNX_INTS);
 }
 
-static void put_modes(struct emitting *e)
+static void put_modes_and_values(struct emitting *e)
 {
     begin(e, "nodes_modes");
     for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
@@ -125,24 +105,20 @@ static void put_modes(struct emitting *e)
                            tree->node[i].left < 0 ? "LEAF" : "BRANCH_LEQ");
     }
     end(e, RW_ONNX_STRINGS);
-}
-
-static void put_values(struct emitting *e)
-{
-    begin(e, "nodes_values");
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = 0; i < tree->n_nodes; i++)
-            add_float(e, tree->node[i].left < 0 ? 0 : tree->node[i].threshold);
+    put_fields(e, "nodes_nodeids", ID);
+    put_fields(e, "nodes_treeids", TREE);
+    put_fields(e, "nodes_truenodeids", TRUE_CHILD);
+    for (int leaves = 0; leaves < 2; leaves++) {
+        begin(e, leaves ? "target_weights" : "nodes_values");
+        for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
+            const struct rw_ens_tree *tree = &e->ensemble->tree[t];
+            for (int32_t i = leaves ? rw_ens_n_splits(tree) : 0; i < tree->n_nodes; i++)
+                add_float(e, leaves                   ? tree->node[i].value
+                             : tree->node[i].left < 0 ? 0
+                                                      : tree->node[i].threshold);
+        }
+        end_array(e, RW_ONNX_FLOATS);
     }
-    end_floats(e);
-    begin(e, "target_weights");
-    for (int32_t t = 0; t < e->ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        for (int32_t i = n_splits_of(tree); i < tree->n_nodes; i++)
-            add_float(e, tree->node[i].value);
-    }
-    end_floats(e);
 }
 
 static void put_regressor(struct emitting *e)
@@ -152,11 +128,7 @@ static void put_regressor(struct emitting *e)
     put_fields(e, "nodes_falsenodeids", FALSE_CHILD);
     put_fields(e, "nodes_featureids", FEATURE);
     put_fields(e, "nodes_missing_value_tracks_true", MISSING_TRUE);
-    put_modes(e);
-    put_fields(e, "nodes_nodeids", ID);
-    put_fields(e, "nodes_treeids", TREE);
-    put_fields(e, "nodes_truenodeids", TRUE_CHILD);
-    put_values(e);
+    put_modes_and_values(e);
     put_word(e, "post_transform", "NONE");
     put_fields(e, "target_ids", TARGET);
     put_fields(e, "target_nodeids", LEAF_ID);
@@ -169,9 +141,10 @@ static void put_regressor(struct emitting *e)
  * which the operator's text has no word for; ONNX Runtime takes it (to 1.31: takes any root whose
  * children have the same number, be they a leaf and a node) for a leaf of the root's own number. So
  * these nodes and their leaves stand first, numbered alike, and no other root has such children. */
-static int lay_out(struct rw_ctx *ctx, struct emitting *e)
+static int lay_out(struct emitting *e)
 {
     const struct rw_ensemble *from = e->ensemble;
+    struct rw_ctx *ctx = e->node.ctx;
     int64_t n_nodes = 0, n_leaves = 0;
     RW_TRY(RW_NEW(ctx, e->first_node, (size_t)from->n_trees));
     RW_TRY(RW_NEW(ctx, e->first_leaf, (size_t)from->n_trees));
@@ -182,7 +155,7 @@ static int lay_out(struct rw_ctx *ctx, struct emitting *e)
         e->first_leaf[t] = n_leaves++;
     }
     for (int32_t t = 0; t < from->n_trees; t++) {
-        const int32_t n_splits = n_splits_of(&from->tree[t]);
+        const int32_t n_splits = rw_ens_n_splits(&from->tree[t]);
         if (n_splits == 0)
             continue;
         e->first_node[t] = n_nodes;
@@ -193,11 +166,11 @@ static int lay_out(struct rw_ctx *ctx, struct emitting *e)
     return RW_OK;
 }
 
-/* The leaves of a tree change places, two at most: which ones, else -1. */
+/* Two leaves of a tree may have to swap numbers: which ones, else -1. */
 static void swapped_leaves(const struct emitting *e, int32_t t, int32_t pair[2])
 {
     const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-    const int32_t n_splits = n_splits_of(tree), left = tree->node[0].left;
+    const int32_t n_splits = rw_ens_n_splits(tree), left = tree->node[0].left;
     const int32_t right = tree->node[0].right;
     pair[0] = pair[1] = -1;
     if (n_splits < 2 || (left < n_splits) == (right < n_splits))
@@ -217,7 +190,7 @@ static int32_t leaf_number(const int32_t pair[2], int32_t leaf)
 
 static uint64_t child_of(const struct emitting *e, int32_t t, int32_t child, int *is_leaf)
 {
-    const int32_t n_splits = n_splits_of(&e->ensemble->tree[t]);
+    const int32_t n_splits = rw_ens_n_splits(&e->ensemble->tree[t]);
     int32_t pair[2];
     *is_leaf = child >= n_splits;
     if (!*is_leaf)
@@ -226,60 +199,49 @@ static uint64_t child_of(const struct emitting *e, int32_t t, int32_t child, int
     return (uint64_t)(e->first_leaf[t] + leaf_number(pair, child - n_splits));
 }
 
-/* Calls for each node, in the order of their numbers: i < 0: of a tree that is a leaf. A model
- * without trees has a node too, which is no root: readers take no empty arrays. */
-static void each_node(struct emitting *e,
-                      void (*call)(struct emitting *e, int32_t tree, int32_t i, int what), int what)
+enum what { TRUE_ID, FALSE_ID, TRUE_LEAF, FALSE_LEAF, COLUMN, MISSING, MODE, SPLIT };
+
+/* i < 0: of a tree that is a leaf; t < 0: of no tree. */
+static void add_what(struct emitting *e, int32_t t, int32_t i, enum what what)
 {
+    static const char leq = RW_ONNX_LEQ;
+    const struct rw_ens_node *node = i < 0 ? NULL : &e->ensemble->tree[t].node[i];
+    const int is_false = what == FALSE_ID || what == FALSE_LEAF;
+    int is_leaf = 1;
+    if (what <= FALSE_LEAF) {
+        const int32_t child = !node ? 0 : is_false ? node->right : node->left;
+        const uint64_t number = t < 0 ? 0 : child_of(e, t, child, &is_leaf);
+        rw_pb_put_number(&e->array, what >= TRUE_LEAF ? (uint64_t)is_leaf : number);
+    } else if (what == COLUMN) {
+        rw_pb_put_number(&e->array, node ? node->column : 0);
+    } else if (what == MISSING) {
+        rw_pb_put_number(&e->array, node && node->nan == RW_NAN_LEFT);
+    } else if (what == MODE) {
+        rw_put_bytes(&e->array, &leq, 1);
+    } else {
+        add_float(e, node ? node->threshold : 0);
+    }
+}
+
+/* For each node, in the order of their numbers. A model without trees has a node too, which is no
+ * root: readers take no empty arrays. */
+static void add_nodes(struct emitting *e, const char *name, enum what what)
+{
+    begin(e, name);
     if (e->ensemble->n_trees == 0)
-        call(e, -1, -1, what);
+        add_what(e, -1, -1, what);
     for (int32_t t = 0; t < e->ensemble->n_trees; t++)
         if (e->ensemble->tree[t].n_nodes == 1)
-            call(e, t, -1, what);
+            add_what(e, t, -1, what);
     for (int32_t t = 0; t < e->ensemble->n_trees; t++)
-        for (int32_t i = 0; i < n_splits_of(&e->ensemble->tree[t]); i++)
-            call(e, t, i, what);
-}
-
-/* what: side + 2 * (is it a leaf?) */
-static void add_child(struct emitting *e, int32_t t, int32_t i, int what)
-{
-    const int side = what & 1, want_leaf = what & 2;
-    int is_leaf = 1;
-    uint64_t number = 0;
-    if (t >= 0) {
-        const struct rw_ens_tree *tree = &e->ensemble->tree[t];
-        const int32_t child = i < 0 ? 0 : side ? tree->node[i].right : tree->node[i].left;
-        number = child_of(e, t, child, &is_leaf);
-    }
-    rw_pb_put_number(&e->array, want_leaf ? (uint64_t)is_leaf : number);
-}
-
-static void add_feature(struct emitting *e, int32_t t, int32_t i, int what)
-{
-    (void)what;
-    rw_pb_put_number(&e->array, i < 0 ? 0 : e->ensemble->tree[t].node[i].column);
-}
-
-static void add_missing(struct emitting *e, int32_t t, int32_t i, int what)
-{
-    (void)what;
-    rw_pb_put_number(&e->array, i >= 0 && e->ensemble->tree[t].node[i].nan == RW_NAN_LEFT);
-}
-
-static void add_split(struct emitting *e, int32_t t, int32_t i, int what)
-{
-    (void)what;
-    add_float(e, i < 0 ? 0 : e->ensemble->tree[t].node[i].threshold);
-}
-
-static void add_mode(struct emitting *e, int32_t t, int32_t i, int what)
-{
-    const char leq = RW_ONNX_LEQ;
-    (void)t;
-    (void)i;
-    (void)what;
-    rw_put_bytes(&e->array, &leq, 1);
+        for (int32_t i = 0; i < rw_ens_n_splits(&e->ensemble->tree[t]); i++)
+            add_what(e, t, i, what);
+    if (what == MODE)
+        end_tensor(e, RW_ONNX_UINT8, 1);
+    else if (what == SPLIT)
+        end_tensor(e, RW_ONNX_FLOAT32, 4);
+    else
+        end_array(e, RW_ONNX_INTS);
 }
 
 static void put_leaf_weights(struct emitting *e)
@@ -292,7 +254,7 @@ static void put_leaf_weights(struct emitting *e)
         if (from->tree[t].n_nodes == 1)
             add_float(e, from->tree[t].node[0].value);
     for (int32_t t = 0; t < from->n_trees; t++) {
-        const int32_t n_splits = n_splits_of(&from->tree[t]);
+        const int32_t n_splits = rw_ens_n_splits(&from->tree[t]);
         int32_t pair[2];
         if (n_splits == 0)
             continue;
@@ -305,38 +267,27 @@ static void put_leaf_weights(struct emitting *e)
     begin(e, "leaf_targetids");
     for (size_t i = 0; i < n; i++)
         rw_pb_put_number(&e->array, 0);
-    end_ints(e);
+    end_array(e, RW_ONNX_INTS);
 }
 
 static void put_ensemble(struct emitting *e)
 {
-    static const char *const child[] = {"nodes_truenodeids", "nodes_falsenodeids",
-                                        "nodes_trueleafs", "nodes_falseleafs"};
     put_one(e, "aggregate_function", 1);
     put_leaf_weights(e);
     put_one(e, "n_targets", 1);
-    for (int i = 0; i < 4; i++) {
-        begin(e, child[i]);
-        each_node(e, add_child, i);
-        end_ints(e);
-    }
-    begin(e, "nodes_featureids");
-    each_node(e, add_feature, 0);
-    end_ints(e);
-    begin(e, "nodes_missing_value_tracks_true");
-    each_node(e, add_missing, 0);
-    end_ints(e);
-    begin(e, "nodes_modes");
-    each_node(e, add_mode, 0);
-    end_tensor(e, RW_ONNX_UINT8, 1);
-    begin(e, "nodes_splits");
-    each_node(e, add_split, 0);
-    end_tensor(e, RW_ONNX_FLOAT32, 4);
+    add_nodes(e, "nodes_truenodeids", TRUE_ID);
+    add_nodes(e, "nodes_falsenodeids", FALSE_ID);
+    add_nodes(e, "nodes_trueleafs", TRUE_LEAF);
+    add_nodes(e, "nodes_falseleafs", FALSE_LEAF);
+    add_nodes(e, "nodes_featureids", COLUMN);
+    add_nodes(e, "nodes_missing_value_tracks_true", MISSING);
+    add_nodes(e, "nodes_modes", MODE);
+    add_nodes(e, "nodes_splits", SPLIT);
     put_one(e, "post_transform", 0);
     begin(e, "tree_roots");
     for (int32_t t = 0; t < e->ensemble->n_trees; t++)
         rw_pb_put_number(&e->array, (uint64_t)e->first_node[t]);
-    end_ints(e);
+    end_array(e, RW_ONNX_INTS);
 }
 
 /* ------------------------------------------------------------------ the model around it */
@@ -345,84 +296,59 @@ static void put_ensemble(struct emitting *e)
 static void put_matrix(struct rw_put *graph, uint32_t field, const char *name, uint64_t n_columns)
 {
     struct rw_put dim = {.ctx = graph->ctx}, shape = dim, tensor = dim, type = dim, value = dim;
-    struct rw_put *const all[] = {&dim, &shape, &tensor, &type, &value};
     rw_pb_put_text(&dim, RW_ONNX_DIM_NAME, "N");
-    rw_pb_put_bytes(&shape, RW_ONNX_SHAPE_DIM, dim.text, dim.n);
-    dim.n = 0;
+    rw_pb_put_message(&shape, RW_ONNX_SHAPE_DIM, &dim);
     rw_pb_put_varint(&dim, RW_ONNX_DIM_VALUE, n_columns);
-    rw_pb_put_bytes(&shape, RW_ONNX_SHAPE_DIM, dim.text, dim.n);
+    rw_pb_put_message(&shape, RW_ONNX_SHAPE_DIM, &dim);
     rw_pb_put_varint(&tensor, RW_ONNX_TENSOR_TYPE_ELEMENT, RW_ONNX_FLOAT32);
-    rw_pb_put_bytes(&tensor, RW_ONNX_TENSOR_TYPE_SHAPE, shape.text, shape.n);
-    rw_pb_put_bytes(&type, RW_ONNX_TYPE_TENSOR, tensor.text, tensor.n);
+    rw_pb_put_message(&tensor, RW_ONNX_TENSOR_TYPE_SHAPE, &shape);
+    rw_pb_put_message(&type, RW_ONNX_TYPE_TENSOR, &tensor);
     rw_pb_put_text(&value, RW_ONNX_VALUE_NAME, name);
-    rw_pb_put_bytes(&value, RW_ONNX_VALUE_TYPE, type.text, type.n);
-    rw_pb_put_bytes(graph, field, value.text, value.n);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        if (all[i]->status < 0)
-            graph->status = all[i]->status;
-        rw_mem_free(all[i]->text);
-    }
-}
-
-static void put_opset(struct rw_put *put, uint64_t version)
-{
-    struct rw_put opset = {.ctx = put->ctx};
-    rw_pb_put_text(&opset, RW_ONNX_OPSET_DOMAIN, RW_ONNX_DOMAIN);
-    rw_pb_put_varint(&opset, RW_ONNX_OPSET_VERSION, version);
-    rw_pb_put_bytes(put, RW_ONNX_MODEL_OPSET, opset.text, opset.n);
-    if (opset.status < 0)
-        put->status = opset.status;
-    rw_mem_free(opset.text);
+    rw_pb_put_message(&value, RW_ONNX_VALUE_TYPE, &type);
+    rw_pb_put_message(graph, field, &value);
 }
 
 /* The versions of the format that came with the operators: ONNX 1.8 and 1.16. */
 enum { IR_OF_3 = 7, IR_OF_5 = 10 };
 
-static int put_model(struct emitting *e, int five, struct rw_put *put)
+static void put_model(struct emitting *e, int five, struct rw_put *put)
 {
-    struct rw_put graph = {.ctx = put->ctx};
-    rw_pb_put_bytes(&graph, RW_ONNX_GRAPH_NODE, e->node.text, e->node.n);
+    struct rw_put graph = {.ctx = put->ctx}, opset = graph;
+    rw_pb_put_message(&graph, RW_ONNX_GRAPH_NODE, &e->node);
     rw_pb_put_text(&graph, RW_ONNX_GRAPH_NAME, "rankwood");
     put_matrix(&graph, RW_ONNX_GRAPH_INPUT, "features",
                e->ensemble->n_columns ? e->ensemble->n_columns : 1);
     put_matrix(&graph, RW_ONNX_GRAPH_OUTPUT, "score", 1);
     rw_pb_put_varint(put, RW_ONNX_MODEL_IR, five ? IR_OF_5 : IR_OF_3);
     rw_pb_put_text(put, RW_ONNX_MODEL_PRODUCER, "rankwood");
-    rw_pb_put_bytes(put, RW_ONNX_MODEL_GRAPH, graph.text, graph.n);
-    put_opset(put, five ? 5 : 3);
-    const int status = graph.status < 0 ? graph.status : put->status;
-    rw_mem_free(graph.text);
-    return status;
+    rw_pb_put_message(put, RW_ONNX_MODEL_GRAPH, &graph);
+    rw_pb_put_text(&opset, RW_ONNX_OPSET_DOMAIN, RW_ONNX_DOMAIN);
+    rw_pb_put_varint(&opset, RW_ONNX_OPSET_VERSION, five ? 5 : 3);
+    rw_pb_put_message(put, RW_ONNX_MODEL_OPSET, &opset);
 }
 
-int rw_onnx_write(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, int five,
-                  struct rw_put *put)
+int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *put)
 {
     struct emitting e = {.ensemble = ensemble,
-                         .array = {.ctx = ctx},
-                         .attribute = {.ctx = ctx},
-                         .node = {.ctx = ctx}};
-    int status;
-    RW_TRY_OUT(five ? lay_out(ctx, &e) : RW_OK);
-    rw_pb_put_text(&e.node, RW_ONNX_NODE_INPUT, "features");
-    rw_pb_put_text(&e.node, RW_ONNX_NODE_OUTPUT, "score");
-    rw_pb_put_text(&e.node, RW_ONNX_NODE_OP, five ? "TreeEnsemble" : "TreeEnsembleRegressor");
+                         .array = {.ctx = put->ctx},
+                         .attribute = {.ctx = put->ctx},
+                         .node = {.ctx = put->ctx}};
     if (five)
-        put_ensemble(&e);
-    else
-        put_regressor(&e);
-    rw_pb_put_text(&e.node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
-    RW_TRY_OUT(e.array.status);
-    RW_TRY_OUT(e.attribute.status);
-    RW_TRY_OUT(e.node.status);
-    RW_TRY_OUT(put_model(&e, five, put));
+        put->status = lay_out(&e);
+    if (put->status == RW_OK) {
+        rw_pb_put_text(&e.node, RW_ONNX_NODE_INPUT, "features");
+        rw_pb_put_text(&e.node, RW_ONNX_NODE_OUTPUT, "score");
+        rw_pb_put_text(&e.node, RW_ONNX_NODE_OP, five ? "TreeEnsemble" : "TreeEnsembleRegressor");
+        (five ? put_ensemble : put_regressor)(&e);
+        rw_pb_put_text(&e.node, RW_ONNX_NODE_DOMAIN, RW_ONNX_DOMAIN);
+        put_model(&e, five, put);
+    }
+    if (put->status == RW_OK)
+        put->status = e.array.status;
     if (put->n > INT32_MAX)
-        status = rw_fail(ctx, RW_ERR_UNSUPPORTED, "ONNX has no files of more than 2 GiB");
-out:
+        rw_put_refuse(put, "ONNX has no files of more than 2 GiB");
     rw_mem_free(e.array.text);
-    rw_mem_free(e.attribute.text);
-    rw_mem_free(e.node.text);
     rw_mem_free(e.first_node);
     rw_mem_free(e.first_leaf);
-    return status;
+    return put->status;
 }

@@ -21,6 +21,8 @@ void rw_pb_put_fixed32(struct rw_put *put, uint32_t bits);
 void rw_pb_put_varint(struct rw_put *put, uint32_t field, uint64_t number);
 void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size_t n);
 void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text);
+/* A message, which is freed. */
+void rw_pb_put_message(struct rw_put *put, uint32_t field, struct rw_put *message);
 
 /* --- in --- */
 struct rw_pb_field {
@@ -33,12 +35,13 @@ struct rw_pb_field {
 struct rw_pb {
     const char *at, *end;
 };
-/* The next field of a message: 1; 0 at its end; RW_ERR_FORMAT: "PATH: not protobuf: byte ...". */
-int rw_pb_next(struct rw_ctx *ctx, const struct rw_source *source, struct rw_pb *from,
-               struct rw_pb_field *field);
-/* The field as a message of its own; refused if it is of another type. */
-int rw_pb_message(struct rw_ctx *ctx, const struct rw_source *source,
-                  const struct rw_pb_field *field, struct rw_pb *out);
+/* The next field of a message: 1; 0 at its end, and after a failure: "not protobuf: byte ...". */
+int rw_pb_next(struct rw_source *source, struct rw_pb *from, struct rw_pb_field *field);
+/* The field as a message of its own, or as a text; refused if it is a number. */
+struct rw_pb rw_pb_message(struct rw_source *source, const struct rw_pb_field *field);
+/* The last field of that number, as a message or as a number; {NULL, NULL} or 0: not there. */
+struct rw_pb rw_pb_find(struct rw_source *source, struct rw_pb message, uint32_t number);
+uint64_t rw_pb_find_number(struct rw_source *source, struct rw_pb message, uint32_t number);
 
 /* Arrays that grow; zero-initialise, rw_mem_free(value). */
 struct rw_pb_ints {
@@ -50,10 +53,10 @@ struct rw_pb_reals {
     size_t n, room;
 };
 /* Adds a field of one number or of packed ones; of floats, or (bytes 8) of doubles. */
-int rw_pb_add_ints(struct rw_ctx *ctx, const struct rw_source *source,
-                   const struct rw_pb_field *field, struct rw_pb_ints *to);
-int rw_pb_add_reals(struct rw_ctx *ctx, const struct rw_source *source,
-                    const struct rw_pb_field *field, int bytes, struct rw_pb_reals *to);
+void rw_pb_add_ints(struct rw_source *source, const struct rw_pb_field *field,
+                    struct rw_pb_ints *to);
+void rw_pb_add_reals(struct rw_source *source, const struct rw_pb_field *field, int bytes,
+                     struct rw_pb_reals *to);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,8 @@
 #include "convert/convert.h"
 #include "dataset/dataset.h"
 
+enum { NOT_REACHED = INT32_MIN };
+
 struct raising {
     struct rw_ctx *ctx;
     const char *path;
@@ -16,7 +18,7 @@ struct raising {
     uint8_t *had;       /* [RW_FEATURE_IDS] */
     uint64_t n_rounded; /* leaves that are not floats */
     /* of the tree at hand */
-    int32_t *number; /* [n_nodes] ours: a split's, or a leaf's; -1: not reached */
+    int32_t *number; /* [n_nodes] ours: a split's, or ~ a leaf's; NOT_REACHED */
     int32_t *stack;  /* [n_nodes] */
 };
 
@@ -33,7 +35,7 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
 {
     int32_t begin = 0, end = 1, ordered = 1, n_splits = 0;
     for (int32_t i = 0; i < tree->n_nodes; i++)
-        r->number[i] = -1;
+        r->number[i] = NOT_REACHED;
     r->stack[0] = 0;
     r->number[0] = 0;
     while (begin < end) {
@@ -53,14 +55,9 @@ static void number_nodes(struct raising *r, const struct rw_ens_tree *tree, int3
     *n_leaves = 0;
     for (int32_t i = 0; i < (ordered ? tree->n_nodes : end); i++) {
         const int32_t at = ordered ? i : r->stack[i];
-        if (r->number[at] >= 0)
-            r->number[at] = tree->node[at].left < 0 ? (*n_leaves)++ : n_splits++;
+        if (r->number[at] != NOT_REACHED)
+            r->number[at] = tree->node[at].left < 0 ? ~(*n_leaves)++ : n_splits++;
     }
-}
-
-static int32_t ours(const struct raising *r, const struct rw_ens_tree *tree, int32_t child)
-{
-    return tree->node[child].left < 0 ? ~r->number[child] : r->number[child];
 }
 
 static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_t t, int32_t at,
@@ -75,8 +72,8 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
     const char *why = rw_rules_cut(r->rules, node, &to->cut[i], &to->missing_left[i]);
     if (why)
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d %s", r->path, t + 1, at, why);
-    to->left[i] = ours(r, tree, node->left);
-    to->right[i] = ours(r, tree, node->right);
+    to->left[i] = r->number[node->left];
+    to->right[i] = r->number[node->right];
     to->feature[i] = (uint32_t)feature;
     to->gain[i] = isfinite(node->gain) ? node->gain : 0;
     r->had[feature] = 1;
@@ -93,16 +90,16 @@ static int raise_tree(struct raising *r, const struct rw_ens_tree *tree, int32_t
     number_nodes(r, tree, &n_leaves);
     RW_TRY_OUT(rw_tree_init(r->ctx, to, n_leaves));
     for (int32_t at = 0; at < tree->n_nodes; at++) {
-        if (r->number[at] < 0)
+        if (r->number[at] == NOT_REACHED)
             continue;
-        if (tree->node[at].left >= 0) {
+        if (r->number[at] >= 0) {
             RW_TRY_OUT(raise_split(r, tree, t, at, to));
             continue;
         }
         const double value = tree->node[at].value * tree->weight;
         const float leaf = (float)value;
         r->n_rounded += (double)leaf != value;
-        to->leaf[r->number[at]] = leaf;
+        to->leaf[~r->number[at]] = leaf;
     }
 out:
     rw_mem_free(r->number);
@@ -122,15 +119,6 @@ static int raise_base(struct raising *r, double base, struct rw_tree *to)
     return RW_OK;
 }
 
-/* Is it what export makes up for a column without a name? */
-static int is_made_up(const struct raising *r, const char *name, uint32_t column)
-{
-    char made[64];
-    snprintf(made, sizeof(made), "%s%u", r->format->name_prefix ? r->format->name_prefix : "",
-             column);
-    return strcmp(name, made) == 0;
-}
-
 static int raise_columns(struct raising *r, const struct rw_ensemble *from, struct rw_model *model)
 {
     size_t n_features = 0, n_names = 0;
@@ -139,7 +127,7 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         if (feature >= 0 && (!from->column_had || from->column_had[i]))
             r->had[feature] = 1;
     }
-    if (from->n_columns == 0) { /* ids that are not told of: all up to the last one in use */
+    if (from->n_columns == 0) { /* the format does not count them: all up to the last used */
         int32_t last = RW_MAX_FEATURE;
         while (last >= 0 && !r->had[last])
             last--;
@@ -159,7 +147,9 @@ static int raise_columns(struct raising *r, const struct rw_ensemble *from, stru
         const uint32_t column = i + r->rules->first_column;
         const int64_t feature = rw_column_feature(r->rules, r->base, column);
         const char *name = from->column_name[i];
-        if (!name || !*name || feature < 0 || is_made_up(r, name, column))
+        char made[64];
+        rw_made_up_name(r->format, column, made, sizeof(made));
+        if (!name || !*name || feature < 0 || strcmp(name, made) == 0)
             continue;
         model->name[n_names].feature = (uint32_t)feature;
         RW_TRY(rw_mem_copy_text(r->ctx, &model->name[n_names].name, name));

@@ -17,43 +17,23 @@ static double effective(const struct rw_rules *rules, double threshold)
 
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value)
 {
+    const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
+    const int is_zero_missing = nan == RW_NAN_ZERO_LEFT || nan == RW_NAN_ZERO_RIGHT;
     /* A float is the same number in double: the width of values only matters to a reader of data.
      */
     double x = (double)value;
     const int in_band = fabs(x) <= (double)RW_ZERO_BAND;
-    if (rules->band_is_zero && in_band)
+    if ((rules->band_is_zero && in_band) || (nan == RW_NAN_ZERO && isnan(x)))
         x = 0;
-    switch ((enum rw_nan)(rules->nan_by_node ? node->nan : rules->nan)) {
-    case RW_NAN_LEFT:
-        if (isnan(x))
-            return 1;
-        break;
-    case RW_NAN_RIGHT:
-        if (isnan(x))
-            return 0;
-        break;
-    case RW_NAN_ZERO_LEFT:
-        if (isnan(x) || in_band)
-            return 1;
-        break;
-    case RW_NAN_ZERO_RIGHT:
-        if (isnan(x) || in_band)
-            return 0;
-        break;
-    case RW_NAN_ZERO:
-        if (isnan(x))
-            x = 0;
-        break;
-    case RW_NAN_FALSE:
-        break;
-    }
+    if ((isnan(x) && nan != RW_NAN_FALSE) || (is_zero_missing && in_band))
+        return nan == RW_NAN_LEFT || nan == RW_NAN_ZERO_LEFT;
     const double t = effective(rules, node->threshold);
     return node->less ? x < t : x <= t;
 }
 
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold)
 {
-    /* Values are floats, so the next float above the cut parts them in any width. */
+    /* Values are floats, so the next float above the cut splits them in any width. */
     const float goal = rules->less ? nextafterf(cut, INFINITY) : cut;
     *threshold = (double)goal;
     if (!(rules->slack > 0))
@@ -74,8 +54,7 @@ int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshol
     return 0;
 }
 
-/* The largest float at or below (strictly: below) a number; -INFINITY if there is none. */
-static float float_below(double t, int strictly)
+float rw_float_below(double t, int strictly)
 {
     float c = t > (double)FLT_MAX ? FLT_MAX : t < -(double)FLT_MAX ? -INFINITY : (float)t;
     if ((double)c > t || (strictly && (double)c == t))
@@ -89,7 +68,7 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
     const enum rw_nan nan = rules->nan_by_node ? (enum rw_nan)node->nan : rules->nan;
     const float band = RW_ZERO_BAND, below_band = nextafterf(-RW_ZERO_BAND, -INFINITY);
     const double t = effective(rules, node->threshold);
-    *cut = float_below(t, node->less);
+    *cut = rw_float_below(t, node->less);
     *missing_left = nan == RW_NAN_LEFT || nan == RW_NAN_ZERO_LEFT;
     if (nan == RW_NAN_ZERO_LEFT) {
         if (*cut < below_band)

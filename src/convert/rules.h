@@ -30,6 +30,7 @@ enum rw_absent_rule {
     RW_ABSENT_AS_MODEL /* the caller hands over all values, and so decides: as in our model */
 };
 
+/* All zero: floats everywhere, `value <= threshold` left, NaN compared, absent is 0. */
 struct rw_rules {
     enum rw_width value;     /* of a feature when it is compared; data are floats */
     enum rw_width threshold; /* as it is kept */
@@ -48,12 +49,15 @@ struct rw_ens_node;
 /* Does a value (NaN: missing) go left at a split? */
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
 
-/* The threshold of the consumer that parts values where `value <= cut` does; 0 if there is none,
+/* The threshold of the consumer that splits values where `value <= cut` does; 0 if there is none,
  * and then the nearest. */
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
 
-/* The cut that parts floats where a node of theirs parts them, and which way NaN goes. NULL, or
- * what the node does that no cut can do. */
+/* The largest float at or below (strictly: below) a number; -INFINITY if there is none. -0 is 0. */
+float rw_float_below(double t, int strictly);
+
+/* The threshold of ours that splits floats where a node of theirs does, and where NaN goes. NULL,
+ * or what the node does that none of ours can do. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
                          uint8_t *missing_left);
 

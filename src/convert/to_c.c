@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "convert/convert.h"
 
 /* The whole number times a power of two that a float is. */
@@ -20,77 +21,57 @@ static void put_exact(struct rw_put *put, float value)
     rw_put_format(put, "%s0x%xp%df", signbit(value) ? "-" : "", whole, whole ? exponent : 0);
 }
 
-/* Splits come first in a lowered tree, then its leaves; a child is a place in `node`, or ~ a place
- * in `leaf`. */
-static int32_t n_splits_of(const struct rw_ens_tree *tree)
+/* The t-th tree's child: an index of `node`, or ~ an index of `leaf`, where each tree before it has
+ * a leaf more than splits. */
+static void put_index(struct rw_put *put, const struct rw_ensemble *ensemble, int32_t t,
+                      int32_t child, int32_t splits_before)
 {
-    return tree->n_nodes / 2;
-}
-
-static void put_place(struct rw_put *put, const struct rw_ens_tree *tree, int32_t child,
-                      int32_t splits_before, int32_t leaves_before)
-{
-    const int32_t n_splits = n_splits_of(tree);
+    const int32_t n_splits = rw_ens_n_splits(&ensemble->tree[t]);
     if (child < n_splits)
         rw_put_format(put, "%d", splits_before + child);
     else
-        rw_put_format(put, "~%d", leaves_before + child - n_splits);
+        rw_put_format(put, "~%d", splits_before + t + child - n_splits);
 }
 
-static void put_splits(struct rw_put *put, const struct rw_ensemble *ensemble)
+/* The elements of the three tables. */
+static void put_trees(const struct rw_ensemble *ensemble, struct rw_put *nodes,
+                      struct rw_put *leaves, struct rw_put *roots)
 {
-    int32_t splits = 0, leaves = 0;
-    rw_put_text(put, "static const struct {\n"
-                     "    float cut;\n"
-                     "    unsigned short feature;\n"
-                     "    unsigned char missing_left;\n"
-                     "    int left, right; /* ~i: leaf i */\n"
-                     "} node[] = {\n");
+    int32_t splits = 0;
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = 0; i < n_splits_of(tree); i++) {
+        const int32_t n_splits = rw_ens_n_splits(tree);
+        for (int32_t i = 0; i < tree->n_nodes; i++) {
             const struct rw_ens_node *node = &tree->node[i];
-            rw_put_text(put, "    {");
-            put_exact(put, (float)node->threshold);
-            rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
-            put_place(put, tree, node->left, splits, leaves);
-            rw_put_text(put, ", ");
-            put_place(put, tree, node->right, splits, leaves);
-            rw_put_text(put, "},\n");
+            struct rw_put *put = i < n_splits ? nodes : leaves;
+            rw_put_text(put, i < n_splits ? "    {" : "    ");
+            put_exact(put, (float)(i < n_splits ? node->threshold : node->value));
+            if (i < n_splits) {
+                rw_put_format(put, ", %u, %d, ", node->column, node->nan == RW_NAN_LEFT);
+                put_index(put, ensemble, t, node->left, splits);
+                rw_put_text(put, ", ");
+                put_index(put, ensemble, t, node->right, splits);
+            }
+            rw_put_text(put, i < n_splits ? "},\n" : ",\n");
         }
-        splits += n_splits_of(tree);
-        leaves += tree->n_nodes - n_splits_of(tree);
+        rw_put_text(roots, "    ");
+        put_index(roots, ensemble, t, 0, splits);
+        rw_put_text(roots, ",\n");
+        splits += n_splits;
     }
-    rw_put_text(put, "};\n\n");
 }
 
-static void put_leaves(struct rw_put *put, const struct rw_ensemble *ensemble)
+/* A table, unless it is empty, which C does not have. */
+static void put_table(struct rw_put *put, const char *type, struct rw_put *elements)
 {
-    rw_put_text(put, "static const float leaf[] = {\n");
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &ensemble->tree[t];
-        for (int32_t i = n_splits_of(tree); i < tree->n_nodes; i++) {
-            rw_put_text(put, "    ");
-            put_exact(put, (float)tree->node[i].value);
-            rw_put_text(put, ",\n");
-        }
+    if (elements->n > 0) {
+        rw_put_format(put, "static const %s[] = {\n", type);
+        rw_put_bytes(put, elements->text, elements->n);
+        rw_put_text(put, "};\n\n");
     }
-    rw_put_text(put, "};\n\n");
-}
-
-static void put_roots(struct rw_put *put, const struct rw_ensemble *ensemble)
-{
-    int32_t splits = 0, leaves = 0;
-    rw_put_text(put, "static const int root[] = {\n");
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        const struct rw_ens_tree *tree = &ensemble->tree[t];
-        rw_put_text(put, "    ");
-        put_place(put, tree, 0, splits, leaves);
-        rw_put_text(put, ",\n");
-        splits += n_splits_of(tree);
-        leaves += tree->n_nodes - n_splits_of(tree);
-    }
-    rw_put_text(put, "};\n\n");
+    if (put->status == RW_OK)
+        put->status = elements->status;
+    rw_mem_free(elements->text);
 }
 
 static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble, int64_t n_splits)
@@ -121,16 +102,15 @@ static void put_function(struct rw_put *put, const struct rw_ensemble *ensemble,
                      "}\n");
 }
 
-static int write_c(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put)
+static int write_c(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    int64_t n_splits = 0, n_leaves = 0;
-    for (int32_t t = 0; t < ensemble->n_trees; t++) {
-        n_splits += n_splits_of(&ensemble->tree[t]);
-        n_leaves += ensemble->tree[t].n_nodes - n_splits_of(&ensemble->tree[t]);
-    }
+    struct rw_put nodes = {.ctx = put->ctx}, leaves = nodes, roots = nodes;
+    int64_t n_splits = 0;
+    for (int32_t t = 0; t < ensemble->n_trees; t++)
+        n_splits += rw_ens_n_splits(&ensemble->tree[t]);
+    const int64_t n_leaves = n_splits + ensemble->n_trees;
     if (n_leaves > INT32_MAX)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%lld leaves are more than an int counts",
-                       (long long)n_leaves);
+        return rw_put_refuse(put, "%lld leaves are more than an int counts", (long long)n_leaves);
     rw_put_format(
         put,
         "/* A model of rankwood: %d trees. x: %u features, x[i] the one with the id i (less "
@@ -139,31 +119,27 @@ static int write_c(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struc
         "score. */\n"
         "double score(const float *x);\n\n",
         ensemble->n_trees, ensemble->n_columns);
-    if (n_splits > 0)
-        put_splits(put, ensemble);
-    if (n_leaves > 0) {
-        put_leaves(put, ensemble);
-        put_roots(put, ensemble);
-    }
+    put_trees(ensemble, &nodes, &leaves, &roots);
+    put_table(put,
+              "struct {\n"
+              "    float cut;\n"
+              "    unsigned short feature;\n"
+              "    unsigned char missing_left;\n"
+              "    int left, right; /* ~i: leaf i */\n"
+              "} node",
+              &nodes);
+    put_table(put, "float leaf", &leaves);
+    put_table(put, "int root", &roots);
     put_function(put, ensemble, n_splits);
     return put->status;
 }
 
 /* Nothing is read back, since nothing but a compiler reads C: tests compile what is written. */
-static const struct rw_consumer consumers[] = {
-    {.name = "C",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F64,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_AS_MODEL}},
-    {0},
-};
-
 const struct rw_model_format rw_to_c = {
     .name = "c",
     .about = "C: one file, double score(const float *x)",
-    .consumer = consumers,
+    .consumer = {{.name = "C",
+                  .rules = {.sum = RW_F64, .nan_by_node = 1, .absent = RW_ABSENT_AS_MODEL}}},
     .names = RW_NAMES_NONE,
     .write = write_c,
 };

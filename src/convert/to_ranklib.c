@@ -1,71 +1,247 @@
-/* RankLib's ensembles, which Elasticsearch and OpenSearch LTR take as "model/ranklib". Lines that
- * begin with ## come first, of which only "## LambdaMART" must be there; then XML. Read by RankLib
- * as floats, `value <= threshold` left, whatever is absent or unknown being 0, ids from 1. */
+/* The formats of RankLib and of QuickRank, whose trees are the same XML: <ensemble><tree id
+ * weight><split>... In RankLib's, which Elasticsearch and OpenSearch LTR take as "model/ranklib",
+ * lines that begin with ## come first, of which only "## LambdaMART" must be there; QuickRank's is
+ * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Floats, `value <= threshold` left, ids
+ * from 1; what is absent is 0. */
 #include <string.h>
 
-#include "convert/forest_xml.h"
+#include "convert/xml_in.h"
 
-static int write_ranklib(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put)
+/* ------------------------------------------------------------------ out */
+
+/* As many as a line has at most: those of a chain would otherwise grow with its length. */
+static const char *tabs(int32_t depth)
+{
+    static const char all[] = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
+                              "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t";
+    const int32_t most = (int32_t)sizeof(all) - 1;
+    return all + (depth < most ? most - depth : 0);
+}
+
+static void begin_split(struct rw_put *put, const struct rw_visit *at, const void *user)
+{
+    const char *indent = user, *outer = tabs(at->depth + 2), *inner = tabs(at->depth + 3);
+    const char *pos = at->parent < 0                              ? ""
+                      : at->tree->node[at->parent].left == at->at ? " pos=\"left\""
+                                                                  : " pos=\"right\"";
+    rw_put_format(put, "%s%s<split%s>\n", indent, outer, pos);
+    if (at->node->left < 0)
+        rw_put_format(put, "%s%s<output> %lf </output>\n%s%s</split>\n", indent, inner,
+                      at->node->value, indent, outer);
+    else
+        rw_put_format(put, "%s%s<feature> %u </feature>\n%s%s<threshold> %f </threshold>\n", indent,
+                      inner, at->node->column, indent, inner, at->node->threshold);
+}
+
+static void end_split(struct rw_put *put, const struct rw_visit *at, const void *user)
+{
+    rw_put_format(put, "%s%s</split>\n", (const char *)user, tabs(at->depth + 2));
+}
+
+/* Every tag on a line of its own, since RankLib counts the blanks between tags of a line as
+ * children. */
+static int put_forest(const struct rw_ensemble *ensemble, const char *indent, struct rw_put *put)
+{
+    static const struct rw_walk walk = {begin_split, "", "", .finish = end_split};
+    rw_put_format(put, "%s<ensemble>\n", indent);
+    for (int32_t t = 0; t < ensemble->n_trees; t++) {
+        rw_put_format(put, "%s\t<tree id=\"%d\" weight=\"%lf\">\n", indent, t + 1,
+                      ensemble->tree[t].weight);
+        RW_TRY(rw_walk_tree(&walk, ensemble, t, indent, put));
+        rw_put_format(put, "%s\t</tree>\n", indent);
+    }
+    rw_put_format(put, "%s</ensemble>\n", indent);
+    return put->status;
+}
+
+static int32_t most_leaves(const struct rw_ensemble *ensemble)
 {
     int32_t most = 1;
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         const int32_t n_leaves = (ensemble->tree[t].n_nodes + 1) / 2;
         most = n_leaves > most ? n_leaves : most;
     }
-    rw_put_format(put, "## LambdaMART\n## No. of trees = %d\n## No. of leaves = %d\n\n",
-                  ensemble->n_trees, most);
-    return rw_forest_write(ctx, ensemble, "", put);
+    return most;
 }
 
-static int parse_ranklib(struct rw_ctx *ctx, const struct rw_source *source,
-                         struct rw_ensemble *ensemble)
+static int write_ranklib(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    static const char *const kinds[] = {"## LambdaMART", "## MART"};
+    rw_put_format(put, "## LambdaMART\n## No. of trees = %d\n## No. of leaves = %d\n\n",
+                  ensemble->n_trees, most_leaves(ensemble));
+    return put_forest(ensemble, "", put);
+}
+
+static int write_quickrank(const struct rw_ensemble *ensemble, struct rw_put *put)
+{
+    rw_put_format(put,
+                  "<?xml version=\"1.0\"?>\n<ranker>\n\t<info>\n\t\t<type>LAMBDAMART</type>\n"
+                  "\t\t<trees>%d</trees>\n\t\t<leaves>%d</leaves>\n\t\t<shrinkage>1</shrinkage>\n"
+                  "\t\t<leafsupport>1</leafsupport>\n\t\t<discretization>0</discretization>\n"
+                  "\t\t<estop>0</estop>\n\t</info>\n",
+                  ensemble->n_trees, most_leaves(ensemble));
+    put_forest(ensemble, "\t", put);
+    rw_put_text(put, "</ranker>\n");
+    return put->status;
+}
+
+/* ------------------------------------------------------------------ in */
+
+static uint32_t read_column(struct rw_source *source, const struct rw_xml *xml,
+                            const struct rw_xml_element *element)
+{
+    const char *text = rw_xml_text(xml, element);
+    const size_t n = strlen(text);
+    uint32_t number = 0;
+    if (n == 0)
+        rw_refuse_line(source, element->line, "<feature> is empty");
+    else if (strspn(text, "0123456789") < n || n > 9)
+        rw_refuse_line(source, element->line, "<feature>: expected an id, found '%.40s'", text);
+    else
+        for (; *text; text++)
+            number = number * 10 + (uint32_t)(*text - '0');
+    return number;
+}
+
+static double read_number(struct rw_source *source, const struct rw_xml *xml,
+                          const struct rw_xml_element *element, const char *text)
+{
+    double out;
+    if (!rw_is_number(text, strlen(text), &out))
+        rw_refuse_line(source, element->line, "<%s>: expected a number, found '%.40s'",
+                       rw_xml_name(xml, element), text);
+    return out;
+}
+
+/* A leaf is an output alone. The parts of a split stand in a fixed order: RankLib takes its
+ * children by position. */
+static void read_split(struct rw_source *source, const void *from, struct rw_ens_node *node,
+                       const void *child[2], void *user)
+{
+    static const char *const names[] = {"feature", "threshold", "split", "split"};
+    static const char *const sides[] = {NULL, NULL, "left", "right"};
+    const struct rw_xml *xml = user;
+    const struct rw_xml_element *split = from, *part[4] = {NULL};
+    const struct rw_xml_element *at = rw_xml_at(xml, split->child);
+    const struct rw_xml_element *output = rw_xml_child(xml, split, "output");
+    int fits = 1;
+    for (int i = 0; i < 4 && fits && !output; i++, at = rw_xml_at(xml, at->next)) {
+        const char *pos = at ? rw_xml_attribute(xml, at, "pos") : NULL;
+        fits = at && strcmp(rw_xml_name(xml, at), names[i]) == 0 &&
+               (!sides[i] || (pos && strcmp(pos, sides[i]) == 0));
+        if (!fits)
+            break;
+        part[i] = at;
+    }
+    if (!fits || (output ? at != output || output->next >= 0 : at != NULL)) {
+        rw_refuse_line(source, split->line,
+                       "<split>: expected an <output>, or <feature>, <threshold> and two <split>, "
+                       "pos left and right");
+    } else if (output) {
+        node->value = read_number(source, xml, output, rw_xml_text(xml, output));
+    } else {
+        node->column = read_column(source, xml, part[0]);
+        node->threshold = read_number(source, xml, part[1], rw_xml_text(xml, part[1]));
+        child[0] = part[2];
+        child[1] = part[3];
+    }
+}
+
+static void read_forest(struct rw_source *source, struct rw_xml *xml,
+                        const struct rw_xml_element *forest, struct rw_ensemble *out)
+{
+    const struct rw_xml_element *at = rw_xml_at(xml, forest->child);
+    for (; at && source->status == RW_OK; at = rw_xml_at(xml, at->next)) {
+        const struct rw_xml_element *split = rw_xml_child(xml, at, "split");
+        const char *weight = rw_xml_attribute(xml, at, "weight");
+        if (strcmp(rw_xml_name(xml, at), "tree") != 0)
+            rw_refuse_line(source, at->line, "<%.40s> in <ensemble>; expected a <tree>",
+                           rw_xml_name(xml, at));
+        else if (!split || rw_xml_at(xml, at->child) != split || split->next >= 0)
+            rw_refuse_line(source, at->line, "<tree>: expected one <split>");
+        const double factor = weight ? read_number(source, xml, at, weight) : 1;
+        struct rw_ens_tree *tree =
+            source->status == RW_OK ? rw_read_tree(source, split, read_split, xml, out) : NULL;
+        if (tree)
+            tree->weight = factor;
+    }
+}
+
+static int parse_ranklib(struct rw_source *source, struct rw_ensemble *ensemble)
+{
     const char *at = source->text, *const end = source->text + source->n;
+    struct rw_xml xml = {0};
+    char first[41] = "";
     uint64_t line = 1;
-    int known = 0;
     const char *stop = memchr(at, '\n', source->n);
-    size_t first = (size_t)((stop ? stop : end) - at);
-    while (first > 0 && (at[first - 1] == '\r' || at[first - 1] == ' '))
-        first--;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        known |= first == strlen(kinds[i]) && memcmp(at, kinds[i], first) == 0;
-    if (!known)
-        return rw_refuse(ctx, source, "line 1: expected '## LambdaMART' or '## MART', found '%.*s'",
-                         (int)(first < 40 ? first : 40), at);
-    /* Comments and empty lines. */
-    while (at < end && (*at == '#' || *at == '\n' || *at == '\r')) {
+    size_t n = stop ? (size_t)(stop - at) : source->n;
+    while (n > 0 && (at[n - 1] == '\r' || at[n - 1] == ' '))
+        n--;
+    snprintf(first, sizeof(first), "%.*s", (int)(n < 40 ? n : 40), at);
+    if (strlen(first) != n ||
+        (strcmp(first, "## LambdaMART") != 0 && strcmp(first, "## MART") != 0))
+        return rw_refuse(source, "line 1: expected '## LambdaMART' or '## MART', found '%s'",
+                         first);
+    for (; at < end && (*at == '#' || *at == '\n' || *at == '\r'); line++) {
         stop = memchr(at, '\n', (size_t)(end - at));
         at = stop ? stop + 1 : end;
-        line++;
     }
-    struct rw_xml xml;
-    RW_TRY(rw_xml_parse(ctx, source, at, (size_t)(end - at), line, &xml));
-    const int is_ensemble = strcmp(xml.element[0].name, "ensemble") == 0;
-    const int status =
-        is_ensemble ? rw_forest_parse(ctx, source, &xml, 0, ensemble)
-                    : rw_refuse(ctx, source, "<%.40s>; expected <ensemble>", xml.element[0].name);
+    if (rw_xml_parse(source, at, (size_t)(end - at), line, &xml) == RW_OK) {
+        const char *root = rw_xml_name(&xml, xml.element);
+        if (strcmp(root, "ensemble") != 0)
+            rw_refuse(source, "<%.40s>; expected <ensemble>", root);
+        else
+            read_forest(source, &xml, xml.element, ensemble);
+    }
     rw_xml_release(&xml);
-    return status;
+    return source->status;
 }
 
-static const struct rw_consumer consumers[] = {
-    {.name = "RankLib, Elasticsearch and OpenSearch LTR",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .nan = RW_NAN_ZERO,
-               .absent = RW_ABSENT_ZERO,
-               .first_column = 1}},
-    {0},
-};
+static void read_ranker(struct rw_source *source, struct rw_xml *xml, struct rw_ensemble *out)
+{
+    const struct rw_xml_element *root = xml->element;
+    const struct rw_xml_element *forest = rw_xml_child(xml, root, "ensemble");
+    const struct rw_xml_element *type = rw_xml_child(xml, rw_xml_child(xml, root, "info"), "type");
+    const char *text = type ? rw_xml_text(xml, type) : "";
+    if (strcmp(rw_xml_name(xml, root), "ranker") != 0)
+        rw_refuse(source, "<%.40s>; expected <ranker>", rw_xml_name(xml, root));
+    else if (!*text)
+        rw_refuse(source, "no <type> in <info>");
+    else if (!strstr(text, "MART"))
+        rw_refuse_line(source, type->line, "<type> '%.40s'; expected LAMBDAMART or MART", text);
+    else if (strstr(text, "OBV"))
+        rw_refuse_line(source, type->line, "oblivious trees ('%.40s')", text);
+    else if (!forest)
+        rw_refuse(source, "no <ensemble> in <ranker>");
+    else
+        read_forest(source, xml, forest, out);
+}
+
+static int parse_quickrank(struct rw_source *source, struct rw_ensemble *ensemble)
+{
+    struct rw_xml xml;
+    if (rw_xml_parse(source, source->text, source->n, 1, &xml) == RW_OK)
+        read_ranker(source, &xml, ensemble);
+    rw_xml_release(&xml);
+    return source->status;
+}
 
 const struct rw_model_format rw_to_ranklib = {
     .name = "ranklib",
     .about = "RankLib's LambdaMART; also Elasticsearch and OpenSearch LTR",
-    .consumer = consumers,
+    .consumer = {{.name = "RankLib, Elasticsearch and OpenSearch LTR",
+                  .rules = {.nan = RW_NAN_ZERO, .first_column = 1}}},
     .names = RW_NAMES_NONE,
     .imports = 1,
     .write = write_ranklib,
     .parse = parse_ranklib,
+};
+
+const struct rw_model_format rw_to_quickrank = {
+    .name = "quickrank",
+    .about = "QuickRank's XML",
+    .consumer = {{.name = "QuickRank", .rules = {.sum = RW_F64, .first_column = 1}}},
+    .names = RW_NAMES_NONE,
+    .imports = 1,
+    .write = write_quickrank,
+    .parse = parse_quickrank,
 };

@@ -4,74 +4,33 @@
  * false (since Solr 9.2), when each node's `missing` says where it goes: written only where some
  * node needs it, so that the others load in every version. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
-#include "convert/nested_json.h"
+#include "convert/json_in.h"
 
 #define SOLR_CLASS "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 #define SOLR_SLACK 1e-6f
 
 /* ------------------------------------------------------------------ out */
 
-static void put_number(struct rw_put *put, double value)
+/* user: NULL, or nodes say where a missing value goes */
+static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
-    rw_put_text(put, "\"");
-    rw_put_float(put, (float)value);
-    rw_put_text(put, "\"");
-}
-
-static void put_node(struct rw_put *put, const struct rw_ensemble *ensemble,
-                     const struct rw_ens_node *node, int with_missing)
-{
+    const struct rw_ens_node *node = at->node;
     if (node->left < 0) {
-        rw_put_text(put, "{\"value\":");
-        put_number(put, node->value);
-        rw_put_text(put, "}");
+        rw_put_format(put, "{\"value\":\"%f\"}", node->value);
         return;
     }
     rw_put_text(put, "{\"feature\":");
-    rw_put_json_text(put, ensemble->column_name[node->column]);
-    rw_put_text(put, ",\"threshold\":");
-    put_number(put, node->threshold);
-    if (with_missing)
+    rw_put_json_text(put, at->ensemble->column_name[node->column]);
+    rw_put_format(put, ",\"threshold\":\"%f\"", node->threshold);
+    if (user)
         rw_put_format(put, ",\"missing\":\"%s\"", node->nan == RW_NAN_LEFT ? "left" : "right");
     rw_put_text(put, ",\"left\":");
 }
 
-static void begin_plain(struct rw_put *put, const struct rw_ensemble *ensemble,
-                        const struct rw_ens_node *node, int32_t number, int32_t depth,
-                        const int32_t child[2])
-{
-    (void)number;
-    (void)depth;
-    (void)child;
-    put_node(put, ensemble, node, 0);
-}
-
-static void begin_missing(struct rw_put *put, const struct rw_ensemble *ensemble,
-                          const struct rw_ens_node *node, int32_t number, int32_t depth,
-                          const int32_t child[2])
-{
-    (void)number;
-    (void)depth;
-    (void)child;
-    put_node(put, ensemble, node, 1);
-}
-
-static void middle_node(struct rw_put *put)
-{
-    rw_put_text(put, ",\"right\":");
-}
-
-static void end_node(struct rw_put *put)
-{
-    rw_put_text(put, "}");
-}
-
-/* Does a missing value anywhere go another way than 0? */
+/* Does a missing value go to another child than 0 at some node? */
 static int needs_missing(const struct rw_ensemble *ensemble)
 {
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
@@ -86,24 +45,21 @@ static int needs_missing(const struct rw_ensemble *ensemble)
     return 0;
 }
 
-static int write_solr(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, struct rw_put *put)
+static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
     /* Solr's reader and its trees recurse; Java's stack takes some thousand levels. */
-    static const struct rw_nested plain = {begin_plain, middle_node, end_node, 1000};
-    static const struct rw_nested missing = {begin_missing, middle_node, end_node, 1000};
-    const int with_missing = needs_missing(ensemble);
+    static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
+    const char *missing = needs_missing(ensemble) ? "\"isNullSameAsZero\":\"false\"," : NULL;
     rw_put_text(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":\"rankwood\",\n\"features\":[");
     for (uint32_t i = 0; i < ensemble->n_columns; i++) {
         rw_put_text(put, i ? ",{\"name\":" : "{\"name\":");
         rw_put_json_text(put, ensemble->column_name[i]);
         rw_put_text(put, "}");
     }
-    rw_put_text(put, "],\n\"params\":{");
-    rw_put_text(put, with_missing ? "\"isNullSameAsZero\":\"false\"," : "");
-    rw_put_text(put, "\"trees\":[\n");
+    rw_put_format(put, "],\n\"params\":{%s\"trees\":[\n", missing ? missing : "");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_text(put, "{\"weight\":\"1\",\"root\":");
-        RW_TRY(rw_nested_write(ctx, ensemble, t, with_missing ? &missing : &plain, put));
+        RW_TRY(rw_walk_tree(&walk, ensemble, t, missing, put));
         rw_put_text(put, t + 1 < ensemble->n_trees ? "},\n" : "}\n");
     }
     rw_put_text(put, "]}}\n");
@@ -112,173 +68,127 @@ static int write_solr(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, st
 
 /* ------------------------------------------------------------------ in */
 
-/* The source, and what its nodes are read with. */
+/* What nodes are read with. */
 struct reading {
-    struct rw_source source;
-    json_t *column; /* name -> place in "features" */
+    json_t *column; /* name -> index in "features" */
     int null_is_zero;
 };
 
 /* A float, as a number or as a text, which may end in Java's f. */
-static int read_float(struct rw_ctx *ctx, const struct rw_source *source, const json_t *object,
-                      const char *name, double *out)
+static double read_float(struct rw_source *source, const json_t *object, const char *name)
 {
-    const json_t *value = json_object_get(object, name);
-    const char *text = json_string_value(value);
+    const char *text = json_string_value(json_object_get(object, name));
     float read = 0;
     int clamped = 0;
-    if (!text) {
-        RW_TRY(rw_json_number(ctx, source, object, name, out));
-        *out = (double)rw_json_float(*out);
-        return RW_OK;
-    }
+    if (!text)
+        return (double)rw_json_float(rw_json_number(source, object, name));
     size_t n = strlen(text);
     if (n > 1 && (text[n - 1] == 'f' || text[n - 1] == 'F'))
         n--;
     if (rw_number_parse(text, text + n, &read, &clamped) != text + n || clamped || isnan(read))
-        return rw_refuse(ctx, source, "'%s': expected a number, found '%.60s'", name, text);
-    *out = (double)read;
-    return RW_OK;
+        rw_refuse(source, "'%s': expected a number, found '%.60s'", name, text);
+    return (double)read;
 }
 
-static int read_missing(struct rw_ctx *ctx, const struct reading *r, const json_t *from,
-                        struct rw_ens_node *node)
+static void read_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
+                      const void *child[2], void *user)
 {
-    const char *missing;
-    node->nan = RW_NAN_ZERO;
-    if (r->null_is_zero)
-        return RW_OK;
-    RW_TRY(rw_json_text(ctx, &r->source, from, "missing", &missing));
-    if (strcmp(missing, "left") != 0 && strcmp(missing, "right") != 0)
-        return rw_refuse(ctx, &r->source, "'missing' is '%.40s'; expected left or right", missing);
-    node->nan = strcmp(missing, "left") == 0 ? RW_NAN_LEFT : RW_NAN_RIGHT;
-    return RW_OK;
-}
-
-static int read_node(struct rw_ctx *ctx, const struct rw_source *source, const json_t *from,
-                     struct rw_ens_node *node, const json_t *child[2])
-{
-    const struct reading *r = (const struct reading *)(const void *)source; /* its first member */
-    const char *name;
-    json_t *object;
+    static const char *const sides[] = {"left", "right", NULL};
+    const struct reading *r = user;
     if (!json_object_get(from, "feature")) {
         if (json_object_get(from, "left") || json_object_get(from, "right"))
-            return rw_refuse(ctx, source, "a node without 'feature' that has children");
-        return read_float(ctx, source, from, "value", &node->value);
+            rw_refuse(source, "a node without 'feature' that has children");
+        node->value = read_float(source, from, "value");
+        return;
     }
-    RW_TRY(rw_json_text(ctx, source, from, "feature", &name));
+    const char *name = rw_json_text(source, from, "feature");
     const json_t *column = json_object_get(r->column, name);
     if (!column)
-        return rw_refuse(ctx, source,
-                         "feature '%.60s' is not among 'features': Solr would end the tree there",
-                         name);
+        rw_refuse(source, "feature '%.60s' is not among 'features': Solr would end the tree there",
+                  name);
     node->column = (uint32_t)json_integer_value(column);
-    RW_TRY(read_float(ctx, source, from, "threshold", &node->threshold));
-    RW_TRY(read_missing(ctx, r, from, node));
-    RW_TRY(rw_json_object(ctx, source, from, "left", &object));
-    child[0] = object;
-    RW_TRY(rw_json_object(ctx, source, from, "right", &object));
-    child[1] = object;
-    return RW_OK;
-}
-
-static int read_features(struct rw_ctx *ctx, struct reading *r, const json_t *root,
-                         struct rw_ensemble *out)
-{
-    const struct rw_source *source = &r->source;
-    json_t *features, *norm;
-    const char *name, *class;
-    RW_TRY(rw_json_array(ctx, source, root, "features", -1, &features));
-    if (json_array_size(features) > 65537)
-        return rw_refuse(ctx, source, "%zu features", json_array_size(features));
-    RW_TRY(rw_ensemble_set_columns(ctx, out, json_array_size(features)));
-    for (uint32_t i = 0; i < out->n_columns; i++) {
-        const json_t *feature = json_array_get(features, i);
-        RW_TRY(rw_json_text(ctx, source, feature, "name", &name));
-        if (json_object_get(feature, "norm")) {
-            RW_TRY(rw_json_object(ctx, source, feature, "norm", &norm));
-            RW_TRY(rw_json_text(ctx, source, norm, "class", &class));
-            if (strcmp(class, "org.apache.solr.ltr.norm.IdentityNormalizer") != 0)
-                return rw_refuse(ctx, source, "feature '%.60s' has a normalizer, '%.60s'", name,
-                                 class);
-        }
-        if (json_object_get(r->column, name))
-            return rw_refuse(ctx, source, "two features '%.60s'", name);
-        if (json_object_set_new(r->column, name, json_integer(i)) < 0)
-            return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: reading '%s'", source->path);
-        RW_TRY(rw_ensemble_name(ctx, out, i, name));
-        out->column_had[i] = 1;
+    node->threshold = read_float(source, from, "threshold");
+    node->nan = RW_NAN_ZERO;
+    if (!r->null_is_zero) {
+        const char *missing = rw_json_text(source, from, "missing");
+        if (!rw_is_among(missing, sides))
+            rw_refuse(source, "'missing' is '%.40s'; expected left or right", missing);
+        node->nan = strcmp(missing, "left") == 0 ? RW_NAN_LEFT : RW_NAN_RIGHT;
     }
-    return RW_OK;
+    rw_json_children(source, from, "left", "right", child);
 }
 
-static int read_null(struct rw_ctx *ctx, struct reading *r, const json_t *params)
+static void read_feature(struct rw_source *source, struct reading *r, const json_t *feature,
+                         uint32_t column, struct rw_ensemble *out)
+{
+    const char *name = rw_json_text(source, feature, "name");
+    if (json_object_get(feature, "norm")) {
+        const char *class = rw_json_text(source, rw_json_object(source, feature, "norm"), "class");
+        if (strcmp(class, "org.apache.solr.ltr.norm.IdentityNormalizer") != 0)
+            rw_refuse(source, "feature '%.60s' has a normalizer, '%.60s'", name, class);
+    }
+    if (json_object_get(r->column, name))
+        rw_refuse(source, "two features '%.60s'", name);
+    if (json_object_set_new(r->column, name, json_integer(column)) < 0)
+        rw_no_memory(source);
+    rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
+    out->column_had[column] = 1;
+}
+
+static int read_null(struct rw_source *source, const json_t *params)
 {
     const json_t *value = json_object_get(params, "isNullSameAsZero");
     const char *text = json_string_value(value);
     const int yes = !value || json_is_true(value) || (text && strcmp(text, "true") == 0);
-    const int no = json_is_false(value) || (text && strcmp(text, "false") == 0);
-    if (!yes && !no)
-        return rw_refuse(ctx, &r->source, "'isNullSameAsZero': expected true or false");
-    r->null_is_zero = yes;
-    return RW_OK;
+    if (!yes && !json_is_false(value) && !(text && strcmp(text, "false") == 0))
+        rw_refuse(source, "'isNullSameAsZero': expected true or false");
+    return yes;
 }
 
-static int read_model(struct rw_ctx *ctx, struct reading *r, const json_t *root,
-                      struct rw_ensemble *out)
+static void read_model(struct rw_source *source, struct reading *r, const json_t *root,
+                       struct rw_ensemble *out)
 {
-    const struct rw_source *source = &r->source;
-    json_t *params, *trees, *tree;
-    const char *class;
-    RW_TRY(rw_json_text(ctx, source, root, "class", &class));
+    const char *class = rw_json_text(source, root, "class");
     if (strcmp(class, SOLR_CLASS) != 0)
-        return rw_refuse(ctx, source, "class '%.80s'; expected %s", class, SOLR_CLASS);
-    RW_TRY(read_features(ctx, r, root, out));
-    RW_TRY(rw_json_object(ctx, source, root, "params", &params));
-    RW_TRY(read_null(ctx, r, params));
-    RW_TRY(rw_json_array(ctx, source, params, "trees", -1, &trees));
-    for (size_t i = 0; i < json_array_size(trees); i++) {
-        double weight;
-        RW_TRY(read_float(ctx, source, json_array_get(trees, i), "weight", &weight));
-        RW_TRY(rw_json_object(ctx, source, json_array_get(trees, i), "root", &tree));
-        RW_TRY(rw_nested_parse(ctx, source, tree, read_node, out));
-        out->tree[i].weight = weight;
+        rw_refuse(source, "class '%.80s'; expected %s", class, SOLR_CLASS);
+    const json_t *features = rw_json_array(source, root, "features", -1);
+    if (json_array_size(features) > RW_MAX_FEATURE + 2)
+        rw_refuse(source, "%zu features", json_array_size(features));
+    if (rw_set_columns(source, out, json_array_size(features)) < 0)
+        return;
+    for (uint32_t i = 0; i < out->n_columns && source->status == RW_OK; i++)
+        read_feature(source, r, json_array_get(features, i), i, out);
+    const json_t *params = rw_json_object(source, root, "params");
+    r->null_is_zero = read_null(source, params);
+    const json_t *trees = rw_json_array(source, params, "trees", -1);
+    for (size_t i = 0; source->status == RW_OK && i < json_array_size(trees); i++) {
+        const json_t *tree = json_array_get(trees, i);
+        const double weight = read_float(source, tree, "weight");
+        struct rw_ens_tree *to =
+            rw_read_tree(source, rw_json_object(source, tree, "root"), read_node, r, out);
+        if (to)
+            to->weight = weight;
     }
-    return RW_OK;
 }
 
-static int parse_solr(struct rw_ctx *ctx, const struct rw_source *source, struct rw_ensemble *out)
+static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
 {
-    struct reading r = {.source = *source, .column = json_object()};
-    json_t *root = NULL;
-    int status = r.column
-                     ? rw_json_load(ctx, source, &root)
-                     : rw_fail(ctx, RW_ERR_MEMORY, "out of memory: reading '%s'", source->path);
-    if (status == RW_OK)
-        status = read_model(ctx, &r, root, out);
+    struct reading r = {.column = json_object()};
+    json_t *root = r.column ? rw_json_load(source, 0) : NULL;
+    if (!r.column)
+        rw_no_memory(source);
+    read_model(source, &r, root, out);
     json_decref(root);
     json_decref(r.column);
-    return status;
+    return source->status;
 }
-
-static const struct rw_consumer consumers[] = {
-    {.name = "Solr",
-     .rules = {.value = RW_F32,
-               .threshold = RW_F32,
-               .sum = RW_F32,
-               .slack = SOLR_SLACK,
-               .nan_by_node = 1,
-               .absent = RW_ABSENT_NAN}},
-    {0},
-};
 
 const struct rw_model_format rw_to_solr = {
     .name = "solr",
     .about = "Solr's MultipleAdditiveTreesModel, JSON",
-    .consumer = consumers,
+    .consumer = {{.name = "Solr",
+                  .rules = {.slack = SOLR_SLACK, .nan_by_node = 1, .absent = RW_ABSENT_NAN}}},
     .names = RW_NAMES_ALL,
-    .name_prefix = "f",
-    .name_forbids = "",
     .imports = 1,
     .write = write_solr,
     .parse = parse_solr,

@@ -19,9 +19,10 @@ struct verifying {
     struct rw_verify_by *by;
     int32_t **leaf_of; /* [n_trees][n_nodes] our leaf of their leaf; owned */
     uint32_t n_used;
-    uint32_t *used;      /* [n_used] features that either side asks for; owned */
-    float *block;        /* [n_used][BLOCK] owned */
-    float *ours, *given; /* [RW_FEATURE_IDS] a document for us, and for them; owned */
+    uint32_t *used; /* [n_used] features that either side asks for; owned */
+    /* of all threads, each of which has a part of its own */
+    float *block;        /* [n_threads][n_used][BLOCK] owned */
+    float *ours, *given; /* [n_threads][RW_FEATURE_IDS] a document for us, and for them; owned */
     double *score[2];    /* [n_docs] ours, theirs; owned */
 };
 
@@ -143,8 +144,8 @@ static int32_t their_leaf(const struct verifying *v, const struct rw_ens_tree *t
     return at;
 }
 
-/* The last node that both ways share. */
-static int32_t parting_node(const struct verifying *v, int32_t t)
+/* The last node that a document passes on both sides. */
+static int32_t last_common_node(const struct verifying *v, int32_t t)
 {
     const struct rw_tree *tree = &v->model->tree[t];
     const struct rw_ens_tree *other = &v->theirs->tree[t];
@@ -194,7 +195,7 @@ static void score_doc(struct verifying *v, uint32_t doc)
     if (v->by->n_differ++ == 0) {
         v->by->doc = doc;
         v->by->tree = differs + 1;
-        v->by->node = differs >= 0 ? parting_node(v, differs) : 0;
+        v->by->node = differs >= 0 ? last_common_node(v, differs) : 0;
     }
 }
 
@@ -204,28 +205,28 @@ struct two {
     double ours, theirs;
 };
 
-static int by_both(const void *a, const void *b)
+/* What ties for us falls by theirs, so that no pair of it rises. */
+static int by_ours_then_falling(const void *a, const void *b)
 {
     const struct two *x = a, *y = b;
     if (x->ours != y->ours)
         return x->ours < y->ours ? -1 : 1;
-    return x->theirs < y->theirs ? -1 : x->theirs > y->theirs;
+    return x->theirs > y->theirs ? -1 : x->theirs < y->theirs;
 }
 
-/* Sorts by theirs; pairs whose order was strictly the other way round. */
-static uint64_t inversions(struct two *all, struct two *scratch, size_t n)
+/* Sorts by theirs; how many pairs rose strictly before. */
+static uint64_t rising(struct two *all, struct two *scratch, size_t n)
 {
     if (n < 2)
         return 0;
     const size_t half = n / 2;
-    uint64_t count = inversions(all, scratch, half) + inversions(all + half, scratch, n - half);
-    size_t i = 0, j = half, k = 0;
-    while (i < half || j < n) {
-        if (j == n || (i < half && all[i].theirs <= all[j].theirs)) {
-            scratch[k++] = all[i++];
+    uint64_t count = rising(all, scratch, half) + rising(all + half, scratch, n - half);
+    for (size_t i = 0, j = half, k = 0; k < n; k++) {
+        if (i < half && (j == n || all[i].theirs < all[j].theirs)) {
+            scratch[k] = all[i++];
         } else {
-            count += half - i;
-            scratch[k++] = all[j++];
+            count += i;
+            scratch[k] = all[j++];
         }
     }
     memcpy(all, scratch, n * sizeof(*all));
@@ -238,31 +239,18 @@ static uint64_t pairs_of(uint64_t n)
 }
 
 /* Pairs ordered one way by one side and not so by the other: inverted, or a tie on one side only.
- */
+ * The others rise by both sides, or are ties of both. */
 static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 {
-    uint64_t ours = 0, theirs = 0, both = 0;
-    qsort(all, n, sizeof(*all), by_both);
-    for (size_t i = 0, tied = 1, same = 1; i < n; i++, tied++, same++) {
-        const int last = i + 1 == n;
-        const int ends = last || all[i + 1].ours != all[i].ours;
-        if (ends || all[i + 1].theirs != all[i].theirs) {
-            both += pairs_of(same);
+    uint64_t ties = 0;
+    qsort(all, n, sizeof(*all), by_ours_then_falling);
+    for (size_t i = 0, same = 1; i < n; i++, same++) {
+        if (i + 1 == n || by_ours_then_falling(&all[i], &all[i + 1]) != 0) {
+            ties += pairs_of(same);
             same = 0;
         }
-        if (ends) {
-            ours += pairs_of(tied);
-            tied = 0;
-        }
     }
-    const uint64_t inverted = inversions(all, scratch, n);
-    for (size_t i = 0, tied = 1; i < n; i++, tied++) {
-        if (i + 1 == n || all[i + 1].theirs != all[i].theirs) {
-            theirs += pairs_of(tied);
-            tied = 0;
-        }
-    }
-    return inverted + (ours - both) + (theirs - both);
+    return pairs_of(n) - rising(all, scratch, n) - ties;
 }
 
 static int count_pairs(struct verifying *v)
@@ -284,30 +272,6 @@ out:
     return status;
 }
 
-/* What a thread has of its own: its documents' values and counts. */
-static int own(struct verifying *v)
-{
-    RW_TRY(RW_NEW(v->ctx, v->block, (size_t)v->n_used * BLOCK));
-    RW_TRY(RW_NEW(v->ctx, v->ours, RW_FEATURE_IDS));
-    return RW_NEW(v->ctx, v->given, RW_FEATURE_IDS);
-}
-
-static int score_blocks(void *job, struct rw_share *share)
-{
-    struct verifying *v = (struct verifying *)job + share->thread;
-    const uint32_t n = v->dataset->n_docs;
-    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
-        const uint32_t begin = (uint32_t)block * BLOCK;
-        const uint32_t stop = n - begin < BLOCK ? n : begin + BLOCK;
-        load_block(v, begin, stop);
-        for (uint32_t doc = begin; doc < stop; doc++) {
-            load_doc(v, doc - begin);
-            score_doc(v, doc);
-        }
-    }
-    return RW_OK;
-}
-
 static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
 {
     if (part->n_differ > 0 && (into->n_differ == 0 || part->doc < into->doc)) {
@@ -319,34 +283,42 @@ static void join(struct rw_verify_by *into, const struct rw_verify_by *part)
     into->most = part->most > into->most ? part->most : into->most;
 }
 
+static int score_blocks(void *job, struct rw_share *share)
+{
+    const struct verifying *all = job;
+    const size_t thread = (size_t)share->thread;
+    const uint32_t n = all->dataset->n_docs;
+    struct rw_verify_by part = {0};
+    struct verifying v = *all;
+    v.by = &part;
+    v.block += thread * v.n_used * BLOCK;
+    v.ours += thread * RW_FEATURE_IDS;
+    v.given += thread * RW_FEATURE_IDS;
+    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
+        const uint32_t begin = (uint32_t)block * BLOCK;
+        const uint32_t stop = n - begin < BLOCK ? n : begin + BLOCK;
+        load_block(&v, begin, stop);
+        for (uint32_t doc = begin; doc < stop; doc++) {
+            load_doc(&v, doc - begin);
+            score_doc(&v, doc);
+        }
+    }
+    rw_share_lock(share);
+    join(all->by, &part);
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
 /* What is found does not depend on how many threads there are. */
 static int score_docs(struct verifying *v)
 {
     const uint32_t n_blocks = (v->dataset->n_docs + BLOCK - 1) / BLOCK;
     const uint32_t most = (uint32_t)v->ctx->n_threads;
-    const uint32_t n_threads = n_blocks < most ? n_blocks : most;
-    struct verifying *each = NULL;    /* [n_threads] */
-    struct rw_verify_by *part = NULL; /* [n_threads] */
-    int status;
-    RW_TRY_OUT(RW_NEW(v->ctx, each, n_threads));
-    RW_TRY_OUT(RW_NEW(v->ctx, part, n_threads));
-    for (uint32_t i = 0; i < n_threads; i++) {
-        each[i] = *v;
-        each[i].by = &part[i];
-        RW_TRY_OUT(own(&each[i]));
-    }
-    RW_TRY_OUT(rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, each));
-    for (uint32_t i = 0; i < n_threads; i++)
-        join(v->by, &part[i]);
-out:
-    for (uint32_t i = 0; each && i < n_threads; i++) {
-        rw_mem_free(each[i].block);
-        rw_mem_free(each[i].ours);
-        rw_mem_free(each[i].given);
-    }
-    rw_mem_free(each);
-    rw_mem_free(part);
-    return status;
+    const size_t n_threads = n_blocks < most ? n_blocks : most;
+    RW_TRY(RW_NEW(v->ctx, v->block, n_threads * v->n_used * BLOCK));
+    RW_TRY(RW_NEW(v->ctx, v->ours, n_threads * RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(v->ctx, v->given, n_threads * RW_FEATURE_IDS));
+    return rw_parallel(v->ctx, (int)n_threads, n_blocks, 1, score_blocks, v);
 }
 
 int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
@@ -378,6 +350,9 @@ out:
         rw_mem_free(v.leaf_of[t]);
     rw_mem_free(v.leaf_of);
     rw_mem_free(v.used);
+    rw_mem_free(v.block);
+    rw_mem_free(v.ours);
+    rw_mem_free(v.given);
     rw_mem_free(v.score[0]);
     rw_mem_free(v.score[1]);
     return status;

@@ -1,79 +1,31 @@
 #include "convert/xml_in.h"
 
 #include <expat.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 
 struct parsing {
-    struct rw_ctx *ctx;
-    const struct rw_source *source;
+    struct rw_source *source;
     XML_Parser parser;
     struct rw_xml *xml;
     uint64_t line;
     int32_t open; /* the innermost element that has not ended; -1: none */
-    int status;
+    int in_text;  /* the last bytes are its text, which may go on */
 };
-
-static void stop(struct parsing *p, int status)
-{
-    p->status = status;
-    XML_StopParser(p->parser, XML_FALSE);
-}
 
 static uint64_t line_of(const struct parsing *p)
 {
     return p->line - 1 + (uint64_t)XML_GetCurrentLineNumber(p->parser);
 }
 
-static int begin_element(struct parsing *p, const char *name, const char **attribute)
+static void add_bytes(struct parsing *p, const char *bytes, size_t n)
 {
     struct rw_xml *xml = p->xml;
-    if (xml->n == INT32_MAX)
-        return rw_refuse(p->ctx, p->source, "too many elements");
-    RW_TRY(RW_GROW(p->ctx, xml->element, xml->room, (size_t)xml->n + 1));
-    const int32_t at = xml->n++;
-    struct rw_xml_element *e = &xml->element[at];
-    memset(e, 0, sizeof(*e));
-    e->parent = p->open;
-    e->child = e->next = e->last = -1;
-    e->line = line_of(p);
-    if (p->open >= 0) {
-        struct rw_xml_element *parent = &xml->element[p->open];
-        if (parent->child < 0)
-            parent->child = at;
-        else
-            xml->element[parent->last].next = at;
-        parent->last = at;
-    }
-    p->open = at;
-    for (; attribute[0]; attribute += 2) {
-        char **to = strcmp(attribute[0], "id") == 0       ? &e->id
-                    : strcmp(attribute[0], "weight") == 0 ? &e->weight
-                    : strcmp(attribute[0], "pos") == 0    ? &e->pos
-                                                          : NULL;
-        if (to)
-            RW_TRY(rw_mem_copy_text(p->ctx, to, attribute[1]));
-    }
-    return rw_mem_copy_text(p->ctx, &e->name, name);
-}
-
-static void XMLCALL on_begin(void *user, const char *name, const char **attribute)
-{
-    struct parsing *p = user;
-    const int status = p->status < 0 ? p->status : begin_element(p, name, attribute);
-    if (status < 0)
-        stop(p, status);
-}
-
-static void XMLCALL on_end(void *user, const char *name)
-{
-    struct parsing *p = user;
-    (void)name;
-    if (p->status == RW_OK)
-        p->open = p->xml->element[p->open].parent;
+    if (rw_keep(p->source, RW_GROW(p->source->ctx, xml->bytes, xml->bytes_room, xml->n_bytes + n)))
+        return;
+    memcpy(xml->bytes + xml->n_bytes, bytes, n);
+    xml->n_bytes += n;
 }
 
 static int is_blank(char c)
@@ -81,25 +33,74 @@ static int is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+static void end_text(struct parsing *p)
+{
+    struct rw_xml *xml = p->xml;
+    while (p->in_text && is_blank(xml->bytes[xml->n_bytes - 1]))
+        xml->n_bytes--;
+    if (p->in_text)
+        add_bytes(p, "", 1);
+    p->in_text = 0;
+}
+
+static void XMLCALL on_begin(void *user, const char *name, const char **attribute)
+{
+    struct parsing *p = user;
+    struct rw_xml *xml = p->xml;
+    end_text(p);
+    if (xml->n == INT32_MAX)
+        rw_refuse(p->source, "too many elements");
+    if (p->source->status < 0 || rw_keep(p->source, RW_GROW(p->source->ctx, xml->element, xml->room,
+                                                            (size_t)xml->n + 1)) < 0) {
+        XML_StopParser(p->parser, XML_FALSE);
+        return;
+    }
+    const int32_t at = xml->n++;
+    struct rw_xml_element *parent = p->open >= 0 ? &xml->element[p->open] : NULL;
+    xml->element[at] = (struct rw_xml_element){.name = xml->n_bytes,
+                                               .parent = p->open,
+                                               .child = -1,
+                                               .next = -1,
+                                               .last = -1,
+                                               .line = line_of(p)};
+    if (parent && parent->child < 0)
+        parent->child = at;
+    else if (parent)
+        xml->element[parent->last].next = at;
+    if (parent)
+        parent->last = at;
+    p->open = at;
+    add_bytes(p, name, strlen(name) + 1);
+    for (; *attribute; attribute++)
+        add_bytes(p, *attribute, strlen(*attribute) + 1);
+    add_bytes(p, "", 1);
+}
+
+static void XMLCALL on_end(void *user, const char *name)
+{
+    struct parsing *p = user;
+    (void)name;
+    end_text(p);
+    if (p->source->status == RW_OK)
+        p->open = p->xml->element[p->open].parent;
+}
+
 static void XMLCALL on_text(void *user, const char *text, int n)
 {
     struct parsing *p = user;
-    if (p->status < 0 || p->open < 0 || n <= 0)
+    struct rw_xml_element *e = p->open >= 0 ? &p->xml->element[p->open] : NULL;
+    if (p->source->status < 0 || !e || e->child >= 0)
         return;
-    struct rw_xml_element *e = &p->xml->element[p->open];
-    while (e->n_text == 0 && n > 0 && is_blank(*text)) {
+    while (!p->in_text && n > 0 && is_blank(*text)) {
         text++;
         n--;
     }
-    if (n == 0)
+    if (n <= 0)
         return;
-    const int status = RW_GROW(p->ctx, e->text, e->room, e->n_text + (size_t)n + 1);
-    if (status < 0) {
-        stop(p, status);
-        return;
-    }
-    memcpy(e->text + e->n_text, text, (size_t)n);
-    e->n_text += (size_t)n;
+    if (!p->in_text)
+        e->text = p->xml->n_bytes;
+    p->in_text = 1;
+    add_bytes(p, text, (size_t)n);
 }
 
 static void XMLCALL on_doctype(void *user, const char *name, const char *system_id,
@@ -110,87 +111,83 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system_
     (void)system_id;
     (void)public_id;
     (void)has_subset;
-    if (p->status == RW_OK)
-        stop(p, rw_refuse(p->ctx, p->source, "line %llu: a DOCTYPE, which no model has",
-                          (unsigned long long)line_of(p)));
+    rw_refuse_line(p->source, line_of(p), "a DOCTYPE, which no model has");
+    XML_StopParser(p->parser, XML_FALSE);
 }
 
-static int run(struct parsing *p, const char *text, size_t n)
+static void run(struct parsing *p, const char *text, size_t n)
 {
     enum { PIECE = 1 << 20 };
-    enum XML_Status told = XML_STATUS_OK;
-    for (size_t at = 0; told == XML_STATUS_OK;) {
-        const size_t piece = n - at < PIECE ? n - at : PIECE;
-        told = XML_Parse(p->parser, text + at, (int)piece, at + piece == n);
-        at += piece;
-        if (at == n)
-            break;
+    enum XML_Status status = XML_STATUS_OK;
+    for (size_t at = 0, is_last = 0; status == XML_STATUS_OK && !is_last; at += PIECE) {
+        is_last = n - at <= PIECE;
+        status = XML_Parse(p->parser, text + at, is_last ? (int)(n - at) : PIECE, (int)is_last);
     }
-    if (p->status < 0 || told == XML_STATUS_OK)
-        return p->status;
-    if (XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
-        return rw_fail(p->ctx, RW_ERR_MEMORY, "out of memory: reading '%s'", p->source->path);
-    return rw_refuse(p->ctx, p->source, "not XML: line %llu, column %llu: %s",
-                     (unsigned long long)line_of(p),
-                     (unsigned long long)XML_GetCurrentColumnNumber(p->parser) + 1,
-                     XML_ErrorString(XML_GetErrorCode(p->parser)));
+    if (status != XML_STATUS_OK && XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
+        rw_no_memory(p->source);
+    else if (status != XML_STATUS_OK)
+        rw_refuse(p->source, "not XML: line %llu, column %llu: %s", (unsigned long long)line_of(p),
+                  (unsigned long long)XML_GetCurrentColumnNumber(p->parser) + 1,
+                  XML_ErrorString(XML_GetErrorCode(p->parser)));
 }
 
-int rw_xml_parse(struct rw_ctx *ctx, const struct rw_source *source, const char *text, size_t n,
-                 uint64_t line, struct rw_xml *out)
+int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line,
+                 struct rw_xml *out)
 {
-    struct parsing p = {.ctx = ctx, .source = source, .xml = out, .line = line, .open = -1};
+    struct parsing p = {.source = source, .xml = out, .line = line, .open = -1};
     memset(out, 0, sizeof(*out));
     p.parser = XML_ParserCreate(NULL);
     if (!p.parser)
-        return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: reading '%s'", source->path);
+        return rw_no_memory(source);
     XML_SetUserData(p.parser, &p);
     XML_SetElementHandler(p.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(p.parser, on_text);
     XML_SetStartDoctypeDeclHandler(p.parser, on_doctype);
-    const int status = run(&p, text, n);
+    run(&p, text, n);
     XML_ParserFree(p.parser);
-    for (int32_t i = 0; i < out->n && status == RW_OK; i++) {
-        struct rw_xml_element *e = &out->element[i];
-        while (e->n_text > 0 && is_blank(e->text[e->n_text - 1]))
-            e->n_text--;
-        if (e->text)
-            e->text[e->n_text] = 0;
-    }
-    if (status < 0)
-        rw_xml_release(out);
-    return status;
+    return source->status;
 }
 
 void rw_xml_release(struct rw_xml *xml)
 {
-    for (int32_t i = 0; i < xml->n; i++) {
-        rw_mem_free(xml->element[i].name);
-        rw_mem_free(xml->element[i].text);
-        rw_mem_free(xml->element[i].id);
-        rw_mem_free(xml->element[i].weight);
-        rw_mem_free(xml->element[i].pos);
-    }
     rw_mem_free(xml->element);
+    rw_mem_free(xml->bytes);
     memset(xml, 0, sizeof(*xml));
 }
 
-int32_t rw_xml_child(const struct rw_xml *xml, int32_t element, const char *name)
+const struct rw_xml_element *rw_xml_at(const struct rw_xml *xml, int32_t index)
 {
-    int32_t at = xml->element[element].child;
-    while (at >= 0 && strcmp(xml->element[at].name, name) != 0)
-        at = xml->element[at].next;
-    return at;
+    return index < 0 ? NULL : &xml->element[index];
 }
 
-int rw_xml_number(struct rw_ctx *ctx, const struct rw_source *source,
-                  const struct rw_xml_element *element, const char *text, double *out)
+const char *rw_xml_name(const struct rw_xml *xml, const struct rw_xml_element *element)
 {
-    int clamped = 0;
-    const char *end = text ? text + strlen(text) : NULL;
-    const char *stop_at = text ? rw_number_parse_double(text, end, out, &clamped) : NULL;
-    if (!stop_at || stop_at != end || clamped)
-        return rw_refuse(ctx, source, "line %llu: <%s>: expected a number, found '%.40s'",
-                         (unsigned long long)element->line, element->name, text ? text : "");
-    return RW_OK;
+    return xml->bytes + element->name;
+}
+
+const char *rw_xml_text(const struct rw_xml *xml, const struct rw_xml_element *element)
+{
+    return element->text && element->child < 0 ? xml->bytes + element->text : "";
+}
+
+const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_element *element,
+                             const char *name)
+{
+    const char *at = rw_xml_name(xml, element);
+    for (at += strlen(at) + 1; *at; at += strlen(at) + 1) {
+        const char *value = at + strlen(at) + 1;
+        if (strcmp(at, name) == 0)
+            return value;
+        at = value;
+    }
+    return NULL;
+}
+
+const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
+                                          const struct rw_xml_element *element, const char *name)
+{
+    const struct rw_xml_element *at = element ? rw_xml_at(xml, element->child) : NULL;
+    while (at && strcmp(rw_xml_name(xml, at), name) != 0)
+        at = rw_xml_at(xml, at->next);
+    return at;
 }

@@ -9,7 +9,7 @@
 #include "evaluate/evaluate.h"
 #include "metric/dialect.h"
 
-/* What stands behind a struct rw_audit. */
+/* A struct rw_audit and what it owns. */
 struct auditing {
     struct rw_audit audit;                   /* first: rw_audit_free gets its address */
     struct rw_audit_row *row;                /* [n_rows] owned */

@@ -1,4 +1,4 @@
-/* Two rankings of the same data: the difference of a metric, what chance would make of it, and
+/* Two rankings of the same data: the difference of a metric, whether it may be chance, and
  * where it comes from. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_MOVED = 1000 };
 
-/* What stands behind a struct rw_comparison. */
+/* A struct rw_comparison and what it owns. */
 struct comparing {
     struct rw_comparison comparison; /* first: rw_comparison_free gets its address */
     struct rw_query_groups groups;
@@ -79,7 +79,6 @@ static int compare_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
                            struct rw_compared *out)
 {
     const struct rw_metric_kind *kind = metric->kind;
-    struct rw_significance found;
     double *squares = NULL;
     struct rw_pairs pairs = {.n = columns->n,
                              .a = columns->a,
@@ -96,19 +95,9 @@ static int compare_columns(struct rw_ctx *ctx, const struct rw_metric *metric,
         pairs.a = squares;
         pairs.b = squares + columns->n;
     }
-    const int status = rw_significance(ctx, &pairs, seed, &found);
+    const int status = rw_significance(ctx, &pairs, seed, out);
+    out->name = name;
     rw_mem_free(squares);
-    *out = (struct rw_compared){.name = name,
-                                .n_queries = found.n,
-                                .mean_a = found.mean_a,
-                                .mean_b = found.mean_b,
-                                .difference = found.difference,
-                                .low = found.low,
-                                .high = found.high,
-                                .p = found.p,
-                                .n_wins = found.n_wins,
-                                .n_ties = found.n_ties,
-                                .n_losses = found.n_losses};
     return status;
 }
 
@@ -140,7 +129,7 @@ out:
     return status;
 }
 
-/* Largest change first; then the order of the input. */
+/* By falling change, then in the order of the input. */
 static int by_change(const void *a, const void *b)
 {
     const struct rw_moved_query *x = a, *y = b;

@@ -13,10 +13,8 @@
 #include "model/predict.h"
 #include "evaluate/select.h"
 
-/* Above this many documents folds are trained one after the other: side by side each holds its own
- * parts. Measured on two processors that had other work, 5 folds, medians: 500 queries of the letor
- * shape (10,000 documents) 3.3 s against 4.7 s one after the other; 1,500 of mslr30k's (180,000
- * documents) about 23 s against 28 s, in 1.5 times the memory. */
+/* Above this many documents folds are trained one after the other: side by side each needs memory
+ * of its own, and one training uses all threads well. */
 enum { MOST_DOCS_SIDE_BY_SIDE = 100000 };
 
 /* ------------------------------------------------------------------ folds */
@@ -59,7 +57,7 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
 
 /* ------------------------------------------------------------------ one fold */
 
-/* What stands behind a struct rw_cv. */
+/* A struct rw_cv and what it owns. */
 struct validation {
     struct rw_cv cv;         /* first: rw_cv_free gets its address */
     struct rw_cv_fold *fold; /* [n_folds] owned, with models and evals */
@@ -89,7 +87,7 @@ static int part_of(const struct validation *v, int fold, int want, struct rw_ctx
     return status;
 }
 
-/* Scores of the fold's documents, to where they stand in the whole. */
+/* Scores of the fold's documents, into those of the whole set. */
 static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
                       const struct rw_model *model, const struct rw_dataset *test,
                       struct rw_eval **eval)
@@ -138,8 +136,8 @@ out:
 
 /* ------------------------------------------------------------------ all of them */
 
-/* One of several lines of folds side by side: first, first + step, ... */
-struct lane {
+/* A thread that trains folds: first, first + step, ... */
+struct worker {
     struct validation *v;
     struct rw_ctx *ctx;
     int first, step, status;
@@ -147,61 +145,61 @@ struct lane {
     int started;
 };
 
-static void *run_lane(void *user)
+static void *run_worker(void *user)
 {
-    struct lane *lane = user;
-    for (int f = lane->first; f < lane->v->cv.n_folds && lane->status >= 0; f += lane->step)
-        lane->status = run_fold(lane->v, f, lane->ctx);
+    struct worker *worker = user;
+    for (int f = worker->first; f < worker->v->cv.n_folds && worker->status >= 0; f += worker->step)
+        worker->status = run_fold(worker->v, f, worker->ctx);
     return NULL;
 }
 
-static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_lanes)
+static int side_by_side(struct rw_ctx *ctx, struct validation *v, int n_workers)
 {
-    struct lane *lane = NULL;
+    struct worker *worker = NULL;
     int status = RW_OK;
     const int n_threads = ctx->n_threads;
-    RW_TRY_OUT(RW_NEW(ctx, lane, (size_t)n_lanes));
-    for (int i = 0; i < n_lanes; i++) {
-        lane[i] = (struct lane){.v = v, .first = i, .step = n_lanes};
-        status = rw_ctx_new(&lane[i].ctx);
+    RW_TRY_OUT(RW_NEW(ctx, worker, (size_t)n_workers));
+    for (int i = 0; i < n_workers; i++) {
+        worker[i] = (struct worker){.v = v, .first = i, .step = n_workers};
+        status = rw_ctx_new(&worker[i].ctx);
         if (status < 0) {
             rw_fail(ctx, status, "out of memory: no room for a context");
             goto out;
         }
-        /* The lanes' notes would come all at once; their errors are handed on below. */
+        /* No log: notes of several folds would be mixed. Errors are forwarded below. */
         RW_TRY_OUT(
-            rw_ctx_set_threads(lane[i].ctx, n_threads / n_lanes + (i < n_threads % n_lanes)));
+            rw_ctx_set_threads(worker[i].ctx, n_threads / n_workers + (i < n_threads % n_workers)));
     }
-    for (int i = 1; i < n_lanes; i++)
-        lane[i].started = pthread_create(&lane[i].thread, NULL, run_lane, &lane[i]) == 0;
-    run_lane(&lane[0]);
-    for (int i = 1; i < n_lanes; i++) {
-        if (lane[i].started)
-            pthread_join(lane[i].thread, NULL);
+    for (int i = 1; i < n_workers; i++)
+        worker[i].started = pthread_create(&worker[i].thread, NULL, run_worker, &worker[i]) == 0;
+    run_worker(&worker[0]);
+    for (int i = 1; i < n_workers; i++) {
+        if (worker[i].started)
+            pthread_join(worker[i].thread, NULL);
         else
-            run_lane(&lane[i]);
+            run_worker(&worker[i]);
     }
-    for (int i = 0; i < n_lanes && status >= 0; i++) {
-        if (lane[i].status < 0)
-            status = rw_fail(ctx, lane[i].status, "%s", rw_last_error(lane[i].ctx));
+    for (int i = 0; i < n_workers && status >= 0; i++) {
+        if (worker[i].status < 0)
+            status = rw_fail(ctx, worker[i].status, "%s", rw_last_error(worker[i].ctx));
     }
 out:
-    for (int i = 0; lane && i < n_lanes; i++)
-        rw_ctx_free(lane[i].ctx);
-    rw_mem_free(lane);
+    for (int i = 0; worker && i < n_workers; i++)
+        rw_ctx_free(worker[i].ctx);
+    rw_mem_free(worker);
     return status;
 }
 
 /* How many folds to run at a time. A GPU has one at a time; `auto` is asked once, of the first
  * fold, and folds side by side are then the CPU's. */
-static int choose_lanes(struct rw_ctx *ctx, struct validation *v, int *n_lanes)
+static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_workers)
 {
     static char cpu[] = "cpu";
     struct rw_dataset *valid = NULL, *train = NULL;
     struct rw_plan plan;
     int status = RW_OK;
     const int most = ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
-    *n_lanes = 1;
+    *n_workers = 1;
     if (v->dataset->n_docs > MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
         return RW_OK;
     if (strcmp(v->params.device, "auto") == 0 && most > 1) {
@@ -215,7 +213,7 @@ static int choose_lanes(struct rw_ctx *ctx, struct validation *v, int *n_lanes)
             goto out;
         v->params.device = cpu;
     }
-    *n_lanes = most;
+    *n_workers = most;
 out:
     rw_dataset_free(valid);
     rw_dataset_free(train);
@@ -232,7 +230,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->nested = params->early_stop > 0;
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
-    v->params.set &= ~(UINT64_C(1) << RW_AT_PARAM_threads); /* the lanes share them out */
+    v->params.set &= ~(UINT64_C(1) << RW_AT_PARAM_threads); /* the workers share them */
     v->params.threads = 0;
     if (v->nested && n_folds < 3)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
@@ -251,15 +249,15 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
 {
     RW_DEFAULT_FPENV;
     struct validation *v = NULL;
-    int status = RW_OK, n_lanes;
+    int status = RW_OK, n_workers;
     *out = NULL;
     RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
     RW_TRY_OUT(RW_NEW(ctx, v, 1));
     RW_TRY_OUT(prepare(ctx, params, dataset, n_folds, v));
-    RW_TRY_OUT(choose_lanes(ctx, v, &n_lanes));
-    if (n_lanes > 1)
-        RW_TRY_OUT(side_by_side(ctx, v, n_lanes));
-    for (int f = 0; f < n_folds && n_lanes == 1; f++)
+    RW_TRY_OUT(choose_workers(ctx, v, &n_workers));
+    if (n_workers > 1)
+        RW_TRY_OUT(side_by_side(ctx, v, n_workers));
+    for (int f = 0; f < n_folds && n_workers == 1; f++)
         RW_TRY_OUT(run_fold(v, f, ctx));
     RW_TRY_OUT(rw_evaluate(ctx, &v->how, dataset, v->scores, &v->pooled));
     v->cv.folds = v->fold;

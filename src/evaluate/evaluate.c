@@ -9,7 +9,7 @@
 #include "dataset/dataset.h"
 #include "metric/dialect.h"
 
-/* What stands behind a struct rw_eval: one block, and the queries' values. */
+/* A struct rw_eval and what it owns: one block, and the queries' values. */
 struct evaluation {
     struct rw_eval eval; /* first: rw_eval_free gets its address */
     struct rw_eval_metric metric[RW_MAX_METRICS];
@@ -101,7 +101,7 @@ static int evaluate_ours(struct rw_ctx *ctx, const struct rw_eval_params *how,
         RW_TRY_OUT(evaluate_metric(ctx, how, &judgments, scores, &made->parsed[i],
                                    made->values + (size_t)i * dataset->n_queries, &made->metric[i],
                                    &n_empty));
-        /* The first metric that knows empty queries says how many there are. */
+        /* Empty queries are those of the first metric that ranks. */
         if (!ranked && !made->parsed[i].kind->by_document) {
             made->eval.n_empty = n_empty;
             ranked = 1;

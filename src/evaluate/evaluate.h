@@ -1,4 +1,4 @@
-/* What measuring is asked for. */
+/* How rw_eval_params are read. */
 #ifndef RW_EVALUATE_EVALUATE_H
 #define RW_EVALUATE_EVALUATE_H
 

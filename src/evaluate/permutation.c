@@ -1,4 +1,4 @@
-/* Importance by permutation: a model's metric with one feature's values dealt anew (Breiman,
+/* Importance by permutation: a model's metric with one feature's values shuffled (Breiman,
  * "Random forests", 2001, section 10). */
 #include "evaluate/permutation.h"
 
@@ -22,7 +22,7 @@ struct measuring {
     struct rw_metric metric;
     struct rw_judgments judgments;
     struct rw_flat flat;
-    struct rw_way way;
+    struct rw_strategy way;
     double *scores; /* [n_docs] owned */
 };
 
@@ -49,7 +49,7 @@ static void shuffle(float *values, uint32_t n, uint64_t seed, uint32_t repeat, u
 static int measure(struct measuring *m, const struct rw_dataset *dataset, double *value)
 {
     struct rw_metric_result result;
-    RW_TRY(rw_way_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
+    RW_TRY(rw_strategy_scores(m->ctx, &m->way, &m->flat, dataset, m->scores));
     RW_TRY(rw_metric_eval(m->ctx, &m->metric, &m->judgments, m->scores, m->how->empty, m->how->ties,
                           0, NULL, &result));
     *value = result.mean;
@@ -77,14 +77,13 @@ out:
 
 static void release(struct measuring *m)
 {
-    rw_way_release(&m->way);
+    rw_strategy_release(&m->way);
     rw_flat_release(&m->flat);
     rw_judgments_release(&m->judgments);
     rw_mem_free(m->scores);
 }
 
-/* column: the feature's, in a data set that is otherwise as it was; its values are undefined after.
- */
+/* column: the feature's, which is as it was afterwards. */
 static int permute(struct measuring *m, const struct rw_dataset *dataset, struct rw_column *column,
                    int n_repeats, double value, struct rw_permuted *out)
 {
@@ -134,7 +133,7 @@ int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutat
         const struct rw_column *column = rw_dataset_column(&changed, m.flat.feature[i]);
         out[i] = (struct rw_permuted){.feature = m.flat.feature[i],
                                       .deviation = n_repeats > 1 ? 0.0 : (double)NAN};
-        if (column) /* else nothing to deal */
+        if (column) /* else nothing to shuffle */
             RW_TRY_OUT(permute(&m, &changed, changed.column + (column - changed.column), n_repeats,
                                *value, &out[i]));
         if (permutation->on_feature &&

@@ -1,6 +1,6 @@
-/* Importance by permutation, watched: what rw_permutation_importance does. */
-#ifndef RW_TRUST_PERMUTATION_H
-#define RW_TRUST_PERMUTATION_H
+/* What rw_permutation_importance does, with a callback after each feature. */
+#ifndef RW_EVALUATE_PERMUTATION_H
+#define RW_EVALUATE_PERMUTATION_H
 
 #include "base/ctx.h"
 

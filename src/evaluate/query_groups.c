@@ -7,15 +7,37 @@
 #include "dataset/dataset.h"
 #include "io/input.h"
 
-/* Queries by id, to look ids up. */
-struct by_id {
-    const char *id;
-    uint32_t query;
-};
-
 static int compare_ids(const void *a, const void *b)
 {
-    return strcmp(((const struct by_id *)a)->id, ((const struct by_id *)b)->id);
+    return strcmp(((const struct rw_query_id *)a)->id, ((const struct rw_query_id *)b)->id);
+}
+
+int rw_query_ids_init(struct rw_ctx *ctx, struct rw_query_ids *ids,
+                      const struct rw_dataset *dataset)
+{
+    ids->n = dataset->n_queries;
+    RW_TRY(RW_NEW(ctx, ids->by_id, ids->n));
+    for (uint32_t q = 0; q < ids->n; q++)
+        ids->by_id[q] = (struct rw_query_id){rw_dataset_query_id(dataset, q), q};
+    if (ids->n > 1)
+        qsort(ids->by_id, ids->n, sizeof(*ids->by_id), compare_ids);
+    return RW_OK;
+}
+
+uint32_t rw_query_of_id(const struct rw_query_ids *ids, const char *id, size_t n)
+{
+    uint32_t low = 0, high = memchr(id, 0, n) ? 0 : ids->n; /* no id has a 0 */
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int order = strncmp(ids->by_id[middle].id, id, n);
+        if (order == 0 && !ids->by_id[middle].id[n])
+            return ids->by_id[middle].query;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return UINT32_MAX;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -57,8 +79,8 @@ static int take_line(struct rw_ctx *ctx, const char *path, uint32_t number, char
 }
 
 /* given: [n_queries] each query's group, in `text`; NULL: none. */
-static int read_lines(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
-                      char *text, const struct by_id *known, const char **given)
+static int read_lines(struct rw_ctx *ctx, const char *path, char *text,
+                      const struct rw_query_ids *ids, const char **given)
 {
     uint32_t number = 1;
     for (char *line = text, *next; line; line = next, number++) {
@@ -70,15 +92,13 @@ static int read_lines(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
         RW_TRY(found);
         if (!found)
             continue;
-        const struct by_id key = {.id = id};
-        const struct by_id *query =
-            bsearch(&key, known, dataset->n_queries, sizeof(*known), compare_ids);
-        if (!query)
+        const uint32_t query = rw_query_of_id(ids, id, strlen(id));
+        if (query == UINT32_MAX)
             continue;
-        if (given[query->query])
+        if (given[query])
             return rw_fail(ctx, RW_ERR_PARSE, "%s:%u:%zu: query '%.60s' has a group already", path,
                            number, (size_t)(id - line) + 1, id);
-        given[query->query] = group;
+        given[query] = group;
     }
     return RW_OK;
 }
@@ -124,7 +144,7 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
                          struct rw_query_groups *out)
 {
     struct rw_input *input = NULL;
-    struct by_id *known = NULL;
+    struct rw_query_ids ids = {0};
     const char **given = NULL;
     char *text = NULL;
     size_t n_bytes;
@@ -132,18 +152,14 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(rw_input_open(ctx, path, &input));
     RW_TRY_OUT(rw_input_read_all(ctx, input, &text, &n_bytes));
-    RW_TRY_OUT(RW_NEW(ctx, known, dataset->n_queries));
+    RW_TRY_OUT(rw_query_ids_init(ctx, &ids, dataset));
     RW_TRY_OUT(RW_NEW(ctx, given, dataset->n_queries));
-    for (uint32_t q = 0; q < dataset->n_queries; q++)
-        known[q] = (struct by_id){rw_dataset_query_id(dataset, q), q};
-    if (dataset->n_queries > 1)
-        qsort(known, dataset->n_queries, sizeof(*known), compare_ids);
-    RW_TRY_OUT(read_lines(ctx, dataset, rw_input_name(input), text, known, given));
+    RW_TRY_OUT(read_lines(ctx, rw_input_name(input), text, &ids, given));
     RW_TRY_OUT(number_groups(ctx, dataset, given, out));
 out:
     if (status < 0)
         rw_query_groups_release(out);
-    rw_mem_free(known);
+    rw_mem_free(ids.by_id);
     rw_mem_free(given);
     rw_mem_free(text);
     rw_input_close(input);

@@ -1,6 +1,6 @@
 /* Which group each query belongs to, of a file of "QUERY GROUP" lines. */
-#ifndef RW_TRUST_QUERY_GROUPS_H
-#define RW_TRUST_QUERY_GROUPS_H
+#ifndef RW_EVALUATE_QUERY_GROUPS_H
+#define RW_EVALUATE_QUERY_GROUPS_H
 
 #include "base/ctx.h"
 
@@ -9,6 +9,19 @@ extern "C" {
 #endif
 
 struct rw_dataset;
+/* Queries by id. */
+struct rw_query_ids {
+    struct rw_query_id {
+        const char *id; /* borrowed from the data set */
+        uint32_t query;
+    } * by_id; /* [n] sorted; owned */
+    uint32_t n;
+};
+int rw_query_ids_init(struct rw_ctx *ctx, struct rw_query_ids *ids,
+                      const struct rw_dataset *dataset);
+/* The query of an id of n bytes; UINT32_MAX: there is none. */
+uint32_t rw_query_of_id(const struct rw_query_ids *ids, const char *id, size_t n);
+
 struct rw_query_groups {
     char **name; /* [n] by name; "-", if queries have none, is last; owned */
     uint32_t n;

@@ -7,12 +7,13 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "dataset/dataset.h"
+#include "evaluate/query_groups.h"
 #include "io/input.h"
 #include "io/side_files.h"
 #include "metric/dialect.h"
 
 enum { ID_ROOM = 512, WORDS = 6 };
-/* Where documents go that a run leaves out: behind all that it can rank. */
+/* The score of documents that a run leaves out: they rank behind all others. */
 static const double lowest = -1.7976931348623157e308;
 
 struct word {
@@ -30,10 +31,9 @@ struct run {
     const char *name; /* of the file */
     const struct rw_dataset *dataset;
     double *scores;
-    uint32_t *slot; /* [n_slots] queries by the hash of their ids, UINT32_MAX: free; owned */
-    size_t n_slots; /* a power of two */
-    uint8_t *done;  /* [n_docs] 1: has its score; owned */
-    uint8_t *seen;  /* [n_queries] owned */
+    struct rw_query_ids ids; /* owned */
+    uint8_t *done;           /* [n_docs] 1: has its score; owned */
+    uint8_t *seen;           /* [n_queries] owned */
     /* The documents of the query that is being read, by id; a run has its queries together. */
     uint32_t query;        /* UINT32_MAX: none */
     struct known_doc *doc; /* [n_here] owned */
@@ -44,44 +44,6 @@ struct run {
 };
 
 /* ------------------------------------------------------------------ what the data has */
-
-static uint64_t hash_of(const char *text, size_t n)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, and a last mix */
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-}
-
-/* The slot of a query's id, or the free one where it belongs. */
-static uint32_t *slot_of(const struct run *run, const char *id, size_t n)
-{
-    size_t i = (size_t)hash_of(id, n) & (run->n_slots - 1);
-    for (;; i = (i + 1) & (run->n_slots - 1)) {
-        if (run->slot[i] == UINT32_MAX)
-            return &run->slot[i];
-        const char *known = rw_dataset_query_id(run->dataset, run->slot[i]);
-        if (strlen(known) == n && memcmp(known, id, n) == 0) /* a word may hold a 0 */
-            return &run->slot[i];
-    }
-}
-
-static int list_queries(struct run *run)
-{
-    const uint32_t n = run->dataset->n_queries;
-    run->n_slots = 16;
-    while (run->n_slots < (size_t)n * 2)
-        run->n_slots *= 2;
-    RW_TRY(RW_NEW_RAW(run->ctx, run->slot, run->n_slots));
-    RW_TRY(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
-    RW_TRY(RW_NEW(run->ctx, run->seen, n));
-    memset(run->slot, 0xff, run->n_slots * sizeof(*run->slot));
-    for (uint32_t q = 0; q < n; q++) {
-        const char *id = rw_dataset_query_id(run->dataset, q);
-        *slot_of(run, id, strlen(id)) = q;
-    }
-    return RW_OK;
-}
 
 static int by_id(const void *a, const void *b)
 {
@@ -154,6 +116,16 @@ static int wrong(const struct run *run, const char *line, const char *at, const 
                    (int)(found->n < 40 ? found->n : 40), found->text);
 }
 
+/* Most lines are of the same query as the line before. */
+static uint32_t query_of(const struct run *run, const struct word *id)
+{
+    const char *last =
+        run->query == UINT32_MAX ? "" : rw_dataset_query_id(run->dataset, run->query);
+    return strlen(last) == id->n && memcmp(last, id->text, id->n) == 0
+               ? run->query
+               : rw_query_of_id(&run->ids, id->text, id->n);
+}
+
 static int take_line(struct run *run, const char *line, const char *end)
 {
     struct word word[WORDS];
@@ -169,7 +141,7 @@ static int take_line(struct run *run, const char *line, const char *end)
     const char *number = word[4].text, *number_end = number + word[4].n;
     if (rw_number_parse_double(number, number_end, &score, &clamped) != number_end || clamped)
         return wrong(run, line, number, "a score (a finite number)", &word[4]);
-    const uint32_t query = *slot_of(run, word[0].text, word[0].n);
+    const uint32_t query = query_of(run, &word[0]);
     if (query == UINT32_MAX) {
         run->match.n_unknown++;
         return RW_OK;
@@ -186,7 +158,7 @@ static int take_line(struct run *run, const char *line, const char *end)
         return rw_fail(run->ctx, RW_ERR_DATA,
                        "%s:%llu:%zu: query '%s' of the data has no document '%s'\n"
                        "hint: documents are matched by 'docid = ID' in the data's comments, else "
-                       "by QUERY-PLACE",
+                       "by QUERY-POSITION",
                        run->name, (unsigned long long)run->line, (size_t)(word[2].text - line) + 1,
                        rw_dataset_query_id(run->dataset, query), id);
     if (run->done[known->doc])
@@ -218,7 +190,9 @@ static int finish(struct run *run)
 static int read_run(struct run *run, const char *text, const char *end)
 {
     int status = RW_OK;
-    RW_TRY_OUT(list_queries(run));
+    RW_TRY_OUT(rw_query_ids_init(run->ctx, &run->ids, run->dataset));
+    RW_TRY_OUT(RW_NEW(run->ctx, run->done, run->dataset->n_docs));
+    RW_TRY_OUT(RW_NEW(run->ctx, run->seen, run->dataset->n_queries));
     for (const char *line = text; line < end;) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
         run->line++;
@@ -229,7 +203,7 @@ static int read_run(struct run *run, const char *text, const char *end)
 out:
     forget_docs(run);
     rw_mem_free(run->doc);
-    rw_mem_free(run->slot);
+    rw_mem_free(run->ids.by_id);
     rw_mem_free(run->done);
     rw_mem_free(run->seen);
     return status;

@@ -1,6 +1,6 @@
 /* Some queries of a data set, as a data set of their own. */
-#ifndef RW_TRUST_SELECT_H
-#define RW_TRUST_SELECT_H
+#ifndef RW_EVALUATE_SELECT_H
+#define RW_EVALUATE_SELECT_H
 
 #include "base/ctx.h"
 
@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 struct rw_dataset;
-/* keep: [n_queries], 1: this one. Their order, ids, comments and weights stay; places in files and
+/* keep: [n_queries], 1: this one. Their order, ids, comments and weights stay; line numbers and
  * a cache's codes do not. RW_ERR_DATA if none is kept. */
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out);

@@ -68,7 +68,7 @@ static int resample_some(void *user, struct rw_share *share)
 }
 
 static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
-                     struct rw_significance *out)
+                     struct rw_compared *out)
 {
     double *differences = NULL;
     uint32_t n = 0;
@@ -191,10 +191,10 @@ static int randomise(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
 }
 
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
-                    struct rw_significance *out)
+                    struct rw_compared *out)
 {
     struct sums sums = {0};
-    *out = (struct rw_significance){.n = pairs->n};
+    *out = (struct rw_compared){.n_queries = pairs->n};
     for (uint32_t i = 0; i < pairs->n; i++) {
         add(pairs, i, &sums);
         const int better =

@@ -1,7 +1,7 @@
 /* Is a difference between two rankings more than chance? Statistics of pairs of values, one pair a
  * query: they know nothing of metrics or data. Repeatable for a seed, whatever the threads. */
-#ifndef RW_TRUST_SIGNIFICANCE_H
-#define RW_TRUST_SIGNIFICANCE_H
+#ifndef RW_EVALUATE_SIGNIFICANCE_H
+#define RW_EVALUATE_SIGNIFICANCE_H
 
 #include "base/ctx.h"
 
@@ -19,20 +19,12 @@ struct rw_pairs {
     int root;             /* the means are roots of means of the values */
     int lower_is_better;
 };
-struct rw_significance {
-    uint32_t n;
-    double mean_a, mean_b, difference; /* b - a; NaN without a weight */
-    /* 95 % of the differences of resampled queries (drawn with replacement, percentiles, Efron
-     * 1979). NaN for fewer than 2 queries. */
-    double low, high;
-    /* Paired randomisation test (Fisher; Smucker, Allan and Carterette 2007): how often a
-     * difference at least as large, either way, comes of swapping a and b in each query by a coin.
-     */
-    double p;
-    uint32_t n_wins, n_ties, n_losses; /* of b */
-};
+/* All of *out but its name. The interval: percentiles of the differences of resampled
+ * queries, drawn with replacement (Efron 1979). p: how often a difference at least as large, of
+ * either sign, comes of swapping a and b in each query by a coin (Fisher; Smucker, Allan and
+ * Carterette 2007). */
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
-                    struct rw_significance *out);
+                    struct rw_compared *out);
 
 #ifdef __cplusplus
 }

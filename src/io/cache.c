@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "base/out_file.h"
 #include "io/checksum.h"
 #include "io/format.h"
 #include "io/input.h"

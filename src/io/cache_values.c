@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/out_file.h"
 #include "io/cache.h"
 
 struct rw_cache_values {

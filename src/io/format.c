@@ -2,14 +2,17 @@
 
 #include "io/input.h"
 
-/* Asked in this order; the last takes everything. */
-static const struct rw_format *const formats[] = {&rw_format_cache, &rw_format_letor};
+static const struct rw_format *const formats[] = {
+#define RW_READER(name) &rw_format_##name,
+#include "io/readers.def"
+#undef RW_READER
+};
 
 const struct rw_format *rw_format_of(const struct rw_input *input)
 {
     size_t n_bytes, i = 0;
     const unsigned char *head = rw_input_head(input, &n_bytes);
-    while (!formats[i]->probe(head, n_bytes))
+    while (formats[i]->probe && !formats[i]->probe(head, n_bytes))
         i++;
     return formats[i];
 }

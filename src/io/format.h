@@ -1,13 +1,10 @@
-/* Readers of data. To add a format: write io/<name>.c with a probe and a read function, and give it
- * a row in format.c's table; files are told by content. */
+/* Readers of data. To add one: (1) write io/<name>.c with its rw_format_<name>; (2) give it a row
+ * in readers.def, before letor, which takes everything. The build follows the table, and a file is
+ * recognised by its first bytes, so every command and the library read the new format. */
 #ifndef RW_IO_FORMAT_H
 #define RW_IO_FORMAT_H
 
 #include "dataset/dataset.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct rw_binned;
 struct rw_cut_rule;
@@ -18,22 +15,26 @@ struct rw_builder_list;
 /* A format of data files. A reader gives a file's documents piece by piece, as builders. */
 struct rw_format {
     const char *name;
-    int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file that begins so is mine */
-    /* input is borrowed until close; seen (borrowed) notices queries that come back, NULL: do not
-     */
+    int (*probe)(const unsigned char *head,
+                 size_t n_bytes); /* 1: a file that begins so is its own; NULL: all are */
+    /* input is borrowed until close, and so is seen, which is given each query (rw_seen_add) and
+     * notices one that comes back; NULL: it is not wanted. */
     int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
-    /* Adds the next builders to the list; *more is 0 at the end. */
+    /* Adds the next builders to the list (io/letor.h); *more is 0 at the end. A builder that has
+     * lines (rw_builder_line) has the file's name, too. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
     void (*close)(void *state);
     /* NULL: none; else the whole file at once, better than from its pieces: as rw_files_read */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
                  struct rw_binned *out);
 };
+#define RW_READER(name) extern const struct rw_format rw_format_##name;
+#include "io/readers.def"
+#undef RW_READER
 /* The format of a file; never NULL, for what is nothing else is taken for text. */
 const struct rw_format *rw_format_of(const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-extern const struct rw_format rw_format_letor, rw_format_cache;
 /* rw_dataset_read. rule: NULL, or of a training: where a file has its codes, they are read in place
  * of the values. out: empty; after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -42,7 +43,4 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -22,7 +22,7 @@ struct block {
     char *text; /* RW_LETOR_PAD bytes, then the text; owned */
     size_t room;
     size_t n_ready; /* bytes of whole lines */
-    size_t n_held;  /* the rest, up to here, is a line that goes on */
+    size_t n_held;  /* the rest, up to here, is a line that continues */
     int status;     /* a failure behind the whole lines */
 };
 
@@ -107,7 +107,7 @@ int rw_letor_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *se
     RW_TRY_OUT(RW_NEW(ctx, letor->chunk, (size_t)letor->n_chunks));
     RW_TRY_OUT(RW_NEW(ctx, letor->worker, (size_t)letor->n_threads));
     for (int i = 0; i < letor->n_threads; i++)
-        rw_letor_worker_init(&letor->worker[i]);
+        letor->worker[i].fast = rw_letor_fast(0);
     *out = letor;
     return RW_OK;
 out:
@@ -188,6 +188,14 @@ static void fetch(struct rw_letor *letor, const struct block *before, struct blo
     fill(letor, next);
 }
 
+/* From the i-th on, all is fetched in sequence. */
+static void leave_members(struct rw_letor *letor, int i)
+{
+    rw_members_leave(letor->members, i);
+    rw_members_close(letor->members);
+    letor->members = NULL;
+}
+
 /* The members of the next block; 0: it is fetched in sequence, and so are all later ones. */
 static int find_members(struct rw_letor *letor, const struct block *before, struct block *next)
 {
@@ -198,9 +206,7 @@ static int find_members(struct rw_letor *letor, const struct block *before, stru
         begin_block(before, next, letor->members->n_out);
     if (n > 0 && next->status >= 0)
         return n;
-    rw_members_leave(letor->members, 0);
-    rw_members_close(letor->members);
-    letor->members = NULL;
+    leave_members(letor, 0);
     return 0;
 }
 
@@ -215,9 +221,7 @@ static void end_members(struct rw_letor *letor, struct block *next, int n_good)
     next->n_ready = newline ? (size_t)(newline - text) + 1 : 0;
     if (is_good && newline)
         return;
-    rw_members_leave(members, n_good);
-    rw_members_close(members);
-    letor->members = NULL;
+    leave_members(letor, n_good);
     if (!newline && next->n_held == next->room - (size_t)2 * RW_LETOR_PAD)
         next->status = grow_block(next, next->n_held + block_bytes(letor));
     if (!newline)
@@ -488,12 +492,6 @@ int rw_letor_next(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_builder_
 
 /* ---- a file that is read several times ---- */
 
-void rw_letor_worker_init(struct rw_letor_worker *worker)
-{
-    memset(worker, 0, sizeof(*worker));
-    worker->fast = rw_letor_fast(0);
-}
-
 uint64_t rw_letor_n_pieces(const struct rw_letor *letor)
 {
     return letor->by_pieces ? letor->n_pieces : 0;
@@ -534,13 +532,6 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor)
     return n_seen ? (uint64_t)((double)n_lines * ((double)n_bytes / (double)n_seen)) : 0;
 }
 
-static int probe(const unsigned char *head, size_t n_bytes)
-{
-    (void)head;
-    (void)n_bytes;
-    return 1;
-}
-
 static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
                        void **state)
 {
@@ -559,5 +550,5 @@ static void format_close(void *state)
     rw_letor_close(state);
 }
 
-const struct rw_format rw_format_letor = {"letor",     probe,        format_open,
-                                          format_next, format_close, NULL};
+const struct rw_format rw_format_letor = {
+    .name = "letor", .open = format_open, .next = format_next, .close = format_close};

@@ -9,10 +9,6 @@
 #include "io/input.h"
 #include "io/recognise.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
     size_t n, room;
@@ -31,11 +27,11 @@ enum {
 };
 
 /* One line's entries. What `feature` and `text` hold beyond n are the lines before: the next entry
- * is mostly of the feature that stands there, and is told by its text. */
+ * is mostly of the feature that stands there, and is known by its text. */
 struct rw_letor_entries {
     uint16_t *feature; /* [room] */
     float *value;      /* [room] */
-    uint64_t *text;    /* [room] the feature as written, in the fast path's way; 0: not known */
+    uint64_t *text;    /* [room] the feature as written, in the fast path's form; 0: not known */
     size_t room, n;
     int32_t last; /* the feature before; -1 at first */
     uint64_t n_clamped;
@@ -135,9 +131,8 @@ uint64_t rw_letor_n_pieces(const struct rw_letor *letor);
  * borrowed, written as rw_letor_next goes on: the documents of each piece. */
 void rw_letor_skim(struct rw_letor *letor, uint32_t *piece_docs);
 /* Parses the documents of a piece that worker->pick wants into worker->builder. Threads may do so
- * side by side, with a worker (of theirs; rw_letor_worker_init) each. */
+ * side by side, with a worker of theirs each. */
 int rw_letor_pick(const struct rw_letor *letor, uint64_t piece, struct rw_letor_worker *worker);
-void rw_letor_worker_init(struct rw_letor_worker *worker);
 /* About how many lines the file has: exact if it is small. */
 uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 
@@ -146,7 +141,7 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 struct rw_binned;
 struct rw_cache_values;
 
-/* 1 if the files look like plain text with more documents than rw_cut_sample_docs(). */
+/* 1 if the files look like plain text with more documents than rw_cut_sample_docs. */
 int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
 /* Reads such files as rw_dataset_read does, but bins them by `rule` on the way, without ever
  * holding all values: the bins are those that rw_bins_make_training would make. out: empty; stays
@@ -156,7 +151,4 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -58,14 +58,14 @@ static int may_be_large(const char *const *paths, int n_paths)
             return 0;
         n_bytes += (uint64_t)info.st_size;
     }
-    return n_bytes / LEAST_LINE > rw_cut_sample_docs();
+    return n_bytes / LEAST_LINE > rw_cut_sample_docs;
 }
 
 /* Opens all files. Returns 1 if they look like enough documents, 0 if not, or if one is no plain
  * text. */
 static int open_sources(struct reading *r, const char *const *paths, int n_paths)
 {
-    const uint64_t limit = rw_cut_sample_docs();
+    const uint64_t limit = rw_cut_sample_docs;
     uint64_t n_lines = 0, n_pieces = 0;
     RW_TRY(rw_seen_new(r->ctx, &r->seen));
     RW_TRY(RW_NEW(r->ctx, r->source, (size_t)n_paths));
@@ -137,7 +137,7 @@ static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
 struct pieces_job {
     struct reading *reading;
     int sampled;
-    int has_failed; /* by any thread: nobody goes on */
+    int has_failed; /* by any thread: all stop */
 };
 
 static int read_some(void *user, struct rw_share *share)
@@ -195,12 +195,12 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
     RW_TRY(skim(r));
-    if (r->binned.documents->n_docs <= rw_cut_sample_docs())
+    if (r->binned.documents->n_docs <= rw_cut_sample_docs)
         return 0;
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
     for (int t = 0; t < r->n_threads; t++)
-        rw_letor_worker_init(&r->worker[t]);
+        r->worker[t].fast = rw_letor_fast(0);
     RW_TRY(rw_pieces_init(ctx, &r->pieces, r->binned.documents, rule, r->piece_docs, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
     const int is_known = r->values ? begin_values(r) : 1;
@@ -246,6 +246,6 @@ int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_path
         r.binned = (struct rw_binned){.documents = NULL};
     }
     reading_release(&r);
-    /* a text that is wrong is read again as a whole, for the first mistake is to be told */
+    /* a text that is wrong is read again as a whole, for the first mistake is to be reported */
     return status == RW_ERR_MEMORY || status == RW_ERR_DATA ? status : RW_OK;
 }

@@ -1,11 +1,11 @@
 /* Fast paths through a line's entries, for x86-64 with AVX2, better with AVX-512.
  *
- * First the places of all ':' and ' ' of some 2 KiB of text are listed, 64 bytes at a time. Between
- * two places stands a feature or a value, and neither is looped over: a feature is told by
- * comparing its text with that of the line before, and a value of up to 16 bytes is loaded so that
- * its last digit is the vector's last byte, and the point is shuffled away. Then four values at a
- * time become numbers: pairs of digits, of pairs, of fours are summed by multiply-and-add. So no
- * branch depends on how long anything is: such branches cost more than all the rest, for lengths
+ * First the positions of all ':' and ' ' of some 2 KiB of text are listed, 64 bytes at a time.
+ * Between two positions stands a feature or a value, and neither is looped over: a feature is known
+ * by comparing its text with that of the line before, and a value of up to 16 bytes is loaded so
+ * that its last digit is the vector's last byte, and the point is shuffled away. Then four values
+ * at a time become numbers: pairs of digits, of pairs, of fours are summed by multiply-and-add. So
+ * no branch depends on how long anything is: such branches cost more than all the rest, for lengths
  * cannot be foreseen. With AVX-512 features are compared, and values loaded, eight at a time.
  *
  * The value is computed in double as in number.c and under the same bounds; what they do not decide
@@ -26,16 +26,16 @@
 enum {
     VALUE_BYTES = 16,
     FEATURE_BYTES = 7,
-    MOST_PLACES = RW_LETOR_SPAN + 72, /* lists are written ahead */
+    MOST_POSITIONS = RW_LETOR_SPAN + 72, /* lists are written ahead */
     MOST_VALUES = RW_LETOR_SPAN / 4 + 8
 };
 
 /* What is known of a span of text. */
 struct span {
     const char *begin;
-    size_t n_places;
-    int odd;                     /* the places end where ':' and ' ' do not alternate */
-    uint16_t place[MOST_PLACES]; /* of ':' and ' ' in turn, from `begin` */
+    size_t n_positions;
+    int odd;                           /* the positions end where ':' and ' ' do not alternate */
+    uint16_t position[MOST_POSITIONS]; /* of ':' and ' ' in turn, from `begin` */
     uint8_t digits[MOST_VALUES][VALUE_BYTES]; /* the last stands last; above 9: no decimal */
     uint32_t flags[MOST_VALUES];              /* NEGATIVE, or NO_DIGITS */
     double scale[MOST_VALUES];                /* by which the digits are multiplied */
@@ -43,60 +43,29 @@ struct span {
 enum { NO_DIGITS = 1 }; /* and not a short decimal */
 #define NEGATIVE 0x80000000u
 
-/* 16 bytes from [n] on: the last n of a vector. */
-static const uint8_t last_bytes[2 * VALUE_BYTES] = {
-    0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-
-/* The order that takes byte i, the point, out and puts a 0 (128) first; 16: no point. */
-static const uint8_t without_point[VALUE_BYTES + 1][VALUE_BYTES] = {
-    {128, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15},
-    {128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-};
-
-/* 10^-digits behind a point at byte i; none without a point (16). Rounded to nearest. */
-static const double scale_of_point[VALUE_BYTES + 1] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10,
-                                                       1e-9,  1e-8,  1e-7,  1e-6,  1e-5,  1e-4,
-                                                       1e-3,  1e-2,  1e-1,  1e0,   1e0};
-
 /* 10^-i. Rounded to nearest. */
 static const double scale_of_digits[VALUE_BYTES] = {1e0,   1e-1,  1e-2,  1e-3, 1e-4,  1e-5,
                                                     1e-6,  1e-7,  1e-8,  1e-9, 1e-10, 1e-11,
                                                     1e-12, 1e-13, 1e-14, 1e-15};
 
-/* Of the places `in_colon` and `in_blank`, those before the first that is not in turn. */
+/* Of the positions `in_colon` and `in_blank`, those before the first that is not in turn. */
 AVX2 static inline uint64_t in_turn(struct span *span, uint64_t in_colon, uint64_t in_blank)
 {
     const uint64_t mask = in_colon | in_blank;
-    /* Bit i: whether the number of places up to i is odd; then place i must be ':'. */
+    /* Bit i: whether the number of positions up to i is odd; then i must be ':'. */
     const __m128i sums =
         _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)mask), _mm_set1_epi8(-1), 0);
-    const uint64_t before = 0 - (uint64_t)(span->n_places & 1);
+    const uint64_t before = 0 - (uint64_t)(span->n_positions & 1);
     const uint64_t is_odd = (uint64_t)_mm_cvtsi128_si64(sums) ^ before;
     const uint64_t wrong = (mask & is_odd) ^ in_colon;
     span->odd = wrong != 0;
     return wrong ? mask & (_blsi_u64(wrong) - 1) : mask;
 }
 
-/* Lists the bits of `mask`, which are places from `at` on. */
+/* Lists the bits of `mask`, which are positions from `at` on. */
 AVX2 static inline void list_bits(struct span *span, uint64_t mask, size_t at)
 {
-    uint16_t *to = span->place + span->n_places;
+    uint16_t *to = span->position + span->n_positions;
     const size_t n = (size_t)_mm_popcnt_u64(mask);
     for (size_t i = 0; i < 24; i++) { /* mostly all of them */
         to[i] = (uint16_t)(at + _tzcnt_u64(mask));
@@ -106,15 +75,15 @@ AVX2 static inline void list_bits(struct span *span, uint64_t mask, size_t at)
         to[i] = (uint16_t)(at + _tzcnt_u64(mask));
         mask = _blsr_u64(mask);
     }
-    span->n_places += n;
+    span->n_positions += n;
 }
 
-/* Lists the places in n_bytes of text; up to 63 more are read. */
+/* Lists the positions in n_bytes of text; up to 63 more are read. */
 AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
 {
     const __m256i colon = _mm256_set1_epi8(':'), blank = _mm256_set1_epi8(' ');
     span->begin = text;
-    span->n_places = 0;
+    span->n_positions = 0;
     span->odd = 0;
     for (size_t at = 0; at < n_bytes && !span->odd; at += 64) {
         const __m256i a = _mm256_loadu_si256((const __m256i *)(text + at));
@@ -131,7 +100,7 @@ AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
     }
 }
 
-/* The same: the places of 64 bytes are compressed at once. */
+/* The same: the positions of 64 bytes are compressed at once. */
 AVX512 static void list_avx512(struct span *span, const char *text, size_t n_bytes)
 {
     static const uint8_t count[64] = {
@@ -141,22 +110,22 @@ AVX512 static void list_avx512(struct span *span, const char *text, size_t n_byt
     const __m512i colon = _mm512_set1_epi8(':'), blank = _mm512_set1_epi8(' ');
     const __m512i all = _mm512_loadu_si512(count);
     span->begin = text;
-    span->n_places = 0;
+    span->n_positions = 0;
     span->odd = 0;
     for (size_t at = 0; at < n_bytes && !span->odd; at += 64) {
         const __m512i bytes = _mm512_loadu_si512(text + at);
         const unsigned n = n_bytes - at < 64 ? (unsigned)(n_bytes - at) : 64;
         const uint64_t mask = in_turn(span, _bzhi_u64(_mm512_cmpeq_epi8_mask(bytes, colon), n),
                                       _bzhi_u64(_mm512_cmpeq_epi8_mask(bytes, blank), n));
-        const __m512i places = _mm512_maskz_compress_epi8(mask, all);
+        const __m512i positions = _mm512_maskz_compress_epi8(mask, all);
         const __m512i base = _mm512_set1_epi16((short)at);
-        uint16_t *to = span->place + span->n_places;
+        uint16_t *to = span->position + span->n_positions;
         _mm512_storeu_si512(
-            to, _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(places)), base));
+            to, _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(positions)), base));
         _mm512_storeu_si512(
             to + 32,
-            _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(places, 1)), base));
-        span->n_places += (size_t)_mm_popcnt_u64(mask);
+            _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(positions, 1)), base));
+        span->n_positions += (size_t)_mm_popcnt_u64(mask);
     }
 }
 
@@ -166,15 +135,18 @@ AVX2 static inline void take_value(struct span *span, size_t k, const char *end,
     const __m128i text = _mm_loadu_si128((const __m128i *)(end - VALUE_BYTES));
     const uint32_t negative = end[-(ptrdiff_t)n] == '-';
     n -= negative;
-    const __m128i inside = _mm_loadu_si128((const __m128i *)(last_bytes + n));
+    const __m128i byte = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m128i inside = _mm_cmpgt_epi8(byte, _mm_set1_epi8((char)(VALUE_BYTES - 1 - n)));
     const __m128i points = _mm_and_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')), inside);
     const uint32_t point = _tzcnt_u32((uint32_t)_mm_movemask_epi8(points) | 1u << VALUE_BYTES);
-    const __m128i order = _mm_loadu_si128((const __m128i *)without_point[point]);
-    const __m128i digits =
-        _mm_shuffle_epi8(_mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')), inside), order);
+    const int has_point = point < VALUE_BYTES;
+    /* up to the point's byte, each takes the one before: 255, in place of the first, gives 0 */
+    const __m128i moves = _mm_cmpgt_epi8(_mm_set1_epi8(has_point ? (char)(point + 1) : 0), byte);
+    const __m128i digits = _mm_shuffle_epi8(
+        _mm_and_si128(_mm_sub_epi8(text, _mm_set1_epi8('0')), inside), _mm_add_epi8(byte, moves));
     _mm_storeu_si128((__m128i *)span->digits[k], digits);
-    span->flags[k] = negative << 31 | (n <= (point < VALUE_BYTES) ? NO_DIGITS : 0);
-    span->scale[k] = scale_of_point[point];
+    span->flags[k] = negative << 31 | (n <= (size_t)has_point ? NO_DIGITS : 0);
+    span->scale[k] = scale_of_digits[has_point ? VALUE_BYTES - 1 - point : 0];
 }
 
 /* A value for the careful path. */
@@ -185,8 +157,8 @@ static void leave_value(struct span *span, size_t k)
     span->scale[k] = 0;
 }
 
-/* Values k to k + 3; 0 returned if one of them is for the careful path. */
-AVX2 static inline int make_values(const struct span *span, size_t k, float *value)
+/* Values k to k + 3; returns all four as bits, if one is for the careful path. */
+AVX2 static inline uint32_t make_values(const struct span *span, size_t k, float *value)
 {
     const __m256i a = _mm256_loadu_si256((const __m256i *)span->digits[k]);
     const __m256i b = _mm256_loadu_si256((const __m256i *)span->digits[k + 2]);
@@ -219,7 +191,7 @@ AVX2 static inline int make_values(const struct span *span, size_t k, float *val
     const __m128 is_zero = _mm_cmpeq_ps(magnitude, _mm_setzero_ps());
     const __m128 sign = _mm_castsi128_ps(_mm_and_si128(flags, _mm_set1_epi32((int)NEGATIVE)));
     _mm_storeu_ps(value, _mm_or_ps(magnitude, _mm_andnot_ps(is_zero, sign)));
-    return _mm256_testz_si256(bad, bad);
+    return _mm256_testz_si256(bad, bad) ? 0 : 15;
 }
 
 /* A feature's text as one number: its bytes, at most 7, and their count above them. */
@@ -243,35 +215,35 @@ static uint32_t feature_of(uint64_t text)
     return feature > RW_MAX_FEATURE ? RW_FEATURE_IDS : feature;
 }
 
-/* Values k to k + 3 of n one by one, by the careful path; returns how many of them are good. */
+/* Of n values from the k-th on, the `bad` ones by the careful path; returns how many are good. */
 static size_t careful_values(struct rw_letor_entries *entries, const struct span *span, size_t k,
-                             size_t n, float *value)
+                             size_t n, uint32_t bad, float *value)
 {
-    size_t i = 0;
-    for (; i < 4 && k + i < n; i++) {
-        const char *begin = span->begin + span->place[2 * (k + i)] + 1;
-        const char *end = span->begin + span->place[2 * (k + i) + 1];
+    for (bad &= (1u << n) - 1; bad; bad &= bad - 1) {
+        const size_t i = (size_t)__builtin_ctz(bad);
+        const char *begin = span->begin + span->position[2 * (k + i)] + 1;
+        const char *end = span->begin + span->position[2 * (k + i) + 1];
         int clamped;
         if (rw_number_parse(begin, end, &value[i], &clamped) != end)
-            break;
+            return i;
         entries->n_clamped += (uint64_t)clamped;
     }
-    return i;
+    return n;
 }
 
-/* Features, and digits of values, between the places listed; the number of entries that are good as
- * far as that shows. */
+/* Features, and digits of values, between the positions listed; the number of entries that are good
+ * as far as that shows. */
 AVX2 static size_t take_entries(const struct rw_letor_entries *entries, struct span *span)
 {
     uint16_t *const feature = entries->feature + entries->n;
     uint64_t *const text = entries->text + entries->n;
-    const size_t n = span->n_places / 2;
+    const size_t n = span->n_positions / 2;
     const char *p = span->begin;
     int32_t last = entries->last;
     size_t k = 0;
     for (; k < n; k++) {
-        const char *colon = span->begin + span->place[2 * k];
-        const char *blank = span->begin + span->place[2 * k + 1];
+        const char *colon = span->begin + span->position[2 * k];
+        const char *blank = span->begin + span->position[2 * k + 1];
         const size_t feature_bytes = (size_t)(colon - p), value_bytes = (size_t)(blank - colon) - 1;
         if (feature_bytes - 1 >= FEATURE_BYTES || value_bytes == 0)
             break;
@@ -301,26 +273,25 @@ AVX2 static size_t span_avx2(struct rw_letor_entries *entries, struct span *span
 {
     const size_t n = take_entries(entries, span);
     float *const value = entries->value + entries->n;
-    for (size_t k = n; k < n + 3; k++) { /* so that they come in fours */
-        leave_value(span, k);
-        span->flags[k] = 0;
-    }
     size_t k = 0;
-    for (; k < n; k += 4) {
-        if (make_values(span, k, value + k))
-            continue;
-        const size_t n_good = careful_values(entries, span, k, n, value + k);
-        if (n_good < 4 && k + n_good < n) {
-            span->odd = 1;
-            k += n_good;
-            break;
-        }
+    for (size_t i = n; i < n + 3; i++) { /* so that they come in fours */
+        leave_value(span, i);
+        span->flags[i] = 0;
     }
-    const size_t n_taken = k < n ? k : n;
-    if (n_taken)
-        entries->last = entries->feature[entries->n + n_taken - 1];
-    entries->n += n_taken;
-    return n_taken;
+    while (k < n) {
+        const size_t n_wanted = n - k < 4 ? n - k : 4;
+        const uint32_t bad = make_values(span, k, value + k);
+        const size_t n_good =
+            bad ? careful_values(entries, span, k, n_wanted, bad, value + k) : n_wanted;
+        k += n_good;
+        if (n_good < n_wanted)
+            break;
+    }
+    span->odd |= k < n;
+    if (k)
+        entries->last = entries->feature[entries->n + k - 1];
+    entries->n += k;
+    return k;
 }
 
 /* ---- AVX-512: eight entries at a time ---- */
@@ -357,36 +328,18 @@ AVX512 static inline __m512i close_up(__m512i digits, __m512i points, __m512i be
     return _mm512_or_si512(_mm512_or_si512(upper, moved), before);
 }
 
-/* Values of n bytes (`of` them, the longest of 8 or less) that end at end + at. */
-AVX512 static inline void read_short(struct eight *v, const char *end, __m512i at, __m512i n,
-                                     __mmask8 of)
-{
-    const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
-    const __m512i text = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), of, at, end - 8, 1);
-    const __m512i first =
-        _mm512_and_si512(_mm512_srlv_epi64(text, _mm512_slli_epi64(_mm512_sub_epi64(eight, n), 3)),
-                         _mm512_set1_epi64(255));
-    v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
-    n = _mm512_mask_sub_epi64(n, v->negative, n, one);
-    const __m512i digits = keep_last(_mm512_sub_epi8(text, _mm512_set1_epi8('0')), n);
-    const __m512i points = points_of(digits);
-    const __mmask8 has = _mm512_test_epi64_mask(points, points);
-    const __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
-    v->low = _mm512_mask_mov_epi64(digits, has, close_up(digits, points, _mm512_setzero_si512()));
-    v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
-    v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
-}
-
-/* The same of values of up to 16 bytes; longer ones are bad. */
-AVX512 static inline void read_long(struct eight *v, const char *end, __m512i at, __m512i n,
-                                    __mmask8 of)
+/* Values of n bytes (`of` them) that end at end + at; is_long: some have more than 8 bytes, of
+ * which those of more than 16 are bad. */
+AVX512 __attribute__((always_inline)) static inline void
+read_values(struct eight *v, const char *end, __m512i at, __m512i n, __mmask8 of, int is_long)
 {
     const __m512i eight = _mm512_set1_epi64(8), one = _mm512_set1_epi64(1);
     const __m512i zero = _mm512_setzero_si512(), ascii = _mm512_set1_epi8('0');
-    const __mmask8 more = _mm512_mask_cmpgt_epu64_mask(of, n, eight);
-    const __mmask8 too_long = _mm512_cmpgt_epu64_mask(n, _mm512_set1_epi64(16));
+    const __mmask8 more = is_long ? _mm512_mask_cmpgt_epu64_mask(of, n, eight) : 0;
+    const __mmask8 too_long =
+        is_long ? _mm512_cmpgt_epu64_mask(n, _mm512_set1_epi64(VALUE_BYTES)) : 0;
     const __m512i text = _mm512_mask_i64gather_epi64(zero, of, at, end - 8, 1);
-    const __m512i text2 = _mm512_mask_i64gather_epi64(zero, more, at, end - 16, 1);
+    const __m512i text2 = is_long ? _mm512_mask_i64gather_epi64(zero, more, at, end - 16, 1) : zero;
     const __m512i n_first = _mm512_mask_sub_epi64(n, more, n, eight);
     const __m512i first =
         _mm512_and_si512(_mm512_srlv_epi64(_mm512_mask_mov_epi64(text, more, text2),
@@ -394,13 +347,20 @@ AVX512 static inline void read_long(struct eight *v, const char *end, __m512i at
                          _mm512_set1_epi64(255));
     v->negative = _mm512_mask_cmpeq_epi64_mask(of, first, _mm512_set1_epi64('-'));
     n = _mm512_mask_sub_epi64(n, v->negative, n, one);
-    const __m512i n_low = _mm512_min_epu64(n, eight);
+    const __m512i n_low = is_long ? _mm512_min_epu64(n, eight) : n;
     const __m512i low = keep_last(_mm512_sub_epi8(text, ascii), n_low);
-    const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
-    const __m512i points = points_of(low), points2 = points_of(high);
+    const __m512i points = points_of(low);
     const __mmask8 has = _mm512_test_epi64_mask(points, points);
-    const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
     __m512i behind = _mm512_maskz_srli_epi64(has, _mm512_lzcnt_epi64(points), 3);
+    if (!is_long) {
+        v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, zero));
+        v->scale = _mm512_permutexvar_pd(behind, _mm512_loadu_pd(scale_of_digits));
+        v->bad = _mm512_cmple_epu64_mask(n, _mm512_maskz_mov_epi64(has, one));
+        return;
+    }
+    const __m512i high = keep_last(_mm512_sub_epi8(text2, ascii), _mm512_sub_epi64(n, n_low));
+    const __m512i points2 = points_of(high);
+    const __mmask8 has2 = _mm512_mask_test_epi64_mask((__mmask8)~has, points2, points2);
     behind = _mm512_mask_add_epi64(behind, has2, _mm512_srli_epi64(_mm512_lzcnt_epi64(points2), 3),
                                    eight);
     v->low = _mm512_mask_mov_epi64(low, has, close_up(low, points, _mm512_srli_epi64(high, 56)));
@@ -456,26 +416,10 @@ static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *th
     return good;
 }
 
-/* Of n values from the k-th on, the `bad` ones by the careful path; returns how many are good. */
-static size_t careful_eight(struct rw_letor_entries *entries, const struct span *span, size_t k,
-                            size_t n, uint32_t bad, float *value)
-{
-    for (bad &= (1u << n) - 1; bad; bad &= bad - 1) {
-        const size_t i = (size_t)__builtin_ctz(bad);
-        const char *begin = span->begin + span->place[2 * (k + i)] + 1;
-        const char *end = span->begin + span->place[2 * (k + i) + 1];
-        int clamped;
-        if (rw_number_parse(begin, end, &value[i], &clamped) != end)
-            return i;
-        entries->n_clamped += (uint64_t)clamped;
-    }
-    return n;
-}
-
 /* As span_avx2. */
 AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *span)
 {
-    const size_t n = span->n_places / 2;
+    const size_t n = span->n_positions / 2;
     uint16_t *const feature = entries->feature + entries->n;
     uint64_t *const text = entries->text + entries->n;
     float *const value = entries->value + entries->n;
@@ -485,9 +429,9 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
     size_t k = 0;
     while (k < n) {
         const __mmask8 of = n - k < 8 ? (__mmask8)((1u << (n - k)) - 1) : 0xff;
-        const __m256i places = _mm256_maskz_loadu_epi32(of, span->place + 2 * k);
-        const __m256i colon = _mm256_and_si256(places, _mm256_set1_epi32(0xffff));
-        const __m256i blank = _mm256_srli_epi32(places, 16);
+        const __m256i positions = _mm256_maskz_loadu_epi32(of, span->position + 2 * k);
+        const __m256i colon = _mm256_and_si256(positions, _mm256_set1_epi32(0xffff));
+        const __m256i blank = _mm256_srli_epi32(positions, 16);
         const __m256i ended = _mm256_alignr_epi32(blank, blank_before, 7);
         const __m256i n_text = _mm256_sub_epi32(_mm256_sub_epi32(colon, ended), one);
         const __m256i n_value = _mm256_sub_epi32(_mm256_sub_epi32(blank, colon), one);
@@ -517,16 +461,16 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
         const int is_long = _mm256_mask_cmpgt_epu32_mask(of, n_value, _mm256_set1_epi32(8)) != 0;
         struct eight v;
         if (is_long)
-            read_long(&v, span->begin, at, length, some);
+            read_values(&v, span->begin, at, length, some, 1);
         else
-            read_short(&v, span->begin, at, length, some);
+            read_values(&v, span->begin, at, length, some, 0);
         make_eight(&v, is_long, value + k);
         /* not by adding what was found: the next eight need not wait for these */
         if (good == 0xff && v.bad == 0) {
             k += 8;
         } else {
             const size_t n_good = (size_t)__builtin_ctz(~good);
-            const size_t n_taken = careful_eight(entries, span, k, n_good, v.bad, value + k);
+            const size_t n_taken = careful_values(entries, span, k, n_good, v.bad, value + k);
             k += n_taken;
             if (n_taken < 8)
                 break;
@@ -553,11 +497,12 @@ static inline const char *take_line(struct rw_letor_entries *entries, const char
         const size_t n_bytes = left < RW_LETOR_SPAN ? left : RW_LETOR_SPAN;
         list(&span, p, n_bytes);
         if (n_bytes == left && !span.odd)
-            span.place[span.n_places++] = (uint16_t)left; /* the last value ends with the line */
+            span.position[span.n_positions++] =
+                (uint16_t)left; /* the last value ends with the line */
         const size_t n = take_span(entries, &span);
         if (n == 0)
             return p;
-        p += span.place[2 * n - 1] + 1;
+        p += span.position[2 * n - 1] + 1;
         if (span.odd || n_bytes == left)
             return p < end ? p : end;
     }

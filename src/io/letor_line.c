@@ -29,11 +29,12 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
-static int bad(struct rw_letor_chunk *chunk, const char *line, const char *at, const char *format,
-               ...) __attribute__((format(printf, 4, 5)));
+/* Says what is wrong at `at`; returns NULL. */
+static const char *bad(struct rw_letor_chunk *chunk, const char *line, const char *at,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static int bad(struct rw_letor_chunk *chunk, const char *line, const char *at, const char *format,
-               ...)
+static const char *bad(struct rw_letor_chunk *chunk, const char *line, const char *at,
+                       const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -42,7 +43,7 @@ static int bad(struct rw_letor_chunk *chunk, const char *line, const char *at, c
     chunk->status = RW_ERR_PARSE;
     chunk->error_place.line = chunk->n_lines;
     chunk->error_place.column = (size_t)(at - line) + 1;
-    return chunk->status;
+    return NULL;
 }
 
 static int no_memory(struct rw_letor_chunk *chunk, int status)
@@ -102,18 +103,24 @@ static const char *label_hint(const char *p, const char *end)
     return is_decimal_comma(p, end) ? "\nhint: decimals have a point, not a comma" : "";
 }
 
+/* Is the word [p, p + n) one of those, a NULL behind them, in any case? */
+static int is_one_of(const char *const *words, const char *p, size_t n)
+{
+    while (*words && (n != strlen(*words) || strncasecmp(p, *words, n) != 0))
+        words++;
+    return *words != NULL;
+}
+
 static const char *query_hint(const char *p, const char *end)
 {
-    static const char *const names[] = {"qid", "query", "queryid", "query-id", "query_id", "group"};
+    static const char *const names[] = {"qid",      "query", "queryid", "query-id",
+                                        "query_id", "group", NULL};
     const char *stop = word_end(p, end), *mark = p;
     while (mark < stop && *mark != ':' && *mark != '=')
         mark++;
-    for (size_t i = 0; mark < stop && i < sizeof(names) / sizeof(names[0]); i++) {
-        if ((size_t)(mark - p) == strlen(names[i]) &&
-            strncasecmp(p, names[i], strlen(names[i])) == 0)
-            return "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'";
-    }
-    return "";
+    return mark < stop && is_one_of(names, p, (size_t)(mark - p))
+               ? "\nhint: it is written 'qid:', as in '1 qid:7 3:0.5'"
+               : "";
 }
 
 static const char *entry_hint(const char *p, const char *end)
@@ -132,15 +139,13 @@ static const char *entry_hint(const char *p, const char *end)
 
 static const char *value_hint(const char *p, const char *end)
 {
-    static const char *const missing[] = {"null", "na", "n/a", "none", "nil", "missing", "?", "-"};
+    static const char *const missing[] = {"null",    "na", "n/a", "none", "nil",
+                                          "missing", "?",  "-",   NULL};
     const char *stop = word_end(p, end);
     const size_t n = (size_t)(stop - p);
-    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
-        if (n == strlen(missing[i]) && strncasecmp(p, missing[i], n) == 0)
-            return "\nhint: a missing value is written 'nan'; a feature that is left out is 0, "
-                   "unless "
-                   "the parameter 'absent' is missing";
-    }
+    if (is_one_of(missing, p, n))
+        return "\nhint: a missing value is written 'nan'; a feature that is left out is 0, unless "
+               "the parameter 'absent' is missing";
     const char *word = p + (n > 0 && (*p == '-' || *p == '+'));
     if (stop - word >= 3 && strncasecmp(word, "inf", 3) == 0)
         return "\nhint: values are finite; the largest is 3.4028235e38";
@@ -152,11 +157,9 @@ static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, c
 {
     int clamped;
     const char *q = rw_number_parse(p, end, label, &clamped);
-    if (!q || (q < end && !is_blank(*q))) {
-        bad(chunk, line, p, "expected a label (a number), found %s%s", found_at(p, end).text,
-            label_hint(p, end));
-        return NULL;
-    }
+    if (!q || (q < end && !is_blank(*q)))
+        return bad(chunk, line, p, "expected a label (a number), found %s%s", found_at(p, end).text,
+                   label_hint(p, end));
     if (*label < 0) {
         bad(chunk, line, p,
             "expected a label of 0 or more, found %s\n"
@@ -171,27 +174,22 @@ static const char *parse_label(struct rw_letor_chunk *chunk, const char *line, c
 static const char *parse_query(struct rw_letor_chunk *chunk, const char *line, const char *p,
                                const char *end, const char **id)
 {
-    if (end - p < 4 || memcmp(p, "qid:", 4) != 0) {
-        bad(chunk, line, p, "expected 'qid:' and the query's id, found %s%s", found_at(p, end).text,
-            query_hint(p, end));
-        return NULL;
-    }
+    if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return bad(chunk, line, p, "expected 'qid:' and the query's id, found %s%s",
+                   found_at(p, end).text, query_hint(p, end));
     *id = p + 4;
     const char *q = word_end(*id, end);
-    if (q == *id) {
-        bad(chunk, line, *id, "expected the query's id after 'qid:', found %s",
-            found_at(*id, end).text);
-        return NULL;
-    }
+    if (q == *id)
+        return bad(chunk, line, *id, "expected the query's id after 'qid:', found %s",
+                   found_at(*id, end).text);
     return q;
 }
 
 static const char *bad_value(struct rw_letor_chunk *chunk, const char *line, const char *p,
                              const char *end, uint32_t feature)
 {
-    bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature, found_at(p, end).text,
-        value_hint(p, end));
-    return NULL;
+    return bad(chunk, line, p, "expected a number after '%u:', found %s%s", feature,
+               found_at(p, end).text, value_hint(p, end));
 }
 
 /* feature:value; *last is the feature before, -1 at first. */
@@ -205,23 +203,17 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
             feature = feature * 10 + (uint32_t)(*q - '0');
         q++;
     }
-    if (q == p || q == end || *q != ':') {
-        bad(chunk, line, p, "expected 'feature:value', found %s%s", found_at(p, end).text,
-            entry_hint(p, end));
-        return NULL;
-    }
-    if (feature > RW_MAX_FEATURE) {
-        bad(chunk, line, p, "expected a feature id from 0 to %d, found %s", RW_MAX_FEATURE,
-            found_at(p, end).text);
-        return NULL;
-    }
-    if ((int32_t)feature <= *last) {
-        bad(chunk, line, p,
-            (int32_t)feature == *last ? "expected each feature once, found %u after %d"
-                                      : "expected ascending feature ids, found %u after %d",
-            feature, *last);
-        return NULL;
-    }
+    if (q == p || q == end || *q != ':')
+        return bad(chunk, line, p, "expected 'feature:value', found %s%s", found_at(p, end).text,
+                   entry_hint(p, end));
+    if (feature > RW_MAX_FEATURE)
+        return bad(chunk, line, p, "expected a feature id from 0 to %d, found %s", RW_MAX_FEATURE,
+                   found_at(p, end).text);
+    if ((int32_t)feature <= *last)
+        return bad(chunk, line, p,
+                   (int32_t)feature == *last ? "expected each feature once, found %u after %d"
+                                             : "expected ascending feature ids, found %u after %d",
+                   feature, *last);
     *last = (int32_t)feature;
     const char *text = ++q;
     int clamped;
@@ -383,7 +375,7 @@ static int parse_fields(struct rw_letor_chunk *chunk, const char *line, const ch
     if (is_picked && pick->in[pick->n_seen++] != pick->which)
         return RW_OK;
     float label;
-    const char *id;
+    const char *id = NULL;
     struct proven proven;
     const uint64_t n_clamped = chunk->worker->builder.n_clamped;
     p = parse_label(chunk, line, p, end, &label);

@@ -33,7 +33,7 @@ void rw_seen_free(struct rw_seen *seen)
     rw_mem_free(seen);
 }
 
-/* FNV-1a, 64 bits, and a last mix, for the low bits choose the place. */
+/* FNV-1a, 64 bits, and a last mix, for some bits choose the slot. */
 static uint64_t hash_of(const char *id)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -44,7 +44,7 @@ static uint64_t hash_of(const char *id)
 }
 
 /* The entry of an id, or the free one where it belongs. */
-static struct entry *place(const struct rw_seen *seen, uint64_t hash, const char *id)
+static struct entry *slot_of(const struct rw_seen *seen, uint64_t hash, const char *id)
 {
     size_t i = (size_t)(hash >> 20) & (seen->room - 1);
     while (seen->entry[i].id && (seen->entry[i].hash != hash || strcmp(seen->entry[i].id, id) != 0))
@@ -61,7 +61,7 @@ static int make_room(struct rw_ctx *ctx, struct rw_seen *seen)
     RW_TRY(RW_NEW(ctx, bigger.entry, bigger.room));
     for (size_t i = 0; i < seen->room; i++) {
         if (seen->entry[i].id)
-            *place(&bigger, seen->entry[i].hash, seen->entry[i].id) = seen->entry[i];
+            *slot_of(&bigger, seen->entry[i].hash, seen->entry[i].id) = seen->entry[i];
     }
     rw_mem_free(seen->entry);
     *seen = bigger;
@@ -87,7 +87,7 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
         return RW_OK;
     RW_TRY(make_room(ctx, seen));
     const uint64_t hash = hash_of(id);
-    struct entry *entry = place(seen, hash, id);
+    struct entry *entry = slot_of(seen, hash, id);
     if (entry->id) {
         char here[64] = "", first[64] = "";
         if (line)

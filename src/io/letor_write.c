@@ -2,21 +2,19 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/out_file.h"
 
-enum { PACKED_BYTES = 1 << 16, FULL_BYTES = 1 << 18, SLICE_DOCS = 4096 };
+enum { GZIP_BYTES = 1 << 16, FULL_BYTES = 1 << 18, SLICE_DOCS = 4096 };
 
 struct rw_letor_writer {
     struct rw_out_file file;
-    char *text; /* not yet written: [n_bytes]; owned */
+    gzFile gzip; /* of the same file; plain text passes it unchanged; owned */
+    char *text;  /* not yet written: [n_bytes]; owned */
     size_t room, n_bytes;
-    int gzip;
-    z_stream stream;       /* the same bytes everywhere: no time, no name in its header */
-    unsigned char *packed; /* [PACKED_BYTES]; owned */
 };
 
 static int cannot_write(struct rw_ctx *ctx, const struct rw_letor_writer *writer)
@@ -24,32 +22,11 @@ static int cannot_write(struct rw_ctx *ctx, const struct rw_letor_writer *writer
     return rw_fail_io(ctx, errno ? errno : EIO, "cannot write '%s'", writer->file.path);
 }
 
-static int flush(struct rw_ctx *ctx, struct rw_letor_writer *writer, int end)
+static int flush(struct rw_ctx *ctx, struct rw_letor_writer *writer)
 {
     errno = 0;
-    if (!writer->gzip) {
-        if (fwrite(writer->text, 1, writer->n_bytes, writer->file.file) != writer->n_bytes)
-            return cannot_write(ctx, writer);
-        writer->n_bytes = 0;
-        return RW_OK;
-    }
-    size_t at = 0;
-    int z = Z_OK;
-    do {
-        const size_t take = writer->n_bytes - at < (1u << 30) ? writer->n_bytes - at : 1u << 30;
-        const int last = end && at + take == writer->n_bytes;
-        writer->stream.next_in = (unsigned char *)writer->text + at;
-        writer->stream.avail_in = (uInt)take;
-        do {
-            writer->stream.next_out = writer->packed;
-            writer->stream.avail_out = PACKED_BYTES;
-            z = deflate(&writer->stream, last ? Z_FINISH : Z_NO_FLUSH);
-            const size_t n = PACKED_BYTES - writer->stream.avail_out;
-            if (fwrite(writer->packed, 1, n, writer->file.file) != n)
-                return cannot_write(ctx, writer);
-        } while (writer->stream.avail_out == 0 || (last && z == Z_OK));
-        at += take;
-    } while (at < writer->n_bytes);
+    if (gzfwrite(writer->text, 1, writer->n_bytes, writer->gzip) != writer->n_bytes)
+        return cannot_write(ctx, writer);
     writer->n_bytes = 0;
     return RW_OK;
 }
@@ -61,15 +38,18 @@ int rw_letor_writer_open(struct rw_ctx *ctx, const char *path, struct rw_letor_w
     *out = NULL;
     RW_TRY(RW_NEW(ctx, writer, 1));
     const size_t n = strlen(path);
+    const int is_gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0;
     RW_TRY_OUT(rw_out_file_open(ctx, &writer->file, path));
-    if (n > 3 && strcmp(path + n - 3, ".gz") == 0) {
-        RW_TRY_OUT(RW_NEW_RAW(ctx, writer->packed, PACKED_BYTES));
-        if (deflateInit2(&writer->stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-            status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: gzip cannot begin");
-            goto out;
-        }
-        writer->gzip = 1;
+    const int fd = dup(fileno(writer->file.file));
+    /* the same bytes everywhere: its header has no time and no name */
+    writer->gzip = fd < 0 ? NULL : gzdopen(fd, is_gzip ? "wb6" : "wbT");
+    if (!writer->gzip) {
+        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory: '%s' cannot be written", path);
+        if (fd >= 0)
+            close(fd);
+        goto out;
     }
+    gzbuffer(writer->gzip, GZIP_BYTES);
     *out = writer;
     return RW_OK;
 out:
@@ -82,22 +62,10 @@ void rw_letor_writer_close(struct rw_letor_writer *writer)
     if (!writer)
         return;
     if (writer->gzip)
-        deflateEnd(&writer->stream);
+        gzclose(writer->gzip);
     rw_out_file_abandon(&writer->file);
-    rw_mem_free(writer->packed);
     rw_mem_free(writer->text);
     rw_mem_free(writer);
-}
-
-static int make_room(struct rw_ctx *ctx, struct rw_letor_writer *writer, size_t n)
-{
-    return RW_GROW(ctx, writer->text, writer->room, writer->n_bytes + n);
-}
-
-static void put_text(struct rw_letor_writer *writer, const char *text, size_t n)
-{
-    memcpy(writer->text + writer->n_bytes, text, n);
-    writer->n_bytes += n;
 }
 
 /* run: the one that document i belongs to. */
@@ -110,32 +78,33 @@ static int write_line(struct rw_ctx *ctx, struct rw_letor_writer *writer,
     const float *value = docs->entry_value + run->value + (uint64_t)(i - run->doc) * run->n;
     const char *comment = docs->any_comment ? docs->comment_text + docs->comment_offset[i] : "";
     const size_t id_bytes = strlen(id), comment_bytes = strlen(comment);
-    RW_TRY(
-        make_room(ctx, writer, LABEL_BYTES + id_bytes + comment_bytes + 16 + run->n * ENTRY_BYTES));
-    char *text = writer->text;
-    writer->n_bytes += (size_t)rw_number_write(docs->label[i], text + writer->n_bytes);
-    put_text(writer, " qid:", 5);
-    put_text(writer, id, id_bytes);
+    RW_TRY(RW_GROW(ctx, writer->text, writer->room,
+                   writer->n_bytes + LABEL_BYTES + id_bytes + comment_bytes + 16 +
+                       run->n * ENTRY_BYTES));
+    char *p = writer->text + writer->n_bytes;
+    p += rw_number_write(docs->label[i], p);
+    p = mempcpy(p, " qid:", 5);
+    p = mempcpy(p, id, id_bytes);
     for (uint32_t k = 0; k < run->n; k++) {
         char digits[8];
         int n = 0;
         uint32_t feature = feature_of[k];
-        do {
+        do
             digits[n++] = (char)('0' + feature % 10);
-            feature /= 10;
-        } while (feature);
-        text[writer->n_bytes++] = ' ';
+        while (feature /= 10);
+        *p++ = ' ';
         while (n)
-            text[writer->n_bytes++] = digits[--n];
-        text[writer->n_bytes++] = ':';
-        writer->n_bytes += (size_t)rw_number_write(value[k], text + writer->n_bytes);
+            *p++ = digits[--n];
+        *p++ = ':';
+        p += rw_number_write(value[k], p);
     }
     if (comment_bytes) {
-        put_text(writer, " # ", 3);
-        put_text(writer, comment, comment_bytes);
+        p = mempcpy(p, " # ", 3);
+        p = mempcpy(p, comment, comment_bytes);
     }
-    put_text(writer, "\n", 1);
-    return writer->n_bytes >= FULL_BYTES ? flush(ctx, writer, 0) : RW_OK;
+    *p++ = '\n';
+    writer->n_bytes = (size_t)(p - writer->text);
+    return writer->n_bytes >= FULL_BYTES ? flush(ctx, writer) : RW_OK;
 }
 
 int rw_letor_writer_add(struct rw_ctx *ctx, struct rw_letor_writer *writer,
@@ -164,6 +133,10 @@ out:
 
 int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer)
 {
-    RW_TRY(flush(ctx, writer, 1));
+    RW_TRY(flush(ctx, writer));
+    const gzFile gzip = writer->gzip;
+    writer->gzip = NULL;
+    if (gzclose(gzip) != Z_OK)
+        return cannot_write(ctx, writer);
     return rw_out_file_commit(ctx, &writer->file);
 }

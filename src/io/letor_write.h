@@ -4,10 +4,6 @@
 
 #include "dataset/dataset.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_letor_writer;
 
 /* gzip if `path` ends in .gz; "-" is standard output. */
@@ -15,12 +11,9 @@ int rw_letor_writer_open(struct rw_ctx *ctx, const char *path, struct rw_letor_w
 /* Adds every document of a data set. */
 int rw_letor_writer_add(struct rw_ctx *ctx, struct rw_letor_writer *writer,
                         const struct rw_dataset *dataset);
-/* Puts the file in its place; then only close is left to do. */
+/* Gives the file its name; then only close is left to do. */
 int rw_letor_writer_commit(struct rw_ctx *ctx, struct rw_letor_writer *writer);
 /* Without a commit before it, nothing is left of the file. */
 void rw_letor_writer_close(struct rw_letor_writer *writer);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -13,15 +13,15 @@ enum {
     MOST_MEMBERS = 1 << 12,
 };
 
-/* Could a member begin here? RFC 1952: magic, deflate, no reserved flag, and the two bytes that
- * tell of the packer as packers write them. */
+/* Could a member begin here? RFC 1952: magic, deflate, no reserved flag, and the two bytes
+ * about the packer as packers write them. */
 static int may_begin(const unsigned char *p)
 {
     return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0 &&
            (p[8] == 0 || p[8] == 2 || p[8] == 4) && (p[9] <= 13 || p[9] == 255);
 }
 
-/* The next place from `at` on where one may; n if there is none. */
+/* The next offset from `at` on where one may; n if there is none. */
 static size_t next_begin(const unsigned char *raw, size_t at, size_t n)
 {
     while (at + LEAST_MEMBER <= n) {

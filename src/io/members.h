@@ -6,10 +6,6 @@
 
 #include "io/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_member {
     size_t at, n_bytes; /* in `raw` */
     size_t out, n_out;  /* where its content goes, and how much it says to have */
@@ -35,14 +31,11 @@ void rw_members_close(struct rw_members *members);
  * members if the file and memory go so far. Returns their number; 0: read on in sequence. */
 int rw_members_next(struct rw_members *members, size_t wanted_out, int wanted_n);
 
-/* Unpacks the i-th into its place of `content` ([n_out]). 0, or -1: this is no member. Several
+/* Unpacks the i-th into its part of `content` ([n_out]). 0, or -1: this is no member. Several
  * threads may do this side by side. */
 int rw_members_unpack(const struct rw_members *members, int i, void *content);
 
-/* Sequential reading of the input goes on with the i-th member at hand; n: behind them all. */
+/* Sequential reading of the input continues with the i-th member at hand; n: behind them all. */
 void rw_members_leave(const struct rw_members *members, int i);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

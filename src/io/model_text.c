@@ -1,9 +1,9 @@
 #include "io/model_text.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -12,353 +12,325 @@
 
 enum { FIRST_READ_BYTES = 65536 };
 
-/* What a parameter is called today. */
-static const char *name_now(const struct rw_words *r, const char *name)
+/* ------------------------------------------------------------------ the grammar, read and written
+ */
+
+/* A zeroed array to read into; when writing, it is there. */
+#define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))
+
+/* The name of the i-th parameter. */
+static int param_name(struct rw_words *w, struct rw_model_params *params, int32_t i)
 {
-    return r->version == 1 && strcmp(name, "min-weight") == 0 ? "min-hessian" : name;
+    char **name = &params->param[i].name;
+    if (w->is_writing)
+        return rw_words_take(w, *name);
+    const char *c = w->at;
+    while (c < w->end &&
+           ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '_'))
+        c++;
+    const size_t n = (size_t)(c - w->at);
+    if (n == 0)
+        return rw_words_fail(w, "a parameter's name");
+    RW_TRY(RW_NEW(w->ctx, *name, n + 2));
+    memcpy(*name, w->at, n);
+    if (w->version == 1 && strcmp(*name, "min-weight") == 0)
+        strcpy(*name, "min-hessian"); /* what it is called today */
+    for (int32_t j = 0; j < i; j++)
+        if (strcmp(params->param[j].name, *name) == 0)
+            return rw_words_fail(w, "a parameter that did not stand before");
+    w->at = c;
+    return RW_OK;
+}
+
+static int param_value(struct rw_words *w, struct rw_param_value *param)
+{
+    int has_value = w->is_writing && *param->value;
+    RW_TRY(rw_words_take(w, " ="));
+    RW_TRY(rw_words_option(w, " auto ", &param->is_auto));
+    if (!param->is_auto)
+        RW_TRY(rw_words_option(w, " ", &has_value));
+    if (param->is_auto || has_value)
+        return rw_words_text(w, "", "a value", &param->value);
+    return w->is_writing ? RW_OK : rw_mem_copy_text(w->ctx, &param->value, "");
 }
 
 /* From the word `params` on, without the empty line after them. */
-static int read_params(struct rw_words *r, struct rw_model_params *params)
+static int params_section(struct rw_words *w, struct rw_model_params *params)
 {
-    int32_t n;
-    RW_TRY(rw_words_take(r, "params "));
-    RW_TRY(rw_words_count_of(r, "the number of parameters", 4, &n));
-    if (n > RW_MODEL_MAX_PARAMS)
-        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d parameters, found %d",
-                       r->path, r->line, RW_MODEL_MAX_PARAMS, n);
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, params->param, (size_t)n));
-    for (int32_t i = 0; i < n; i++) {
-        struct rw_param_value *param = &params->param[i];
-        char *name = NULL;
-        params->n = i + 1;
-        const char *c = r->at;
-        while (c < r->end &&
-               ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '_'))
-            c++;
-        if (c == r->at)
-            return rw_words_fail(r, "a parameter's name");
-        RW_TRY(RW_NEW(r->ctx, name, (size_t)(c - r->at) + 1));
-        memcpy(name, r->at, (size_t)(c - r->at));
-        const int status = rw_mem_copy_text(r->ctx, &param->name, name_now(r, name));
-        rw_mem_free(name);
-        RW_TRY(status);
-        for (int32_t j = 0; j < i; j++)
-            if (strcmp(params->param[j].name, param->name) == 0)
-                return rw_words_fail(r, "a parameter that did not stand before");
-        r->at = c;
-        RW_TRY(rw_words_take(r, " ="));
-        param->is_auto = rw_words_accept(r, " auto ");
-        if (param->is_auto || rw_words_accept(r, " "))
-            RW_TRY(rw_words_text(r, "a value", &param->value));
-        else
-            RW_TRY(rw_mem_copy_text(r->ctx, &param->value, ""));
-        RW_TRY(rw_words_newline(r));
+    RW_TRY(rw_words_count_of(w, "params ", "the number of parameters", 4, &params->n));
+    if (params->n > RW_MODEL_MAX_PARAMS)
+        return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d parameters, found %d",
+                       w->path, w->line, RW_MODEL_MAX_PARAMS, params->n);
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, params->param, params->n));
+    for (int32_t i = 0; i < params->n; i++) {
+        RW_TRY(param_name(w, params, i));
+        RW_TRY(param_value(w, &params->param[i]));
+        RW_TRY(rw_words_newline(w));
     }
     return RW_OK;
 }
 
-static int read_earlier(struct rw_words *r, struct rw_model *model)
+static int earlier_section(struct rw_words *w, struct rw_model *model)
 {
     enum { LEAST_BYTES = 23 }; /* run 1 trees 0 params 0 */
-    int32_t n;
-    uint64_t n_trees;
-    RW_TRY(rw_words_take(r, "earlier "));
-    RW_TRY(rw_words_count_of(r, "the number of trainings before the last", LEAST_BYTES, &n));
-    if (n > RW_MODEL_MAX_RUNS)
-        return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d trainings, found %d",
-                       r->path, r->line, RW_MODEL_MAX_RUNS, n);
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, model->earlier, (size_t)n));
-    for (int32_t k = 0; k < n; k++) {
-        model->n_earlier = k + 1;
-        RW_TRY(rw_words_take(r, "run "));
-        RW_TRY(rw_words_number_is(r, (uint64_t)k + 1));
-        RW_TRY(rw_words_take(r, " trees "));
-        RW_TRY(rw_words_count(r, "the trees of a training", INT32_MAX, &n_trees));
-        model->earlier[k].n_trees = (int32_t)n_trees;
-        RW_TRY(rw_words_take(r, " "));
-        RW_TRY(read_params(r, &model->earlier[k].params));
+    RW_TRY(rw_words_count_of(w, "earlier ", "the number of trainings before the last", LEAST_BYTES,
+                             &model->n_earlier));
+    if (model->n_earlier > RW_MODEL_MAX_RUNS)
+        return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u: expected at most %d trainings, found %d",
+                       w->path, w->line, RW_MODEL_MAX_RUNS, model->n_earlier);
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, model->earlier, model->n_earlier));
+    for (int32_t k = 0; k < model->n_earlier; k++) {
+        RW_TRY(rw_words_number(w, "run ", k + 1));
+        RW_TRY(rw_words_count(w, " trees ", "the trees of a training", INT32_MAX,
+                              &model->earlier[k].n_trees));
+        RW_TRY(rw_words_take(w, " "));
+        RW_TRY(params_section(w, &model->earlier[k].params));
     }
-    return rw_words_newline(r);
+    return rw_words_newline(w);
 }
 
-static int read_features(struct rw_words *r, struct rw_model *model)
+/* Ids first to last; read, it has `most` ids at most, from `least` on. */
+static int id_range(struct rw_words *w, int32_t least, int32_t most, int32_t *first, int32_t *last)
 {
-    uint64_t n, first, last, next = 0;
-    RW_TRY(rw_words_take(r, "features "));
-    RW_TRY(rw_words_count(r, "the number of features", RW_FEATURE_IDS, &n));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, model->feature, n));
-    while (model->n_features < n) {
-        const char *begin = r->at;
-        RW_TRY(rw_words_count(r, "a feature id", RW_MAX_FEATURE, &first));
-        last = first;
-        if (rw_words_accept(r, "-"))
-            RW_TRY(rw_words_count(r, "a feature id", RW_MAX_FEATURE, &last));
-        if (first < next || last < first || last - first >= n - model->n_features) {
-            r->at = begin;
-            return rw_words_fail(r, "ids that ascend, as many as were announced");
+    const char *begin = w->at;
+    int is_range = *last > *first;
+    RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, first));
+    RW_TRY(rw_words_option(w, "-", &is_range));
+    if (is_range)
+        RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, last));
+    else
+        *last = *first;
+    if (*first < least || *last < *first || *last - *first >= most) {
+        w->at = begin;
+        return rw_words_fail(w, "ids that ascend, as many as were announced");
+    }
+    return rw_words_newline(w);
+}
+
+static int features_section(struct rw_words *w, struct rw_model *model)
+{
+    int32_t n = (int32_t)model->n_features, first = 0, last = -2;
+    RW_TRY(rw_words_count(w, "features ", "the number of features", RW_FEATURE_IDS, &n));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, model->feature, n));
+    for (int32_t i = 0; i < n;) {
+        const int32_t least = last + 2; /* neighbours make one range */
+        if (w->is_writing) {
+            first = last = (int32_t)model->feature[i];
+            while (i + last - first + 1 < n && model->feature[i + last - first + 1] == last + 1u)
+                last++;
         }
-        while (first <= last)
-            model->feature[model->n_features++] = (uint32_t)first++;
-        next = last + 2; /* neighbours make one range */
-        RW_TRY(rw_words_newline(r));
+        RW_TRY(id_range(w, least, n - i, &first, &last));
+        for (int32_t id = first; id <= last; id++, i++)
+            if (!w->is_writing)
+                model->feature[i] = (uint32_t)id;
     }
-    return rw_words_newline(r);
+    model->n_features = (uint32_t)n;
+    return rw_words_newline(w);
 }
 
-static int read_names(struct rw_words *r, struct rw_model *model)
+static int names_section(struct rw_words *w, struct rw_model *model)
 {
-    uint64_t feature, next = 0;
-    int32_t n;
-    RW_TRY(rw_words_take(r, "names "));
-    RW_TRY(rw_words_count_of(r, "the number of names", 4, &n));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, model->name, (size_t)n));
-    for (int32_t i = 0; i < n; i++) {
-        const char *begin = r->at;
-        RW_TRY(rw_words_count(r, "a feature id", RW_MAX_FEATURE, &feature));
+    int32_t next = 0;
+    RW_TRY(rw_words_count_of(w, "names ", "the number of names", 4, &model->n_names));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, model->name, model->n_names));
+    for (int32_t i = 0; i < model->n_names; i++) {
+        struct rw_feature_name *name = &model->name[i];
+        const char *begin = w->at;
+        int32_t feature = (int32_t)name->feature;
+        RW_TRY(rw_words_count(w, "", "a feature id", RW_MAX_FEATURE, &feature));
         if (feature < next) {
-            r->at = begin;
-            return rw_words_fail(r, "ids that ascend");
+            w->at = begin;
+            return rw_words_fail(w, "ids that ascend");
         }
         next = feature + 1;
-        model->n_names = i + 1;
-        model->name[i].feature = (uint32_t)feature;
-        RW_TRY(rw_words_take(r, " "));
-        RW_TRY(rw_words_text(r, "a name", &model->name[i].name));
-        RW_TRY(rw_words_newline(r));
+        if (!w->is_writing)
+            name->feature = (uint32_t)feature;
+        RW_TRY(rw_words_text(w, " ", "a name", &name->name));
+        RW_TRY(rw_words_newline(w));
     }
-    return rw_words_newline(r);
+    return rw_words_newline(w);
 }
 
-static int metric_value(struct rw_words *r, double *out)
+static int metrics_section(struct rw_words *w, struct rw_model *model)
 {
-    RW_TRY(rw_words_take(r, " "));
-    if (rw_words_accept(r, "nan"))
-        *out = NAN;
-    else if (rw_words_accept(r, "inf"))
-        *out = INFINITY;
-    else if (rw_words_accept(r, "-inf"))
-        *out = -INFINITY;
-    else
-        return rw_words_real(r, "a metric's value", out);
-    return RW_OK;
-}
-
-static int read_metrics(struct rw_words *r, struct rw_model *model)
-{
-    int32_t n, n_rounds;
-    RW_TRY(rw_words_take(r, "metrics "));
-    RW_TRY(rw_words_count_of(r, "the number of metrics", 9, &n));
-    RW_TRY(rw_words_take(r, " rounds "));
-    RW_TRY(rw_words_count_of(r, "the number of rounds", 2 + 2 * (size_t)n, &n_rounds));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, model->metric_name, (size_t)n));
-    RW_TRY(RW_NEW(r->ctx, model->metric_value, (size_t)n * (size_t)n_rounds));
-    for (int32_t i = 0; i < n; i++) {
-        model->n_metrics = i + 1;
-        RW_TRY(rw_words_take(r, "metric "));
-        RW_TRY(rw_words_text(r, "a metric's name", &model->metric_name[i]));
-        RW_TRY(rw_words_newline(r));
+    RW_TRY(rw_words_count_of(w, "metrics ", "the number of metrics", 9, &model->n_metrics));
+    const size_t n = (size_t)model->n_metrics;
+    RW_TRY(
+        rw_words_count_of(w, " rounds ", "the number of rounds", 2 + 2 * n, &model->n_rounds_run));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, model->metric_name, n));
+    RW_TRY(MAKE(w, model->metric_value, n * (size_t)model->n_rounds_run));
+    for (size_t i = 0; i < n; i++) {
+        RW_TRY(rw_words_text(w, "metric ", "a metric's name", &model->metric_name[i]));
+        RW_TRY(rw_words_newline(w));
     }
     double *value = model->metric_value;
-    for (int32_t round = 1; round <= n_rounds; round++) {
-        RW_TRY(rw_words_number_is(r, (uint64_t)round));
-        for (int32_t i = 0; i < n; i++)
-            RW_TRY(metric_value(r, value++));
-        RW_TRY(rw_words_newline(r));
+    for (int32_t round = 1; round <= model->n_rounds_run; round++) {
+        RW_TRY(rw_words_number(w, "", round));
+        for (size_t i = 0; i < n; i++, value++) {
+            RW_TRY(rw_words_any_real(w, " ", "a metric's value", value));
+        }
+        RW_TRY(rw_words_newline(w));
     }
-    model->n_rounds_run = n_rounds;
-    return rw_words_newline(r);
+    return rw_words_newline(w);
 }
 
-static int read_child(struct rw_words *r, const char *side, int32_t n_leaves, int32_t *out)
+static int child_of(struct rw_words *w, const char *side, int32_t n_leaves, int32_t *child)
 {
-    uint64_t number;
-    RW_TRY(rw_words_take(r, side));
-    if (rw_words_accept(r, "leaf ")) {
-        RW_TRY(rw_words_count(r, "a leaf", (uint64_t)n_leaves - 1, &number));
-        *out = ~(int32_t)number;
-        return RW_OK;
-    }
-    RW_TRY(rw_words_take(r, "node "));
-    if (n_leaves < 3) /* node 0 is nobody's child */
-        return rw_words_fail(r, "a leaf");
-    RW_TRY(rw_words_count(r, "a node", (uint64_t)n_leaves - 2, &number));
-    *out = (int32_t)number;
+    int is_leaf = *child < 0;
+    int32_t number = is_leaf ? ~*child : *child;
+    RW_TRY(rw_words_choice(w, side, "leaf ", "node ", &is_leaf));
+    if (!is_leaf && n_leaves < 3) /* node 0 is nobody's child */
+        return rw_words_fail(w, "a leaf");
+    RW_TRY(rw_words_count(w, "", is_leaf ? "a leaf" : "a node", n_leaves - (is_leaf ? 1 : 2),
+                          &number));
+    if (!w->is_writing)
+        *child = is_leaf ? ~number : number;
     return RW_OK;
 }
 
-static int read_node(struct rw_words *r, const struct rw_model *model, struct rw_tree *tree,
+static int node_line(struct rw_words *w, const struct rw_model *model, struct rw_tree *tree,
                      int32_t node)
 {
-    uint64_t feature;
-    RW_TRY(rw_words_take(r, "node "));
-    RW_TRY(rw_words_number_is(r, (uint64_t)node));
-    RW_TRY(rw_words_take(r, " feature "));
-    RW_TRY(rw_words_count(r, "a feature id", RW_MAX_FEATURE, &feature));
-    tree->feature[node] = (uint32_t)feature;
-    RW_TRY(rw_words_take(r, " <= "));
-    RW_TRY(rw_words_float(r, "a cut, a finite float", &tree->cut[node]));
-    RW_TRY(read_child(r, " left ", tree->n_leaves, &tree->left[node]));
-    RW_TRY(read_child(r, " right ", tree->n_leaves, &tree->right[node]));
-    RW_TRY(rw_words_take(r, " missing "));
-    tree->missing_left[node] = (uint8_t)rw_words_accept(r, "left");
-    if (!tree->missing_left[node])
-        RW_TRY(rw_words_take(r, "right"));
-    RW_TRY(rw_words_take(r, " gain "));
-    RW_TRY(rw_words_real(r, "a gain, a finite number", &tree->gain[node]));
+    int32_t feature = (int32_t)tree->feature[node];
+    int missing_left = tree->missing_left[node];
+    RW_TRY(rw_words_number(w, "node ", node));
+    RW_TRY(rw_words_count(w, " feature ", "a feature id", RW_MAX_FEATURE, &feature));
+    RW_TRY(rw_words_float(w, " <= ", "a threshold, a finite float", &tree->cut[node]));
+    RW_TRY(child_of(w, " left ", tree->n_leaves, &tree->left[node]));
+    RW_TRY(child_of(w, " right ", tree->n_leaves, &tree->right[node]));
+    RW_TRY(rw_words_choice(w, " missing ", "left", "right", &missing_left));
+    RW_TRY(rw_words_real(w, " gain ", "a gain, a finite number", &tree->gain[node]));
+    if (!w->is_writing) {
+        tree->feature[node] = (uint32_t)feature;
+        tree->missing_left[node] = (uint8_t)missing_left;
+    }
     const char *name = rw_model_feature_name(model, tree->feature[node]);
     if (*name) {
-        char *comment = NULL;
-        RW_TRY(rw_words_take(r, " # "));
-        const char *begin = r->at;
-        int status = rw_words_text(r, "the feature's name", &comment);
-        if (status == RW_OK && strcmp(comment, name) != 0) {
-            r->at = begin;
-            status = rw_words_fail(r, "the feature's name");
-        }
-        rw_mem_free(comment);
-        RW_TRY(status);
+        RW_TRY(rw_words_text_is(w, " # ", "the feature's name", name));
     }
-    return rw_words_newline(r);
+    return rw_words_newline(w);
 }
 
-/* The tree's line is named in what rw_tree_check says. */
-static int check_tree(struct rw_words *r, const struct rw_tree *tree, int32_t number, uint32_t line)
-{
-    const int status = rw_tree_check(r->ctx, tree);
-    if (status != RW_ERR_FORMAT || !r->ctx)
-        return status;
-    char what[256];
-    snprintf(what, sizeof(what), "%.*s", (int)sizeof(what) - 1, r->ctx->error);
-    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u: tree %d: %s", r->path, line, number + 1, what);
-}
-
-static int read_tree(struct rw_words *r, struct rw_model *model, int32_t number)
+static int tree_section(struct rw_words *w, struct rw_model *model, int32_t number)
 {
     struct rw_tree *tree = &model->tree[number];
-    const uint32_t line = r->line;
-    int32_t n_leaves;
-    RW_TRY(rw_words_take(r, "tree "));
-    RW_TRY(rw_words_number_is(r, (uint64_t)number + 1));
-    RW_TRY(rw_words_take(r, " leaves "));
-    const char *begin = r->at;
-    RW_TRY(rw_words_count_of(r, "the number of leaves", 9, &n_leaves));
+    const uint32_t line = w->line;
+    int32_t n_leaves = tree->n_leaves;
+    RW_TRY(rw_words_number(w, "tree ", number + 1));
+    RW_TRY(rw_words_count_of(w, " leaves ", "the number of leaves", 9, &n_leaves));
     if (n_leaves == 0) {
-        r->at = begin;
-        return rw_words_fail(r, "1 leaf or more");
+        w->at--; /* before the 0 */
+        return rw_words_fail(w, "1 leaf or more");
     }
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(rw_tree_init(r->ctx, tree, n_leaves));
-    model->n_trees = number + 1;
+    RW_TRY(rw_words_newline(w));
+    if (!w->is_writing)
+        RW_TRY(rw_tree_init(w->ctx, tree, n_leaves));
     for (int32_t i = 0; i < n_leaves - 1; i++)
-        RW_TRY(read_node(r, model, tree, i));
+        RW_TRY(node_line(w, model, tree, i));
     for (int32_t i = 0; i < n_leaves; i++) {
-        RW_TRY(rw_words_take(r, "leaf "));
-        RW_TRY(rw_words_number_is(r, (uint64_t)i));
-        RW_TRY(rw_words_take(r, " "));
-        RW_TRY(rw_words_float(r, "a leaf's value, a finite float", &tree->leaf[i]));
-        RW_TRY(rw_words_newline(r));
+        RW_TRY(rw_words_number(w, "leaf ", i));
+        RW_TRY(rw_words_float(w, " ", "a leaf's value, a finite float", &tree->leaf[i]));
+        RW_TRY(rw_words_newline(w));
     }
-    RW_TRY(check_tree(r, tree, number, line));
-    return rw_words_newline(r);
+    if (!w->is_writing) {
+        char where[1024];
+        snprintf(where, sizeof(where), "%.900s:%u: tree %d: ", w->path, line, number + 1);
+        RW_TRY(rw_tree_check_at(w->ctx, tree, where));
+    }
+    return rw_words_newline(w);
 }
 
-static int read_ending(struct rw_words *r, struct rw_model *model)
+static int trees_section(struct rw_words *w, struct rw_model *model, const struct rw_words *best,
+                         const struct rw_words *earlier)
 {
-    uint64_t n;
-    RW_TRY(rw_words_take(r, "finished "));
-    model->is_interrupted = rw_words_accept(r, "no");
-    if (!model->is_interrupted)
-        RW_TRY(rw_words_take(r, "yes"));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(rw_words_take(r, "empty-rounds "));
-    RW_TRY(rw_words_count(r, "a number of rounds", INT32_MAX, &n));
-    model->empty_rounds = (int32_t)n;
-    return rw_words_newline(r);
-}
-
-static int read_model(struct rw_words *r, struct rw_model *model)
-{
-    /* tree 1 leaves 1, leaf 0 0, and an empty line */
-    enum { LEAST_TREE_BYTES = 26 };
-    uint64_t best_round;
-    int32_t n_trees;
-    RW_TRY(rw_words_take(r, "absent "));
-    model->absent_missing = rw_words_accept(r, "missing");
-    if (!model->absent_missing)
-        RW_TRY(rw_words_take(r, "zero"));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(rw_words_take(r, "best-round "));
-    const struct rw_words best = *r;
-    RW_TRY(rw_words_count(r, "a round", INT32_MAX, &best_round));
-    model->best_round = (int32_t)best_round;
-    RW_TRY(rw_words_newline(r));
-    if (r->version > 1)
-        RW_TRY(read_ending(r, model));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(read_params(r, &model->params));
-    RW_TRY(rw_words_newline(r));
-    const struct rw_words earlier = *r;
-    if (r->version > 1)
-        RW_TRY(read_earlier(r, model));
-    RW_TRY(read_features(r, model));
-    RW_TRY(read_names(r, model));
-    RW_TRY(read_metrics(r, model));
-    RW_TRY(rw_words_take(r, "trees "));
-    RW_TRY(rw_words_count_of(r, "the number of trees", LEAST_TREE_BYTES, &n_trees));
-    if (model->best_round > n_trees) {
-        *r = best;
-        return rw_words_fail(r, "a round that is not past the last tree");
+    enum { LEAST_BYTES = 26 }; /* tree 1 leaves 1, leaf 0 0, and an empty line */
+    RW_TRY(rw_words_count_of(w, "trees ", "the number of trees", LEAST_BYTES, &model->n_trees));
+    if (model->best_round > model->n_trees) {
+        *w = *best;
+        return rw_words_fail(w, "a round that is not past the last tree");
     }
-    for (int32_t k = 0, left = n_trees; k < model->n_earlier; k++) {
+    for (int32_t k = 0, left = model->n_trees; k < model->n_earlier; k++) {
         if (model->earlier[k].n_trees > left) {
-            *r = earlier;
-            return rw_words_fail(r, "trainings of no more trees than there are");
+            *w = *earlier;
+            return rw_words_fail(w, "trainings of no more trees than there are");
         }
         left -= model->earlier[k].n_trees;
     }
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(rw_words_newline(r));
-    RW_TRY(RW_NEW(r->ctx, model->tree, (size_t)n_trees));
-    for (int32_t i = 0; i < n_trees; i++)
-        RW_TRY(read_tree(r, model, i));
-    return r->at == r->end ? RW_OK : rw_words_fail(r, "the checksum");
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(MAKE(w, model->tree, model->n_trees));
+    for (int32_t i = 0; i < model->n_trees; i++)
+        RW_TRY(tree_section(w, model, i));
+    return RW_OK;
 }
 
-/* The first line: told apart before anything else, so that a file of another kind or version is
+static int ending_lines(struct rw_words *w, struct rw_model *model)
+{
+    RW_TRY(rw_words_choice(w, "finished ", "no", "yes", &model->is_interrupted));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(
+        rw_words_count(w, "empty-rounds ", "a number of rounds", INT32_MAX, &model->empty_rounds));
+    return rw_words_newline(w);
+}
+
+/* All between the first line and the checksum. */
+static int model_text(struct rw_words *w, struct rw_model *model)
+{
+    RW_TRY(rw_words_choice(w, "absent ", "missing", "zero", &model->absent_missing));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(rw_words_take(w, "best-round "));
+    const struct rw_words best = *w;
+    RW_TRY(rw_words_count(w, "", "a round", INT32_MAX, &model->best_round));
+    RW_TRY(rw_words_newline(w));
+    if (w->version > 1)
+        RW_TRY(ending_lines(w, model));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(params_section(w, &model->params));
+    RW_TRY(rw_words_newline(w));
+    const struct rw_words earlier = *w;
+    if (w->version > 1)
+        RW_TRY(earlier_section(w, model));
+    RW_TRY(features_section(w, model));
+    RW_TRY(names_section(w, model));
+    RW_TRY(metrics_section(w, model));
+    RW_TRY(trees_section(w, model, &best, &earlier));
+    return w->at == w->end ? RW_OK : rw_words_fail(w, "the checksum");
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* The first line: recognised before anything else, so that a file of another kind or version is
  * called that and not damaged. */
-static int read_header(struct rw_words *r)
+static int read_header(struct rw_words *w)
 {
     char expected[48];
-    uint64_t version;
+    int is_model;
     snprintf(expected, sizeof(expected), "'%s%d'", RW_MODEL_HEADER, RW_MODEL_VERSION);
-    if (!rw_words_accept(r, RW_MODEL_HEADER)) {
-        return rw_words_fail(r, expected);
-    }
-    if (r->at == r->end || *r->at < '1' || *r->at > '9')
-        return rw_words_fail(r, "a version");
-    RW_TRY(rw_words_count(r, "a version", INT32_MAX, &version));
-    if (version > RW_MODEL_VERSION)
-        return rw_fail(r->ctx, RW_ERR_FORMAT,
-                       "%s:1: a model of version %llu; expected version 1 to %d", r->path,
-                       (unsigned long long)version, RW_MODEL_VERSION);
-    r->version = (int)version;
-    return rw_words_newline(r);
+    RW_TRY(rw_words_option(w, RW_MODEL_HEADER, &is_model));
+    if (!is_model)
+        return rw_words_fail(w, expected);
+    if (w->at == w->end || *w->at < '1' || *w->at > '9')
+        return rw_words_fail(w, "a version");
+    RW_TRY(rw_words_count(w, "", "a version", INT32_MAX, &w->version));
+    if (w->version > RW_MODEL_VERSION)
+        return rw_fail(w->ctx, RW_ERR_FORMAT,
+                       "%s:1: a model of version %d; expected version 1 to %d", w->path, w->version,
+                       RW_MODEL_VERSION);
+    return rw_words_newline(w);
 }
 
 static int check_sum(struct rw_ctx *ctx, const char *path, const char *all, size_t n)
 {
     char line[RW_CHECKSUM_LINE_BYTES + 1];
     const char *last = n >= RW_CHECKSUM_LINE_BYTES ? all + n - RW_CHECKSUM_LINE_BYTES : NULL;
-    int whole = last && last > all && last[-1] == '\n' && memcmp(last, "checksum ", 9) == 0 &&
-                last[RW_CHECKSUM_LINE_BYTES - 1] == '\n';
-    for (int i = 9; whole && i < RW_CHECKSUM_LINE_BYTES - 1; i++)
-        whole = rw_words_hex_digit(last[i]) >= 0;
+    const int whole = last && last > all && last[-1] == '\n' && memcmp(last, "checksum ", 9) == 0 &&
+                      last[RW_CHECKSUM_LINE_BYTES - 1] == '\n' &&
+                      strspn(last + 9, "0123456789abcdef") == RW_CHECKSUM_DIGITS;
     uint32_t line_number = 1;
     for (const char *c = all; c < (whole ? last : all + n); c++)
         line_number += *c == '\n';
@@ -375,25 +347,19 @@ static int check_sum(struct rw_ctx *ctx, const char *path, const char *all, size
     return RW_OK;
 }
 
-int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text_begin, size_t n,
+int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                    struct rw_model **out)
 {
-    struct rw_words r = {.ctx = ctx,
-                         .path = path,
-                         .at = text_begin,
-                         .line_begin = text_begin,
-                         .end = text_begin + n,
-                         .after = "the end of the file",
-                         .line = 1};
+    struct rw_words words = rw_words_of(ctx, path, text, n);
     int status = RW_OK;
     *out = NULL;
-    RW_TRY(read_header(&r));
-    RW_TRY(check_sum(ctx, path, text_begin, n));
-    r.end -= RW_CHECKSUM_LINE_BYTES;
-    r.after = "the checksum";
+    RW_TRY(read_header(&words));
+    RW_TRY(check_sum(ctx, path, text, n));
+    words.end -= RW_CHECKSUM_LINE_BYTES;
+    words.after = "the checksum";
     struct rw_model *model = NULL;
     RW_TRY_OUT(rw_model_new(ctx, &model));
-    RW_TRY_OUT(read_model(&r, model));
+    RW_TRY_OUT(model_text(&words, model));
     *out = model;
     model = NULL;
 out:
@@ -426,14 +392,8 @@ int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
             goto out;
         }
         /* A file of another kind may be huge: its first bytes are enough to say so. */
-        struct rw_words r = {.ctx = ctx,
-                             .path = path,
-                             .at = all,
-                             .line_begin = all,
-                             .end = all + n,
-                             .after = "the end of the file",
-                             .line = 1};
-        RW_TRY_OUT(read_header(&r));
+        struct rw_words words = rw_words_of(ctx, path, all, n);
+        RW_TRY_OUT(read_header(&words));
         if (feof(file))
             break;
         if (n == room)
@@ -443,5 +403,65 @@ int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out)
 out:
     fclose(file);
     rw_mem_free(all);
+    return status;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1])
+{
+    const uint32_t sum = (uint32_t)crc32_z(crc32_z(0, NULL, 0), (const unsigned char *)text, n);
+    snprintf(line, RW_CHECKSUM_LINE_BYTES + 1, "checksum %08x\n", (unsigned)sum);
+}
+
+static int print(struct rw_words *w, const struct rw_model *model)
+{
+    char line[RW_CHECKSUM_LINE_BYTES + 1];
+    struct rw_model written = *model; /* whose arrays stay as they are */
+    RW_TRY(rw_words_number(w, RW_MODEL_HEADER, w->version));
+    RW_TRY(rw_words_newline(w));
+    RW_TRY(model_text(w, &written));
+    rw_model_checksum_line(w->text, w->n_bytes, line);
+    return rw_words_take(w, line);
+}
+
+int rw_model_print(struct rw_ctx *ctx, const struct rw_model *model, char **out, size_t *n)
+{
+    struct rw_words words = {.ctx = ctx, .is_writing = 1, .version = RW_MODEL_VERSION};
+    *out = NULL;
+    *n = 0;
+    RW_TRY(rw_model_check(ctx, model));
+    const int status = print(&words, model);
+    if (status < 0) {
+        rw_mem_free(words.text);
+        return status;
+    }
+    *out = words.text;
+    *n = words.n_bytes;
+    return RW_OK;
+}
+
+int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
+                        const char *name)
+{
+    RW_DEFAULT_FPENV;
+    char *text;
+    size_t n;
+    RW_TRY(rw_model_print(ctx, model, &text, &n));
+    const int failed = fwrite(text, 1, n, out) != n || fflush(out) != 0;
+    const int why = errno;
+    rw_mem_free(text);
+    return failed ? rw_fail_io(ctx, why, "cannot write '%s'", name) : RW_OK;
+}
+
+int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, const char *path)
+{
+    struct rw_out_file file = {0};
+    int status = RW_OK;
+    RW_TRY_OUT(rw_out_file_open(ctx, &file, path));
+    RW_TRY_OUT(rw_model_write_file(ctx, model, file.file, path));
+    RW_TRY_OUT(rw_out_file_commit(ctx, &file));
+out:
+    rw_out_file_abandon(&file);
     return status;
 }

@@ -24,8 +24,8 @@
  *   checksum 0badcafe                 zlib's crc32 of every byte above
  *
  * Numbers are the shortest decimals that read back as the same float or double. Texts run to the
- * end of the line; in them a backslash is \\ and a control character \xHH. There is one way to
- * write a model, so equal models are equal files.
+ * end of the line; in them a backslash is \\ and a control character \xHH. A model has one
+ * text, so equal models are equal files.
  *
  * Version 1 is read for ever. It has neither the lines finished and empty-rounds nor the section
  * `earlier`, and it calls min-hessian min-weight. */
@@ -33,10 +33,6 @@
 #define RW_IO_MODEL_TEXT_H
 
 #include "model/model.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define RW_MODEL_HEADER "rankwood model "
 
@@ -57,7 +53,4 @@ enum { RW_MODEL_NODE_BYTES = 160, RW_MODEL_LEAF_BYTES = 40, RW_MODEL_VALUE_BYTES
 /* The last line of a model whose text so far is `text`: [n]; a 0 follows it. */
 void rw_model_checksum_line(const char *text, size_t n, char line[RW_CHECKSUM_LINE_BYTES + 1]);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

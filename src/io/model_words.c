@@ -1,26 +1,61 @@
 #include "io/model_words.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/number.h"
 
-/* What stands at the reader's place, up to a blank, as a person can read it. */
-static void describe(const struct rw_words *r, char *buffer, size_t size)
+struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {
-    if (r->at == r->end) {
-        snprintf(buffer, size, "%s", r->after);
+    return (struct rw_words){.ctx = ctx,
+                             .path = path,
+                             .at = text,
+                             .line_begin = text,
+                             .end = text + n,
+                             .after = "the end of the file",
+                             .line = 1};
+}
+
+static int put_bytes(struct rw_words *w, const char *bytes, size_t n)
+{
+    RW_TRY(RW_GROW(w->ctx, w->text, w->room, w->n_bytes + n));
+    memcpy(w->text + w->n_bytes, bytes, n);
+    w->n_bytes += n;
+    return RW_OK;
+}
+
+static int put(struct rw_words *w, const char *text)
+{
+    return put_bytes(w, text, strlen(text));
+}
+
+static int put_number(struct rw_words *w, uint32_t number)
+{
+    char digits[10];
+    size_t at = sizeof(digits);
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    return put_bytes(w, digits + at, sizeof(digits) - at);
+}
+
+/* What stands at the reader's position, up to a blank, as a person can read it. */
+static void describe(const struct rw_words *w, char *buffer, size_t size)
+{
+    if (w->at == w->end) {
+        snprintf(buffer, size, "%s", w->after);
         return;
     }
-    if (*r->at == '\n') {
+    if (*w->at == '\n') {
         snprintf(buffer, size, "the end of the line");
         return;
     }
     size_t n = 0;
     buffer[n++] = '\'';
-    for (const char *c = r->at; n + 8 < size && c < r->end && *c != '\n'; c++) {
-        if (*c == ' ' && c > r->at)
+    for (const char *c = w->at; n + 8 < size && c < w->end && *c != '\n'; c++) {
+        if (*c == ' ' && c > w->at)
             break;
         if (*c >= 32 && *c < 127)
             buffer[n++] = *c;
@@ -31,144 +66,233 @@ static void describe(const struct rw_words *r, char *buffer, size_t size)
     buffer[n] = 0;
 }
 
-int rw_words_fail(struct rw_words *r, const char *expected)
+int rw_words_fail(struct rw_words *w, const char *expected)
 {
     char found[48];
-    describe(r, found, sizeof(found));
-    return rw_fail(r->ctx, RW_ERR_FORMAT, "%s:%u:%zu: expected %s, found %s", r->path, r->line,
-                   (size_t)(r->at - r->line_begin) + 1, expected, found);
+    describe(w, found, sizeof(found));
+    return rw_fail(w->ctx, RW_ERR_FORMAT, "%s:%u:%zu: expected %s, found %s", w->path, w->line,
+                   (size_t)(w->at - w->line_begin) + 1, expected, found);
 }
 
-static int starts(const struct rw_words *r, const char *text)
+static int starts(const struct rw_words *w, const char *text)
 {
     const size_t n = strlen(text);
-    return (size_t)(r->end - r->at) >= n && memcmp(r->at, text, n) == 0;
+    return (size_t)(w->end - w->at) >= n && memcmp(w->at, text, n) == 0;
 }
 
-int rw_words_accept(struct rw_words *r, const char *text)
+static int accept(struct rw_words *w, const char *text)
 {
-    if (!starts(r, text))
+    if (!starts(w, text))
         return 0;
-    r->at += strlen(text);
+    w->at += strlen(text);
     return 1;
 }
 
-int rw_words_take(struct rw_words *r, const char *text)
+int rw_words_take(struct rw_words *w, const char *text)
 {
-    if (rw_words_accept(r, text))
+    if (w->is_writing)
+        return put(w, text);
+    if (accept(w, text))
         return RW_OK;
     char expected[64];
     const size_t n = strlen(text);
     const size_t begin = *text == ' ';
     snprintf(expected, sizeof(expected), "'%.*s'", (int)(n - begin - (text[n - 1] == ' ')),
              text + begin);
-    if (begin && r->at < r->end && *r->at == ' ')
-        r->at++;
-    return rw_words_fail(r, expected);
+    if (begin && w->at < w->end && *w->at == ' ')
+        w->at++;
+    return rw_words_fail(w, expected);
 }
 
-int rw_words_newline(struct rw_words *r)
+int rw_words_option(struct rw_words *w, const char *text, int *is_there)
 {
-    if (r->at == r->end || *r->at != '\n')
-        return rw_words_fail(r, "the end of the line");
-    r->line_begin = ++r->at;
-    r->line++;
+    if (w->is_writing)
+        return *is_there ? put(w, text) : RW_OK;
+    *is_there = accept(w, text);
     return RW_OK;
 }
 
-int rw_words_count(struct rw_words *r, const char *what, uint64_t most, uint64_t *out)
+int rw_words_choice(struct rw_words *w, const char *before, const char *yes, const char *no,
+                    int *is_yes)
 {
-    const char *c = r->at;
-    uint64_t value = 0;
-    int fits = c < r->end && *c >= '0' && *c <= '9' &&
-               !(*c == '0' && c + 1 < r->end && c[1] >= '0' && c[1] <= '9');
-    for (; fits && c < r->end && *c >= '0' && *c <= '9'; c++) {
-        value = value * 10 + (uint64_t)(*c - '0');
-        fits = value <= most; /* most < 2^60, so no overflow before this is seen */
+    RW_TRY(rw_words_take(w, before));
+    RW_TRY(rw_words_option(w, yes, is_yes));
+    return *is_yes ? RW_OK : rw_words_take(w, no);
+}
+
+int rw_words_newline(struct rw_words *w)
+{
+    if (w->is_writing)
+        return put(w, "\n");
+    if (w->at == w->end || *w->at != '\n')
+        return rw_words_fail(w, "the end of the line");
+    w->line_begin = ++w->at;
+    w->line++;
+    return RW_OK;
+}
+
+int rw_words_count(struct rw_words *w, const char *before, const char *what, int32_t most,
+                   int32_t *value)
+{
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_number(w, (uint32_t)*value);
+    const char *c = w->at;
+    int64_t number = 0;
+    int fits = c < w->end && *c >= '0' && *c <= '9' &&
+               !(*c == '0' && c + 1 < w->end && c[1] >= '0' && c[1] <= '9');
+    for (; fits && c < w->end && *c >= '0' && *c <= '9'; c++) {
+        number = number * 10 + (*c - '0');
+        fits = number <= most;
     }
     if (!fits) {
         char expected[128];
-        snprintf(expected, sizeof(expected), "%s, 0 to %llu", what, (unsigned long long)most);
-        return rw_words_fail(r, expected);
+        snprintf(expected, sizeof(expected), "%s, 0 to %d", what, most);
+        return rw_words_fail(w, expected);
     }
-    r->at = c;
-    *out = value;
+    w->at = c;
+    *value = (int32_t)number;
     return RW_OK;
 }
 
-int rw_words_count_of(struct rw_words *r, const char *what, size_t bytes, int32_t *out)
+int rw_words_count_of(struct rw_words *w, const char *before, const char *what, size_t bytes,
+                      int32_t *value)
 {
-    uint64_t most = (uint64_t)(r->end - r->at) / bytes, value;
-    if (most > INT32_MAX)
-        most = INT32_MAX;
-    RW_TRY(rw_words_count(r, what, most, &value));
-    *out = (int32_t)value;
-    return RW_OK;
+    RW_TRY(rw_words_take(w, before));
+    const size_t most = (size_t)(w->end - w->at) / bytes;
+    return rw_words_count(w, "", what, most < INT32_MAX ? (int32_t)most : INT32_MAX, value);
 }
 
-int rw_words_number_is(struct rw_words *r, uint64_t number)
+int rw_words_number(struct rw_words *w, const char *before, int32_t number)
 {
     char expected[24];
-    snprintf(expected, sizeof(expected), "%llu", (unsigned long long)number);
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_number(w, (uint32_t)number);
+    snprintf(expected, sizeof(expected), "%d", number);
     const size_t n = strlen(expected);
-    if (!starts(r, expected) || (r->at + n < r->end && r->at[n] != ' ' && r->at[n] != '\n'))
-        return rw_words_fail(r, expected);
-    r->at += n;
+    if (!starts(w, expected) || (w->at + n < w->end && w->at[n] != ' ' && w->at[n] != '\n'))
+        return rw_words_fail(w, expected);
+    w->at += n;
     return RW_OK;
 }
 
-int rw_words_real(struct rw_words *r, const char *what, double *out)
+int rw_words_real(struct rw_words *w, const char *before, const char *what, double *value)
 {
-    int clamped = 0;
-    const char *end = rw_number_parse_double(r->at, r->end, out, &clamped);
+    char digits[40];
+    int clamped;
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_bytes(w, digits, (size_t)rw_number_write_double(*value, digits));
+    const char *end = rw_number_parse_double(w->at, w->end, value, &clamped);
     if (!end || clamped)
-        return rw_words_fail(r, what);
-    r->at = end;
+        return rw_words_fail(w, what);
+    w->at = end;
     return RW_OK;
 }
 
-int rw_words_float(struct rw_words *r, const char *what, float *out)
+int rw_words_any_real(struct rw_words *w, const char *before, const char *what, double *value)
 {
-    int clamped = 0;
-    const char *end = rw_number_parse(r->at, r->end, out, &clamped);
+    static const struct {
+        const char *name;
+        double value;
+    } others[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+    RW_TRY(rw_words_take(w, before));
+    for (size_t i = 0; !w->is_writing && i < sizeof(others) / sizeof(others[0]); i++) {
+        if (accept(w, others[i].name)) {
+            *value = others[i].value;
+            return RW_OK;
+        }
+    }
+    return rw_words_real(w, "", what, value);
+}
+
+int rw_words_float(struct rw_words *w, const char *before, const char *what, float *value)
+{
+    char digits[32];
+    int clamped;
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_bytes(w, digits, (size_t)rw_number_write(*value, digits));
+    const char *end = rw_number_parse(w->at, w->end, value, &clamped);
     if (!end || clamped)
-        return rw_words_fail(r, what);
-    r->at = end;
+        return rw_words_fail(w, what);
+    w->at = end;
     return RW_OK;
 }
 
-int rw_words_hex_digit(char c)
+/* 0 to 15, or -1. */
+static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int rw_words_text(struct rw_words *r, const char *what, char **out)
+static int put_escaped(struct rw_words *w, const char *text)
 {
-    const char *end = memchr(r->at, '\n', (size_t)(r->end - r->at));
-    if (!end || end == r->at)
-        return rw_words_fail(r, what);
-    RW_TRY(RW_NEW(r->ctx, *out, (size_t)(end - r->at) + 1));
-    char *to = *out;
-    while (r->at < end) {
-        const unsigned char c = (unsigned char)*r->at;
+    while (*text) {
+        char escape[8];
+        size_t n = 0;
+        while ((unsigned char)text[n] >= 32 && text[n] != 127 && text[n] != '\\')
+            n++;
+        RW_TRY(put_bytes(w, text, n));
+        text += n;
+        if (!*text)
+            break;
+        if (*text == '\\')
+            strcpy(escape, "\\\\");
+        else
+            snprintf(escape, sizeof(escape), "\\x%02x", *text & 255);
+        RW_TRY(put(w, escape));
+        text++;
+    }
+    return RW_OK;
+}
+
+int rw_words_text(struct rw_words *w, const char *before, const char *what, char **value)
+{
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_escaped(w, *value);
+    const char *end = memchr(w->at, '\n', (size_t)(w->end - w->at));
+    if (!end || end == w->at)
+        return rw_words_fail(w, what);
+    RW_TRY(RW_NEW(w->ctx, *value, (size_t)(end - w->at) + 1));
+    char *to = *value;
+    while (w->at < end) {
+        const unsigned char c = (unsigned char)*w->at;
         if (c < 32 || c == 127)
-            return rw_words_fail(r, "a printable character");
+            return rw_words_fail(w, "a printable character");
         if (c != '\\') {
-            *to++ = *r->at++;
-        } else if (end - r->at >= 2 && r->at[1] == '\\') {
+            *to++ = *w->at++;
+        } else if (end - w->at >= 2 && w->at[1] == '\\') {
             *to++ = '\\';
-            r->at += 2;
+            w->at += 2;
         } else {
-            const int high =
-                end - r->at >= 4 && r->at[1] == 'x' ? rw_words_hex_digit(r->at[2]) : -1;
-            const int low = high >= 0 ? rw_words_hex_digit(r->at[3]) : -1;
+            const int high = end - w->at >= 4 && w->at[1] == 'x' ? hex_digit(w->at[2]) : -1;
+            const int low = high >= 0 ? hex_digit(w->at[3]) : -1;
             const int code = high * 16 + low;
             if (low < 0 || code == 0 || (code >= 32 && code != 127))
-                return rw_words_fail(r,
+                return rw_words_fail(w,
                                      "'\\\\' or '\\x' and two hex digits of a control character");
             *to++ = (char)code;
-            r->at += 4;
+            w->at += 4;
         }
     }
     return RW_OK;
+}
+
+int rw_words_text_is(struct rw_words *w, const char *before, const char *what, const char *text)
+{
+    RW_TRY(rw_words_take(w, before));
+    if (w->is_writing)
+        return put_escaped(w, text);
+    const char *begin = w->at;
+    char *found = NULL;
+    int status = rw_words_text(w, "", what, &found);
+    if (status == RW_OK && strcmp(found, text) != 0) {
+        w->at = begin;
+        status = rw_words_fail(w, what);
+    }
+    rw_mem_free(found);
+    return status;
 }

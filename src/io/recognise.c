@@ -1,4 +1,4 @@
-/* Files that are told by their first bytes, or by the look of their first line. */
+/* Files that are known by their first bytes, or by the look of their first line. */
 #include "io/recognise.h"
 
 #include <ctype.h>
@@ -12,94 +12,88 @@
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache"
 
-/* Bytes at a place; the first row that fits is taken. */
+/* Bytes at an offset; the first row that fits is taken. */
 struct magic {
     size_t at, n;
-    const char *bytes, *what;
-    const char *hint;
-    const char *pipe, *filter; /* as in struct rw_recognised */
+    const char *bytes;
+    const char *holds; /* must stand somewhere behind them; NULL: nothing must */
+    int is_word;       /* letters may begin a word: a control character follows them, or nothing */
+    struct rw_recognised kind;
 };
-#define BYTES(at, bytes) at, sizeof(bytes) - 1, bytes
-#define PLAIN(at, bytes, what)                   \
-    {                                            \
-        BYTES(at, bytes), what, NULL, NULL, NULL \
-    }
-#define HINT(at, bytes, what, hint)              \
-    {                                            \
-        BYTES(at, bytes), what, hint, NULL, NULL \
-    }
-#define PIPE(at, bytes, what, command)                 \
-    {                                                  \
-        BYTES(at, bytes), what, NULL, command, command \
-    }
-#define UTF(bytes, n) PIPE(0, bytes, "text in UTF-" n, "iconv -f UTF-" n " -t UTF-8")
+#define BYTES(text)   .n = sizeof(text) - 1, .bytes = text
+#define PIPE(command) .pipe = command, .filter = command
 #define WORKBOOK      "an Excel workbook, or another file of Office"
 static const struct magic magics[] = {
-    PLAIN(0, "PAR1", "a Parquet file"),
-    PLAIN(0, "ARROW1", "an Arrow (Feather) file"),
-    PLAIN(0, "FEA1", "a Feather file"),
-    PLAIN(0, "\xff\xff\xff\xff", "an Arrow stream"),
-    PLAIN(0, "Obj\1", "an Avro file"),
-    PLAIN(0, "\x89HDF\r", "an HDF5 file"),
-    PLAIN(0, "\x93NUMPY", "a numpy array (.npy)"),
-    PLAIN(0, "SQLite format 3", "an SQLite database"),
-    PIPE(0, "\xfd\x37zXZ", "an xz file", "xz -dc"),
-    PIPE(0, "\x28\xb5\x2f\xfd", "a zstd file", "zstd -dc"),
-    PIPE(4, "1AY&SY", "a bzip2 file", "bzip2 -dc"),
-    PIPE(0, "\x04\x22\x4d\x18", "an lz4 file", "lz4 -dc"),
-    PIPE(0, "LZIP\1", "an lzip file", "lzip -dc"),
-    PIPE(0, "\x1f\x9d", "a file of compress", "gzip -dc"),
-    {BYTES(0, "7z\xbc\xaf\x27\x1c"), "a 7-Zip archive", NULL, "7z x -so", NULL},
-    PLAIN(0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", WORKBOOK),
-    {BYTES(257, "ustar"), "a tar archive", NULL, "tar -xOf", "tar -xOf -"},
-    PLAIN(0, "\x80\2", "a Python pickle"),
-    PLAIN(0, "\x80\3", "a Python pickle"),
-    PLAIN(0, "\x80\4", "a Python pickle"),
-    PLAIN(0, "\x80\5", "a Python pickle"),
-    PLAIN(0, "%PDF", "a PDF document"),
-    PLAIN(0, "\x01\xab\xff\xff", "a DMatrix of XGBoost"),
-    PLAIN(0, "______LightGBM_Binary_File_Token______", "a data set of LightGBM"),
-    HINT(0, RW_CACHE_MAGIC, "a cache inside gzip", "a cache is read as it is: unpack it first"),
-    UTF("\xff\xfe\0\0", "32"),
-    UTF("\xff\xfe", "16"),
-    UTF("\xfe\xff", "16"),
-    HINT(0, "rankwood model ", "a model of Rankwood", "of MODEL and DATA, the model comes first"),
+    {BYTES("PAR1"), .kind = {.what = "a Parquet file"}},
+    {BYTES("ARROW1"), .kind = {.what = "an Arrow (Feather) file"}},
+    {BYTES("FEA1"), .kind = {.what = "a Feather file"}},
+    {BYTES("\xff\xff\xff\xff"), .kind = {.what = "an Arrow stream"}},
+    {BYTES("Obj\1"), .kind = {.what = "an Avro file"}},
+    {BYTES("\x89HDF\r"), .kind = {.what = "an HDF5 file"}},
+    {BYTES("\x93NUMPY"), .kind = {.what = "a numpy array (.npy)"}},
+    {BYTES("SQLite format 3"), .kind = {.what = "an SQLite database"}},
+    {BYTES("\xfd\x37zXZ"), .kind = {.what = "an xz file", PIPE("xz -dc")}},
+    {BYTES("\x28\xb5\x2f\xfd"), .kind = {.what = "a zstd file", PIPE("zstd -dc")}},
+    {.at = 4, BYTES("1AY&SY"), .kind = {.what = "a bzip2 file", PIPE("bzip2 -dc")}},
+    {BYTES("\x04\x22\x4d\x18"), .kind = {.what = "an lz4 file", PIPE("lz4 -dc")}},
+    {BYTES("LZIP\1"), .kind = {.what = "an lzip file", PIPE("lzip -dc")}},
+    {BYTES("\x1f\x9d"), .kind = {.what = "a file of compress", PIPE("gzip -dc")}},
+    {BYTES("7z\xbc\xaf\x27\x1c"), .kind = {.what = "a 7-Zip archive", .pipe = "7z x -so"}},
+    {BYTES("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), .kind = {.what = WORKBOOK}},
+    {.at = 257,
+     BYTES("ustar"),
+     .kind = {.what = "a tar archive", .pipe = "tar -xOf", .filter = "tar -xOf -"}},
+    {BYTES("\x80\2"), .kind = {.what = "a Python pickle"}},
+    {BYTES("\x80\3"), .kind = {.what = "a Python pickle"}},
+    {BYTES("\x80\4"), .kind = {.what = "a Python pickle"}},
+    {BYTES("\x80\5"), .kind = {.what = "a Python pickle"}},
+    {BYTES("%PDF"), .kind = {.what = "a PDF document"}},
+    {BYTES("\x01\xab\xff\xff"), .kind = {.what = "a DMatrix of XGBoost"}},
+    {BYTES("______LightGBM_Binary_File_Token______"), .kind = {.what = "a data set of LightGBM"}},
+    {BYTES(RW_CACHE_MAGIC),
+     .kind = {.what = "a cache inside gzip", .hint = "a cache is read as it is: unpack it first"}},
+    {BYTES("\xff\xfe\0\0"), .kind = {.what = "text in UTF-32", PIPE("iconv -f UTF-32 -t UTF-8")}},
+    {BYTES("\xff\xfe"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
+    {BYTES("\xfe\xff"), .kind = {.what = "text in UTF-16", PIPE("iconv -f UTF-16 -t UTF-8")}},
+    {BYTES("rankwood model "),
+     .kind = {.what = "a model of Rankwood", .hint = "of MODEL and DATA, the model comes first"}},
+    /* zip archives, by the names that are in them */
+    {BYTES("PK\3\4"), .holds = "docProps/", .kind = {.what = WORKBOOK}},
+    {BYTES("PK\3\4"), .holds = "[Content_Types].xml", .kind = {.what = WORKBOOK}},
+    {BYTES("PK\3\4"), .holds = ".npy", .kind = {.what = "an archive of numpy arrays (.npz)"}},
+    {BYTES("PK\3\4"), .kind = {.what = "a zip archive", .pipe = "unzip -p"}},
+    {BYTES("ORC"), .is_word = 1, .kind = {.what = "an ORC file"}},
 };
-static const struct magic orc = PLAIN(0, "ORC", "an ORC file");
-/* Zip archives, by the names that are in them. */
-static const struct magic zip = {BYTES(0, "PK\3\4"), "a zip archive", NULL, "unzip -p", NULL};
-static const struct magic workbook = PLAIN(0, "PK\3\4", WORKBOOK);
-static const struct magic arrays = PLAIN(0, "PK\3\4", "an archive of numpy arrays (.npz)");
+
+/* Text that other programs wrote. */
+static const struct magic texts[] = {
+    {BYTES("<"), .holds = "<ensemble>", .kind = {.what = "a model of RankLib"}},
+    {BYTES("<"), .holds = "<ranker>", .kind = {.what = "a model of QuickRank"}},
+    {BYTES("<"), .holds = "<PMML", .kind = {.what = "a model in PMML"}},
+    {BYTES("<"), .kind = {.what = "XML or HTML"}},
+    {BYTES(""), .holds = "\"learner\"", .kind = {.what = "a model of XGBoost"}},
+    {BYTES(""), .holds = "\"oblivious_trees\"", .kind = {.what = "a model of CatBoost"}},
+    {BYTES(""), .kind = {.what = "JSON"}},
+};
+#define N_ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 static int holds(const char *begin, const char *end, const char *text)
 {
     return begin < end && memmem(begin, (size_t)(end - begin), text, strlen(text)) != NULL;
 }
 
-static int fits(const struct magic *row, const char *begin, const char *end)
+static struct rw_recognised find(const struct magic *row, size_t n_rows, const char *begin,
+                                 const char *end)
 {
     const size_t n = (size_t)(end - begin);
-    return row->at + row->n <= n && memcmp(begin + row->at, row->bytes, row->n) == 0;
-}
-
-static struct rw_recognised by_magic(const char *begin, const char *end)
-{
-    const struct magic *row = NULL;
-    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]) && !row; i++) {
-        if (fits(&magics[i], begin, end))
-            row = &magics[i];
+    for (size_t i = 0; i < n_rows; i++, row++) {
+        const size_t n_all = row->at + row->n;
+        if (n_all <= n && memcmp(begin + row->at, row->bytes, row->n) == 0 &&
+            (!row->holds || holds(begin, end, row->holds)) &&
+            (!row->is_word || n == n_all || (unsigned char)begin[n_all] < ' '))
+            return row->kind;
     }
-    if (!row && fits(&zip, begin, end))
-        row = holds(begin, end, "docProps/") || holds(begin, end, "[Content_Types].xml") ? &workbook
-              : holds(begin, end, ".npy")                                                ? &arrays
-                                                                                         : &zip;
-    /* three letters may begin a word: the length of a block follows them, or a newline's byte */
-    if (!row && fits(&orc, begin, end) && (end - begin == 3 || (unsigned char)begin[3] < ' '))
-        row = &orc;
-    if (!row)
-        return (struct rw_recognised){.what = NULL};
-    return (struct rw_recognised){
-        .what = row->what, .hint = row->hint, .pipe = row->pipe, .filter = row->filter};
+    return (struct rw_recognised){.what = NULL};
 }
 
 /* ------------------------------------------------------------------ text */
@@ -149,38 +143,16 @@ static int is_entry(struct word word)
            is_number(colon + 1, word.end);
 }
 
-/* Columns with such a character between them; 0: it is not in the line. */
-static unsigned count_columns(const char *line, const char *end, char between)
-{
-    unsigned n = 0;
-    for (const char *p = line; p < end; p++)
-        n += *p == between;
-    return n ? n + 1 : 0;
-}
-
+/* A table, if such a character is in the line: it stands between columns. */
 static struct rw_recognised table(const char *what, const char *line, const char *end, char between)
 {
-    struct rw_recognised kind = {.what = what, .is_text = 1};
     const char *first_end = memchr(line, between, (size_t)(end - line));
-    kind.columns = count_columns(line, end, between);
-    kind.has_header = !is_number(line, first_end ? first_end : end);
-    return kind;
-}
-
-/* Objects and elements: text that other programs wrote. */
-static struct rw_recognised by_bracket(const char *line, const char *end)
-{
-    struct rw_recognised kind = {.what = NULL};
-    if (*line == '<')
-        kind.what = holds(line, end, "<ensemble>") ? "a model of RankLib"
-                    : holds(line, end, "<ranker>") ? "a model of QuickRank"
-                    : holds(line, end, "<PMML")    ? "a model in PMML"
-                                                   : "XML or HTML";
-    else if (*line == '{' || *line == '[')
-        kind.what = holds(line, end, "\"learner\"")           ? "a model of XGBoost"
-                    : holds(line, end, "\"oblivious_trees\"") ? "a model of CatBoost"
-                    : *line == '{' && end[-1] == '}'          ? "JSON, an object a line"
-                                                              : "JSON";
+    if (!first_end)
+        return (struct rw_recognised){.what = NULL};
+    struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1};
+    kind.has_header = !is_number(line, first_end);
+    for (const char *p = line; p < end; p++)
+        kind.columns += *p == between;
     return kind;
 }
 
@@ -224,24 +196,28 @@ static struct rw_recognised by_text(const char *line, const char *end)
         end--;
     if (line == end || memchr(line, 0, (size_t)(end - line)))
         return kind;
-    if (strchr("<{[", *line))
-        return by_bracket(line, end);
+    if (strchr("<{[", *line)) {
+        kind = find(texts, N_ROWS(texts), line, end);
+        if (strcmp(kind.what, "JSON") == 0 && *line == '{' && end[-1] == '}')
+            kind.what = "JSON, an object a line";
+        return kind;
+    }
     if (holds(line, end, "qid:"))
         return kind; /* meant as LETOR text: what is wrong with the line says it all */
-    if (memchr(line, ',', (size_t)(end - line)))
-        return table("CSV", line, end, ',');
-    if (memchr(line, ';', (size_t)(end - line)))
-        return table("CSV with semicolons", line, end, ';');
+    kind = table("CSV", line, end, ',');
+    if (!kind.what)
+        kind = table("CSV with semicolons", line, end, ';');
+    if (kind.what)
+        return kind;
     kind = by_words(line, end);
-    if ((!kind.what || kind.columns) && memchr(line, '\t', (size_t)(end - line)))
-        return table("TSV", line, end, '\t');
-    return kind;
+    const struct rw_recognised tabs = table("TSV", line, end, '\t');
+    return (!kind.what || kind.columns) && tabs.what ? tabs : kind;
 }
 
 struct rw_recognised rw_recognise(const char *line, const char *end)
 {
     static const char mark[] = "\xef\xbb\xbf";
-    struct rw_recognised kind = by_magic(line, end);
+    struct rw_recognised kind = find(magics, N_ROWS(magics), line, end);
     if (kind.what)
         return kind;
     const int is_marked = end - line >= 3 && memcmp(line, mark, 3) == 0;

@@ -5,10 +5,6 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_recognised {
     const char *what;   /* "a Parquet file"; NULL: nothing that is known */
     const char *hint;   /* another line for the message; NULL: none */
@@ -28,7 +24,4 @@ struct rw_recognised rw_recognise(const char *line, const char *end);
 void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
                            const char *wrong, char *message, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,14 +4,7 @@
 
 #include "io/input.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* rw_scores_read of an input, which is taken. */
 int rw_scores_read_input(struct rw_ctx *ctx, struct rw_input *input, uint32_t n, double *scores);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -9,9 +9,10 @@
  *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
  *   n_x counts, x_bytes sizes, x_ms times */
 
-/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, listed in
- * src/meson.build, (2) give it a row in metrics.def, with the device HOST. The command line,
- * training on any engine, eval and the property tests read the table. A metric that GPUs are to
+/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, (2) give it a
+ * row in metrics.def, with the device HOST, which the build follows, (3) give it a spelling and its
+ * definition in tests/unit/naive_metrics.h. The command line, training on any engine, eval and the
+ * property tests read the table; tests/recipes adds one in this way. A metric that GPUs are to
  * measure by themselves is written as rw_<name>_of in metric_query.h instead, with the device
  * DEVICE in its row.
  *

@@ -63,7 +63,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees were asked for; the model has %d", n_trees,
                        model->n_trees);
     flat->n_trees = n_trees ? n_trees : model->n_trees;
-    flat->absent = model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
+    flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
     RW_TRY_OUT(RW_NEW(ctx, slot_of, RW_FEATURE_IDS));
     RW_TRY_OUT(RW_NEW(ctx, flat->first_node, n + 1));

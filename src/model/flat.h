@@ -6,15 +6,11 @@
 #include "model/model.h"
 #include "model/walk.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_flat {
     int32_t n_trees;
     float absent;              /* what an absent feature is: 0 or NaN */
     uint32_t n_used;           /* features that some node asks for */
-    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is a place here; owned */
+    uint32_t *feature;         /* [n_used] their ids, ascending: a slot is an index here; owned */
     struct rw_walk_node *node; /* [first_node[n_trees]] owned */
     float *leaf;               /* [first_leaf[n_trees]] owned */
     uint64_t *first_node;      /* [n_trees + 1] of a tree in node; owned */
@@ -48,7 +44,4 @@ double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_v
 double rw_flat_steps(const struct rw_flat *flat);
 double rw_flat_tree_steps(double n_leaves); /* of one tree */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -157,14 +157,9 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
         if (!model->metric_name[i] || !*model->metric_name[i])
             return rw_fail(ctx, RW_ERR_FORMAT, "metric %d has no name", i);
     for (int32_t i = 0; i < model->n_trees; i++) {
-        const int status = rw_tree_check(ctx, &model->tree[i]);
-        if (status == RW_ERR_FORMAT && ctx) {
-            char text[256];
-            strncpy(text, ctx->error, sizeof(text) - 1);
-            text[sizeof(text) - 1] = 0;
-            return rw_fail(ctx, RW_ERR_FORMAT, "tree %d: %s", i + 1, text);
-        }
-        RW_TRY(status);
+        char where[32];
+        snprintf(where, sizeof(where), "tree %d: ", i + 1);
+        RW_TRY(rw_tree_check_at(ctx, &model->tree[i], where));
     }
     return RW_OK;
 }
@@ -230,6 +225,11 @@ int rw_model_run_param(const struct rw_model *model, int run, int i, struct rw_r
     const struct rw_param_value *param = &params->param[i];
     *out = (struct rw_run_param){param->name, param->value, param->is_auto};
     return 1;
+}
+
+float rw_model_absent(const struct rw_model *model)
+{
+    return model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;
 }
 
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature)

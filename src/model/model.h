@@ -4,10 +4,6 @@
 
 #include "model/tree.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
     RW_MODEL_MAX_PARAMS = 1000, /* of a training: they are compared with one another */
     RW_MODEL_MAX_RUNS = 1000    /* before the last */
@@ -68,6 +64,8 @@ void rw_model_params_release(struct rw_model_params *params);
  * with what is wrong. Writers check before, readers make only such models. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
+/* The value of a feature that a document does not mention: 0 or NaN, missing. */
+float rw_model_absent(const struct rw_model *model);
 /* The name of a feature; "" without one. */
 const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
 
@@ -75,7 +73,4 @@ const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature
 double rw_model_score(const struct rw_model *model, int n_trees, const float *values,
                       size_t n_values);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/search.h"
-#include "base/sort.h"
+#include "model/thresholds.h"
 
 enum {
-    MOST_ROWS = 16384,      /* their codes are 2 or 4 MiB a thread */
+    MOST_COLUMNS = 16384,   /* their codes are 2 or 4 MiB a thread */
     MOST_STEPS = 1 << 30,   /* of a tree; in 32 bits */
     BATCH_BYTES = 128 << 10 /* of nodes: a part of the second-level cache */
 };
@@ -18,20 +17,16 @@ struct maker {
     struct rw_ctx *ctx; /* borrowed */
     const struct rw_flat *flat;
     struct rw_packed *packed;
-    uint32_t *row_of;    /* [2 * n_used] of a node's slot; owned, as the arrays below */
-    uint64_t *first_key; /* [n_rows + 1] of a row in key */
-    uint32_t *key;       /* cuts as keys that sort; distinct ones first in each row's part */
-    uint32_t *scratch;   /* [most keys of a row], then as many as a tree's nodes */
+    struct rw_thresholds thresholds;
+    uint32_t *column_of; /* [2 * n_used] of a node's slot; owned, as the arrays below */
     uint32_t *below;     /* [nodes of a tree] leaves below */
     int32_t *stack;      /* [3 * nodes of a tree + 3] */
 };
 
 static void maker_release(struct maker *m)
 {
-    rw_mem_free(m->row_of);
-    rw_mem_free(m->first_key);
-    rw_mem_free(m->key);
-    rw_mem_free(m->scratch);
+    rw_thresholds_release(&m->thresholds);
+    rw_mem_free(m->column_of);
     rw_mem_free(m->below);
     rw_mem_free(m->stack);
 }
@@ -40,7 +35,7 @@ void rw_packed_free(struct rw_packed *packed)
 {
     if (!packed)
         return;
-    rw_mem_free(packed->row);
+    rw_mem_free(packed->column);
     rw_mem_free(packed->cut);
     rw_mem_free(packed->node);
     rw_mem_free(packed->step);
@@ -50,119 +45,50 @@ void rw_packed_free(struct rw_packed *packed)
     rw_mem_free(packed);
 }
 
-/* ---- rows ---- */
+/* ---- columns ---- */
 
-static void sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
-{
-    if (n > 64) {
-        rw_sort_keys(key, scratch, n);
-        return;
-    }
-    for (size_t i = 1; i < n; i++) {
-        const uint32_t k = key[i];
-        size_t j = i;
-        for (; j > 0 && key[j - 1] > k; j--)
-            key[j] = key[j - 1];
-        key[j] = k;
-    }
-}
-
-static uint32_t distinct(uint32_t *key, size_t n)
-{
-    uint32_t n_kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (n_kept == 0 || key[i] != key[n_kept - 1])
-            key[n_kept++] = key[i];
-    }
-    return n_kept;
-}
-
-/* -0 and 0 are one cut, for they compare as equal. */
-static uint32_t key_of_cut(float cut)
-{
-    return rw_key_of_float(cut == 0.0f ? 0.0f : cut);
-}
-
-/* Numbers the rows in order of slots and collects the cuts of each. */
-static int collect_cuts(struct maker *m)
-{
-    const struct rw_flat *flat = m->flat;
-    const uint64_t n_nodes = flat->first_node[flat->n_trees];
-    uint32_t n_rows = 0;
-    RW_TRY(RW_NEW(m->ctx, m->row_of, 2 * (size_t)flat->n_used));
-    for (uint64_t i = 0; i < n_nodes; i++)
-        m->row_of[flat->node[i].slot] = 1;
-    for (uint32_t s = 0; s < 2 * flat->n_used; s++) {
-        if (m->row_of[s])
-            m->row_of[s] = n_rows++;
-    }
-    m->packed->n_rows = n_rows;
-    RW_TRY(RW_NEW(m->ctx, m->packed->row, n_rows));
-    RW_TRY(RW_NEW(m->ctx, m->first_key, (size_t)n_rows + 2));
-    RW_TRY(RW_NEW_RAW(m->ctx, m->key, n_nodes));
-    /* A row's count stands two places further, so that filling it in leaves its begin in place. */
-    for (uint64_t i = 0; i < n_nodes; i++) {
-        const uint32_t row = m->row_of[flat->node[i].slot];
-        m->packed->row[row].slot = flat->node[i].slot;
-        m->first_key[row + 2]++;
-    }
-    for (uint32_t row = 0; row < n_rows; row++)
-        m->first_key[row + 2] += m->first_key[row + 1];
-    for (uint64_t i = 0; i < n_nodes; i++)
-        m->key[m->first_key[m->row_of[flat->node[i].slot] + 1]++] = key_of_cut(flat->node[i].cut);
-    return RW_OK;
-}
-
-/* 0: a row has too many cuts. */
-static int make_rows(struct maker *m)
+/* Numbers the columns that nodes have. 0: one has too many thresholds, or they are too many. */
+static int make_columns(struct maker *m)
 {
     struct rw_packed *p = m->packed;
-    uint64_t most = 0, n_floats = 0;
+    uint64_t n_floats = 0;
     uint32_t most_cuts = 0;
-    for (uint32_t i = 0; i < p->n_rows; i++) {
-        const uint64_t n = m->first_key[i + 1] - m->first_key[i];
-        most = n > most ? n : most;
-    }
-    RW_TRY(RW_NEW_RAW(m->ctx, m->scratch, most));
-    for (uint32_t i = 0; i < p->n_rows; i++) {
-        struct rw_packed_row *row = &p->row[i];
-        uint32_t *key = m->key + m->first_key[i];
-        const size_t n = (size_t)(m->first_key[i + 1] - m->first_key[i]);
-        sort_keys(key, m->scratch, n);
-        row->n_cuts = distinct(key, n);
-        row->missing = row->slot & 1 ? 0 : row->n_cuts;
-        row->slot >>= 1;
-        row->levels = RW_PACKED_TOP;
-        while (row->n_cuts >> row->levels)
-            row->levels++;
-        row->first_cut = n_floats;
+    RW_TRY(rw_thresholds_init(m->ctx, &m->thresholds, m->flat, 0));
+    RW_TRY(RW_NEW(m->ctx, m->column_of, m->thresholds.n_columns));
+    RW_TRY(RW_NEW(m->ctx, p->column, m->thresholds.n_columns));
+    for (uint32_t s = 0; s < m->thresholds.n_columns; s++) {
+        const uint32_t n = m->thresholds.n[s];
+        uint32_t levels = RW_PACKED_TOP;
+        if (n == 0)
+            continue;
+        while (n >> levels)
+            levels++;
+        m->column_of[s] = p->n_columns;
+        p->column[p->n_columns++] = (struct rw_packed_column){.slot = s >> 1,
+                                                              .n_cuts = n,
+                                                              .missing = s & 1 ? 0 : n,
+                                                              .levels = levels,
+                                                              .first_cut = n_floats};
         n_floats += RW_PACKED_PIVOTS;
-        n_floats += row->levels > RW_PACKED_TOP ? (uint64_t)1 << row->levels : 0;
-        most_cuts = row->n_cuts > most_cuts ? row->n_cuts : most_cuts;
+        n_floats += levels > RW_PACKED_TOP ? (uint64_t)1 << levels : 0;
+        most_cuts = n > most_cuts ? n : most_cuts;
     }
-    if (most_cuts > 65535)
+    if (most_cuts > 65535 || p->n_columns > MOST_COLUMNS)
         return 0;
     p->code_bytes = most_cuts > 255 ? 2 : 1;
     RW_TRY(RW_NEW_RAW(m->ctx, p->cut, n_floats));
-    for (uint32_t i = 0; i < p->n_rows; i++) {
-        const struct rw_packed_row *row = &p->row[i];
-        const uint32_t *key = m->key + m->first_key[i];
-        float *pivot = p->cut + row->first_cut, *cut = pivot + RW_PACKED_PIVOTS;
-        const uint32_t rest = row->levels - RW_PACKED_TOP;
-        for (uint32_t j = 0; j < RW_PACKED_PIVOTS; j++) {
+    for (uint32_t s = 0; s < m->thresholds.n_columns; s++) {
+        const struct rw_packed_column *column = &p->column[m->column_of[s]];
+        const uint32_t n = m->thresholds.n[s], rest = column->levels - RW_PACKED_TOP;
+        float *pivot = p->cut + column->first_cut, *cut = pivot + RW_PACKED_PIVOTS;
+        for (uint32_t j = 0; n > 0 && j < RW_PACKED_PIVOTS; j++) {
             const uint32_t at = (j << rest) - 1; /* of j = 0: far beyond */
-            pivot[j] = at < row->n_cuts ? rw_float_of_key(key[at]) : INFINITY;
+            pivot[j] = at < n ? rw_threshold(&m->thresholds, s, at) : INFINITY;
         }
-        for (uint32_t j = 0; rest > 0 && j < 1u << row->levels; j++)
-            cut[j] = j < row->n_cuts ? rw_float_of_key(key[j]) : INFINITY;
+        for (uint32_t j = 0; n > 0 && rest > 0 && j < 1u << column->levels; j++)
+            cut[j] = j < n ? rw_threshold(&m->thresholds, s, j) : INFINITY;
     }
     return 1;
-}
-
-static uint32_t code_of_cut(const struct maker *m, const struct rw_walk_node *node, uint32_t row)
-{
-    return rw_numbers_under(m->key + m->first_key[row], m->packed->row[row].n_cuts - 1,
-                            key_of_cut(node->cut));
 }
 
 /* ---- trees ---- */
@@ -177,14 +103,14 @@ static uint32_t leaves_below(const struct maker *m, int32_t child)
     return child < 0 ? 1 : m->below[child];
 }
 
-/* The place of a child that is worked out at `depth`; a leaf's number is 0. */
-static uint16_t place_of(const struct rw_packed *p, int32_t child, int32_t depth)
+/* The buffer of a child that is worked out at `depth`; that of leaves holds zeros. */
+static uint16_t buffer_of(const struct rw_packed *p, int32_t child, int32_t depth)
 {
     return (uint16_t)(child < 0 ? 0 : ((uint32_t)depth + 1) * RW_PACKED_DOCS * p->code_bytes);
 }
 
-/* Nodes in the order of work: the larger subtree first, which then waits in one place, so that a
- * tree needs no more places than log2 of its leaves. The stack holds node, depth and whether its
+/* Nodes in the order of work: the larger subtree first, which then waits in one buffer, so that a
+ * tree needs no more buffers than log2 of its leaves. The stack holds node, depth and whether its
  * children are done. */
 static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
@@ -209,14 +135,14 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
                 memcpy(stack[n++], (int32_t[3]){first, depth, 0}, sizeof(stack[0]));
             continue;
         }
-        const uint32_t row = m->row_of[node->slot];
+        const uint32_t column = m->column_of[node->slot];
         *to++ = (struct rw_packed_node){
-            .row = row * RW_PACKED_DOCS * m->packed->code_bytes,
-            .cut = fill_word(m->packed, code_of_cut(m, node, row)),
+            .column = column * RW_PACKED_DOCS * m->packed->code_bytes,
+            .cut = fill_word(m->packed, rw_threshold_of(&m->thresholds, node)),
             .skip = fill_word(m->packed, leaves_below(m, node->left)),
-            .left = place_of(m->packed, node->left, left_first ? depth : depth + 1),
-            .right = place_of(m->packed, node->right, left_first ? depth + 1 : depth),
-            .to = place_of(m->packed, at, depth)};
+            .left = buffer_of(m->packed, node->left, left_first ? depth : depth + 1),
+            .right = buffer_of(m->packed, node->right, left_first ? depth + 1 : depth),
+            .to = buffer_of(m->packed, at, depth)};
         n--;
     }
 }
@@ -254,9 +180,9 @@ static void order_steps(struct maker *m, int32_t tree, struct rw_packed_step *to
             to[i] = (struct rw_packed_step){0, UINT32_MAX, i, (uint32_t)~at};
             continue;
         }
-        const uint32_t row = m->row_of[nodes[at].slot];
-        to[i] = (struct rw_packed_step){row * RW_PACKED_DOCS * m->packed->code_bytes,
-                                        code_of_cut(m, &nodes[at], row), n, 0};
+        const uint32_t column = m->column_of[nodes[at].slot];
+        to[i] = (struct rw_packed_step){column * RW_PACKED_DOCS * m->packed->code_bytes,
+                                        rw_threshold_of(&m->thresholds, &nodes[at]), n, 0};
         queue[n++] = nodes[at].left;
         queue[n++] = nodes[at].right;
     }
@@ -326,10 +252,7 @@ static void make_tree(struct maker *m, int32_t i)
 /* 1: done; 0: the model is not of the kind. */
 static int make(struct maker *m)
 {
-    RW_TRY(collect_cuts(m));
-    if (m->packed->n_rows > MOST_ROWS)
-        return 0;
-    int status = make_rows(m);
+    int status = make_columns(m);
     if (status > 0)
         status = lay_out(m);
     for (int32_t i = 0; status > 0 && i < m->packed->n_trees; i++)
@@ -367,7 +290,7 @@ double rw_packed_make_ns(const struct rw_flat *flat)
 
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops)
 {
-    double ns = ops->row_ns * flat->n_used;
+    double ns = ops->column_ns * flat->n_used;
     for (int32_t i = 0; i < flat->n_trees; i++) {
         const double n = (double)(flat->first_leaf[i + 1] - flat->first_leaf[i]);
         ns += n <= ops->most[0] ? ops->node_ns * n : WALK_STEP_NS * rw_flat_tree_steps(n);

@@ -1,9 +1,10 @@
 /* A model made ready for scoring many documents on the CPU, 128 at a time.
  *
- * A row is a feature and a way for missing values. Its distinct cuts are sorted; a value's code is
- * the number of cuts below it, so value <= cut j is the same as code <= j. A missing value's code
- * is 0 where missing goes left and the number of cuts where it goes right. So codes decide as
- * walk.h does, and are small integers: one byte if no row has more than 255 cuts, else two.
+ * A column is a feature and a direction of missing values. Its distinct thresholds are
+ * sorted; a value's code is the number of thresholds below it, so value <= threshold j is the same
+ * as code <= j. A missing value's code is 0 where missing goes left and the number of thresholds
+ * where it goes right. So codes decide as walk.h does, and are small integers: one byte if no
+ * column has more than 255 thresholds, else two.
  *
  * A tree of few leaves is not walked. All its nodes are looked at, children before parents, for all
  * documents of a block at once: with leaves numbered from left to right within a subtree, a
@@ -18,38 +19,34 @@
 #include "base/isa.h"
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum {
-    RW_PACKED_DOCS = 128,  /* of a block; codes of a row lie together */
-    RW_PACKED_PIVOTS = 32, /* every so manieth cut of a row, looked at first */
-    RW_PACKED_TOP = 5,     /* log2 of it */
-    RW_PACKED_PLACES = 20, /* numbers of leaves below nodes that wait for their parents */
-    RW_PACKED_SMALL = 32   /* leaves are padded to so many */
+    RW_PACKED_DOCS = 128,   /* of a block; codes of a column lie together */
+    RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its thresholds, looked at first */
+    RW_PACKED_TOP = 5,      /* log2 of it */
+    RW_PACKED_BUFFERS = 20, /* of leaf numbers below nodes that wait for their parents */
+    RW_PACKED_SMALL = 32    /* leaves are padded to so many */
 };
 
-struct rw_packed_row {
+struct rw_packed_column {
     uint32_t slot; /* of the flat model */
     uint32_t n_cuts;
     uint32_t missing;   /* the code of a missing value */
     uint32_t levels;    /* of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
-    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] cuts if that
-                           is more; what is past the last cut is infinity */
+    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] thresholds if
+                           that is more; what is past the last threshold is infinity */
 };
 
-/* A node of a tree that is looked at whole. Places are offsets in bytes from the block's first. */
+/* A node of a tree that is looked at whole. left, right and to: buffers, as offsets in bytes. */
 struct rw_packed_node {
-    uint32_t row;  /* offset in bytes of its codes in the block's */
-    uint32_t cut;  /* greatest code that goes left; repeated to fill the word, like `skip` */
-    uint32_t skip; /* leaves below the left child */
-    uint16_t left, right, to; /* places */
+    uint32_t column; /* offset in bytes of its codes in the block's */
+    uint32_t cut;    /* greatest code that goes left; repeated to fill the word, like `skip` */
+    uint32_t skip;   /* leaves below the left child */
+    uint16_t left, right, to;
 };
 
 /* A node or a leaf of a tree that is walked. */
 struct rw_packed_step {
-    uint32_t row;
+    uint32_t column;
     uint32_t cut;  /* of a leaf: all codes go left */
     uint32_t left; /* a step of the tree, the right child is the next one; of a leaf: itself */
     uint32_t leaf; /* its number in the tree */
@@ -68,20 +65,21 @@ struct rw_packed {
     const struct rw_flat *flat; /* borrowed */
     const struct rw_packed_ops *ops;
     uint32_t code_bytes; /* 1 or 2 */
-    uint32_t n_rows;
+    uint32_t n_columns;
     int32_t n_trees;
     int32_t n_batches;
-    struct rw_packed_row *row;   /* [n_rows]; all arrays owned */
-    float *cut;                  /* see first_cut */
-    struct rw_packed_node *node; /* of all trees that are not walked, in the order of work */
+    struct rw_packed_column *column; /* [n_columns]; all arrays owned */
+    float *cut;                      /* see first_cut */
+    struct rw_packed_node *node;     /* of all trees that are not walked, in the order of work */
     struct rw_packed_step *step;
     struct rw_packed_tree *tree; /* [n_trees] */
     int32_t *batch; /* [n_batches + 1] first trees of what a block's codes meet at once */
     float *leaf;    /* from left to right; of a walked tree, as the tree numbers them */
 };
 
-/* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a row has
- * more than 65535 cuts, or rows or a tree are too many for the numbers here. flat stays borrowed.
+/* *out is NULL, and nothing failed, if the model is not of a kind that can be packed: a column has
+ * more than 65535 thresholds, or columns or a tree are too many for the numbers here. flat stays
+ * borrowed.
  */
 int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_packed_ops *ops,
                   struct rw_packed **out);
@@ -90,29 +88,29 @@ void rw_packed_free(struct rw_packed *packed);
 /* Bytes of a block's codes; a multiple of 64. */
 static inline size_t rw_packed_codes_bytes(const struct rw_packed *packed)
 {
-    return (size_t)packed->n_rows * RW_PACKED_DOCS * packed->code_bytes;
+    return (size_t)packed->n_columns * RW_PACKED_DOCS * packed->code_bytes;
 }
-/* Bytes of the places. The first one holds zeros. */
-static inline size_t rw_packed_places_bytes(const struct rw_packed *packed)
+/* Bytes of the buffers. The first one holds zeros. */
+static inline size_t rw_packed_buffers_bytes(const struct rw_packed *packed)
 {
-    return (size_t)RW_PACKED_PLACES * RW_PACKED_DOCS * packed->code_bytes;
+    return (size_t)RW_PACKED_BUFFERS * RW_PACKED_DOCS * packed->code_bytes;
 }
 
 /* What is done with codes of one width (packed_tmpl.c). */
 struct rw_packed_width {
-    /* A row's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
-    void (*encode)(const struct rw_packed *packed, const struct rw_packed_row *row,
+    /* A column's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
+    void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
     /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
-                void *places, double *score);
+                void *buffers, double *score);
 };
 
 /* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
 struct rw_packed_ops {
     const char *name;
     uint32_t most[2]; /* leaves of a tree that is looked at whole; others are walked */
-    double row_ns;    /* a document's code of one row, about */
+    double column_ns; /* a document's code of one column, about */
     double node_ns;   /* a document's share of a node that is looked at, codes of one byte */
     const struct rw_packed_width *width[2];
 };
@@ -141,7 +139,4 @@ int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const str
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -36,9 +36,9 @@ struct job {
     char *room;                      /* [n_threads][room_bytes]; owned */
 };
 
-/* A thread's room: codes [n_blocks][codes], places, scores and a column's values. */
+/* A thread's room: codes [n_blocks][codes], buffers, scores and a column's values. */
 struct room {
-    char *codes, *places;
+    char *codes, *buffers;
     double *score; /* [n_blocks][RW_PACKED_DOCS] */
     float *value;  /* [n_blocks][RW_PACKED_DOCS]; of rows: [n_used][RW_PACKED_DOCS] */
 };
@@ -47,8 +47,8 @@ static struct room room_of(const struct job *job, int thread)
 {
     struct room room;
     room.codes = job->room + (size_t)thread * job->room_bytes;
-    room.places = room.codes + job->n_blocks * rw_packed_codes_bytes(job->packed);
-    room.score = (double *)(room.places + rw_packed_places_bytes(job->packed));
+    room.buffers = room.codes + job->n_blocks * rw_packed_codes_bytes(job->packed);
+    room.score = (double *)(room.buffers + rw_packed_buffers_bytes(job->packed));
     room.value = (float *)(room.score + (size_t)job->n_blocks * RW_PACKED_DOCS);
     return room;
 }
@@ -60,12 +60,12 @@ static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
 {
     const struct rw_packed *p = job->packed;
     const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
-    const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
+    const size_t column_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
     const size_t codes_bytes = rw_packed_codes_bytes(p);
-    for (uint32_t i = 0; i < p->n_rows; i++) {
-        const struct rw_packed_row *row = &p->row[i];
-        const struct rw_column *column = job->column[row->slot];
-        if (i > 0 && row->slot == row[-1].slot)
+    for (uint32_t i = 0; i < p->n_columns; i++) {
+        const struct rw_packed_column *to = &p->column[i];
+        const struct rw_column *column = job->column[to->slot];
+        if (i > 0 && to->slot == to[-1].slot)
             ; /* its values are there */
         else if (column)
             rw_column_values(column, begin, end, p->flat->absent, room->value);
@@ -73,7 +73,7 @@ static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
             for (uint32_t d = 0; d < end - begin; d++)
                 room->value[d] = p->flat->absent;
         for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
-            width->encode(p, row, room->value + d, room->codes + b * codes_bytes + i * row_bytes);
+            width->encode(p, to, room->value + d, room->codes + b * codes_bytes + i * column_bytes);
     }
 }
 
@@ -108,14 +108,14 @@ static void encode_rows(const struct job *job, uint32_t begin, uint32_t end,
 {
     const struct rw_packed *p = job->packed;
     const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
-    const size_t row_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
+    const size_t column_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
     char *codes = room->codes;
     for (uint32_t from = begin; from < end; from += RW_PACKED_DOCS) {
         turn_block(job, from, end - from < RW_PACKED_DOCS ? end : from + RW_PACKED_DOCS,
                    room->value);
-        for (uint32_t i = 0; i < p->n_rows; i++, codes += row_bytes)
-            width->encode(p, &p->row[i], room->value + (size_t)p->row[i].slot * RW_PACKED_DOCS,
-                          codes);
+        for (uint32_t i = 0; i < p->n_columns; i++, codes += column_bytes)
+            width->encode(p, &p->column[i],
+                          room->value + (size_t)p->column[i].slot * RW_PACKED_DOCS, codes);
     }
 }
 
@@ -134,7 +134,7 @@ static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, in
     memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
     for (int32_t i = 0; i < p->n_batches; i++) {
         for (uint32_t b = 0; b < n_blocks; b++)
-            width->add(p, p->batch[i], p->batch[i + 1], room.codes + b * codes_bytes, room.places,
+            width->add(p, p->batch[i], p->batch[i + 1], room.codes + b * codes_bytes, room.buffers,
                        room.score + (size_t)b * RW_PACKED_DOCS);
     }
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
@@ -180,7 +180,7 @@ static int run(struct rw_ctx *ctx, struct job *job, uint32_t n_docs, double *sco
     if (n_jobs == 0)
         return RW_OK;
     job->room_bytes = job->n_blocks * rw_packed_codes_bytes(packed) +
-                      rw_packed_places_bytes(packed) + docs * sizeof(double) +
+                      rw_packed_buffers_bytes(packed) + docs * sizeof(double) +
                       values * sizeof(float);
     RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
     struct runs runs = {job, n_docs, docs, scores};

@@ -22,7 +22,7 @@ INLINE values load_values(const float *from)
     return _mm512_loadu_ps(from);
 }
 
-/* Cuts below each value; 0 of a NaN. The pivots stay in registers. */
+/* Thresholds below each value; 0 of a NaN. The pivots stay in registers. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const float *cut = pivot + RW_PACKED_PIVOTS - 1;
@@ -123,7 +123,7 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* Goes on by `step` to where the cut is below the value. */
+/* Advances by `step` to where the threshold is below the value. */
 INLINE __m256i resume(__m256i at, __m256i next, __m256 cut, __m256 value)
 {
     const __m256 is_below = _mm256_cmp_ps(cut, value, _CMP_LT_OQ);
@@ -275,7 +275,7 @@ void FOR_BITS(rw_packed_walk_)(const struct rw_packed *packed, const struct rw_p
             moved = 0;
             for (uint32_t c = 0; c < CHAINS; c++) {
                 const struct rw_packed_step *s = &step[at[c]];
-                const code_type *code = (const void *)((const char *)block + s->row);
+                const code_type *code = (const void *)((const char *)block + s->column);
                 const uint32_t next = s->left + (code[d + c] > s->cut);
                 moved |= next ^ at[c];
                 at[c] = next;
@@ -288,31 +288,31 @@ void FOR_BITS(rw_packed_walk_)(const struct rw_packed *packed, const struct rw_p
 
 #endif
 
-static void encode(const struct rw_packed *packed, const struct rw_packed_row *row,
-                   const float *values_of_row, void *codes_of_row)
+static void encode(const struct rw_packed *packed, const struct rw_packed_column *column,
+                   const float *values_of_column, void *codes_of_column)
 {
-    const float *pivot = packed->cut + row->first_cut;
-    const uint32_t rest = row->levels - RW_PACKED_TOP;
-    code_type *code = codes_of_row;
+    const float *pivot = packed->cut + column->first_cut;
+    const uint32_t rest = column->levels - RW_PACKED_TOP;
+    code_type *code = codes_of_column;
     for (uint32_t i = 0; i < RW_PACKED_DOCS; i += VALUES * TOGETHER) {
         values value[TOGETHER];
         ints rank[TOGETHER];
         for (int v = 0; v < TOGETHER; v++)
-            value[v] = load_values(values_of_row + i + VALUES * v);
+            value[v] = load_values(values_of_column + i + VALUES * v);
         rank_all(pivot, rest, value, rank);
         for (int v = 0; v < TOGETHER; v++)
-            store_codes(code + i + VALUES * v, rank[v], value[v], row->missing);
+            store_codes(code + i + VALUES * v, rank[v], value[v], column->missing);
     }
 }
 
 INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n, const char *block,
-                          char *places)
+                          char *buffers)
 {
     for (uint32_t i = 0; i < n; i++, node++) {
         const codes cut = repeated(node->cut), skip = repeated(node->skip);
-        const char *code = block + node->row;
-        const char *left = places + node->left, *right = places + node->right;
-        char *to = places + node->to;
+        const char *code = block + node->column;
+        const char *left = buffers + node->left, *right = buffers + node->right;
+        char *to = buffers + node->to;
         _Pragma("GCC unroll 4") for (size_t v = 0; v < RW_PACKED_DOCS * sizeof(code_type);
                                      v += sizeof(codes))
             look_at_node(code + v, left + v, right + v, cut, skip, to + v);
@@ -320,7 +320,7 @@ INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n, const c
 }
 
 static void add(const struct rw_packed *packed, int32_t first, int32_t end, const void *block,
-                void *places, double *score)
+                void *buffers, double *score)
 {
     for (int32_t i = first; i < end; i++) {
         const struct rw_packed_tree *tree = &packed->tree[i];
@@ -329,9 +329,9 @@ static void add(const struct rw_packed *packed, int32_t first, int32_t end, cons
             continue;
         }
         const uint32_t n = tree->n_leaves - 1;
-        const code_type *number = (code_type *)places + (n > 0 ? RW_PACKED_DOCS : 0);
+        const code_type *number = (code_type *)buffers + (n > 0 ? RW_PACKED_DOCS : 0);
         const float *leaf = packed->leaf + tree->first_leaf;
-        look_at_nodes(packed->node + tree->first, n, block, places);
+        look_at_nodes(packed->node + tree->first, n, block, buffers);
         for (uint32_t d = 0; d < RW_PACKED_DOCS; d += VALUES)
             add_leaves(score + d, leaf, tree->n_leaves, number + d);
     }

@@ -4,15 +4,15 @@
 
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_column;
 
 /* Walks down every tree. scores: [n_docs], written. */
 int rw_flat_scores(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                    double *scores);
+
+/* counts: [leaves of all trees] added to: the documents that fall into each. */
+int rw_flat_count(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
+                  uint32_t *counts);
 
 struct rw_packed;
 struct rw_single;
@@ -20,26 +20,27 @@ struct rw_single;
 /* How documents of a flat model are scored, zeroed at first: walked, until so many have come that
  * it would have paid to pack the model (model/packed.h), if it ever does. Then the choice costs at
  * most twice the better one's time, whatever comes. */
-struct rw_way {
+struct rw_strategy {
     struct rw_packed *packed; /* owned */
     double walked_ns;         /* by this time, as expected; of one thread */
     int settled;
 };
-int rw_way_scores(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
-                  const struct rw_dataset *dataset, double *scores);
+int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
+                       const struct rw_dataset *dataset, double *scores);
 /* single: NULL, or the model for one document at a time, by which few rows are scored. */
-int rw_way_rows(struct rw_ctx *ctx, struct rw_way *way, const struct rw_flat *flat,
-                const struct rw_single *single, const struct rw_rows *rows, double *scores);
-void rw_way_release(struct rw_way *way);
+int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
+                     const struct rw_single *single, const struct rw_rows *rows, double *scores);
+void rw_strategy_release(struct rw_strategy *strategy);
 /* Expected nanoseconds of one of very many documents, by one thread. */
-double rw_way_doc_ns(const struct rw_flat *flat);
+double rw_strategy_doc_ns(const struct rw_flat *flat);
 
 /* The data's columns by slot, [n_used]; NULL where the data does not have the feature. The array is
  * the caller's (rw_mem_free), the columns are the dataset's. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
+/* Values of documents [begin, end) by row: [end - begin][n_used], written. scratch: [end - begin].
+ */
+void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
+                    uint32_t begin, uint32_t end, float *rows, float *scratch);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -14,84 +14,49 @@
 /* Milliseconds in which a GPU's driver is up and memory is there. */
 #define GPU_OPEN_MS 500.0
 
-/* ---- the CPU ---- */
-
-struct scorer_cpu {
-    struct rw_scorer base;
-    struct rw_way way;
-};
-
-static void close_cpu(struct rw_scorer *base)
-{
-    struct scorer_cpu *s = (struct scorer_cpu *)base;
-    rw_way_release(&s->way);
-    rw_mem_free(s);
-}
-
-static int run_cpu(struct rw_scorer *base, const struct rw_dataset *dataset, double *scores)
-{
-    struct scorer_cpu *s = (struct scorer_cpu *)base;
-    return rw_way_scores(base->ctx, &s->way, base->flat, dataset, scores);
-}
-
-static double run_ms_cpu(const struct rw_scorer *scorer, uint32_t n_docs)
-{
-    const double ns = rw_way_doc_ns(scorer->flat);
-    return n_docs * ns / 1e6 / (1.0 + CPU_THREAD * (scorer->ctx->n_threads - 1));
-}
-
-int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
-                       struct rw_scorer **out)
-{
-    static const struct rw_scorer_ops ops = {
-        .name = "cpu", .close = close_cpu, .run = run_cpu, .run_ms = run_ms_cpu};
-    struct scorer_cpu *s;
-    (void)device;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, s, 1));
-    s->base = (struct rw_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
-    *out = &s->base;
-    return RW_OK;
-}
-
-/* ---- any device ---- */
-
 struct rw_predictor {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_flat flat;
-    struct rw_single *single; /* owned; NULL: the model is not of the kind */
-    struct rw_way rows_way;   /* of rows, which the CPU scores */
-    struct rw_scorer *scorer; /* owned */
-    int is_auto;              /* nobody chose the device */
-    int undecided;            /* auto: whether a GPU pays is yet to be seen */
-    double cpu_ms;            /* auto: what all runs so far should have taken on the CPU */
+    struct rw_single *single;    /* owned; NULL: the model is not of the kind */
+    struct rw_strategy strategy; /* the CPU's, of data sets and rows */
+    struct rw_scorer *scorer;    /* of data sets; owned; NULL: the CPU scores them, too */
+    int is_auto;                 /* nobody chose the device */
+    int undecided;               /* auto: whether a GPU pays is yet to be seen */
+    double cpu_ms;               /* auto: what all runs so far should have taken on the CPU */
 };
 
 static const struct {
     const char *name;
     int (*open)(struct rw_ctx *, const struct rw_flat *, int, struct rw_scorer **);
 } devices[] = {
-    {"cpu", rw_scorer_open_cpu},
     {"cuda", rw_scorer_open_cuda},
 };
 
+/* *out is NULL if it is the CPU. */
 static int open_scorer(struct rw_predictor *predictor, const char *device, struct rw_scorer **out)
 {
     const char *colon = strchr(device, ':');
     const size_t length = colon ? (size_t)(colon - device) : strlen(device);
     *out = NULL;
+    if (strcmp(device, "cpu") == 0)
+        return RW_OK;
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         if (strlen(devices[i].name) != length || strncmp(devices[i].name, device, length) != 0)
             continue;
         char *end = NULL;
         const long number = colon ? strtol(colon + 1, &end, 10) : 0;
-        if (colon && (strcmp(devices[i].name, "cuda") != 0 || end == colon + 1 || *end ||
-                      number < 0 || number > 1023))
+        if (colon && (end == colon + 1 || *end || number < 0 || number > 1023))
             break;
         return devices[i].open(predictor->ctx, &predictor->flat, (int)number, out);
     }
     return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
                    "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", device);
+}
+
+static void close_scorer(struct rw_scorer *scorer)
+{
+    if (scorer)
+        scorer->ops->close(scorer);
 }
 
 int rw_predictor_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
@@ -121,9 +86,8 @@ void rw_predictor_close(struct rw_predictor *predictor)
 {
     if (!predictor)
         return;
-    if (predictor->scorer)
-        predictor->scorer->ops->close(predictor->scorer);
-    rw_way_release(&predictor->rows_way);
+    close_scorer(predictor->scorer);
+    rw_strategy_release(&predictor->strategy);
     rw_single_free(predictor->single);
     rw_flat_release(&predictor->flat);
     rw_mem_free(predictor);
@@ -131,7 +95,7 @@ void rw_predictor_close(struct rw_predictor *predictor)
 
 const char *rw_predictor_device(const struct rw_predictor *predictor)
 {
-    return predictor->scorer->ops->name;
+    return predictor->scorer ? predictor->scorer->ops->name : "cpu";
 }
 
 /* How much is still to come is not known: data may be read in pieces. So a GPU is opened once the
@@ -140,7 +104,9 @@ const char *rw_predictor_device(const struct rw_predictor *predictor)
 static void choose(struct rw_predictor *predictor, uint32_t n_docs)
 {
     struct rw_scorer *gpu;
-    const double cpu_ms = predictor->scorer->ops->run_ms(predictor->scorer, n_docs);
+    const int n_threads = predictor->ctx->n_threads;
+    const double cpu_ms =
+        n_docs * rw_strategy_doc_ns(&predictor->flat) / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
     predictor->cpu_ms += cpu_ms;
     if (predictor->cpu_ms <= GPU_OPEN_MS)
         return;
@@ -155,12 +121,11 @@ static void choose(struct rw_predictor *predictor, uint32_t n_docs)
     rw_log(predictor->ctx, RW_LOG_DEBUG,
            "scores on device %s: %u documents are expected to take %.3g ms on the GPU and %.3g ms "
            "on %d thread%s",
-           pays ? "cuda" : "cpu", n_docs, gpu_ms, cpu_ms, predictor->ctx->n_threads,
-           predictor->ctx->n_threads == 1 ? "" : "s");
-    struct rw_scorer *other = pays ? predictor->scorer : gpu;
-    other->ops->close(other);
+           pays ? "cuda" : "cpu", n_docs, gpu_ms, cpu_ms, n_threads, n_threads == 1 ? "" : "s");
     if (pays)
         predictor->scorer = gpu;
+    else
+        close_scorer(gpu);
 }
 
 int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *dataset,
@@ -170,17 +135,17 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
     if (predictor->undecided)
         choose(predictor, dataset->n_docs);
     struct rw_scorer *scorer = predictor->scorer;
-    const int status = scorer->ops->run(scorer, dataset, scores);
-    if (status != RW_ERR_MEMORY || !predictor->is_auto || strcmp(scorer->ops->name, "cpu") == 0)
-        return status;
-    /* The GPU that auto took turns out too small. */
-    rw_log(predictor->ctx, RW_LOG_DEBUG,
-           "scores on device cpu: the GPU has too little free memory");
-    struct rw_scorer *cpu;
-    RW_TRY(open_scorer(predictor, "cpu", &cpu));
-    scorer->ops->close(scorer);
-    predictor->scorer = cpu;
-    return cpu->ops->run(cpu, dataset, scores);
+    if (scorer) {
+        const int status = scorer->ops->run(scorer, dataset, scores);
+        if (status != RW_ERR_MEMORY || !predictor->is_auto)
+            return status;
+        rw_log(predictor->ctx, RW_LOG_DEBUG,
+               "scores on device cpu: the GPU has too little free memory");
+        close_scorer(scorer);
+        predictor->scorer = NULL;
+    }
+    return rw_strategy_scores(predictor->ctx, &predictor->strategy, &predictor->flat, dataset,
+                              scores);
 }
 
 double rw_predictor_one(const struct rw_predictor *predictor, const float *values, size_t n_values)
@@ -202,8 +167,8 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(predictor->ctx, RW_ERR_ARGUMENT, "%u documents; expected at most %u", n_docs,
                        RW_MAX_DOCS);
-    return rw_way_rows(predictor->ctx, &predictor->rows_way, &predictor->flat, predictor->single,
-                       &rows, scores);
+    return rw_strategy_rows(predictor->ctx, &predictor->strategy, &predictor->flat,
+                            predictor->single, &rows, scores);
 }
 
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,

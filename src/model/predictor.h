@@ -1,16 +1,12 @@
 /* Scores of many documents on a device: the same doubles everywhere. A document's leaves are found
  * by model/walk.h and added in tree order, in double.
  *
- * To add a device: (1) fill a `struct rw_scorer_ops` (model/predictor.c has the CPU's, gpu/ a
- * GPU's), (2) declare its open function here, (3) give it a row in predictor.c's table. */
+ * To add a device: (1) fill a `struct rw_scorer_ops` (as gpu/predict/predict_cuda.c does), (2)
+ * declare its open function here, (3) give it a row in predictor.c's table. */
 #ifndef RW_MODEL_PREDICTOR_H
 #define RW_MODEL_PREDICTOR_H
 
 #include "model/flat.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct rw_scorer;
 
@@ -29,13 +25,8 @@ struct rw_scorer {
     const struct rw_flat *flat; /* borrowed */
 };
 
-/* One for each device; `device` counts GPUs. */
-int rw_scorer_open_cpu(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
-                       struct rw_scorer **out);
+/* `device` counts GPUs. */
 int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                         struct rw_scorer **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

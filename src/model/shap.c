@@ -39,81 +39,6 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
     }
 }
 
-/* ------------------------------------------------------------------ values of documents */
-
-/* rows: [end - begin][n_used], written; column: scratch of as many floats as documents. */
-static void gather(const struct rw_flat *flat, const struct rw_column *const *columns,
-                   uint32_t begin, uint32_t end, float *rows, float *column)
-{
-    const size_t n_used = flat->n_used;
-    for (size_t slot = 0; slot < n_used; slot++) {
-        for (uint32_t doc = begin; !columns[slot] && doc < end; doc++)
-            rows[(doc - begin) * n_used + slot] = flat->absent;
-        if (!columns[slot])
-            continue;
-        rw_column_values(columns[slot], begin, end, flat->absent, column);
-        for (uint32_t doc = begin; doc < end; doc++)
-            rows[(doc - begin) * n_used + slot] = column[doc - begin];
-    }
-}
-
-/* ------------------------------------------------------------------ covers */
-
-struct count_job {
-    const struct rw_flat *flat;
-    const struct rw_column *const *columns;
-    uint32_t n_docs;
-    float *rows; /* [threads][room] */
-    size_t room;
-    uint32_t *counts; /* [leaves of all trees] shared */
-};
-
-static int count_blocks(void *user, struct rw_share *share)
-{
-    const struct count_job *job = user;
-    const struct rw_flat *flat = job->flat;
-    float *own = job->rows + job->room * (size_t)share->thread;
-    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
-        for (; block < end; block++) {
-            const uint32_t begin = (uint32_t)block * BLOCK_DOCS, left = job->n_docs - begin;
-            const uint32_t n = left < BLOCK_DOCS ? left : BLOCK_DOCS;
-            gather(flat, job->columns, begin, begin + n, own,
-                   own + (size_t)BLOCK_DOCS * flat->n_used);
-            for (int32_t t = 0; t < flat->n_trees; t++) {
-                for (uint32_t d = 0; d < n; d++) {
-                    const int32_t leaf =
-                        rw_walk(flat->node + flat->first_node[t], rw_flat_root(flat, t),
-                                own + (size_t)d * flat->n_used, 1);
-                    __atomic_fetch_add(&job->counts[flat->first_leaf[t] + (uint64_t)leaf], 1,
-                                       __ATOMIC_RELAXED);
-                }
-            }
-        }
-    }
-    return RW_OK;
-}
-
-/* counts: [leaves of all trees] zeroed; documents that fall into each. */
-static int count_leaves(struct rw_ctx *ctx, const struct rw_flat *flat,
-                        const struct rw_dataset *dataset, uint32_t *counts)
-{
-    int status = RW_OK;
-    const struct rw_column **columns = NULL;
-    struct count_job job = {.flat = flat,
-                            .n_docs = dataset->n_docs,
-                            .room = (size_t)BLOCK_DOCS * (flat->n_used + 1) + 16,
-                            .counts = counts};
-    RW_TRY_OUT(rw_flat_columns(ctx, flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.rows, job.room * (size_t)ctx->n_threads));
-    job.columns = columns;
-    rw_parallel(ctx, ctx->n_threads, ((uint64_t)dataset->n_docs + BLOCK_DOCS - 1) / BLOCK_DOCS, 0,
-                count_blocks, &job);
-out:
-    rw_mem_free(job.rows);
-    rw_mem_free(columns);
-    return status;
-}
-
 /* ------------------------------------------------------------------ trees as edges */
 
 struct pending {
@@ -252,35 +177,23 @@ out:
     return status;
 }
 
-/* One rule for each number of points in use. */
+/* The rule of n points is the n-th of a triangle; only those in use are made. */
 static int make_rules(struct rw_ctx *ctx, struct rw_explainer *e)
 {
-    uint64_t *place, n = 0;
-    uint32_t most = 0;
+    size_t most = 0;
     for (int32_t t = 0; t < e->flat.n_trees; t++)
         most = e->tree[t].n_points > most ? e->tree[t].n_points : most;
-    int status = RW_NEW(ctx, place, (size_t)most + 1);
-    if (status < 0)
-        return status;
-    for (int32_t t = 0; t < e->flat.n_trees; t++)
-        place[e->tree[t].n_points] = 1;
-    for (uint32_t k = 1; k <= most; k++)
-        n += place[k] ? k : 0;
-    RW_TRY_OUT(RW_NEW(ctx, e->point, n));
-    RW_TRY_OUT(RW_NEW(ctx, e->weight, n));
-    n = 0;
-    for (uint32_t k = 1; k <= most; k++) {
-        if (!place[k])
+    RW_TRY(RW_NEW(ctx, e->point, most * (most + 1) / 2));
+    RW_TRY(RW_NEW(ctx, e->weight, most * (most + 1) / 2));
+    for (int32_t t = 0; t < e->flat.n_trees; t++) {
+        struct rw_shap_tree *tree = &e->tree[t];
+        if (tree->n_points == 0)
             continue;
-        rw_gauss_legendre(k, e->point + n, e->weight + n);
-        place[k] = n;
-        n += k;
+        tree->rule = (uint64_t)tree->n_points * (tree->n_points - 1) / 2;
+        if (e->point[tree->rule] == 0.0)
+            rw_gauss_legendre(tree->n_points, e->point + tree->rule, e->weight + tree->rule);
     }
-    for (int32_t t = 0; t < e->flat.n_trees; t++)
-        e->tree[t].rule = e->tree[t].n_points ? place[e->tree[t].n_points] : 0;
-out:
-    rw_mem_free(place);
-    return status;
+    return RW_OK;
 }
 
 /* The mean score of the covers' documents, and how far sums may be off. What a tree's values add
@@ -322,7 +235,7 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
     RW_TRY_OUT(RW_NEW(ctx, counts, flat->first_leaf[flat->n_trees]));
     RW_TRY_OUT(RW_NEW(ctx, e->tree, (size_t)flat->n_trees));
     RW_TRY_OUT(RW_NEW(ctx, e->edge, 2 * flat->first_node[flat->n_trees]));
-    RW_TRY_OUT(count_leaves(ctx, flat, cover, counts));
+    RW_TRY_OUT(rw_flat_count(ctx, flat, cover, counts));
     RW_TRY_OUT(make_trees(ctx, e, counts));
     RW_TRY_OUT(make_rules(ctx, e));
     sum_up(e, counts, cover->n_docs);
@@ -451,61 +364,53 @@ static void explain(struct walk *w, uint32_t n_edges)
         leave(w);
 }
 
-/* Scratch of a thread. */
-struct scratch {
-    float *rows;     /* [BLOCK_DOCS][n_used], and a column */
-    double *room;    /* factor, product, sum */
-    uint8_t *passes; /* [most edges] */
-    uint32_t *open;  /* [most edges] */
+struct explain_job {
+    const struct rw_explainer *e;
+    const struct rw_column *const *columns;
+    char *scratch;        /* [threads][scratch_bytes] */
+    size_t scratch_bytes; /* room, rows, open, passes: see explain_block */
+    uint32_t begin, n;    /* documents */
+    double *values;
 };
 
-static void explain_block(const struct rw_explainer *e, const struct rw_column *const *columns,
-                          uint32_t begin, uint32_t n, const struct scratch *scratch, double *values)
+static void explain_block(const struct explain_job *job, uint32_t from, uint32_t n, char *scratch)
 {
+    const struct rw_explainer *e = job->e;
     const size_t n_used = e->flat.n_used;
-    gather(&e->flat, columns, begin, begin + n, scratch->rows, scratch->rows + BLOCK_DOCS * n_used);
+    double *room = (double *)scratch;        /* factor, product, sum */
+    float *rows = (float *)(room + e->room); /* [BLOCK_DOCS][n_used], and a column */
+    uint32_t *open = (uint32_t *)(rows + BLOCK_DOCS * (n_used + 1)); /* [most edges] */
+    double *values = job->values + from * n_used;
+    rw_flat_gather(&e->flat, job->columns, job->begin + from, job->begin + from + n, rows,
+                   rows + BLOCK_DOCS * n_used);
     memset(values, 0, n * n_used * sizeof(*values));
     for (int32_t t = 0; t < e->flat.n_trees; t++) {
         const struct rw_shap_tree *tree = &e->tree[t];
-        const size_t room = (size_t)tree->depth * tree->n_points;
+        const size_t n_products = (size_t)tree->depth * tree->n_points;
         struct walk walk = {.edge = e->edge + tree->first,
                             .point = e->point + tree->rule,
                             .weight = e->weight + tree->rule,
                             .n = tree->n_points,
-                            .passes = scratch->passes,
-                            .open = scratch->open,
-                            .factor = scratch->room,
-                            .product = scratch->room + room,
-                            .sum = scratch->room + 2 * room};
+                            .passes = (uint8_t *)(open + e->most_edges),
+                            .open = open,
+                            .factor = room,
+                            .product = room + n_products,
+                            .sum = room + 2 * n_products};
         for (uint32_t d = 0; d < n; d++) {
-            walk.value = scratch->rows + d * n_used;
+            walk.value = rows + d * n_used;
             walk.shap = values + d * n_used;
             explain(&walk, tree->n_edges);
         }
     }
 }
 
-struct explain_job {
-    const struct rw_explainer *e;
-    const struct rw_column *const *columns;
-    struct scratch all;             /* each thread's scratch after another's */
-    size_t n_rows, n_room, n_edges; /* of a thread */
-    uint32_t begin, n;              /* documents */
-    double *values;
-};
-
 static int explain_blocks(void *user, struct rw_share *share)
 {
     const struct explain_job *job = user;
-    const size_t t = (size_t)share->thread;
-    const struct scratch own = {job->all.rows + job->n_rows * t, job->all.room + job->n_room * t,
-                                job->all.passes + job->n_edges * t,
-                                job->all.open + job->n_edges * t};
     for (uint64_t block, end; rw_share_next(share, &block, &end);) {
         const uint32_t from = (uint32_t)block * BLOCK_DOCS, left = job->n - from;
-        explain_block(job->e, job->columns, job->begin + from,
-                      left < BLOCK_DOCS ? left : BLOCK_DOCS, &own,
-                      job->values + (size_t)from * job->e->flat.n_used);
+        explain_block(job, from, left < BLOCK_DOCS ? left : BLOCK_DOCS,
+                      job->scratch + job->scratch_bytes * (size_t)share->thread);
     }
     return RW_OK;
 }
@@ -516,31 +421,22 @@ int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *e,
     RW_DEFAULT_FPENV;
     int status = RW_OK;
     const struct rw_column **columns = NULL;
-    const size_t threads = (size_t)ctx->n_threads;
-    struct explain_job job = {.e = e,
-                              .n_rows = (size_t)BLOCK_DOCS * (e->flat.n_used + 1) + 16,
-                              .n_room = e->room + 8,
-                              .n_edges = (size_t)e->most_edges + 64,
-                              .begin = begin,
-                              .n = n,
-                              .values = values};
+    const size_t bytes = e->room * sizeof(double) +
+                         BLOCK_DOCS * ((size_t)e->flat.n_used + 1) * sizeof(float) +
+                         e->most_edges * (sizeof(uint32_t) + sizeof(uint8_t));
+    struct explain_job job = {.e = e, .begin = begin, .n = n, .values = values};
     if (n > dataset->n_docs || begin > dataset->n_docs - n)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "documents %u to %u of %u", begin, begin + n,
                        dataset->n_docs);
+    job.scratch_bytes = (bytes + 127) / 64 * 64; /* two threads write to no line of the cache */
     RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.rows, job.n_rows * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.room, job.n_room * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.passes, job.n_edges * threads));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.all.open, job.n_edges * threads));
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.scratch, job.scratch_bytes * (size_t)ctx->n_threads));
     job.columns = columns;
     rw_parallel(ctx, ctx->n_threads, ((uint64_t)n + BLOCK_DOCS - 1) / BLOCK_DOCS, 1, explain_blocks,
                 &job);
 out:
     rw_mem_free(columns);
-    rw_mem_free(job.all.rows);
-    rw_mem_free(job.all.room);
-    rw_mem_free(job.all.passes);
-    rw_mem_free(job.all.open);
+    rw_mem_free(job.scratch);
     return status;
 }
 
@@ -555,7 +451,7 @@ int rw_explainer_leaves(struct rw_ctx *ctx, const struct rw_explainer *e,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "document %u of %u", doc, dataset->n_docs);
     RW_TRY_OUT(rw_flat_columns(ctx, &e->flat, dataset, &columns));
     RW_TRY_OUT(RW_NEW(ctx, row, (size_t)e->flat.n_used + 1));
-    gather(&e->flat, columns, doc, doc + 1, row, row + e->flat.n_used);
+    rw_flat_gather(&e->flat, columns, doc, doc + 1, row, row + e->flat.n_used);
     for (int32_t t = 0; t < e->flat.n_trees; t++)
         leaves[t] =
             rw_walk(e->flat.node + e->flat.first_node[t], rw_flat_root(&e->flat, t), row, 1);

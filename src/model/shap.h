@@ -22,15 +22,11 @@
 
 #include "model/flat.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Gauss and Legendre's rule over [0, 1]: exact for polynomials up to degree 2 n - 1. point, weight:
  * [n], written. */
 void rw_gauss_legendre(uint32_t n, double *point, double *weight);
 
-/* The way into a node or leaf from the one above it. In the order of a walk, left before right. */
+/* The edge into a node or leaf from the one above it. In the order of a walk, left before right. */
 struct rw_shap_edge {
     double share;   /* z of the feature: of all edges from the root to here that ask for it */
     float cut;      /* of the node above */
@@ -48,7 +44,7 @@ struct rw_shap_tree {
     uint32_t n_edges; /* 0: one leaf */
     uint32_t depth;
     uint32_t n_points; /* of the rule: at least half of the features on any path */
-    uint64_t rule;     /* its place in point and weight */
+    uint64_t rule;     /* its index in point and weight */
 };
 
 struct rw_explainer {
@@ -61,7 +57,4 @@ struct rw_explainer {
     double base, bound;
 };
 
-#ifdef __cplusplus
-}
-#endif
 #endif

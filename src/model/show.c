@@ -1,11 +1,10 @@
 /* A tree for people: indented text, or the dot language. */
 #include <errno.h>
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "model/model.h"
 
 enum {
@@ -14,25 +13,15 @@ enum {
     MAX_INDENT = 40
 };
 
-/* Shortest decimals that read back as the same float or double. The caller has set the "C" locale
- * (io's own functions lie in a layer that this one does not see). */
-static const char *float_text(float value, char *buffer, size_t size)
+static const char *float_text(float value, char *buffer)
 {
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(buffer, size, "%.*g", digits, (double)value + 0.0); /* -0 as 0 */
-        if (strtof(buffer, NULL) == value)
-            break;
-    }
+    buffer[rw_number_write(value, buffer)] = 0;
     return buffer;
 }
 
-static const char *double_text(double value, char *buffer, size_t size)
+static const char *double_text(double value, char *buffer)
 {
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, value + 0.0);
-        if (strtod(buffer, NULL) == value)
-            break;
-    }
+    buffer[rw_number_write_double(value, buffer)] = 0;
     return buffer;
 }
 
@@ -67,23 +56,21 @@ struct pending {
 static void show_text(const struct rw_model *model, const struct rw_tree *tree,
                       struct pending *stack, FILE *out)
 {
-    char cut[32], gain[32];
+    char cut[32], gain[40];
     size_t n = 0;
     stack[n++] = (struct pending){tree->n_leaves == 1 ? ~0 : 0, 0, ""};
     while (n > 0) {
         const struct pending at = stack[--n];
         fprintf(out, "%*s%s", 2 * (at.depth < MAX_INDENT ? at.depth : MAX_INDENT), "", at.side);
         if (at.child < 0) {
-            fprintf(out, "leaf %d: %s\n", ~at.child,
-                    float_text(tree->leaf[~at.child], cut, sizeof(cut)));
+            fprintf(out, "leaf %d: %s\n", ~at.child, float_text(tree->leaf[~at.child], cut));
             continue;
         }
         const int32_t i = at.child;
         fprintf(out, "node %d: ", i);
         print_feature(out, model, tree->feature[i], 0);
-        fprintf(out, " <= %s, missing %s, gain %s\n", float_text(tree->cut[i], cut, sizeof(cut)),
-                tree->missing_left[i] ? "left" : "right",
-                double_text(tree->gain[i], gain, sizeof(gain)));
+        fprintf(out, " <= %s, missing %s, gain %s\n", float_text(tree->cut[i], cut),
+                tree->missing_left[i] ? "left" : "right", double_text(tree->gain[i], gain));
         stack[n++] = (struct pending){tree->right[i], at.depth + 1, "right: "};
         stack[n++] = (struct pending){tree->left[i], at.depth + 1, "left: "};
     }
@@ -98,17 +85,17 @@ static void dot_edge(FILE *out, int32_t node, int32_t child, const char *side, i
 static void show_dot(const struct rw_model *model, const struct rw_tree *tree, int number,
                      FILE *out)
 {
-    char cut[32], gain[32];
+    char cut[32], gain[40];
     fprintf(out, "digraph tree%d {\n    node [shape=box];\n", number);
     for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
         fprintf(out, "    node%d [label=\"", i);
         print_feature(out, model, tree->feature[i], 1);
-        fprintf(out, "\\n<= %s\\ngain %s\"];\n", float_text(tree->cut[i], cut, sizeof(cut)),
-                double_text(tree->gain[i], gain, sizeof(gain)));
+        fprintf(out, "\\n<= %s\\ngain %s\"];\n", float_text(tree->cut[i], cut),
+                double_text(tree->gain[i], gain));
     }
     for (int32_t i = 0; i < tree->n_leaves; i++)
         fprintf(out, "    leaf%d [label=\"leaf %d\\n%s\", shape=ellipse];\n", i, i,
-                float_text(tree->leaf[i], cut, sizeof(cut)));
+                float_text(tree->leaf[i], cut));
     for (int32_t i = 0; i < tree->n_leaves - 1; i++) {
         dot_edge(out, i, tree->left[i], "left", tree->missing_left[i]);
         dot_edge(out, i, tree->right[i], "right", !tree->missing_left[i]);
@@ -127,9 +114,6 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     const struct rw_tree *shown = &model->tree[tree];
     struct pending *stack; /* one entry a level and one more: never above the number of leaves */
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
-    /* Of this thread only: a host program's locale may write 0,5. */
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    const locale_t before = plain ? uselocale(plain) : (locale_t)0;
     errno = 0;
     if (dot) {
         show_dot(model, shown, tree + 1, out);
@@ -140,10 +124,6 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     }
     const int failed = fflush(out) != 0 || ferror(out);
     const int reason = errno;
-    if (plain) {
-        uselocale(before);
-        freelocale(plain);
-    }
     rw_mem_free(stack);
     return failed ? rw_fail_io(ctx, reason, "cannot write tree %d", tree + 1) : RW_OK;
 }

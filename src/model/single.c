@@ -52,7 +52,7 @@ static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_si
     return level[n - 1];
 }
 
-struct place {
+struct start {
     int32_t depth;
     uint32_t root;
     uint8_t tree;
@@ -60,20 +60,20 @@ struct place {
 
 static int deeper(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct start *x = a, *y = b;
     if (x->depth != y->depth)
         return x->depth - y->depth;
     return (int)x->tree - (int)y->tree;
 }
 
-/* Trees of like depths are walked together. place: [n], of consecutive trees. */
-static void order_places(struct rw_single *single, int32_t first, struct place *place, int32_t n)
+/* Trees of like depths are walked together. start: [n], of consecutive trees. */
+static void order_starts(struct rw_single *single, int32_t first, struct start *start, int32_t n)
 {
-    qsort(place, (size_t)n, sizeof(*place), deeper);
+    qsort(start, (size_t)n, sizeof(*start), deeper);
     for (int32_t i = 0; i < n; i++) {
-        single->root[first + i] = place[i].root;
-        single->tree_at[first + i] = place[i].tree;
-        single->steps[(first + i) / RW_SINGLE_TOGETHER] = (uint8_t)place[i].depth; /* ascends */
+        single->root[first + i] = start[i].root;
+        single->tree_at[first + i] = start[i].tree;
+        single->steps[(first + i) / RW_SINGLE_TOGETHER] = (uint8_t)start[i].depth; /* ascends */
     }
 }
 
@@ -87,19 +87,19 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     uint64_t most = 0;
     if (2 * (uint64_t)flat->n_used >= RW_SINGLE_VALUES || n_leaves > 1u << 29)
         return 0;
-    const size_t n_places = (n_trees + RW_SINGLE_TOGETHER - 1) / RW_SINGLE_TOGETHER;
+    const size_t n_groups = (n_trees + RW_SINGLE_TOGETHER - 1) / RW_SINGLE_TOGETHER;
     for (size_t i = 0; i < n_trees; i++) {
         const uint64_t n = flat->first_leaf[i + 1] - flat->first_leaf[i];
         most = n > most ? n : most;
     }
     RW_TRY_OUT(RW_NEW(ctx, s->node, 2 * n_leaves));
-    RW_TRY_OUT(RW_NEW(ctx, s->root, n_places * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_NEW(ctx, s->tree_at, n_places * RW_SINGLE_TOGETHER));
-    RW_TRY_OUT(RW_NEW(ctx, s->steps, n_places));
+    RW_TRY_OUT(RW_NEW(ctx, s->root, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_NEW(ctx, s->tree_at, n_groups * RW_SINGLE_TOGETHER));
+    RW_TRY_OUT(RW_NEW(ctx, s->steps, n_groups));
     RW_TRY_OUT(RW_NEW_RAW(ctx, queue, 4 * most));
     status = 1;
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
-        struct place place[RW_SINGLE_TREES];
+        struct start start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;
         for (int32_t i = 0; i < n; i++) {
@@ -110,9 +110,9 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
                 status = 0;
                 goto out;
             }
-            place[i] = (struct place){depth, (uint32_t)root, (uint8_t)i};
+            start[i] = (struct start){depth, (uint32_t)root, (uint8_t)i};
         }
-        order_places(s, first, place, n);
+        order_starts(s, first, start, n);
     }
 out:
     rw_mem_free(queue);

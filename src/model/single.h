@@ -1,16 +1,13 @@
 /* A model made ready for scoring one document at a time on the CPU: by looking at all nodes
  * (model/single_lanes.h), if that is expected to be quicker, else some trees are walked side by
  * side without a branch: a leaf is a node that leads to itself. Missing values become the infinity
- * that lies on the node's side of every cut, so each feature has two values, by the way of missing.
+ * that lies on the node's side of every threshold, so each feature has two values, by the direction
+ * of missing.
  */
 #ifndef RW_MODEL_SINGLE_H
 #define RW_MODEL_SINGLE_H
 
 #include "model/single_lanes.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum {
     RW_SINGLE_VALUES = 4096, /* two of each feature that the model uses, and one more, at most */
@@ -30,7 +27,7 @@ struct rw_single {
     struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
     struct rw_single_node *node;
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */
-    uint8_t *tree_at; /* beside root: the tree's place among the RW_SINGLE_TREES */
+    uint8_t *tree_at; /* beside root: the tree's index among the RW_SINGLE_TREES */
     uint8_t *steps;   /* the depth of the deepest of each RW_SINGLE_TOGETHER */
 };
 
@@ -46,7 +43,4 @@ void rw_single_free(struct rw_single *single);
 double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
                        uint32_t first);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

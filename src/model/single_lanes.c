@@ -1,26 +1,21 @@
 #include "model/single_lanes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sort.h"
+#include "model/thresholds.h"
 
 /* One thread of a server of 2024: nanoseconds of a group's node, with AVX2 also for each 16
  * columns; of a column; of a node that model/single.h passes, in a model that is not larger than
  * the caches.
  */
-#define NODE_NS_AVX512     2.5
-#define NODE_NS_AVX2       2.5
+#define NODE_NS            2.5
 #define NODE_TABLE_NS_AVX2 0.7
 #define COLUMN_NS          1.5
 #define STEP_NS            1.0
 
-enum {
-    MOST_NODES = 1 << 20, /* of groups: 256 MiB; leaves then have 32-bit numbers */
-    MOST_QUICK = 256      /* more are sorted by radix */
-};
+enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit numbers */
 
 void rw_lanes_free(struct rw_lanes *lanes)
 {
@@ -45,13 +40,19 @@ static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
 
 /* ---- whether it pays ---- */
 
-static rw_lanes_fn function_of(enum rw_isa isa)
+/* *table_ns: what a node takes for each 16 columns. NULL: there is none. */
+static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
 {
+    *table_ns = 0.0;
 #if RW_HAS_X86
     if (isa >= RW_ISA_AVX512 && __builtin_cpu_supports("avx512vbmi"))
         return rw_lanes_score_avx512;
+    *table_ns = NODE_TABLE_NS_AVX2;
+    if (isa >= RW_ISA_AVX2)
+        return rw_lanes_score_avx2;
 #endif
-    return isa >= RW_ISA_AVX2 ? rw_lanes_score_avx2 : NULL;
+    (void)isa;
+    return NULL;
 }
 
 /* Nodes of all groups, a group's as many as its largest tree has; 0 if a tree is too large. */
@@ -74,10 +75,9 @@ static uint64_t count_nodes(const struct rw_flat *flat)
 
 int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa)
 {
-    const rw_lanes_fn score = function_of(isa);
-    const double node_ns = score == rw_lanes_score_avx512
-                               ? NODE_NS_AVX512
-                               : NODE_NS_AVX2 + NODE_TABLE_NS_AVX2 * ceil(flat->n_used / 16.0);
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
+    const double node_ns = NODE_NS + table_ns * ceil(flat->n_used / 16.0);
     const uint64_t n_nodes = count_nodes(flat);
     const double ns = node_ns * (double)n_nodes + COLUMN_NS * flat->n_used;
     return score && n_nodes > 0 && ns < STEP_NS * rw_flat_steps(flat);
@@ -85,58 +85,13 @@ int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa)
 
 /* ---- columns ---- */
 
-/* While a model is made. Cuts are numbers that order as they do, and 0 and -0 are one. */
+/* While a model is made. */
 struct maker {
     const struct rw_flat *flat;
     struct rw_lanes *lanes;
-    uint64_t n_nodes;       /* of the flat model */
-    uint32_t *key;          /* [n_nodes] cuts of the slots one after another, sorted, distinct */
-    uint32_t *scratch;      /* [n_nodes] */
-    uint32_t *first_key;    /* [n_used + 1] of a slot in key, by number of nodes */
-    uint32_t *n_keys;       /* [n_used] distinct ones */
-    uint32_t *first_column; /* [n_used] */
+    struct rw_thresholds thresholds; /* by slot */
+    uint32_t *first_column;          /* [n_used] of a slot; owned */
 };
-
-static uint32_t key_of_cut(float cut)
-{
-    return rw_key_of_float(cut == 0.0f ? 0.0f : cut);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Returns how many are distinct. */
-static uint32_t sort_keys(uint32_t *key, uint32_t *scratch, uint32_t n)
-{
-    uint32_t n_kept = 0;
-    if (n > MOST_QUICK)
-        rw_sort_keys(key, scratch, n);
-    else
-        qsort(key, n, sizeof(*key), ascending);
-    for (uint32_t i = 0; i < n; i++) {
-        if (n_kept == 0 || key[i] != key[n_kept - 1])
-            key[n_kept++] = key[i];
-    }
-    return n_kept;
-}
-
-static void sort_cuts(struct maker *m)
-{
-    const struct rw_flat *flat = m->flat;
-    for (uint64_t i = 0; i < m->n_nodes; i++)
-        m->first_key[(flat->node[i].slot >> 1) + 1]++;
-    for (uint32_t s = 0; s < flat->n_used; s++)
-        m->first_key[s + 1] += m->first_key[s];
-    for (uint64_t i = 0; i < m->n_nodes; i++) {
-        const uint32_t s = flat->node[i].slot >> 1;
-        m->key[m->first_key[s] + m->n_keys[s]++] = key_of_cut(flat->node[i].cut);
-    }
-    for (uint32_t s = 0; s < flat->n_used; s++)
-        m->n_keys[s] = sort_keys(m->key + m->first_key[s], m->scratch, m->n_keys[s]);
-}
 
 /* 0: there are too many. */
 static int count_columns(struct maker *m)
@@ -144,7 +99,7 @@ static int count_columns(struct maker *m)
     uint64_t n = 0;
     for (uint32_t s = 0; s < m->flat->n_used; s++) {
         m->first_column[s] = (uint32_t)n;
-        n += (m->n_keys[s] + RW_LANES_CUTS - 1) / RW_LANES_CUTS;
+        n += (m->thresholds.n[s] + RW_LANES_CUTS - 1) / RW_LANES_CUTS;
         if (n > RW_LANES_COLUMNS)
             return 0;
     }
@@ -153,28 +108,27 @@ static int count_columns(struct maker *m)
 }
 
 /* Blocks of all columns. A search goes past the last pivot that is below a value, so there is a
- * block after each cut that is a pivot. */
+ * block after each threshold that is a pivot. */
 static int make_columns(struct rw_ctx *ctx, struct maker *m)
 {
     struct rw_lanes *l = m->lanes;
     uint32_t column = 0, at = 0;
     uint64_t room = 0;
     for (uint32_t s = 0; s < m->flat->n_used; s++)
-        room += m->n_keys[s] + 2 * RW_LANES_PIVOTS * (m->n_keys[s] / RW_LANES_CUTS + 1);
+        room += m->thresholds.n[s] + 2 * RW_LANES_PIVOTS * (m->thresholds.n[s] / RW_LANES_CUTS + 1);
     RW_TRY(RW_NEW(ctx, l->feature, l->n_columns));
     RW_TRY(RW_NEW(ctx, l->pivot, (size_t)l->n_columns * RW_LANES_PIVOTS));
     RW_TRY(RW_NEW(ctx, l->first_cut, l->n_columns));
     RW_TRY(RW_NEW(ctx, l->cut, room));
     for (uint32_t s = 0; s < m->flat->n_used; s++) {
-        const uint32_t *key = m->key + m->first_key[s];
-        for (uint32_t done = 0; done < m->n_keys[s]; done += RW_LANES_CUTS, column++) {
-            const uint32_t rest = m->n_keys[s] - done;
+        for (uint32_t done = 0; done < m->thresholds.n[s]; done += RW_LANES_CUTS, column++) {
+            const uint32_t rest = m->thresholds.n[s] - done;
             const uint32_t n = rest < RW_LANES_CUTS ? rest : RW_LANES_CUTS;
             const uint32_t n_blocks = n / RW_LANES_PIVOTS + 1;
             l->feature[column] = m->flat->feature[s];
             l->first_cut[column] = at;
             for (uint32_t i = 0; i < n_blocks * RW_LANES_PIVOTS; i++)
-                l->cut[at + i] = i < n ? rw_float_of_key(key[done + i]) : INFINITY;
+                l->cut[at + i] = i < n ? rw_threshold(&m->thresholds, s, done + i) : INFINITY;
             for (uint32_t i = 0; i < RW_LANES_PIVOTS; i++) {
                 const uint32_t last = i * RW_LANES_PIVOTS + RW_LANES_PIVOTS - 1;
                 l->pivot[column * RW_LANES_PIVOTS + i] = last < n ? l->cut[at + last] : INFINITY;
@@ -190,12 +144,8 @@ static int make_columns(struct rw_ctx *ctx, struct maker *m)
 static void put_node(const struct maker *m, struct rw_lanes_node *to, uint64_t *missing_left,
                      uint32_t lane, const struct rw_walk_node *node)
 {
-    const uint32_t s = node->slot >> 1;
-    const uint32_t *key = m->key + m->first_key[s], wanted = key_of_cut(node->cut);
-    uint32_t number = 0;
-    for (uint32_t n = m->n_keys[s]; n > 1; n -= n / 2)
-        number += key[number + n / 2] <= wanted ? n / 2 : 0;
-    to->column[lane] = (uint8_t)(m->first_column[s] + number / RW_LANES_CUTS);
+    const uint32_t number = rw_threshold_of(&m->thresholds, node);
+    to->column[lane] = (uint8_t)(m->first_column[node->slot >> 1] + number / RW_LANES_CUTS);
     to->cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
     *missing_left |= (uint64_t)(node->slot & 1) << lane;
 }
@@ -287,18 +237,14 @@ static int is_any_order(const struct rw_flat *flat)
 static int make(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
                 uint64_t n_nodes)
 {
-    struct maker m = {.flat = flat, .lanes = l, .n_nodes = flat->first_node[flat->n_trees]};
+    struct maker m = {.flat = flat, .lanes = l};
     int status;
     l->absent = flat->absent;
     l->n_trees = flat->n_trees;
     l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
     l->any_order = is_any_order(flat);
-    RW_TRY_OUT(RW_NEW_RAW(ctx, m.key, m.n_nodes));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, m.scratch, m.n_nodes));
-    RW_TRY_OUT(RW_NEW(ctx, m.first_key, (size_t)flat->n_used + 1));
-    RW_TRY_OUT(RW_NEW(ctx, m.n_keys, flat->n_used));
+    RW_TRY_OUT(rw_thresholds_init(ctx, &m.thresholds, flat, 1));
     RW_TRY_OUT(RW_NEW(ctx, m.first_column, flat->n_used));
-    sort_cuts(&m);
     status = count_columns(&m);
     if (!status)
         goto out;
@@ -306,10 +252,7 @@ static int make(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *fl
     RW_TRY_OUT(make_trees(ctx, &m, n_nodes));
     status = 1;
 out:
-    rw_mem_free(m.key);
-    rw_mem_free(m.scratch);
-    rw_mem_free(m.first_key);
-    rw_mem_free(m.n_keys);
+    rw_thresholds_release(&m.thresholds);
     rw_mem_free(m.first_column);
     return status;
 }
@@ -317,7 +260,8 @@ out:
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out)
 {
-    const rw_lanes_fn score = function_of(isa);
+    double table_ns;
+    const rw_lanes_fn score = function_of(isa, &table_ns);
     const uint64_t n_nodes = count_nodes(flat);
     struct rw_lanes *lanes;
     *out = NULL;

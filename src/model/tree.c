@@ -70,7 +70,7 @@ static int check_node(struct rw_ctx *ctx, const struct rw_tree *tree, int32_t no
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: feature %u; expected at most %d", node,
                        tree->feature[node], RW_MAX_FEATURE);
     if (!isfinite(tree->cut[node]))
-        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its cut is not a finite number", node);
+        return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its threshold is not a finite number", node);
     if (!isfinite(tree->gain[node]))
         return rw_fail(ctx, RW_ERR_FORMAT, "node %d: its gain is not a finite number", node);
     if (tree->missing_left[node] > 1)
@@ -108,4 +108,14 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree)
 out:
     rw_mem_free(seen);
     return status;
+}
+
+int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where)
+{
+    char what[256];
+    const int status = rw_tree_check(ctx, tree);
+    if (status != RW_ERR_FORMAT || !ctx)
+        return status;
+    snprintf(what, sizeof(what), "%.255s", ctx->error);
+    return rw_fail(ctx, status, "%s%s", where, what);
 }

@@ -4,10 +4,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Internal nodes are numbered in the order in which they were split, 0 = root, so a child's number
  * is always larger than its parent's; a child < 0 means leaf ~child. A tree of one leaf has no
  * nodes. Leaves are numbered in the order of their node ids in one-at-a-time growth. */
@@ -25,8 +21,10 @@ struct rw_tree {
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
 void rw_tree_release(struct rw_tree *tree);
 /* Is it a tree: children in range, each node and leaf reached exactly once from the root, children
- * after parents, cuts and leaves finite? RW_ERR_FORMAT with what is wrong. */
+ * after parents, thresholds and leaves finite? RW_ERR_FORMAT with what is wrong. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree);
+/* The same; the message begins with `where`. */
+int rw_tree_check_at(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
 /* The leaf of a document. values: [n_values] by feature id, absent and missing already resolved
  * (NaN = missing); ids past the end are `absent`. */
@@ -45,7 +43,4 @@ static inline int32_t rw_tree_leaf(const struct rw_tree *tree, const float *valu
     return ~node;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

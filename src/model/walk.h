@@ -1,5 +1,5 @@
-/* One document's way down one tree, compiled for the host and for the device: the comparison of a
- * value with a cut by which every faster way is checked. */
+/* One document's path down one tree, compiled for the host and for the device: the comparison of a
+ * value with a threshold by which every faster method is checked. */
 #ifndef RW_MODEL_WALK_H
 #define RW_MODEL_WALK_H
 

@@ -1,8 +1,8 @@
 /* Objectives: what training optimises, as gradients by document. To add one: (1) write
- * objective/<name>.c with its rw_objective_<name>, listed in src/meson.build; (2) give it a row in
- * objectives.def; (3) give parameters of its own rows in boost/params.def, and name all that it
+ * objective/<name>.c with its rw_objective_<name>; (2) give it a row in objectives.def, which the
+ * build follows; (3) give parameters of its own rows in boost/params.def, and name all that it
  * reads in `params`. Training on every engine, the checks of parameters and the messages read the
- * table. */
+ * table. tests/recipes adds one in this way. */
 #ifndef RW_OBJECTIVE_OBJECTIVE_H
 #define RW_OBJECTIVE_OBJECTIVE_H
 

@@ -61,8 +61,8 @@ static void spread(double *values, uint32_t n, double at[5])
     if (n > 1)
         qsort(values, n, sizeof(*values), rising);
     for (int i = 0; i < 5; i++) {
-        const double place = ceil(shares[i] * n); /* of the value wanted, from 1 */
-        at[i] = n == 0 ? (double)NAN : values[place < 1 ? 0 : (uint32_t)place - 1];
+        const double rank = ceil(shares[i] * n); /* of the quantile, from 1 */
+        at[i] = n == 0 ? (double)NAN : values[rank < 1 ? 0 : (uint32_t)rank - 1];
     }
 }
 

@@ -1,6 +1,6 @@
-/* What a report says, as figures; and the page that shows them. */
-#ifndef RW_TRUST_REPORT_H
-#define RW_TRUST_REPORT_H
+/* The figures of a report, and the page that shows them. */
+#ifndef RW_REPORT_REPORT_H
+#define RW_REPORT_REPORT_H
 
 #include "io/model_text.h"
 #include "model/model.h"

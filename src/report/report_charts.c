@@ -38,9 +38,7 @@ static void open_plot(FILE *out, const struct rw_chart_words *words, int letters
     fprintf(out, "<div class=\"plot\" style=\"padding:0 %.0fpx 0 %.0fpx\">\n",
             fmax(8, last * letter / 2 + 2), fmax(letters, 2) * letter + 8);
     if (*words->y) {
-        fputs("<p class=\"axis\">", out);
-        rw_html_text(out, words->y);
-        fputs("</p>\n", out);
+        rw_html_text_in(out, "<p class=\"axis\">", words->y, "</p>\n");
     }
     fprintf(out,
             "<svg class=\"chart\" style=\"min-height:%dpx\" role=\"img\" "
@@ -52,9 +50,7 @@ static void open_plot(FILE *out, const struct rw_chart_words *words, int letters
 
 static void close_plot(FILE *out, const struct rw_chart_words *words)
 {
-    fputs("<p class=\"axis mid\">", out);
-    rw_html_text(out, words->x);
-    fputs("</p>\n</div>\n", out);
+    rw_html_text_in(out, "<p class=\"axis mid\">", words->x, "</p>\n</div>\n");
 }
 
 /* Paths cannot be in percent: they are in a drawing of 100 by 100 that is stretched. */
@@ -136,7 +132,7 @@ static void draw_x_ticks(const struct plot *plot, const struct ticks *ticks)
     }
 }
 
-/* A line from top to bottom and what it says: in percent, and pixels from there. */
+/* A line from top to bottom and its label: in percent, and pixels from there. */
 static void draw_mark(FILE *out, double x, int y, int dy, const char *text)
 {
     fprintf(out,

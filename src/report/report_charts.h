@@ -1,7 +1,7 @@
 /* Charts of a report: SVG in the page (trees: HTML), coloured by its style sheet, as wide as the
- * page lets them be. Each says in words what it shows; the figures are in a table beside it. */
-#ifndef RW_TRUST_REPORT_CHARTS_H
-#define RW_TRUST_REPORT_CHARTS_H
+ * page lets them be. Each has a description in words; the figures are in a table beside it. */
+#ifndef RW_REPORT_CHARTS_H
+#define RW_REPORT_CHARTS_H
 
 #include <stdio.h>
 

@@ -50,7 +50,7 @@ static void put_character(FILE *out, const unsigned char *c, int n)
         fwrite(c, 1, (size_t)n, out);
 }
 
-/* Returns the bytes to go on by. n_bytes: 0 for what is no character. n_letters: 2 for what is
+/* Returns the bytes to advance by. n_bytes: 0 for what is no character. n_letters: 2 for what is
  * twice as wide, as most are from U+3000 on. */
 static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
 {
@@ -86,6 +86,13 @@ void rw_html_text(FILE *out, const char *text)
     put_text(out, text, INT_MAX, 0);
 }
 
+void rw_html_text_in(FILE *out, const char *before, const char *text, const char *after)
+{
+    fputs(before, out);
+    rw_html_text(out, text);
+    fputs(after, out);
+}
+
 int rw_html_name_cut(FILE *out, const char *text, int n)
 {
     fputs("<bdi>", out);
@@ -97,6 +104,13 @@ int rw_html_name_cut(FILE *out, const char *text, int n)
 void rw_html_name(FILE *out, const char *text)
 {
     rw_html_name_cut(out, text, INT_MAX);
+}
+
+void rw_html_name_in(FILE *out, const char *before, const char *text, const char *after)
+{
+    fputs(before, out);
+    rw_html_name(out, text);
+    fputs(after, out);
 }
 
 const char *rw_html_figure(double value, char buffer[RW_HTML_ROOM])

@@ -1,6 +1,6 @@
 /* HTML of a report: texts that are shown as text whatever is in them, and figures. */
-#ifndef RW_TRUST_REPORT_HTML_H
-#define RW_TRUST_REPORT_HTML_H
+#ifndef RW_REPORT_REPORT_HTML_H
+#define RW_REPORT_REPORT_HTML_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +12,12 @@ extern "C" {
 /* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
  * written as references; control characters and what is not UTF-8 become U+FFFD. */
 void rw_html_text(FILE *out, const char *text);
-/* Names and ids from files: the same apart from what is around them, whichever way it is written,
+/* The same between two pieces of HTML. */
+void rw_html_text_in(FILE *out, const char *before, const char *text, const char *after);
+/* Names and ids from files: isolated from the direction of the text around them,
  * and a line may end after '_'. */
 void rw_html_name(FILE *out, const char *text);
+void rw_html_name_in(FILE *out, const char *before, const char *text, const char *after);
 /* The same, at most n letters, wide ones counted twice: where there are more, both ends with an
  * ellipsis between them. Returns 1 if the whole name is there. */
 int rw_html_name_cut(FILE *out, const char *text, int n);

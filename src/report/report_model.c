@@ -1,5 +1,5 @@
 /* A report's figures of the model: its file's checksum, features, and the first trees with the
- * documents that come by. */
+ * documents that reach their nodes. */
 #include <math.h>
 #include <string.h>
 
@@ -54,20 +54,20 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
                                                .on_feature = report->options->on_feature,
                                                .user = report->options->user};
     struct rw_permuted *permuted = NULL;
-    int *place = NULL; /* in `permuted`, by id */
+    int *index = NULL; /* in `permuted`, by id */
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, permuted, (size_t)report->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, place, RW_FEATURE_IDS));
+    RW_TRY_OUT(RW_NEW(ctx, index, RW_FEATURE_IDS));
     RW_TRY_OUT(rw_permutation_run(ctx, &permutation, &report->permuted_value, permuted,
                                   report->n_features));
     for (int i = 0; i < report->n_features; i++)
-        place[permuted[i].feature] = i;
+        index[permuted[i].feature] = i;
     for (int i = 0; i < report->n_features; i++)
-        report->feature[i].permuted = permuted[place[report->feature[i].use.feature]];
+        report->feature[i].permuted = permuted[index[report->feature[i].use.feature]];
     status = rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
 out:
     rw_mem_free(permuted);
-    rw_mem_free(place);
+    rw_mem_free(index);
     return status;
 }
 

@@ -24,6 +24,39 @@ static void open_section(FILE *out, const char *id, const char *title)
     fputs("</h2>\n", out);
 }
 
+static void column(FILE *out, const char *name)
+{
+    rw_html_text_in(out, "<th scope=\"col\">", name, "</th>");
+}
+
+/* A table in a box that scrolls. caption: HTML; names: with bars between them, of columns of text
+ * with a '*' before; more columns may follow. */
+static void open_table(FILE *out, const char *label, const char *caption, const char *names)
+{
+    char name[64];
+    rw_html_text_in(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+                    label, "\"><table>\n");
+    fprintf(out, "%s<thead><tr>", caption);
+    for (size_t n; *names; names += n + strspn(names + n, "|")) {
+        n = strcspn(names, "|");
+        snprintf(name, sizeof(name), "%.*s", (int)n, names);
+        if (*name == '*')
+            rw_html_text_in(out, "<th scope=\"col\" class=\"text\">", name + 1, "</th>");
+        else
+            column(out, name);
+    }
+}
+
+static void open_rows(FILE *out)
+{
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void close_table(FILE *out)
+{
+    fputs("</tbody></table></div>\n", out);
+}
+
 /* ------------------------------------------------------------------ head */
 
 static void head(const struct rw_report *report, FILE *out)
@@ -40,23 +73,17 @@ static void head(const struct rw_report *report, FILE *out)
     fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n<h1>", rw_report_css);
     rw_html_text(out, title);
     fputs("</h1>\n<p class=\"lead\">", out);
-    if (options->model_name) {
-        fputs("Model <b>", out);
-        rw_html_name(out, options->model_name);
-        fputs("</b>", out);
-    }
-    if (options->data_name) {
-        fputs(options->model_name ? ", measured on <b>" : "Measured on <b>", out);
-        rw_html_name(out, options->data_name);
-        fputs("</b>", out);
-    }
+    if (options->model_name)
+        rw_html_name_in(out, "Model <b>", options->model_name, "</b>");
+    if (options->data_name)
+        rw_html_name_in(out, options->model_name ? ", measured on <b>" : "Measured on <b>",
+                        options->data_name, "</b>");
     fputs("</p>\n<dl class=\"tiles\">\n", out);
     char figure[RW_HTML_ROOM];
     for (int i = 0; i < report->eval->n_metrics && i < 2; i++) {
         const struct rw_eval_metric *metric = &report->eval->metrics[i];
-        fputs("<div><dt>", out);
-        rw_html_text(out, metric->name);
-        fprintf(out, "</dt><dd>%s</dd></div>\n", rw_html_figure(metric->mean, figure));
+        rw_html_text_in(out, "<div><dt>", metric->name, "</dt>");
+        fprintf(out, "<dd>%s</dd></div>\n", rw_html_figure(metric->mean, figure));
     }
     fprintf(out,
             "<div><dt>queries</dt><dd>%u</dd></div>\n<div><dt>documents</dt><dd>%u</dd></div>\n"
@@ -82,9 +109,7 @@ static void paragraphs(FILE *out, const char *text)
         const size_t n = strcspn(text, "\n"), kept = n < sizeof(line) ? n : sizeof(line) - 1;
         memcpy(line, text, kept);
         line[kept] = 0;
-        fputs("<p class=\"lead\">", out);
-        rw_html_text(out, line);
-        fputs("</p>\n", out);
+        rw_html_text_in(out, "<p class=\"lead\">", line, "</p>\n");
         text += text[n] ? n + 1 : n;
     }
 }
@@ -93,28 +118,21 @@ static void metrics(const struct rw_report *report, FILE *out)
 {
     const struct rw_eval *eval = report->eval;
     open_section(out, "metrics", "Metrics");
-    if (report->options->like) {
-        fputs("<p>As <b>", out);
-        rw_html_text(out, report->options->like);
-        fputs("</b> measures:</p>\n", out);
-    }
+    if (report->options->like)
+        rw_html_text_in(out, "<p>As <b>", report->options->like, "</b> measures:</p>\n");
     paragraphs(out, eval->conventions);
-    fputs(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Metrics\"><table>\n"
-        "<thead><tr><th scope=\"col\" class=\"text\">metric</th><th scope=\"col\">mean</th><th "
-        "scope=\"col\">queries counted</th><th scope=\"col\">change with ties in the opposite order"
-        "</th></tr></thead>\n<tbody>\n",
-        out);
+    open_table(out, "Metrics", "",
+               "*metric|mean|queries counted|change with ties in the opposite order");
+    open_rows(out);
     for (int i = 0; i < eval->n_metrics; i++) {
-        fputs("<tr><th scope=\"row\">", out);
-        rw_html_text(out, eval->metrics[i].name);
-        fputs("</th>", out);
+        rw_html_text_in(out, "<tr><th scope=\"row\">", eval->metrics[i].name, "</th>");
         rw_html_cell(out, eval->metrics[i].mean);
         rw_html_count(out, eval->metrics[i].n_counted);
         fprintf(out, "<td>%+.6f</td></tr>\n", eval->metrics[i].ties_moved);
     }
+    close_table(out);
     fprintf(out,
-            "</tbody></table></div>\n<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
+            "<p>%u document%s in %u quer%s: %u empty (nothing relevant), "
             "%u of one document.</p>\n</section>\n",
             eval->n_docs, rw_html_plural(eval->n_docs), eval->n_queries,
             eval->n_queries == 1 ? "y" : "ies", eval->n_empty, eval->n_single);
@@ -167,17 +185,12 @@ static void curve_table(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
     const int32_t n = model->n_rounds_run, every = (n + ROUNDS_SHOWN - 1) / ROUNDS_SHOWN;
-    fprintf(out,
-            "<details><summary>The figures, %s%d of %d rounds</summary><div class=\"scroll\" "
-            "tabindex=\"0\" role=\"region\" aria-label=\"Metrics by round\"><table>\n<thead><tr>"
-            "<th scope=\"col\" class=\"text\">round</th>",
+    fprintf(out, "<details><summary>The figures, %s%d of %d rounds</summary>",
             every > 1 ? "about " : "", every > 1 ? n / every : n, n);
-    for (int m = 0; m < model->n_metrics; m++) {
-        fputs("<th scope=\"col\">", out);
-        rw_html_text(out, model->metric_name[m]);
-        fputs("</th>", out);
-    }
-    fputs("</tr></thead>\n<tbody>\n", out);
+    open_table(out, "Metrics by round", "", "*round");
+    for (int m = 0; m < model->n_metrics; m++)
+        column(out, model->metric_name[m]);
+    open_rows(out);
     for (int32_t r = 0; r < n; r++) {
         if ((r + 1) % every != 0 && r != 0 && r != n - 1 && r + 1 != model->best_round)
             continue;
@@ -188,7 +201,8 @@ static void curve_table(const struct rw_report *report, FILE *out)
                          model->metric_value[(size_t)r * (size_t)model->n_metrics + (size_t)m]);
         fputs("</tr>\n", out);
     }
-    fputs("</tbody></table></div></details>\n", out);
+    close_table(out);
+    fputs("</details>\n", out);
 }
 
 static void learning_curves(const struct rw_report *report, FILE *out)
@@ -220,9 +234,7 @@ static void learning_curves(const struct rw_report *report, FILE *out)
         snprintf(about, sizeof(about), "%.100s by round of training, 1 to %d",
                  curve_metric(model, i), model->n_rounds_run);
         const struct rw_chart_words words = {id, about, "round", ""};
-        fputs("<figure>\n<figcaption>", out);
-        rw_html_text(out, curve_metric(model, i));
-        fputs("</figcaption>\n", out);
+        rw_html_text_in(out, "<figure>\n<figcaption>", curve_metric(model, i), "</figcaption>\n");
         curve_legend(&curves, out);
         rw_chart_curves(out, &words, &curves);
         fputs("</figure>\n", out);
@@ -237,39 +249,35 @@ static void learning_curves(const struct rw_report *report, FILE *out)
 static void query_table(const struct rw_report *report, const struct rw_report_query *query,
                         const char *which, FILE *out)
 {
-    fprintf(
-        out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s queries\"><table>\n"
-        "<caption>The %d %s</caption>\n<thead><tr><th scope=\"col\" class=\"text\">query</th>"
-        "<th scope=\"col\">docs</th><th scope=\"col\">label &gt; 0</th><th "
-        "scope=\"col\">",
-        which, report->n_queries, which);
-    rw_html_text(out, metric_name(report));
-    fputs("</th></tr></thead>\n<tbody>\n", out);
+    char label[32], caption[64];
+    snprintf(label, sizeof(label), "%s queries", which);
+    snprintf(caption, sizeof(caption), "<caption>The %d %s</caption>\n", report->n_queries, which);
+    open_table(out, label, caption, "*query|docs|label > 0");
+    column(out, metric_name(report));
+    open_rows(out);
     for (int i = 0; i < report->n_queries; i++) {
-        fputs("<tr><th scope=\"row\" class=\"text\">", out);
-        rw_html_name(out, rw_dataset_query_id(report->dataset, query[i].query));
-        fputs("</th>", out);
+        rw_html_name_in(out, "<tr><th scope=\"row\" class=\"text\">",
+                        rw_dataset_query_id(report->dataset, query[i].query), "</th>");
         rw_html_count(out, query[i].n_docs);
         rw_html_count(out, query[i].n_relevant);
         rw_html_cell(out, query[i].value);
         fputs("</tr>\n", out);
     }
-    fputs("</tbody></table></div>\n", out);
+    close_table(out);
 }
 
 static void value_table(const struct rw_report *report, FILE *out)
 {
     const double bin = (report->value_to - report->value_from) / RW_REPORT_VALUE_BINS;
-    fputs("<details><summary>The figures of the chart</summary><table>\n<thead><tr><th "
-          "scope=\"col\">from</th><th scope=\"col\">to</th><th scope=\"col\">queries</th></tr>"
-          "</thead>\n<tbody>\n",
-          out);
+    fputs("<details><summary>The figures of the chart</summary>", out);
+    open_table(out, "Queries by value", "", "from|to|queries");
+    open_rows(out);
     for (int i = 0; i < RW_REPORT_VALUE_BINS; i++)
         fprintf(out, "<tr><td>%.4g</td><td>%.4g</td><td>%u</td></tr>\n",
                 report->value_from + i * bin, report->value_from + (i + 1) * bin,
                 report->value_bin[i]);
-    fputs("</tbody></table></details>\n", out);
+    close_table(out);
+    fputs("</details>\n", out);
 }
 
 static void queries(const struct rw_report *report, FILE *out)
@@ -314,10 +322,17 @@ static void group_row(const struct rw_report_group *group, int with_counted, FIL
     fputs("</tr>\n", out);
 }
 
-static const char spread_head[] =
-    "<th scope=\"col\">mean</th><th scope=\"col\">5%</th><th scope=\"col\">25%</th><th "
-    "scope=\"col\">50%</th><th scope=\"col\">75%</th><th scope=\"col\">95%</th>"
-    "</tr></thead>\n<tbody>\n";
+static void group_table(FILE *out, const char *label, const char *names,
+                        const struct rw_report_group *group, int n, int with_counted)
+{
+    fputs("</figure>\n", out);
+    open_table(out, label, "", names);
+    open_rows(out);
+    for (int g = 0; g < n; g++)
+        group_row(&group[g], with_counted, out);
+    close_table(out);
+    fputs("</div>\n</section>\n", out);
+}
 
 static void sizes(const struct rw_report *report, FILE *out)
 {
@@ -334,14 +349,8 @@ static void sizes(const struct rw_report *report, FILE *out)
           out);
     if (report->n_queries > 0)
         rw_chart_sizes(out, &words, report);
-    fputs("</figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"By query "
-          "size\"><table>\n<thead><tr><th scope=\"col\" class=\"text\">documents</th><th "
-          "scope=\"col\">queries</th><th scope=\"col\">counted</th>",
-          out);
-    fputs(spread_head, out);
-    for (int g = 0; g < report->n_sizes; g++)
-        group_row(&report->size[g], 1, out);
-    fputs("</tbody></table></div>\n</div>\n</section>\n", out);
+    group_table(out, "By query size", "*documents|queries|counted|mean|5%|25%|50%|75%|95%",
+                report->size, report->n_sizes, 1);
 }
 
 static void scores(const struct rw_report *report, FILE *out)
@@ -354,14 +363,8 @@ static void scores(const struct rw_report *report, FILE *out)
           "the middle half of the documents.</p>\n<div class=\"beside\">\n<figure>\n",
           out);
     rw_chart_scores(out, &words, report);
-    fputs("</figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Scores by "
-          "label\"><table>\n<thead><tr><th scope=\"col\" class=\"text\">label</th><th "
-          "scope=\"col\">documents</th>",
-          out);
-    fputs(spread_head, out);
-    for (int g = 0; g < report->n_labels; g++)
-        group_row(&report->label[g], 0, out);
-    fputs("</tbody></table></div>\n</div>\n</section>\n", out);
+    group_table(out, "Scores by label", "*label|documents|mean|5%|25%|50%|75%|95%", report->label,
+                report->n_labels, 0);
 }
 
 /* ------------------------------------------------------------------ features */
@@ -381,14 +384,15 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
     double most = 0.0;
     for (int i = 0; i < report->n_features; i++)
         most = report->feature[i].permuted.loss > most ? report->feature[i].permuted.loss : most;
-    fputs("<thead><tr><th scope=\"col\" class=\"text\">feature</th><th scope=\"col\" "
-          "class=\"text\">name</th><th "
-          "scope=\"col\">splits</th><th scope=\"col\">gain %</th><td></td>",
-          out);
-    if (permuted)
-        fprintf(out, "<th scope=\"col\">loss</th>%s<td></td>",
-                report->options->n_repeats > 1 ? "<th scope=\"col\">deviation</th>" : "");
-    fputs("</tr></thead>\n<tbody>\n", out);
+    open_table(out, "Features", "", "*feature|*name|splits|gain %");
+    fputs("<td></td>", out);
+    if (permuted) {
+        column(out, "loss");
+        if (report->options->n_repeats > 1)
+            column(out, "deviation");
+        fputs("<td></td>", out);
+    }
+    open_rows(out);
     for (int i = begin; i < end; i++) {
         const struct rw_report_feature *feature = &report->feature[i];
         const double share = report->gain > 0 ? feature->use.gain / report->gain : 0.0;
@@ -407,13 +411,11 @@ static void feature_rows(const struct rw_report *report, int begin, int end, FIL
         }
         fputs("</tr>\n", out);
     }
-    fputs("</tbody></table></div>\n", out);
+    close_table(out);
 }
 
 static void features(const struct rw_report *report, FILE *out)
 {
-    static const char open_table[] = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-                                     "aria-label=\"Features\"><table>\n";
     const int n = report->n_features, shown = n < FEATURES_SHOWN ? n : FEATURES_SHOWN;
     char figure[RW_HTML_ROOM];
     open_section(out, "features", "Features");
@@ -423,23 +425,19 @@ static void features(const struct rw_report *report, FILE *out)
     }
     fputs("<p class=\"lead\">Gain: a feature's share of what all splits gained in training.", out);
     if (report->options->n_repeats > 0) {
-        fprintf(out, " Loss: what ");
-        rw_html_text(out, metric_name(report));
+        rw_html_text_in(out, " Loss: what ", metric_name(report), "");
         fprintf(out,
                 " (%s here) loses when the feature's values are shuffled among all documents, "
                 "the mean of %d permutation%s; ",
                 rw_html_figure(report->permuted_value, figure), report->options->n_repeats,
                 rw_html_plural((uint64_t)report->options->n_repeats));
-        rw_html_text(out, report->permuted_by);
-        fputc('.', out);
+        rw_html_text_in(out, "", report->permuted_by, ".");
     }
     fputs("</p>\n", out);
-    fputs(open_table, out);
     feature_rows(report, 0, shown, out);
     if (shown < n) {
         fprintf(out, "<details><summary>%d more feature%s</summary>", n - shown,
                 rw_html_plural((uint64_t)(n - shown)));
-        fputs(open_table, out);
         feature_rows(report, shown, n, out);
         fputs("</details>\n", out);
     }
@@ -504,26 +502,28 @@ static void trees(const struct rw_report *report, FILE *out)
                 "role=\"region\" aria-label=\"Tree %d\">\n",
                 t + 1, drawn->tree->n_leaves, drawn->tree->n_leaves == 1 ? "f" : "ves", t + 1);
         rw_chart_tree(out, about, report, drawn);
-        fputs(
-            "</figure>\n<details><summary>The figures of the drawing</summary><div "
-            "class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Nodes\"><table>\n"
-            "<thead><tr><th scope=\"col\">depth</th><th scope=\"col\" class=\"text\">node</th><th "
-            "scope=\"col\" class=\"text\">split or value</th><th scope=\"col\">gain</th><th "
-            "scope=\"col\">documents</th></tr></thead>\n<tbody>\n",
-            out);
+        fputs("</figure>\n<details><summary>The figures of the drawing</summary>", out);
+        open_table(out, "Nodes", "", "depth|*node|*split or value|gain|documents");
+        open_rows(out);
         tree_rows(report, drawn, drawn->tree->n_leaves == 1 ? ~0 : 0, 0, out);
-        fputs("</tbody></table></div></details>\n</div>\n", out);
+        close_table(out);
+        fputs("</details>\n</div>\n", out);
     }
     fputs(report->n_trees ? "</div>\n</section>\n" : "</section>\n", out);
 }
 
 static void value_row(FILE *out, const char *name, const char *value)
 {
-    fputs("<tr><th scope=\"row\">", out);
-    rw_html_text(out, name);
-    fputs("</th><td class=\"value\">", out);
+    rw_html_text_in(out, "<tr><th scope=\"row\">", name, "</th><td class=\"value\">");
     rw_html_name(out, value);
     fputs("</td></tr>\n", out);
+}
+
+static void number_row(FILE *out, const char *name, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, number);
+    value_row(out, name, text);
 }
 
 static void model(const struct rw_report *report, FILE *out)
@@ -532,12 +532,9 @@ static void model(const struct rw_report *report, FILE *out)
     char text[96];
     open_section(out, "model", "Model and parameters");
     fputs("<div class=\"beside\">\n<table>\n<caption>The model</caption>\n<tbody>\n", out);
-    snprintf(text, sizeof(text), "%d", model->n_trees);
-    value_row(out, "trees", text);
-    snprintf(text, sizeof(text), "%" PRIu64, report->n_leaves);
-    value_row(out, "leaves", text);
-    snprintf(text, sizeof(text), "%" PRIu64, report->n_splits);
-    value_row(out, "splits", text);
+    number_row(out, "trees", (uint64_t)model->n_trees);
+    number_row(out, "leaves", report->n_leaves);
+    number_row(out, "splits", report->n_splits);
     snprintf(text, sizeof(text), "%d in use, %u in the training set", report->n_features,
              model->n_features);
     value_row(out, "features", text);

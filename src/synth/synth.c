@@ -95,9 +95,9 @@ uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, 
 {
     const struct query_state s = {.shape = shape, .seed = seed, .query = query};
     const double size = nearest(bent(shape->size_knot, normal(&s, OF_QUERY, FOR_SIZE)));
-    if (size < (double)shape->min_docs)
-        return shape->min_docs;
-    return size > (double)shape->max_docs ? shape->max_docs : (uint32_t)size;
+    if (size < 1.0)
+        return 1;
+    return size > (double)shape->traits->max_docs ? shape->traits->max_docs : (uint32_t)size;
 }
 
 uint64_t rw_synth_query_id(uint64_t seed, uint32_t query)
@@ -176,14 +176,14 @@ static double draw_score(const struct query_state *s, uint32_t doc)
     score = score - (latent[RW_LATENT_SPAM] > 0.8 ? 1.0 : 0.0);
     score = score + 0.5 * match[3] * positive(latent[RW_LATENT_POPULAR]);
     score = score - 0.5 * latent[RW_LATENT_LENGTH] * latent[RW_LATENT_LENGTH];
-    score = score + shape->density * latent[RW_LATENT_QUERY_DENSITY];
-    return score + shape->noise * normal(s, doc, FOR_LABEL);
+    score = score + shape->traits->density * latent[RW_LATENT_QUERY_DENSITY];
+    return score + shape->traits->noise * normal(s, doc, FOR_LABEL);
 }
 
 static float label_of(const struct rw_synth_shape *shape, double score)
 {
     int label = 0;
-    while (label < shape->n_labels - 1 && score >= shape->label_from[label])
+    while (label < RW_SYNTH_LABELS - 1 && score >= shape->traits->label_from[label])
         label++;
     return (float)label;
 }
@@ -276,31 +276,52 @@ static void normalise(float *value, uint32_t n_docs, int n_features)
     }
 }
 
-void rw_synth_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query, float *label,
-                    float *value)
+/* A query's documents. label: [n_docs]; value: [n_docs][n_features]; both written. */
+static void make_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
+                       uint32_t n_docs, float *label, float *value)
 {
     struct query_state s = {.shape = shape, .seed = seed, .query = query};
-    const uint32_t n_docs = rw_synth_query_docs(shape, seed, query);
     begin_query(&s);
     for (uint32_t i = 0; i < n_docs; i++) {
         draw_latents(&s, i);
         label[i] = label_of(shape, draw_score(&s, i));
         draw_values(&s, i, value + (size_t)i * (size_t)shape->n_features);
     }
-    if (shape->normalised)
+    if (shape->traits->as_letor)
         normalise(value, n_docs, shape->n_features);
 }
 
-int rw_synth_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
-                     uint32_t doc, char *buffer)
+static void write_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
+                          uint32_t doc, char *comment)
 {
-    buffer[0] = 0;
-    if (!shape->has_comments)
-        return 0;
     const struct rw_philox r = rw_random4(seed, item_of(query, doc), FOR_COMMENT, shape->stream);
-    return snprintf(buffer, RW_SYNTH_COMMENT_BYTES,
-                    "docid = GX%03u-%02u-%07u inc = 1 prob = 0.%06u", r.word[0] % 273,
-                    r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
+    snprintf(comment, RW_SYNTH_COMMENT_BYTES, "docid = GX%03u-%02u-%07u inc = 1 prob = 0.%06u",
+             r.word[0] % 273, r.word[1] % 100, r.word[2] % 10000000, r.word[3] % 1000000);
+}
+
+int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
+                  int (*take)(void *user, const struct rw_synth_doc *doc), void *user)
+{
+    const size_t n_features = (size_t)shape->n_features;
+    float *value = NULL, *label = NULL;
+    int status;
+    RW_TRY_OUT(RW_NEW_RAW(NULL, value, shape->traits->max_docs * n_features));
+    RW_TRY_OUT(RW_NEW_RAW(NULL, label, shape->traits->max_docs));
+    for (uint32_t query = begin; query < end; query++) {
+        const uint32_t n = rw_synth_query_docs(shape, seed, query);
+        make_query(shape, seed, query, n, label, value);
+        for (uint32_t i = 0; i < n; i++) {
+            struct rw_synth_doc doc = {
+                .query = query, .doc = i, .label = label[i], .value = value + i * n_features};
+            if (shape->traits->as_letor)
+                write_comment(shape, seed, query, i, doc.comment);
+            RW_TRY_OUT(take(user, &doc));
+        }
+    }
+out:
+    rw_mem_free(value);
+    rw_mem_free(label);
+    return status;
 }
 
 int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,

@@ -78,18 +78,23 @@ struct rw_synth_feature {
     double knot[RW_SYNTH_KNOTS];
 };
 
-struct rw_synth_shape {
+struct rw_synth_shape;
+/* What a shape is, but for its features. */
+struct rw_synth_traits {
     const char *name;
-    uint32_t stream;                  /* of random numbers */
-    int sparse;                       /* zeros are absent */
-    int normalised;                   /* each query's values to [0, 1], 6 decimals */
-    int has_comments;                 /* "docid = ..." */
-    double size_knot[RW_SYNTH_KNOTS]; /* documents a query */
-    uint32_t min_docs, max_docs;
-    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS]; /* thresholds of the gates */
-    double noise, density; /* weights in the score behind the label */
-    int n_labels;
+    void (*make)(struct rw_synth_shape *shape); /* all but `traits`, `stream` and usual sizes */
+    int sparse;                                 /* zeros are absent */
+    int as_letor;               /* each query's values to [0, 1], 6 decimals; "docid = ..." */
+    uint32_t max_docs;          /* of a query */
+    double median_docs, spread; /* of a query: by halves and doubles for a standard deviation */
+    double noise, density;      /* weights in the score behind the label */
     double label_from[RW_SYNTH_LABELS - 1]; /* score from which a label is 1, 2, .. */
+};
+struct rw_synth_shape {
+    const struct rw_synth_traits *traits;
+    uint32_t stream;                                               /* of random numbers */
+    double size_knot[RW_SYNTH_KNOTS];                              /* documents a query */
+    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS]; /* thresholds of the gates */
     int n_features;
     struct rw_synth_feature feature[RW_SYNTH_MAX_FEATURES]; /* by ascending id */
 };
@@ -120,16 +125,19 @@ int rw_synth_check(struct rw_ctx *ctx, const struct rw_synth_options *options,
                    struct rw_synth_shape **out);
 /* Documents of a query: [1, shape->max_docs]. */
 uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query);
-/* A query's documents. label: [n_docs]; value: [n_docs][n_features]; both written; n_docs as
- * rw_synth_query_docs says. */
-void rw_synth_query(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query, float *label,
-                    float *value);
 /* The id of a query: different for seeds that differ modulo 100, so that sets can be joined. */
 uint64_t rw_synth_query_id(uint64_t seed, uint32_t query);
-/* The comment of a document ("" for shapes without); at least RW_SYNTH_COMMENT_BYTES of room;
- * returns its length. */
-int rw_synth_comment(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
-                     uint32_t doc, char *buffer);
+
+struct rw_synth_doc {
+    uint32_t query, doc; /* doc: of the query, from 0 */
+    float label;
+    float *value;                         /* [n_features] the callee's to change */
+    char comment[RW_SYNTH_COMMENT_BYTES]; /* "" for shapes without */
+};
+/* Calls `take` with each document of queries [begin, end), in order; ends early when that is
+ * negative. RW_OK, or what was negative. */
+int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
+                  int (*take)(void *user, const struct rw_synth_doc *doc), void *user);
 
 #ifdef __cplusplus
 }

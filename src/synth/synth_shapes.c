@@ -1,6 +1,6 @@
 /* The shapes of made data: which latents each feature sees, how sizes and labels are distributed.
  * Thresholds of labels are fixed numbers, found on 20,000 queries of seed 12345. To add a shape:
- * write its make function, give it a row in `makers`, name it in rankwood.h and in test_synth.c. */
+ * write its make function, give it a row in `shapes`, name it in rankwood.h and in test_synth.c. */
 #include "synth/synth.h"
 
 #include "base/exact.h"
@@ -59,16 +59,18 @@ static void fill_noise(struct rw_synth_feature *f, double between)
     f->weight_doc = sqrt(left - noise);
 }
 
+static struct rw_synth_feature *add_feature(struct rw_synth_shape *shape, int id)
+{
+    struct rw_synth_feature *f = &shape->feature[shape->n_features++];
+    f->id = (uint16_t)id;
+    f->gate = f->unknown = -1;
+    return f;
+}
+
 static void load(struct rw_synth_feature *f, int k, int latent, double weight)
 {
     f->load[k] = (uint8_t)latent;
     f->weight[k] = weight;
-}
-
-static void lognormal_sizes(struct rw_synth_shape *shape, double median, double spread)
-{
-    for (int k = 0; k < RW_SYNTH_KNOTS; k++)
-        shape->size_knot[k] = median * rw_exp2(spread * (double)(k - 3));
 }
 
 /* ---------------------------------------------------------------- mslr30k: 25 statistics of 5
@@ -162,15 +164,7 @@ static void mslr_stream_feature(struct rw_synth_feature *f, const struct family 
 
 static void make_mslr30k(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-0.2303, 2.1838, 4.6176, 5.8408};
-    shape->n_features = 136;
-    shape->max_docs = 1251;
-    lognormal_sizes(shape, 100.0, 0.80);
     shape->size_knot[RW_SYNTH_KNOTS - 1] = 1700.0; /* the longest of 30,000 has 1,251 */
-    shape->noise = 1.8;
-    shape->density = 0.9;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
         const double any = rw_synth_mslr_rows[20 + k].zero, all = rw_synth_mslr_rows[25 + k].zero;
         shape->any_from[k] = gate_of_zeros(any);
@@ -179,9 +173,7 @@ static void make_mslr30k(struct rw_synth_shape *shape)
     }
     for (int i = 0; i < 136; i++) {
         const struct rw_synth_mslr_row *row = &rw_synth_mslr_rows[i];
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
+        struct rw_synth_feature *f = add_feature(shape, i + 1);
         f->decimals = row->decimals;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++)
             f->knot[k] = row->knot[k];
@@ -234,26 +226,15 @@ static void letor_loads(struct rw_synth_feature *f, int id)
 
 static void make_letor(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {1.5123, 3.0634};
     static const double sizes[] = {5, 7, 8, 8, 25, 105, 118, 121};
-    shape->n_features = 46;
-    shape->normalised = shape->has_comments = 1;
     memcpy(shape->size_knot, sizes, sizeof(sizes));
-    shape->min_docs = 5;
-    shape->max_docs = 121;
-    shape->noise = 0.9;
-    shape->density = 1.4;
-    shape->n_labels = 3;
-    memcpy(shape->label_from, labels, sizeof(labels));
     for (int k = 0; k < RW_SYNTH_STREAMS; k++) {
         shape->any_from[k] = gate_of_zeros(rw_synth_letor_rows[k].zero);
         shape->all_from[k] = shape->any_from[k] + 0.5;
     }
     for (int i = 0; i < 46; i++) {
         const struct rw_synth_letor_row *row = &rw_synth_letor_rows[i];
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
+        struct rw_synth_feature *f = add_feature(shape, i + 1);
         f->kind = row->zero < 1 ? RW_SYNTH_VALUE : RW_SYNTH_ZERO;
         f->decimals = row->scale > 0 ? 0 : 6;
         letor_loads(f, i + 1);
@@ -302,13 +283,19 @@ static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feat
     fill_noise(f, 0.2 * draw(shape, i, 7));
 }
 
-/* A gate that features of one stream share. */
-static int drawn_gate(const struct rw_synth_shape *shape, const struct rw_synth_feature *f, int i)
+/* A new feature with one of five shares of zeros, and a gate for them that features of one stream
+ * share. Returns the share. */
+static double drawn_feature(struct rw_synth_shape *shape, int id, const double *zeros)
 {
-    const double pick = draw(shape, i, 8);
-    return pick < 0.4   ? RW_LATENT_ANY + f->stream
-           : pick < 0.7 ? RW_LATENT_ALL + f->stream
-                        : RW_LATENT_FREE + (int)((pick - 0.7) / 0.3 * 4.0);
+    struct rw_synth_feature *f = add_feature(shape, id);
+    const double zero = zeros[(int)(draw(shape, id, 9) * 5.0)], pick = draw(shape, id, 8);
+    drawn_loads(shape, f, id);
+    if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
+        f->gate = (int8_t)(pick < 0.4   ? RW_LATENT_ANY + f->stream
+                           : pick < 0.7 ? RW_LATENT_ALL + f->stream
+                                        : RW_LATENT_FREE + (int)((pick - 0.7) / 0.3 * 4.0));
+    f->gate_from = gate_of_zeros(zero);
+    return zero;
 }
 
 static void drawn_streams(struct rw_synth_shape *shape)
@@ -321,29 +308,15 @@ static void drawn_streams(struct rw_synth_shape *shape)
 
 static void make_yahoo(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {-1.7950, 0.4017, 2.7087, 4.5799};
     /* Zeros of a fifth of the features each, as it happens about half of all values. */
     static const double zeros[] = {0.0, 0.3, 0.7, 0.87, 0.98};
-    shape->sparse = 1;
-    shape->max_docs = 139;
-    lognormal_sizes(shape, 19.1, 0.88);
-    shape->noise = 1.4;
-    shape->density = 1.1;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
     for (int id = 1, left = 519; id <= 700; id++) { /* 519 of 700, each set equally likely */
         if (draw(shape, id, 20) * (double)(701 - id) >= (double)left)
             continue;
         left--;
-        struct rw_synth_feature *f = &shape->feature[shape->n_features++];
-        f->id = (uint16_t)id;
-        f->gate = f->unknown = -1;
-        drawn_loads(shape, f, id);
-        const double zero = zeros[(int)(draw(shape, id, 9) * 5.0)];
-        if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
-            f->gate = (int8_t)drawn_gate(shape, f, id);
-        f->gate_from = gate_of_zeros(zero);
+        struct rw_synth_feature *f = &shape->feature[shape->n_features];
+        drawn_feature(shape, id, zeros);
         f->decimals = draw(shape, id, 10) < 0.3 ? 2 : 5;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++)
             f->knot[k] = rw_synth_normal_share((double)(k - 3));
@@ -353,31 +326,17 @@ static void make_yahoo(struct rw_synth_shape *shape)
 
 static void make_istella(struct rw_synth_shape *shape)
 {
-    static const double labels[] = {2.5867, 2.7982, 3.2871, 3.9088};
     static const double zeros[] = {0.0, 0.1, 0.4, 0.7, 0.9};
-    shape->n_features = 220;
-    shape->max_docs = 1000;
-    lognormal_sizes(shape, 300.0, 0.45);
-    shape->noise = 0.15;
-    shape->density = 0.3;
-    shape->n_labels = 5;
-    memcpy(shape->label_from, labels, sizeof(labels));
     drawn_streams(shape);
-    for (int i = 0; i < 220; i++) {
-        struct rw_synth_feature *f = &shape->feature[i];
-        f->id = (uint16_t)(i + 1);
-        f->gate = f->unknown = -1;
-        drawn_loads(shape, f, i + 1);
-        const double zero = zeros[(int)(draw(shape, i + 1, 9) * 5.0)];
-        if (zero > 0.0 && f->kind == RW_SYNTH_VALUE)
-            f->gate = (int8_t)drawn_gate(shape, f, i + 1);
-        f->gate_from = gate_of_zeros(zero);
-        if (draw(shape, i + 1, 11) < 0.06) { /* not known for some documents */
+    for (int id = 1; id <= 220; id++) {
+        struct rw_synth_feature *f = &shape->feature[shape->n_features];
+        const double zero = drawn_feature(shape, id, zeros);
+        if (draw(shape, id, 11) < 0.06) { /* not known for some documents */
             f->unknown = RW_LATENT_FREE;
-            f->unknown_from = gate_of_zeros(0.5 + 0.5 * draw(shape, i + 1, 12));
+            f->unknown_from = gate_of_zeros(0.5 + 0.5 * draw(shape, id, 12));
         }
         /* Booleans, counts (some large), and real numbers. */
-        const double kind = draw(shape, i + 1, 13), size = draw(shape, i + 1, 14);
+        const double kind = draw(shape, id, 13), size = draw(shape, id, 14);
         f->decimals = kind < 0.6 ? 0 : 6;
         for (int k = 0; k < RW_SYNTH_KNOTS; k++) {
             if (kind < 0.1)
@@ -392,25 +351,26 @@ static void make_istella(struct rw_synth_shape *shape)
 
 /* ---------------------------------------------------------------- by name */
 
-static const struct maker {
-    const char *name;
-    void (*make)(struct rw_synth_shape *shape);
-} makers[] = {{"mslr30k", make_mslr30k},
-              {"yahoo", make_yahoo},
-              {"istella", make_istella},
-              {"letor", make_letor}};
+static const struct rw_synth_traits shapes[] = {
+    {"mslr30k", make_mslr30k, 0, 0, 1251, 100, 0.8, 1.8, 0.9, {-0.2303, 2.1838, 4.6176, 5.8408}},
+    {"yahoo", make_yahoo, 1, 0, 139, 19.1, 0.88, 1.4, 1.1, {-1.7950, 0.4017, 2.7087, 4.5799}},
+    {"istella", make_istella, 0, 0, 1000, 300, 0.45, 0.15, 0.3, {2.5867, 2.7982, 3.2871, 3.9088}},
+    {"letor", make_letor, 0, 1, 121, 8, 0, 0.9, 1.4, {1.5123, 3.0634, INFINITY, INFINITY}},
+};
 
 int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_shape **out)
 {
     *out = NULL;
-    for (size_t k = 0; k < sizeof(makers) / sizeof(makers[0]); k++) {
-        if (strcmp(name, makers[k].name) != 0)
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        if (strcmp(name, shapes[i].name) != 0)
             continue;
         RW_TRY(RW_NEW(ctx, *out, 1));
-        (*out)->name = makers[k].name;
-        (*out)->stream = RW_STREAM_SYNTH + (uint32_t)k;
-        (*out)->min_docs = 1;
-        makers[k].make(*out);
+        (*out)->traits = &shapes[i];
+        (*out)->stream = RW_STREAM_SYNTH + (uint32_t)i;
+        for (int k = 0; k < RW_SYNTH_KNOTS; k++)
+            (*out)->size_knot[k] =
+                shapes[i].median_docs * rw_exp2(shapes[i].spread * (double)(k - 3));
+        shapes[i].make(*out);
         return RW_OK;
     }
     return rw_fail(ctx, RW_ERR_ARGUMENT,

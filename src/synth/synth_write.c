@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/out_file.h"
 #include "binning/bins.h"
 #include "io/cache.h"
 
@@ -22,67 +21,45 @@ enum {
 };
 
 struct part {
-    uint32_t begin, end; /* queries */
-    unsigned char *text, *packed;
+    const struct text_job *job;
+    uint32_t begin, end;   /* queries */
+    char *text;            /* owned */
+    unsigned char *packed; /* owned */
     size_t text_room, text_bytes, packed_room, packed_bytes;
-    float *label, *value; /* of one query */
-    int status;
 };
 
-static void part_release(struct part *part)
-{
-    rw_mem_free(part->text);
-    rw_mem_free(part->packed);
-    rw_mem_free(part->label);
-    rw_mem_free(part->value);
-}
+struct text_job {
+    const struct rw_synth_shape *shape;
+    uint64_t seed;
+    int gzip;
+    struct part *parts; /* [n_parts] owned */
+};
 
-static size_t write_digits(unsigned char *to, uint64_t number)
+static int write_line(void *user, const struct rw_synth_doc *doc)
 {
-    unsigned char digits[20];
-    size_t n = 0;
-    do
-        digits[n++] = (unsigned char)('0' + number % 10);
-    while (number /= 10);
-    for (size_t k = 0; k < n; k++)
-        to[k] = digits[n - 1 - k];
-    return n;
-}
-
-static size_t write_word(unsigned char *to, const char *word)
-{
-    const size_t n = strlen(word);
-    memcpy(to, word, n);
-    return n;
-}
-
-/* One line; the room is there. Returns its length. */
-static size_t write_line(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query,
-                         uint32_t doc, float label, const float *value, unsigned char *to)
-{
-    const unsigned char *begin = to;
-    to += write_digits(to, (uint64_t)label);
-    to += write_word(to, " qid:");
-    to += write_digits(to, rw_synth_query_id(seed, query));
+    struct part *part = user;
+    const struct rw_synth_shape *shape = part->job->shape;
+    const size_t room = 64 + RW_SYNTH_COMMENT_BYTES + NUMBER_BYTES * (size_t)shape->n_features;
+    RW_TRY(RW_GROW(NULL, part->text, part->text_room, part->text_bytes + room));
+    char *to = part->text + part->text_bytes;
+    to += snprintf(to, 64, "%d qid:%llu", (int)doc->label,
+                   (unsigned long long)rw_synth_query_id(part->job->seed, doc->query));
     for (int f = 0; f < shape->n_features; f++) {
-        if (shape->sparse && value[f] == 0.0f)
+        if (shape->traits->sparse && doc->value[f] == 0.0f)
             continue;
         *to++ = ' ';
-        to += write_digits(to, shape->feature[f].id);
+        to += rw_number_write(shape->feature[f].id, to);
         *to++ = ':';
-        if (value[f] == FLT_MAX) /* as Istella writes what is not known */
-            to += write_word(to, "1.79769313486e+308");
-        else if (value[f] >= 0.0f && value[f] < 1e6f && value[f] == (float)(uint32_t)value[f])
-            to += write_digits(to, (uint32_t)value[f]);
+        if (doc->value[f] == FLT_MAX) /* as Istella writes what is not known */
+            to += snprintf(to, NUMBER_BYTES, "1.79769313486e+308");
         else
-            to += rw_number_write(value[f], (char *)to);
+            to += rw_number_write(doc->value[f], to);
     }
-    if (shape->has_comments) {
-        to += write_word(to, " #");
-        to += rw_synth_comment(shape, seed, query, doc, (char *)to);
-    }
+    if (shape->traits->as_letor)
+        to += snprintf(to, RW_SYNTH_COMMENT_BYTES + 2, " #%s", doc->comment);
     *to++ = '\n';
-    return (size_t)(to - begin);
+    part->text_bytes = (size_t)(to - part->text);
+    return RW_OK;
 }
 
 static int pack(struct part *part)
@@ -95,7 +72,7 @@ static int pack(struct part *part)
         deflateEnd(&z);
         return RW_ERR_MEMORY;
     }
-    z.next_in = part->text;
+    z.next_in = (Bytef *)part->text;
     z.avail_in = (uInt)part->text_bytes; /* 16 queries of 1,251 documents are under 4 GB */
     z.next_out = part->packed;
     z.avail_out = (uInt)bound;
@@ -105,40 +82,16 @@ static int pack(struct part *part)
     return end == Z_STREAM_END ? RW_OK : RW_ERR_INTERNAL;
 }
 
-static int make_part(const struct rw_synth_shape *shape, uint64_t seed, int gzip, struct part *part)
-{
-    const size_t n_features = (size_t)shape->n_features;
-    const size_t line = 64 + RW_SYNTH_COMMENT_BYTES + NUMBER_BYTES * n_features;
-    part->text_bytes = 0;
-    if (!part->label) {
-        RW_TRY(RW_NEW_RAW(NULL, part->label, shape->max_docs));
-        RW_TRY(RW_NEW_RAW(NULL, part->value, shape->max_docs * n_features));
-    }
-    for (uint32_t q = part->begin; q < part->end; q++) {
-        const uint32_t n = rw_synth_query_docs(shape, seed, q);
-        rw_synth_query(shape, seed, q, part->label, part->value);
-        for (uint32_t i = 0; i < n; i++) {
-            RW_TRY(RW_GROW(NULL, part->text, part->text_room, part->text_bytes + line));
-            part->text_bytes +=
-                write_line(shape, seed, q, i, part->label[i], part->value + i * n_features,
-                           part->text + part->text_bytes);
-        }
-    }
-    return gzip ? pack(part) : RW_OK;
-}
-
-struct parts_job {
-    const struct rw_synth_shape *shape;
-    uint64_t seed;
-    int gzip;
-    struct part *parts;
-};
-
 static int make_parts(void *user, struct rw_share *share)
 {
-    const struct parts_job *job = user;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);)
-        RW_TRY(make_part(job->shape, job->seed, job->gzip, &job->parts[k]));
+    const struct text_job *job = user;
+    for (uint64_t k, last; rw_share_next(share, &k, &last);) {
+        struct part *part = &job->parts[k];
+        part->text_bytes = 0;
+        RW_TRY(rw_synth_docs(job->shape, job->seed, part->begin, part->end, write_line, part));
+        if (job->gzip)
+            RW_TRY(pack(part));
+    }
     return RW_OK;
 }
 
@@ -146,28 +99,30 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
                       const struct rw_synth_options *options, const char *path, int gzip)
 {
     const int n_parts = 2 * ctx->n_threads;
+    struct text_job job = {.shape = shape, .seed = options->seed, .gzip = gzip};
     struct rw_out_file file = {0};
-    struct part *parts = NULL;
-    int status = RW_OK;
+    int status;
     RW_TRY(rw_out_file_open(ctx, &file, path));
-    RW_TRY_OUT(RW_NEW(ctx, parts, (size_t)n_parts));
+    RW_TRY_OUT(RW_NEW(ctx, job.parts, (size_t)n_parts));
     for (uint32_t q = 0; q < options->n_queries;) {
         int n = 0;
         for (; n < n_parts && q < options->n_queries; n++) {
             const uint32_t left = options->n_queries - q;
-            parts[n].begin = q;
+            job.parts[n].job = &job;
+            job.parts[n].begin = q;
             q += left < QUERIES_A_PART ? left : QUERIES_A_PART;
-            parts[n].end = q;
+            job.parts[n].end = q;
         }
-        struct parts_job job = {shape, options->seed, gzip, parts};
         status = rw_parallel(ctx, ctx->n_threads, (uint64_t)n, 1, make_parts, &job);
         if (status < 0) {
             rw_fail(ctx, status, "no memory for made queries");
             goto out;
         }
         for (int k = 0; k < n; k++) {
-            const size_t bytes = gzip ? parts[k].packed_bytes : parts[k].text_bytes;
-            if (fwrite(gzip ? parts[k].packed : parts[k].text, 1, bytes, file.file) != bytes) {
+            const struct part *part = &job.parts[k];
+            const size_t bytes = gzip ? part->packed_bytes : part->text_bytes;
+            const void *from = gzip ? (const void *)part->packed : part->text;
+            if (fwrite(from, 1, bytes, file.file) != bytes) {
                 status = rw_fail_io(ctx, errno, "cannot write '%s'", path);
                 goto out;
             }
@@ -175,9 +130,11 @@ static int write_text(struct rw_ctx *ctx, const struct rw_synth_shape *shape,
     }
     status = rw_out_file_commit(ctx, &file);
 out:
-    for (int k = 0; parts && k < n_parts; k++)
-        part_release(&parts[k]);
-    rw_mem_free(parts);
+    for (int k = 0; job.parts && k < n_parts; k++) {
+        rw_mem_free(job.parts[k].text);
+        rw_mem_free(job.parts[k].packed);
+    }
+    rw_mem_free(job.parts);
     rw_out_file_abandon(&file);
     return status;
 }

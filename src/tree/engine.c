@@ -7,12 +7,10 @@ static const struct {
     const char *name;
     int (*open)(struct rw_ctx *, int, struct rw_engine **);
 } engines[] = {
-#define ROW(name) {#name, rw_engine_open_##name},
-    RW_ENGINES(ROW)
-#undef ROW
+#define RW_ENGINE(name) {#name, rw_engine_open_##name},
+#include "tree/engines.def"
+#undef RW_ENGINE
 };
-
-#define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
 
 static int check_rules(struct rw_ctx *ctx, const struct rw_engine_rules *rules)
 {
@@ -33,7 +31,7 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
     const char *colon = strchr(name, ':');
     const size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    for (size_t i = 0; i < N_ENGINES; i++) {
+    for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
         int number = 0;

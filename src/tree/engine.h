@@ -4,12 +4,12 @@
  * the finished tree; scores only when a custom objective, a host metric or the user asks. Codes,
  * lambdas and histograms never do.
  *
- * To add an engine: (1) write tree/host/engine_<name>.c (gpu/engine/ for a device) with a `struct
- * rw_engine_ops` and rw_engine_open_<name>, and list it in src/meson.build; (2) give it a row in
- * RW_ENGINES. tests/check then compares it with ref. Users name it by --device once that parameter
- * lists it (boost/params.def). An engine on the host embeds struct rw_host and takes what is the
- * same for all from it (tree/host/engine_host.h). Arguments are checked once, in engine.c's
- * wrappers; engines may assert.
+ * To add an engine: (1) write tree/host/engine_<name>.c with a `struct rw_engine_ops` and
+ * rw_engine_open_<name>; (2) give it a row in engines.def. (One for a device goes to gpu/engine,
+ * and its files to src/gpu/meson.build.) tests/check then compares it with ref. Users name it by
+ * --device once that parameter lists it (boost/params.def). An engine on the host embeds struct
+ * rw_host and takes what is the same for all from it (tree/host/engine_host.h). Arguments are
+ * checked once, in engine.c's wrappers; engines may assert.
  *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
@@ -36,7 +36,7 @@ struct rw_engine_rules {
     /* One that engines compute. NULL: gradients are handed over (rw_engine_set_gradients). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */
-    int newton;                   /* histograms hold weights too */
+    int newton;                   /* histograms hold hessians too */
     double split_l2;              /* k, in average documents */
     uint32_t min_docs;
     double min_hessian, min_gain;
@@ -62,7 +62,7 @@ struct rw_engine_info {
 struct rw_root {
     struct rw_sum sum;                    /* over the sampled documents */
     int lambda_exponent, weight_exponent; /* units of the sums: 2^-exponent */
-    int lambda_shift, weight_shift;       /* s of quantised lambdas and weights */
+    int lambda_shift, weight_shift;       /* s of quantised lambdas and hessians */
     uint32_t n_features;                  /* sampled */
 };
 
@@ -127,7 +127,7 @@ struct rw_engine_ops {
      * message is its own). */
     int (*metrics)(struct rw_engine *, int set, struct rw_metric_result *out);
     /* For tests: the integers of the tree begun last. All [n_docs] of the training set; documents
-     * outside the sample have sampled 0 and unspecified numbers. quantised weights: newton only.
+     * outside the sample have sampled 0 and unspecified numbers. quantised hessians: newton only.
      * NULL: the engine does not tell. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *weight, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);
@@ -188,12 +188,11 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
-/* The table of engines, a row each; its open function is the engine's, `device` counts GPUs. */
-#define RW_ENGINES(ROW) ROW(ref) ROW(cpu) ROW(sim) ROW(cuda)
-#define RW_ENGINE_OPEN(name) \
+/* Each engine's; `device` counts GPUs. */
+#define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
-RW_ENGINES(RW_ENGINE_OPEN)
-#undef RW_ENGINE_OPEN
+#include "tree/engines.def"
+#undef RW_ENGINE
 
 /* Shared by engines on the host (engine.c): the rule of splits of a tree from its root.
  */

@@ -12,17 +12,18 @@ struct node {
     uint64_t n;            /* documents */
     struct rw_split split; /* best split; column -1: a leaf */
     int32_t depth;
-    int32_t number; /* -1: not of the tree */
-    int32_t index;  /* among the splits or among the leaves, at the end */
-    int is_expanded, is_split;
+    int32_t index; /* among the splits or among the leaves, at the end */
+    int is_expanded;
 };
 
-/* A node that may yet be accepted: of the frontier, or below one of its nodes that are expanded
- * already. `gain`: the lowest on the way to it from the frontier; what has more is accepted before.
- * heap_index: in the frontier's heap; -1: not of the frontier. */
-struct prospect {
+/* An entry of a heap: highest gain first, then lowest order. Of the frontier, whose order is nodes'
+ * numbers; or a prospect, a node that may yet be accepted: one of the frontier, or below one of its
+ * nodes that are expanded already. A prospect's gain is the lowest on the way to it from the
+ * frontier (what has more is accepted before), its order its slot. */
+struct entry {
     double gain;
-    int32_t slot, heap_index;
+    int32_t order, slot;
+    int32_t heap_index; /* of a prospect: in the frontier's heap; -1: not of the frontier */
 };
 
 struct rw_grower {
@@ -33,12 +34,11 @@ struct rw_grower {
     int32_t n_slots;
     int32_t *slot_of; /* [max_slots] of each number */
     int32_t n_nodes;
-    int32_t *heap; /* [max_slots] slots of the frontier: best gain first, then lower number */
-    int32_t n_heap;
-    int32_t *split_node; /* [max_slots] node of each split, in order */
+    struct entry *frontier; /* [max_slots] a heap */
+    int32_t n_frontier;
     int32_t n_splits;
     /* one batch */
-    struct prospect *prospect;  /* [max_slots] a heap: the likeliest of those that are known of */
+    struct entry *prospect;     /* [max_slots] a heap of those that are known of */
     struct rw_split *batch;     /* [max_slots] */
     struct rw_sum *sum;         /* [max_slots] of each leaf, at the end */
     struct rw_sibling *sibling; /* [max_slots] */
@@ -68,8 +68,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     const size_t n = grower->max_slots;
     RW_TRY_OUT(RW_NEW(ctx, grower->node, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->slot_of, n));
-    RW_TRY_OUT(RW_NEW(ctx, grower->heap, n));
-    RW_TRY_OUT(RW_NEW(ctx, grower->split_node, n));
+    RW_TRY_OUT(RW_NEW(ctx, grower->frontier, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->prospect, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->batch, n));
     RW_TRY_OUT(RW_NEW(ctx, grower->sum, n));
@@ -89,8 +88,7 @@ void rw_grower_free(struct rw_grower *grower)
         return;
     rw_mem_free(grower->node);
     rw_mem_free(grower->slot_of);
-    rw_mem_free(grower->heap);
-    rw_mem_free(grower->split_node);
+    rw_mem_free(grower->frontier);
     rw_mem_free(grower->prospect);
     rw_mem_free(grower->batch);
     rw_mem_free(grower->sum);
@@ -100,40 +98,34 @@ void rw_grower_free(struct rw_grower *grower)
     rw_mem_free(grower);
 }
 
-/* ---- the frontier ---- */
+/* ---- heaps ---- */
 
-static int before(const struct rw_grower *g, int32_t a, int32_t b)
+static int before(const struct entry *a, const struct entry *b)
 {
-    const double gain_a = g->node[a].split.gain, gain_b = g->node[b].split.gain;
-    return gain_a > gain_b || (gain_a == gain_b && g->node[a].number < g->node[b].number);
+    return a->gain > b->gain || (a->gain == b->gain && a->order < b->order);
 }
 
-static void frontier_push(struct rw_grower *g, int32_t slot)
+static void push(struct entry *heap, int32_t *n, struct entry added)
 {
-    int32_t at = g->n_heap++;
-    while (at > 0 && before(g, slot, g->heap[(at - 1) / 2])) {
-        g->heap[at] = g->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    g->heap[at] = slot;
+    int32_t at = (*n)++;
+    for (; at > 0 && before(&added, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = added;
 }
 
-static int32_t frontier_pop(struct rw_grower *g)
+static struct entry pop(struct entry *heap, int32_t *n)
 {
-    const int32_t top = g->heap[0], last = g->heap[--g->n_heap];
+    const struct entry top = heap[0], moved = heap[--*n];
     int32_t at = 0;
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= g->n_heap)
-            break;
-        if (child + 1 < g->n_heap && before(g, g->heap[child + 1], g->heap[child]))
+    for (int32_t child = 1; child < *n; child = 2 * at + 1) {
+        if (child + 1 < *n && before(&heap[child + 1], &heap[child]))
             child++;
-        if (!before(g, g->heap[child], last))
+        if (!before(&heap[child], &moved))
             break;
-        g->heap[at] = g->heap[child];
+        heap[at] = heap[child];
         at = child;
     }
-    g->heap[at] = last;
+    heap[at] = moved;
     return top;
 }
 
@@ -149,26 +141,41 @@ static int may_split(const struct rw_grower *g, const struct node *node)
 static int32_t add_node(struct rw_grower *g, uint64_t n, int32_t depth)
 {
     g->node[g->n_slots] =
-        (struct node){.n = n, .split = {.column = -1}, .depth = depth, .number = -1};
+        (struct node){.n = n, .split = {.column = -1}, .depth = depth, .index = -1};
     return g->n_slots++;
 }
 
 /* Makes a known node part of the tree. */
 static void number_node(struct rw_grower *g, int32_t slot)
 {
-    g->node[slot].number = g->n_nodes;
+    const struct rw_split *split = &g->node[slot].split;
+    if (split->column >= 0)
+        push(g->frontier, &g->n_frontier, (struct entry){split->gain, g->n_nodes, slot, -1});
     g->slot_of[g->n_nodes++] = slot;
-    if (g->node[slot].split.column >= 0)
-        frontier_push(g, slot);
 }
 
 /* Makes an expanded node a split of the tree. */
 static void accept(struct rw_grower *g, int32_t slot)
 {
-    g->node[slot].is_split = 1;
-    g->split_node[g->n_splits++] = slot;
+    g->node[slot].index = g->n_splits++;
     number_node(g, g->node[slot].split.left);
     number_node(g, g->node[slot].split.right);
+}
+
+/* Finds the best splits of the slots in g->search, with the histograms of g->sibling. */
+static int search(struct rw_grower *g, struct rw_engine *engine, int n_siblings, int n_search,
+                  struct rw_grow_times *times)
+{
+    double start = rw_clock_ms();
+    RW_TRY(rw_engine_histograms(engine, g->sibling, n_siblings));
+    times->histograms_ms += rw_clock_ms() - start;
+    times->n_histograms += n_siblings;
+    start = rw_clock_ms();
+    RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
+    times->splits_ms += rw_clock_ms() - start;
+    for (int i = 0; i < n_search; i++)
+        g->node[g->search[i]].split = g->found[i];
+    return RW_OK;
 }
 
 /* Splits the nodes of g->batch: partitions, and, if `look` is set, finds the children's best
@@ -180,7 +187,7 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
         g->batch[i].left = g->n_slots + 2 * i;
         g->batch[i].right = g->n_slots + 2 * i + 1;
     }
-    double start = rw_clock_ms();
+    const double start = rw_clock_ms();
     RW_TRY(rw_engine_partition(engine, g->batch, n_batch));
     times->partition_ms += rw_clock_ms() - start;
     times->n_batches++;
@@ -207,98 +214,45 @@ static int expand(struct rw_grower *g, struct rw_engine *engine, int n_batch, in
                                     .smaller = child[small],
                                     .larger = wanted[!small] ? child[!small] : -1};
     }
-    times->n_histograms += n_siblings;
-    if (n_search == 0)
-        return RW_OK;
-    start = rw_clock_ms();
-    RW_TRY(rw_engine_histograms(engine, g->sibling, n_siblings));
-    times->histograms_ms += rw_clock_ms() - start;
-    start = rw_clock_ms();
-    RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
-    times->splits_ms += rw_clock_ms() - start;
-    for (int i = 0; i < n_search; i++)
-        g->node[g->search[i]].split = g->found[i];
-    return RW_OK;
+    return n_search ? search(g, engine, n_siblings, n_search, times) : RW_OK;
 }
 
 static int start_tree(struct rw_grower *g, struct rw_engine *engine, uint32_t tree,
                       struct rw_root *root, struct rw_grow_times *times)
 {
     memset(times, 0, sizeof(*times));
-    g->n_nodes = g->n_slots = g->n_heap = g->n_splits = 0;
-    double start = rw_clock_ms();
+    g->n_nodes = g->n_slots = g->n_frontier = g->n_splits = 0;
+    const double start = rw_clock_ms();
     RW_TRY(rw_engine_begin_tree(engine, tree, root));
     times->lambdas_ms = rw_clock_ms() - start;
     add_node(g, root->sum.n, 0);
-    if (!may_split(g, &g->node[0]) || root->n_features == 0) {
-        number_node(g, 0);
-        return RW_OK;
-    }
-    const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
-    const int32_t slot = 0;
-    start = rw_clock_ms();
-    RW_TRY(rw_engine_histograms(engine, &whole, 1));
-    times->histograms_ms = rw_clock_ms() - start;
-    start = rw_clock_ms();
-    RW_TRY(rw_engine_best_splits(engine, &slot, 1, &g->node[0].split));
-    times->splits_ms = rw_clock_ms() - start;
-    times->n_histograms = 1;
+    g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};
+    g->search[0] = 0;
+    if (may_split(g, &g->node[0]) && root->n_features > 0)
+        RW_TRY(search(g, engine, 1, 1, times));
     number_node(g, 0);
     return RW_OK;
 }
 
-static int likelier(const struct prospect *a, const struct prospect *b)
-{
-    return a->gain > b->gain || (a->gain == b->gain && a->slot < b->slot);
-}
-
-/* Adds to a heap of n, the likeliest on top. */
-static void add_prospect(struct prospect *heap, int n, struct prospect added)
-{
-    int at = n;
-    for (; at > 0 && likelier(&added, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = added;
-}
-
-/* The likeliest of a heap of n, which holds one less then. */
-static struct prospect take_likeliest(struct prospect *heap, int n)
-{
-    const struct prospect top = heap[0], moved = heap[--n];
-    int at = 0;
-    for (int child = 1; child < n; child = 2 * at + 1) {
-        if (child + 1 < n && likelier(&heap[child + 1], &heap[child]))
-            child++;
-        if (!likelier(&heap[child], &moved))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-    return top;
-}
-
 /* Adds what can be known of only now that `seen` was taken: the nodes under it in the frontier's
  * heap, none of which gains more, and, if it is expanded, its children. */
-static int add_next(struct rw_grower *g, const struct prospect *seen, int n)
+static void add_next(struct rw_grower *g, const struct entry *seen, int32_t *n)
 {
     for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
         const int32_t index = 2 * seen->heap_index + k;
-        if (index < g->n_heap)
-            add_prospect(
-                g->prospect, n++,
-                (struct prospect){g->node[g->heap[index]].split.gain, g->heap[index], index});
+        if (index < g->n_frontier) {
+            const struct entry *found = &g->frontier[index];
+            push(g->prospect, n, (struct entry){found->gain, found->slot, found->slot, index});
+        }
     }
     const struct node *node = &g->node[seen->slot];
     for (int side = 0; node->is_expanded && side < 2; side++) {
         const int32_t child = side ? node->split.right : node->split.left;
         const struct rw_split *split = &g->node[child].split;
+        const double gain = split->gain < seen->gain ? split->gain : seen->gain;
         if (split->column >= 0)
-            add_prospect(
-                g->prospect, n++,
-                (struct prospect){split->gain < seen->gain ? split->gain : seen->gain, child, -1});
+            push(g->prospect, n, (struct entry){gain, child, child, -1});
     }
-    return n;
 }
 
 /* The best of the frontier, which is not expanded, and nodes that will probably be accepted, too. A
@@ -306,18 +260,19 @@ static int add_next(struct rw_grower *g, const struct prospect *seen, int n)
  * for what must come. Returns their number. */
 static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
 {
-    const int32_t top = g->heap[0], left = g->rules.leaves - 1 - g->n_splits;
+    const int32_t top = g->frontier[0].slot, left = g->rules.leaves - 1 - g->n_splits;
     const int64_t spare = (int64_t)g->max_slots - g->n_slots - 2 * (int64_t)left;
-    int n_batch = 0, n = 0;
+    int n_batch = 0;
+    int32_t n = 0;
     g->batch[n_batch++] = g->node[top].split;
     if (g->rules.batch <= 1)
         return n_batch;
-    struct prospect next = {g->node[top].split.gain, top, 0};
+    struct entry next = {g->frontier[0].gain, top, top, 0};
     for (int i = 1; i < left - 1 && n_batch < g->rules.batch && 2 * n_batch <= spare; i++) {
-        n = add_next(g, &next, n);
+        add_next(g, &next, &n);
         if (n == 0)
             break;
-        next = take_likeliest(g->prospect, n--);
+        next = pop(g->prospect, &n);
         times->n_prospects++;
         if (!g->node[next.slot].is_expanded)
             g->batch[n_batch++] = g->node[next.slot].split;
@@ -328,12 +283,12 @@ static int choose_batch(struct rw_grower *g, struct rw_grow_times *times)
 static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
                            struct rw_grow_times *times)
 {
-    while (g->n_heap > 0 && g->n_splits + 1 < g->rules.leaves) {
-        if (!g->node[g->heap[0]].is_expanded) {
+    while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves) {
+        if (!g->node[g->frontier[0].slot].is_expanded) {
             const int n_batch = choose_batch(g, times);
             RW_TRY(expand(g, engine, n_batch, g->n_splits + 2 < g->rules.leaves, times));
         }
-        accept(g, frontier_pop(g));
+        accept(g, pop(g->frontier, &g->n_frontier).slot);
     }
     return RW_OK;
 }
@@ -342,7 +297,7 @@ static int grow_best_first(struct rw_grower *g, struct rw_engine *engine,
 static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_grow_times *times)
 {
     int32_t begin = 0;
-    for (int32_t depth = 0; depth < g->rules.depth && g->n_heap > 0; depth++) {
+    for (int32_t depth = 0; depth < g->rules.depth && g->n_frontier > 0; depth++) {
         const int32_t end = g->n_nodes;
         int n_batch = 0;
         for (int32_t number = begin; number < end; number++) {
@@ -350,7 +305,7 @@ static int grow_levels(struct rw_grower *g, struct rw_engine *engine, struct rw_
             if (node->split.column >= 0)
                 g->batch[n_batch++] = node->split;
         }
-        g->n_heap = 0;
+        g->n_frontier = 0;
         RW_TRY(expand(g, engine, n_batch, 1, times));
         for (int i = 0; i < n_batch; i++)
             accept(g, g->batch[i].slot);
@@ -391,18 +346,20 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
 /* Splits, in order, and the slots of leaves. */
 static void make_tree(struct rw_grower *g, struct rw_tree *tree, int32_t *leaf_slot)
 {
-    for (int32_t k = 0; k < g->n_splits; k++)
-        g->node[g->split_node[k]].index = k;
     int32_t n_leaves = 0;
     for (int32_t number = 0; number < g->n_nodes; number++) {
         struct node *node = &g->node[g->slot_of[number]];
-        if (node->is_split)
+        if (node->index >= 0)
             continue;
         node->index = ~n_leaves;
         leaf_slot[n_leaves++] = g->slot_of[number];
     }
-    for (int32_t k = 0; k < g->n_splits; k++) {
-        const struct rw_split *split = &g->node[g->split_node[k]].split;
+    for (int32_t number = 0; number < g->n_nodes; number++) {
+        const struct node *node = &g->node[g->slot_of[number]];
+        const struct rw_split *split = &node->split;
+        const int32_t k = node->index;
+        if (k < 0)
+            continue;
         tree->left[k] = g->node[split->left].index;
         tree->right[k] = g->node[split->right].index;
         tree->feature[k] = split->feature;

@@ -7,8 +7,8 @@
 
 #include "base/exact.h"
 
-/* Exact sums over documents of fixed-point lambdas and weights, each as two sums: of v >> 32 and of
- * v & 0xffffffff, so that 2^31 documents fit. */
+/* Exact sums over documents of fixed-point lambdas and hessians, each as two sums: of v >> 32 and
+ * of v & 0xffffffff, so that 2^31 documents fit. */
 struct rw_sum {
     uint64_t n;
     int64_t lambda_hi, lambda_lo, weight_hi, weight_lo;
@@ -99,9 +99,9 @@ RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
 /* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
 struct rw_split_rule {
     int newton;
-    double l2;          /* in units of n (mart) or of quantised weight (newton): k, or k w */
+    double l2;          /* in units of n (mart) or of quantised hessian (newton): k, or k w */
     double gain_scale;  /* a power of two: gains compare across trees */
-    double weight_unit; /* real weight of a quantised weight of 1 */
+    double weight_unit; /* real hessian of a quantised hessian of 1 */
     uint64_t min_docs;
     double min_hessian, min_gain;
 };
@@ -140,8 +140,8 @@ struct rw_leaf_rule {
     int lambda_exponent, weight_exponent;
 };
 
-/* rate x lambda / (weight + l2 x mean weight), the denominator at least 2^-20 n w; 0 without
- * weight. */
+/* rate x lambda / (hessian + l2 x mean hessian), the denominator at least 2^-20 n w; 0 without
+ * hessian. */
 RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);

@@ -27,6 +27,8 @@ void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes)
         plan->part[plan->n_parts++] = (struct rw_plan_part){name, 0};
     plan->part[i].bytes += bytes;
     plan->bytes += bytes;
+    if (plan->part[i].bytes == 0) /* all of it was taken back */
+        plan->part[i] = plan->part[--plan->n_parts];
 }
 
 /* Pairs that a query's documents take part in from above. */

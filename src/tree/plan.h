@@ -18,7 +18,7 @@ struct rw_plan_data {
     uint32_t n_features;        /* of the training set, without those that are ignored */
 };
 
-/* Adds a part; a part of that name grows. */
+/* Adds a part; a part of that name grows. What is taken back is added as 2^64 less. */
 void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes);
 
 /* What the time of a tree depends on. */
@@ -30,7 +30,7 @@ struct rw_plan_work {
     double leaves;     /* at most */
     double bins;       /* of all features together */
     double visits;     /* pairs of documents that lambdas look at; 0: there are none */
-    int newton;        /* weights in histograms */
+    int newton;        /* hessians in histograms */
 };
 void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data);

@@ -1,6 +1,6 @@
-/* What the start of a tree does with every document's fixed-point lambda and weight: the largest
- * magnitudes and the sums, and the rounding to quantised integers. The plain path is
- * tree/numbers.h's arithmetic, document by document; the others give the same bits. */
+/* What the start of a tree does with every document's fixed-point lambda and hessian: the largest
+ * magnitudes and the sums, and the rounding to quantised integers. Every path gives the bits of
+ * tree/numbers.h's arithmetic, document by document. */
 #ifndef RW_TREE_QUANTISE_H
 #define RW_TREE_QUANTISE_H
 
@@ -13,13 +13,16 @@ extern "C" {
 
 /* Of sampled documents. All zeros is the extent of none. */
 struct rw_extent {
-    int64_t lambda, weight; /* largest magnitudes */
+    int64_t lambda, hess; /* largest magnitudes */
     struct rw_sum sum;
 };
 
 /* Adds documents [0, n) that are sampled. Magnitudes under 2^63. */
+typedef void rw_extent_fn(uint32_t n, const uint8_t *sampled, const int64_t *lambda,
+                          const int64_t *hessian, struct rw_extent *extent);
+rw_extent_fn rw_extent_add_plain, rw_extent_add_avx2, rw_extent_add_avx512;
 void rw_extent_add(enum rw_isa isa, uint32_t n, const uint8_t *sampled, const int64_t *lambda,
-                   const int64_t *weight, struct rw_extent *extent);
+                   const int64_t *hessian, struct rw_extent *extent);
 void rw_extent_merge(struct rw_extent *extent, const struct rw_extent *other);
 
 /* rw_quantise of a tree's values. seed, tree, stream: for rw_random, unless `nearest`. */
@@ -31,6 +34,9 @@ struct rw_rounding {
 
 /* Documents [first, first + n), of which the arrays are: [n]. out of documents outside the sample
  * may be written, with anything. Returns the sum of the sampled ones' out. */
+typedef int64_t rw_quantise_fn(const struct rw_rounding *rounding, uint32_t first, uint32_t n,
+                               const uint8_t *sampled, const int64_t *value, int32_t *out);
+rw_quantise_fn rw_quantise_docs_plain, rw_quantise_docs_avx2, rw_quantise_docs_avx512;
 int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, uint32_t first,
                          uint32_t n, const uint8_t *sampled, const int64_t *value, int32_t *out);
 

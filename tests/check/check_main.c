@@ -9,8 +9,10 @@
 #include "base/clock.h"
 #include "check.h"
 
-#define NAME(name) #name,
-static const char *const engine_name[] = {RW_ENGINES(NAME)};
+#define RW_ENGINE(name) #name,
+static const char *const engine_name[] = {
+#include "tree/engines.def"
+};
 static const char *const op_name[N_OPS] = {"load",        "set_gradients", "begin_tree",
                                            "best_splits", "partition",     "leaf_sums",
                                            "scores",      "grow"};

@@ -19,11 +19,11 @@ static void make_names(struct rw_ctx *ctx, struct rw_ensemble *names)
             abort();
 }
 
-static int parse(struct rw_ctx *ctx, const struct rw_model_format *format,
-                 const struct rw_source *source, struct rw_model **out)
+static int parse(struct rw_ctx *ctx, const struct rw_model_format *format, struct rw_source *source,
+                 struct rw_model **out)
 {
     struct rw_ensemble ensemble = {0};
-    int status = format->parse(ctx, source, &ensemble);
+    int status = format->parse(source, &ensemble);
     *out = NULL;
     if (status == RW_OK)
         status = rw_ensemble_check(ctx, &ensemble, source->path);
@@ -53,9 +53,9 @@ static void write_again(struct rw_ctx *ctx, const struct rw_model_format *format
     double before[4], after[4];
     if (rw_lower(ctx, model, format, &how, &ensemble) < 0)
         return; /* two names alike, or a cut at the largest float */
-    if (format->write(ctx, &ensemble, &put) == RW_OK) {
+    if (format->write(&ensemble, &put) == RW_OK) {
         rw_put_bytes(&put, "", 1);
-        const struct rw_source source = {"input", put.text, put.n - 1, &ensemble};
+        struct rw_source source = {ctx, "input", put.text, put.n - 1, &ensemble, RW_OK};
         if (put.status < 0 || parse(ctx, format, &source, &again) < 0 ||
             again->n_trees != model->n_trees)
             abort();
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = 0; /* as rw_input_read_all gives it */
     const struct rw_model_format *format;
     for (int i = 0; (format = rw_model_format_at_index(i)) != NULL; i++) {
-        const struct rw_source source = {"input", text, size, &names};
+        struct rw_source source = {ctx, "input", text, size, &names, RW_OK};
         struct rw_model *model;
         if (!format->parse)
             continue;

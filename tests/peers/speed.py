@@ -375,7 +375,7 @@ def instructions_of(args):
     if reason:
         return "unknown"
     names = {row["instructions"] for row in json.loads(out)["rows"]
-             if row.get("way") == "rw_predictor_rows"}
+             if row.get("method") == "rw_predictor_rows"}
     return ", ".join(sorted(names)) or "unknown"
 
 

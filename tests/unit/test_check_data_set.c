@@ -47,7 +47,7 @@ Test(check_data_set, queries_and_labels)
     cr_expect_str_eq(rw_check_longest(out), "a");
     cr_expect_eq(out->n_split, 2u);
     cr_expect_str_eq(found(out, "split-queries"),
-                     "2 queries come back after other queries, and cannot be trained on so: a, b");
+                     "2 queries come back after other queries, which training refuses: a, b");
     cr_expect(out->n_empty == 3 && out->n_single == 3 && out->n_alike == 1 && out->n_mixed == 3);
     cr_expect(out->n_falling == 1 && out->n_rising == 1);
     cr_expect_float_eq(out->falling_by_chance, 1 / 6.0 + 1 / 2.0 + 1 / 3.0, 1e-12);
@@ -60,8 +60,7 @@ Test(check_data_set, queries_and_labels)
     cr_expect(isnan(out->label_drift) && isnan(out->features[0].drift));
     cr_expect_str_eq(
         found(out, "empty-queries"),
-        "3 of the queries (37.5 %) have no label over 0: what they count moves NDCG by "
-        "as much");
+        "3 of the queries (37.5 %) have no label over 0: NDCG depends on how they count");
     cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
     rw_check_free(out);
     rw_check_free(NULL);
@@ -208,7 +207,28 @@ Test(check_data_set, split_twice)
     struct rw_check *out = check(NULL);
     cr_expect_eq(out->n_split, 2u);
     cr_expect_str_eq(found(out, "split-queries"),
-                     "2 queries come back after other queries, and cannot be trained on so: a, b");
+                     "2 queries come back after other queries, which training refuses: a, b");
+    rw_check_free(out);
+}
+
+/* Five ids and ten features are named, the others counted. */
+Test(check_data_set, long_lists)
+{
+    FILE *file = fopen("d", "w");
+    for (int i = 0; i < 12; i++) {
+        fprintf(file, "%d qid:%c", i / 6, 'a' + i % 6);
+        for (int f = 1; f <= 12; f++)
+            fprintf(file, " %d:%d", f, f == 12 ? i : 3);
+        fprintf(file, "\n");
+    }
+    fclose(file);
+    struct rw_check *out = check(NULL);
+    cr_expect_eq(out->n_split, 6u);
+    cr_expect(strstr(found(out, "split-queries"), ": a, b, c, d, e and 1 more"), "%s",
+              found(out, "split-queries"));
+    cr_expect(
+        strstr(found(out, "features-constant"), "(11): 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more"),
+        "%s", found(out, "features-constant"));
     rw_check_free(out);
 }
 

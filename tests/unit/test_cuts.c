@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/sort.h"
-#include "binning/cuts.h"
+#include "binning/cut_find.h"
 #include "train_fixture.h"
 
 static struct rw_ctx *ctx;
@@ -268,7 +268,7 @@ CUTS_TEST(documents_of_the_sample)
     enum { QUERIES = 60, LENGTH = 12, N = QUERIES * LENGTH, LIMIT = 200 };
     struct rw_dataset *dataset = fixture_data(ctx, 1, QUERIES, LENGTH, 1);
     struct rw_cut_sample sample;
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
     const uint32_t threshold = (uint32_t)(((uint64_t)LIMIT << 32) / N);
     uint32_t n = 0;
@@ -282,15 +282,15 @@ CUTS_TEST(documents_of_the_sample)
     cr_assert_eq(sample.n, n);
     cr_assert(n > LIMIT * 8 / 10 && n < LIMIT * 12 / 10, "%u", n);
     rw_cut_sample_release(&sample);
-    rw_cut_sample_set_docs(N); /* no more than these: all */
+    rw_cut_sample_docs = N; /* no more than these: all */
     cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
     cr_assert(sample.n == N && !sample.row && !sample.in);
     rw_cut_sample_release(&sample);
-    rw_cut_sample_set_docs(N - 1);
+    rw_cut_sample_docs = N - 1;
     cr_assert_eq(rw_cut_sample_init(ctx, &sample, dataset), RW_OK);
     cr_assert(sample.row && sample.in);
     rw_cut_sample_release(&sample);
-    rw_cut_sample_set_docs(0);
+    rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
     rw_dataset_free(dataset);
 }
 

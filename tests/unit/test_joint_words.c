@@ -25,7 +25,7 @@ Test(joint_words, largest)
                 for (uint32_t i = 0; i < most; i++)
                     add(&joint, want, sign * limit, weight);
                 cr_assert_eq(rw_joint_packed(joint), want[0], "%d bits, sign %d", bits, sign);
-                cr_assert_eq(rw_joint_weight(joint), want[1], "%d bits, sign %d", bits, sign);
+                cr_assert_eq(rw_joint_hessian(joint), want[1], "%d bits, sign %d", bits, sign);
             }
         }
     }
@@ -42,7 +42,7 @@ Test(joint_words, any)
             add(&joint, want, (int32_t)(r % (2 * (uint32_t)limit + 1)) - limit,
                 (int32_t)((r >> 16) % ((uint32_t)limit + 1)));
             cr_assert_eq(rw_joint_packed(joint), want[0]);
-            cr_assert_eq(rw_joint_weight(joint), want[1]);
+            cr_assert_eq(rw_joint_hessian(joint), want[1]);
         }
     }
 }

@@ -267,7 +267,7 @@ Test(judgments, ranges_and_best_order, .init = setup, .fini = teardown)
         cr_assert(any, "no test spelling for %s", name);
         covered++;
     }
-    cr_assert_eq(covered, 10);
+    cr_assert_geq(covered, 10);
 }
 
 /* The mean of documents' losses, whatever the queries are. */

@@ -98,7 +98,7 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
     struct rw_bins *bins;
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &whole), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
-    cr_assert_gt(whole->n_docs, rw_cut_sample_docs());
+    cr_assert_gt(whole->n_docs, rw_cut_sample_docs);
     cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
     cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes),
                  RW_OK, "%s", rw_last_error(scratch_ctx));
@@ -118,7 +118,7 @@ Test(letor_codes, same)
     static const int bins[] = {2, 16, 255, 1000};
     static const uint32_t n_docs[] = {LIMIT + 20, 500, 4000};
     const char *const paths[] = {"a.txt", "b.txt", "c.txt"};
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     for (uint32_t i = 0; i < 96; i++) {
         const uint32_t n = n_docs[i % 3], third = n / 3;
         const int n_paths = i % 2 ? 3 : 1;
@@ -140,7 +140,7 @@ Test(letor_codes, instructions)
     static const char *const isa[] = {"plain", "avx2", "avx512"};
     const char *const paths[] = {"a.txt"};
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     write_docs("a.txt", 7, 0, 3000, 0);
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(setenv("RANKWOOD_ISA", isa[i], 1), 0);
@@ -155,7 +155,7 @@ Test(letor_codes, left_alone)
     struct rw_binned binned = {.documents = NULL};
     const char *const small[] = {"a.txt"}, *const mixed[] = {"big.txt", "b.gz"};
     const char *const pipe[] = {"pipe"}, *const none[] = {"none"}, *const standard[] = {"-"};
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     write_docs("a.txt", 1, 0, LIMIT, 0);
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
     scratch_gzip("b.gz", "wb", "1 qid:z 1:1\n");
@@ -203,7 +203,7 @@ Test(letor_codes, errors)
     struct rw_params *params;
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         size_t n_bytes;
         write_docs("a.txt", i, 0, 900, 0);
@@ -234,8 +234,8 @@ Test(letor_codes, changed)
     static const uint8_t in[] = {0, 1, 1, 1};
     struct rw_input *input;
     struct rw_letor *letor;
-    struct rw_letor_worker worker;
-    rw_letor_worker_init(&worker);
+    struct rw_letor_worker worker = {0};
+    worker.fast = rw_letor_fast(0);
     cr_assert_eq(rw_input_open_memory(scratch_ctx, "a", text, strlen(text), &input), RW_OK);
     cr_assert_eq(rw_letor_open(scratch_ctx, input, NULL, 1000, &letor), RW_OK);
     cr_assert_eq(rw_letor_n_pieces(letor), 1);
@@ -266,7 +266,7 @@ Test(letor_codes, memory)
     const char *const paths[] = {"a.txt"};
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
     struct rw_binned binned = {.documents = NULL};
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 2), RW_OK);
     write_docs("a.txt", 7, 0, 700, 0);
     long n = 1;
@@ -319,7 +319,7 @@ Test(letor_codes, cache)
     const char *const paths[] = {"a.txt"};
     struct rw_params *params;
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     for (uint32_t i = 0; i < 24; i++) {
         const enum even even = (enum even)(i % 4);
         const struct rw_cut_rule rule = {.bins = params->bins, .min_docs = 1};
@@ -355,7 +355,7 @@ Test(letor_codes, no_cache)
     struct rw_params *params;
     char expected[4096];
     cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     write_even("a.txt", 1, 900, EVEN);
     write_even("bad.txt", 1, 900, EVEN);
     FILE *file = fopen("bad.txt", "a");
@@ -404,7 +404,7 @@ Test(letor_codes, training)
                {"ref", "1", "zero", "1000"},
                {"sim", "", "missing", "255"}};
     const char *const paths[] = {"a.txt"};
-    rw_cut_sample_set_docs(LIMIT);
+    rw_cut_sample_docs = LIMIT;
     write_docs("a.txt", 3, 0, 2500, 0);
     for (int i = 0; i < 4; i++) {
         struct rw_params *params;
@@ -435,9 +435,9 @@ Test(letor_codes, training)
         cr_assert_str_eq(expected, again);
         free(again);
         /* a set that is not large keeps its values, and is binned by training */
-        rw_cut_sample_set_docs(2500);
+        rw_cut_sample_docs = 2500;
         cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, 1, &small), RW_OK);
-        rw_cut_sample_set_docs(LIMIT);
+        rw_cut_sample_docs = LIMIT;
         cr_assert_null(small->bins);
         cr_assert_eq(rw_binned_n_features(small), rw_binned_n_features(codes));
         again = train(params, NULL, small);

@@ -127,9 +127,10 @@ Test(lower, a_cut_at_the_largest_float)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, two_trees);
     model->tree[0].cut[0] = 3.4028235e38f;
-    refused(model, "xgboost", -1,
-            "tree 1, node 0: 'xgboost' has no threshold that parts values where cut 3.40282e+38 "
-            "does");
+    refused(
+        model, "xgboost", -1,
+        "tree 1, node 0: 'xgboost' has no threshold that splits values where the cut 3.40282e+38 "
+        "does");
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

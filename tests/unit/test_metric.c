@@ -27,9 +27,9 @@ Test(metric, table)
         for (int i = 0; i < n; i++)
             cr_assert_str_neq(kind->name, rw_metric_kind_at(i)->name);
     }
-    cr_assert_eq(n, 10);
+    cr_assert_geq(n, 10);
     cr_assert_null(rw_metric_kind_at(-1));
-    cr_assert_null(rw_metric_kind_at(10));
+    cr_assert_null(rw_metric_kind_at(n));
 }
 
 Test(metric, names, .init = setup, .fini = teardown)
@@ -65,10 +65,16 @@ Test(metric, names, .init = setup, .fini = teardown)
     }
 }
 
-#define LIST "ndcg[@k] dcg[@k] map[@k] mrr[@k] err[@k] p@k recall@k rbp:P rmse logloss"
-#define UNKNOWN(text, nearest)                                                                  \
-    {                                                                                           \
-        text, "unknown metric '" text "'; did you mean '" nearest "'?\nhint: metrics are " LIST \
+/* What "hint: metrics are" goes on with: the table's spellings. */
+static const char listed[] =
+#define RW_METRIC(name, device, at, spelling, ...) " " spelling
+#include "metric/metrics.def"
+#undef RW_METRIC
+    ;
+
+#define UNKNOWN(text, nearest)                                                            \
+    {                                                                                     \
+        text, "unknown metric '" text "'; did you mean '" nearest "'?\nhint: metrics are" \
     }
 #define CUT(text, name)                                                                  \
     {                                                                                    \
@@ -111,16 +117,16 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         UNKNOWN("binary_logloss", "logloss"),
         {"ndcg-",
          "unknown metric 'ndcg-'; did you mean 'ndcg'?\n"
-         "hint: XGBoost's '-' is the parameter 'empty' with the value 0\nhint: metrics are " LIST},
+         "hint: XGBoost's '-' is the parameter 'empty' with the value 0\nhint: metrics are"},
         {"10", "unknown metric '10'; did you mean 'ndcg@10'?\nhint: each metric has its own "
-               "cutoff: 'ndcg@5,ndcg@10'\nhint: metrics are " LIST},
+               "cutoff: 'ndcg@5,ndcg@10'\nhint: metrics are"},
         {"auc",
          "unknown metric 'auc'; there is no such metric here\nhint: rankings are measured by "
-         "ndcg, map, mrr, p@k, recall@k and others\nhint: metrics are " LIST},
+         "ndcg, map, mrr, p@k, recall@k and others\nhint: metrics are"},
         {"AUC:type=Ranking",
          "unknown metric 'AUC:type=Ranking'; there is no such metric here\nhint: "
          "rankings are measured by ndcg, map, mrr, p@k, recall@k and others\n"
-         "hint: metrics are " LIST},
+         "hint: metrics are"},
         UNKNOWN("mse", "rmse"),
         UNKNOWN("log-loss", "logloss"),
         UNKNOWN("average_precision", "map"),
@@ -158,7 +164,10 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         struct rw_metric metric;
         cr_expect_eq(rw_metric_parse(ctx, cases[i].text, 1, &metric), RW_ERR_ARGUMENT, "%s",
                      cases[i].text);
-        cr_expect_str_eq(rw_last_error(ctx), cases[i].message);
+        char expected[512];
+        const char *hint = strstr(cases[i].message, "metrics are");
+        snprintf(expected, sizeof(expected), "%s%s", cases[i].message, hint ? listed : "");
+        cr_expect_str_eq(rw_last_error(ctx), expected);
     }
     struct rw_metric metric;
     cr_assert_eq(rw_metric_parse(ctx, "", 1, &metric), RW_ERR_ARGUMENT);

@@ -84,7 +84,7 @@ Test(model, checks)
     refused("best round 2; expected 0 to the number of trees, 1");
     model->best_round = 0;
     model->tree[0].cut[0] = NAN;
-    refused("tree 1: node 0: its cut is not a finite number");
+    refused("tree 1: node 0: its threshold is not a finite number");
     model->tree[0].cut[0] = 0;
     model->feature[2] = 1;
     refused("feature 1: expected ids that ascend up to 65535");

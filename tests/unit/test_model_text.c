@@ -329,7 +329,7 @@ Test(model_text, hostile_numbers)
                  numbers[i].bad);
         if (numbers[i].found) {
             snprintf(expected, sizeof(expected),
-                     "m:24:21: expected a cut, a finite float, found '%s'", numbers[i].found);
+                     "m:24:21: expected a threshold, a finite float, found '%s'", numbers[i].found);
             refused(text, expected);
         }
         char *all = fixture_sum(text, strlen(text), &n);

@@ -1,8 +1,8 @@
 #include "scratch_file.h"
-#include "base/out_file.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(atomic, .init = scratch_begin, .fini = scratch_end);
 
@@ -106,4 +106,42 @@ Test(atomic, a_link_stays_a_link)
     struct stat info;
     lstat("link", &info);
     cr_assert(S_ISLNK(info.st_mode));
+}
+
+Test(atomic, a_check_leaves_nothing)
+{
+    cr_assert_eq(rw_out_file_check(scratch_ctx, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_check(scratch_ctx, "no/where"), RW_ERR_IO);
+    cr_assert_eq(rw_out_file_check(scratch_ctx, "."), RW_ERR_IO);
+    cr_assert_eq(rw_out_file_check(scratch_ctx, "/dev/full"), RW_OK);
+    cr_assert_eq(n_files(), 0);
+}
+
+Test(atomic, what_is_reserved_and_not_written_is_given_back)
+{
+    struct rw_out_file out;
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &out, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_reserve(scratch_ctx, &out, 1 << 20), RW_OK);
+    fputs("new", out.file);
+    cr_assert_eq(rw_out_file_rename(scratch_ctx, &out, ".kept"), RW_OK);
+    cr_assert_eq(rw_out_file_commit(scratch_ctx, &out), RW_OK);
+    assert_holds("a.kept", "new");
+    cr_assert_eq(n_files(), 1);
+}
+
+Test(atomic, a_signal_removes_what_is_being_written)
+{
+    struct rw_out_file one, two;
+    char name[64];
+    scratch_text("other", "a file that is finished");
+    snprintf(name, sizeof(name), "b.tmp-%ld", (long)getpid());
+    scratch_text(name, "somebody else's");
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &one, "a"), RW_OK);
+    cr_assert_eq(rw_out_file_open(scratch_ctx, &two, "b"), RW_OK);
+    cr_assert_eq(n_files(), 4);
+    rw_out_file_remove_all();
+    cr_assert_eq(n_files(), 2);
+    rw_out_file_abandon(&one);
+    rw_out_file_abandon(&two);
+    assert_holds(name, "somebody else's");
 }

@@ -80,7 +80,7 @@ Test(quantise, far_documents_have_their_own_numbers)
 
 Test(quantise, every_path_has_the_same_extent)
 {
-    static int64_t lambda[N], weight[N];
+    static int64_t lambda[N], hessian[N];
     static uint8_t sampled[N];
     for (uint64_t seed = 0; seed < 600; seed++) {
         const uint32_t n = (uint32_t)(seed * 7 % (N + 1));
@@ -88,21 +88,21 @@ Test(quantise, every_path_has_the_same_extent)
         struct rw_extent want = {0};
         for (uint32_t i = 0; i < N; i++) {
             lambda[i] = value_of(seed, i);
-            weight[i] = llabs(value_of(seed, N + i));
+            hessian[i] = llabs(value_of(seed, N + i));
             if (i >= n || !sampled[i])
                 continue;
             want.lambda = llabs(lambda[i]) > want.lambda ? llabs(lambda[i]) : want.lambda;
-            want.weight = weight[i] > want.weight ? weight[i] : want.weight;
-            rw_sum_add(&want.sum, lambda[i], weight[i]);
+            want.hess = hessian[i] > want.hess ? hessian[i] : want.hess;
+            rw_sum_add(&want.sum, lambda[i], hessian[i]);
         }
         for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
             struct rw_extent extent = {0}, second = {0}; /* in two parts */
             const uint32_t part = n / 3;
-            rw_extent_add((enum rw_isa)isa, part, sampled, lambda, weight, &extent);
+            rw_extent_add((enum rw_isa)isa, part, sampled, lambda, hessian, &extent);
             rw_extent_add((enum rw_isa)isa, n / 2 - part, sampled + part, lambda + part,
-                          weight + part, &extent);
+                          hessian + part, &extent);
             rw_extent_add((enum rw_isa)isa, n - n / 2, sampled + n / 2, lambda + n / 2,
-                          weight + n / 2, &second);
+                          hessian + n / 2, &second);
             rw_extent_merge(&extent, &second);
             cr_assert(memcmp(&extent, &want, sizeof(want)) == 0, "%s, seed %d",
                       rw_isa_name((enum rw_isa)isa), (int)seed);

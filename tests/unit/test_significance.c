@@ -19,10 +19,10 @@ static void teardown(void)
     rw_ctx_free(ctx);
 }
 
-static struct rw_significance measure(const double *a, const double *b, uint32_t n, uint64_t seed)
+static struct rw_compared measure(const double *a, const double *b, uint32_t n, uint64_t seed)
 {
     const struct rw_pairs pairs = {.n = n, .a = a, .b = b};
-    struct rw_significance out;
+    struct rw_compared out;
     cr_assert_eq(rw_significance(ctx, &pairs, seed, &out), RW_OK);
     return out;
 }
@@ -39,7 +39,7 @@ static double noise(uint32_t item)
 Test(significance, few_queries_are_tried_whole, .init = setup, .fini = teardown)
 {
     const double a[] = {0, 0, 0, .5, .5}, b[] = {.25, .5, .125, .5, .5};
-    const struct rw_significance out = measure(a, b, 5, 1);
+    const struct rw_compared out = measure(a, b, 5, 1);
     cr_expect_eq(out.p, 2.0 / 8); /* all three up, or all three down */
     cr_expect(out.n_wins == 3 && out.n_ties == 2 && out.n_losses == 0);
     cr_expect_float_eq(out.mean_a, 0.2, 1e-15);
@@ -124,7 +124,7 @@ Test(significance, interval_of_drawn_queries, .init = setup, .fini = teardown)
         found[s] = sum / N;
     }
     qsort(found, RW_BOOTSTRAP_SAMPLES, sizeof(*found), ascending);
-    const struct rw_significance out = measure(a, b, N, 6);
+    const struct rw_compared out = measure(a, b, N, 6);
     cr_expect_eq(out.low, found[TAIL - 1]);
     cr_expect_eq(out.high, found[RW_BOOTSTRAP_SAMPLES - TAIL]);
 }
@@ -143,14 +143,14 @@ Test(significance, many_queries, .init = setup, .fini = teardown)
     for (uint32_t i = 0; i < N; i++)
         squares += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
     const double error = sqrt(squares / N / N);
-    const struct rw_significance out = measure(a, b, N, 5);
+    const struct rw_compared out = measure(a, b, N, 5);
     cr_expect_float_eq(out.difference, mean, 1e-12);
     cr_expect_float_eq(out.low, mean - 1.96 * error, 0.08 * error);
     cr_expect_float_eq(out.high, mean + 1.96 * error, 0.08 * error);
     const double z = mean / sqrt(error * error + mean * mean / N); /* about 0 under the coin */
     cr_expect_float_eq(out.p, erfc(z / sqrt(2)), 0.02, "%g %g", out.p, erfc(z / sqrt(2)));
     /* swapped: the mirror image */
-    const struct rw_significance other = measure(b, a, N, 5);
+    const struct rw_compared other = measure(b, a, N, 5);
     cr_expect(other.p == out.p && other.low == -out.high && other.high == -out.low);
     cr_expect_eq(other.n_wins, out.n_losses);
 }
@@ -166,7 +166,7 @@ Test(significance, chance, .init = setup, .fini = teardown)
             a[i] = noise(t * 2 * N + i);
             b[i] = noise(t * 2 * N + N + i);
         }
-        const struct rw_significance out = measure(a, b, N, t);
+        const struct rw_compared out = measure(a, b, N, t);
         under += out.p < 0.05;
         outside += out.low > 0 || out.high < 0;
     }
@@ -184,7 +184,7 @@ Test(significance, repeatable_for_any_threads, .init = setup, .fini = teardown)
         weight[i] = i % 5;
     }
     const struct rw_pairs pairs = {.n = N, .a = a, .b = b, .weight = weight, .lower_is_better = 1};
-    struct rw_significance first, again, seed;
+    struct rw_compared first, again, seed;
     cr_assert_eq(rw_ctx_set_threads(ctx, 1), RW_OK);
     cr_assert_eq(rw_significance(ctx, &pairs, 9, &first), RW_OK);
     for (int threads = 2; threads <= 7; threads += 5) {
@@ -201,7 +201,7 @@ Test(significance, weights_and_roots, .init = setup, .fini = teardown)
     const double a[] = {4, 16}, b[] = {1, 9}, weight[] = {1, 3};
     const struct rw_pairs pairs = {
         .n = 2, .a = a, .b = b, .weight = weight, .root = 1, .lower_is_better = 1};
-    struct rw_significance out;
+    struct rw_compared out;
     cr_assert_eq(rw_significance(ctx, &pairs, 1, &out), RW_OK);
     cr_expect_float_eq(out.mean_a, sqrt(13), 1e-12);
     cr_expect_float_eq(out.mean_b, sqrt(7), 1e-12);
@@ -220,7 +220,7 @@ Test(significance, every_allocation_may_fail, .init = setup, .fini = teardown)
 {
     const double a[] = {0, 0}, b[] = {1, 2};
     const struct rw_pairs pairs = {.n = 2, .a = a, .b = b};
-    struct rw_significance out;
+    struct rw_compared out;
     for (long n = 1; n <= 2; n++) {
         rw_mem_fail_from(n);
         cr_expect_eq(rw_significance(ctx, &pairs, 1, &out), RW_ERR_MEMORY);

@@ -502,7 +502,7 @@ Test(synth, weights_of_a_feature)
                          feature->weight_doc * feature->weight_doc;
             for (int w = 0; w < RW_SYNTH_LOADS; w++)
                 sum += feature->weight[w] * feature->weight[w];
-            near(sum, 1.0, 1e-9, shape->name);
+            near(sum, 1.0, 1e-9, shape->traits->name);
             cr_expect(f == 0 || feature->id > feature[-1].id);
             for (int w = 1; w < RW_SYNTH_KNOTS; w++)
                 cr_expect_geq(feature->knot[w], feature->knot[w - 1]);

@@ -1,5 +1,7 @@
 /* CatBoost's JSON: borders by number, directions of NaN by entry, two kinds of trees. */
-#include "convert/catboost_model.h"
+#include <jansson.h>
+
+#include "convert/catboost_number.h"
 #include "convert_fixture.h"
 
 static const char small_model[] =
@@ -68,7 +70,7 @@ Test(to_catboost, without_trees)
     const int32_t n_trees = model->n_trees;
     model->n_trees = 0;
     cr_assert_eq(rw_lower(ctx, model, convert_format("catboost"), &how, &ensemble), RW_OK);
-    cr_assert_eq(rw_catboost_write(ctx, &ensemble, &put), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(convert_format("catboost")->write(&ensemble, &put), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx),
                      "a model without trees is none in CatBoost, which needs one to predict");
     rw_ensemble_release(&ensemble);
@@ -146,7 +148,7 @@ Test(to_catboost, names)
     convert_refused("catboost",
                     "{" INFO("{\"feature_index\":3,\"flat_feature_index\":3,\"feature_id\":7,"
                              "\"has_nans\":false,\"nan_value_treatment\":\"AsIs\"}") "}",
-                    "file: feature 3: strange 'feature_id'; expected a text");
+                    "file: feature 3: wrong 'feature_id'; expected a text");
     rw_ctx_free(ctx);
 }
 
@@ -228,7 +230,7 @@ Test(to_catboost, refused_features)
     convert_refused("catboost", "{\"features_info\":{\"text_features\":[1]}}",
                     "file: 'text_features' has 1: only float features are carried, not text");
     convert_refused("catboost", "{\"features_info\":{\"embedding_features\":7}}",
-                    "file: strange 'embedding_features'; expected an array");
+                    "file: wrong 'embedding_features'; expected an array");
     convert_refused("catboost",
                     "{\"model_info\":{\"params\":{\"loss_function\":{\"type\":\"MultiClass\"}}}}",
                     "file: loss function 'MultiClass', whose prediction is not the sum of the "
@@ -267,7 +269,7 @@ Test(to_catboost, refused_splits)
                     "file: 'split_index' 1 is the border 0.1, not 0.2");
     convert_refused("catboost", FILE_OF(NESTED("{\"split_index\":1,\"float_feature_index\":1}")),
                     "file: 'split_index' 1 is of feature 0, not 1");
-    convert_refused("catboost", FILE_OF(NESTED("7")), "file: strange 'split'; expected an object");
+    convert_refused("catboost", FILE_OF(NESTED("7")), "file: wrong 'split'; expected an object");
 }
 
 Test(to_catboost, refused_trees)
@@ -382,7 +384,7 @@ Test(to_catboost, steps_of_16_bits)
         struct rw_ensemble ensemble = {0};
         struct rw_put put = {.ctx = ctx};
         left_heavy(ctx, &ensemble, n);
-        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        const int status = convert_format("catboost")->write(&ensemble, &put);
         cr_assert_eq(status, n == 32766 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0)
             cr_assert_str_eq(rw_last_error(ctx),
@@ -429,11 +431,12 @@ Test(to_catboost, buckets_of_16_bits)
             add_split(ctx, &ensemble, i, 0);
         for (int32_t i = 0; i < 2 * n_cuts; i++)
             add_split(ctx, &ensemble, 0, i % n_cuts);
-        const int status = convert_format("catboost")->write(ctx, &ensemble, &put);
+        const int status = convert_format("catboost")->write(&ensemble, &put);
         cr_assert_eq(status, n_cuts == 254 ? RW_OK : RW_ERR_UNSUPPORTED);
         if (status < 0) {
-            cr_assert_str_eq(rw_last_error(ctx), "65537 buckets of 254 cuts of a feature; CatBoost "
-                                                 "has numbers for 65536");
+            cr_assert_str_eq(rw_last_error(ctx),
+                             "65537 buckets of 254 thresholds of a feature; CatBoost "
+                             "has numbers for 65536");
         } else {
             rw_put_bytes(&put, "", 1);
             assert_borders(put.text, (size_t)n_cuts);

@@ -111,8 +111,8 @@ Test(to_lightgbm, refused_header)
     refused("objective=lambdarank", "average_output",
             "file: 'average_output': a random forest's mean of trees");
     refused("max_feature_idx=1\n", "", "file: header 0: no 'max_feature_idx'");
-    refused("end of trees", "", "file: no 'end of trees': the file is cut short");
-    refused("num_class=1", "num_class=1\nnum_class=1", "file: tree 0: 'num_class' stands twice");
+    refused("end of trees", "", "file: no 'end of trees': the file is truncated");
+    refused("num_class=1", "num_class=1\nnum_class=1", "file: tree 0: 'num_class' appears twice");
 }
 
 Test(to_lightgbm, refused_trees)

@@ -62,9 +62,8 @@ Test(to_onnx, refused)
 {
     convert_refused("onnx", "", "file: not ONNX: no graph with a node");
     convert_refused("onnx", "\x08\x07", "file: not ONNX: no graph with a node");
-    convert_refused("onnx", "\x3a\x7f", "file: not protobuf: byte 2: the file is cut short");
-    convert_refused("onnx", "\x0f",
-                    "file: not protobuf: byte 0: a field of a type that there is not");
+    convert_refused("onnx", "\x3a\x7f", "file: not protobuf: byte 2: the file is truncated");
+    convert_refused("onnx", "\x0f", "file: not protobuf: byte 0: a field of an unknown type");
     convert_refused("onnx", "\x02", "file: not protobuf: byte 0: a field that no message has");
     convert_refused("onnx", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
                     "file: not protobuf: byte 10: a number of more than 64 bits");
@@ -84,9 +83,9 @@ Test(to_onnx, refused)
             "file: operator 'TreeEnsembleRegressor' of 'ai.onnx.xl'; expected "
             "TreeEnsembleRegressor alone");
     changed("onnx", "nodes_modes", "nodes_moods", 11,
-            "file: attribute 'nodes_moods', which the operator has not");
+            "file: attribute 'nodes_moods', which the operator does not have");
     changed("onnx", "nodes_values", "nodes_treeid", 12,
-            "file: attribute 'nodes_treeid', which the operator has not");
+            "file: attribute 'nodes_treeid', which the operator does not have");
     changed("onnx", "n_targets\x18\x01", "n_targets\x18\x02", 11, "file: 'n_targets' is not 1");
     changed("onnx", "target_ids\x42\x06\0", "target_ids\x42\x06\1", 13,
             "file: a leaf of another target than the first");
@@ -109,7 +108,7 @@ Test(to_onnx, trees_that_are_none)
     changed("onnx", BYTES("nodes_truenodeids", "\x42\x09\x02\x03", "\x42\x09\x05\x03"),
             "file: tree 0 has no node 5");
     changed("onnx", BYTES("nodes_truenodeids", "\x42\x09\x02\x03", "\x42\x09\x00\x03"),
-            "file: tree 0 has nodes that do not hang from its root");
+            "file: tree 0 has nodes that its root does not reach");
     changed("onnx", BYTES("nodes_truenodeids", "\x42\x09\x02\x03", "\x42\x09\x03\x03"),
             "file: tree 0 has 2 roots");
     changed("onnx", BYTES("nodes_nodeids", "\x42\x09\x00\x01\x02", "\x42\x09\x00\x01\x01"),
@@ -148,8 +147,8 @@ Test(to_onnx, roots_of_tree_ensembles)
         size_t n;
         char *bytes = convert_write(ctx, model, convert_format("onnx5"), -1, &n);
         struct rw_onnx onnx = {0};
-        const struct rw_source source = {"file", bytes, n, NULL};
-        cr_assert_eq(rw_onnx_read(ctx, &source, 1, &onnx), RW_OK);
+        struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK};
+        cr_assert_eq(rw_onnx_read(&source, 1, &onnx), RW_OK);
         const struct rw_pb_ints *roots = &onnx.slot[RW_ONNX_ROOT].ints;
         cr_assert_eq(roots->n, 6);
         for (size_t t = 0; t < roots->n; t++) {

@@ -71,10 +71,10 @@ static struct rw_model *through(struct rw_ctx *ctx, const struct rw_model *model
     struct rw_put put = {.ctx = ctx};
     struct rw_model *out;
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK, "%s", rw_last_error(ctx));
-    cr_assert_eq(format->write(ctx, &made, &put), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(format->write(&made, &put), RW_OK, "%s", rw_last_error(ctx));
     rw_put_bytes(&put, "", 1);
-    const struct rw_source source = {"file", put.text, put.n - 1, &made};
-    cr_assert_eq(format->parse(ctx, &source, &back), RW_OK, "%s", rw_last_error(ctx));
+    struct rw_source source = {ctx, "file", put.text, put.n - 1, &made, RW_OK};
+    cr_assert_eq(format->parse(&source, &back), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(rw_ensemble_check(ctx, &back, "file"), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(rw_raise(ctx, &back, format, base, "file", &out), RW_OK, "%s", rw_last_error(ctx));
     rw_ensemble_release(&made);
@@ -139,7 +139,7 @@ static void not_written(const struct rw_model *model, struct rw_ctx *ctx, const 
     struct rw_put put = {.ctx = ctx};
     int status = rw_lower(ctx, model, format, &how, &ensemble);
     if (status == RW_OK)
-        status = format->write(ctx, &ensemble, &put);
+        status = format->write(&ensemble, &put);
     cr_assert_eq(status, RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx), message);
     rw_mem_free(put.text);
@@ -169,7 +169,8 @@ Test(to_pmml, not_what_pmml_can_be)
     text = convert_write(ctx, model, convert_format("pmml"), -1, &n);
     rw_mem_free(text);
     make_chain(ctx, &model->tree[1], 191);
-    not_written(model, ctx, "tree 2: deeper than 190 levels, which readers of PMML may not take");
+    not_written(model, ctx,
+                "tree 2: deeper than 190 levels, which the format's readers do not take");
     model->n_trees = 0;
     not_written(model, ctx,
                 "a model without trees is none in PMML, which needs a segment at least");
@@ -245,7 +246,7 @@ Test(to_pmml, nodes_refused)
 {
     static const char *const node = "file: line 19: expected a <Node> with an id, and a score or a "
                                     "defaultChild";
-    static const char *const children = "file: line 22: expected a <Node> with two children, one "
+    static const char *const children = "file: line 19: expected a <Node> with two children, one "
                                         "of them its defaultChild";
     refused(ONE("<Node id=\"l0\"><True/></Node>"), node);
     refused(ONE("<Node id=\"l\" score=\"1\"><True/></Node>"), node);
@@ -273,7 +274,8 @@ Test(to_pmml, nodes_refused)
             "file: line 21: expected greaterThan in the second child, the rest as in the first");
     refused(ONE(SPLIT("l0", LEFT, HALF("l1", "greaterThan", ""))),
             "file: line 21: expected a <SimplePredicate> with a field, an operator and a value");
-    refused(ONE(SPLIT("l0", LEFT, LEAF)), "file: line 21: expected <True/> in a root, once");
+    refused(ONE(SPLIT("l0", LEFT, "<Node id=\"l1\" score=\"1\"><True/></Node>\n")),
+            "file: line 21: expected <True/> in a root, once");
     refused(ONE("<Node id=\"l0\" score=\"1\"><SimplePredicate field=\"a\"/></Node>"),
             "file: line 19: expected one comparison in a <Node>, none in a root");
     refused(ONE("<Node id=\"l0\" score=\"1\"><True><True/></True></Node>"),
@@ -290,8 +292,8 @@ Test(to_pmml, fields_by_name)
     struct rw_ensemble made, back = {0};
     const char *text = ONE(SPLIT("l0", LEFT, RIGHT));
     cr_assert_eq(rw_lower(ctx, model, format, &how, &made), RW_OK);
-    const struct rw_source source = {"file", text, strlen(text), &made};
-    cr_assert_eq(format->parse(ctx, &source, &back), RW_ERR_FORMAT);
+    struct rw_source source = {ctx, "file", text, strlen(text), &made, RW_OK};
+    cr_assert_eq(format->parse(&source, &back), RW_ERR_FORMAT);
     cr_assert_str_eq(rw_last_error(ctx),
                      "file: line 6: a <DataField> that is no feature of the model");
     rw_ensemble_release(&back);
@@ -314,10 +316,10 @@ Test(to_pmml, every_allocation_may_fail)
         struct rw_ensemble back = {0};
         struct rw_put put = {.ctx = ctx};
         rw_mem_fail_from(n);
-        int status = format->write(ctx, &made, &put);
+        int status = format->write(&made, &put);
         if (status == RW_OK) {
-            const struct rw_source source = {"file", put.text, put.n, &made};
-            status = format->parse(ctx, &source, &back);
+            struct rw_source source = {ctx, "file", put.text, put.n, &made, RW_OK};
+            status = format->parse(&source, &back);
         }
         rw_mem_fail_from(0);
         rw_mem_free(put.text);

@@ -167,7 +167,7 @@ Test(to_ranklib, a_deep_chain)
     struct rw_put put = {.ctx = ctx};
     const struct rw_model_format *dump = convert_format("xgboost-dump");
     cr_assert_eq(rw_lower(ctx, model, dump, &how, &e), RW_OK);
-    cr_assert_eq(dump->write(ctx, &e, &put), RW_ERR_UNSUPPORTED);
+    cr_assert_eq(dump->write(&e, &put), RW_ERR_UNSUPPORTED);
     cr_assert_str_eq(rw_last_error(ctx),
                      "tree 1: deeper than 480 levels, which the format's readers do not take");
     rw_mem_free(put.text);

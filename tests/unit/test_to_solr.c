@@ -87,9 +87,10 @@ Test(to_solr, a_cut_within_the_slack)
     struct rw_lowering how = {-1, 0};
     struct rw_ensemble ensemble;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_ERR_UNSUPPORTED);
-    cr_assert_str_eq(rw_last_error(ctx),
-                     "tree 1, node 1: 'solr' has no threshold that parts values where cut 1e-20 "
-                     "does\nhint: --lossy takes the nearest");
+    cr_assert_str_eq(
+        rw_last_error(ctx),
+        "tree 1, node 1: 'solr' has no threshold that splits values where the cut 1e-20 "
+        "does\nhint: --lossy takes the nearest");
     how.lossy = 1;
     cr_assert_eq(rw_lower(ctx, model, convert_format("solr"), &how, &ensemble), RW_OK);
     rw_ensemble_release(&ensemble);
@@ -154,7 +155,7 @@ Test(to_solr, refused)
     convert_refused("solr", SOLR(A, "", SPLIT("a", "\"1e99\"", "")),
                     "file: 'threshold': expected a number, found '1e99'");
     convert_refused("solr", SOLR(A, "", SPLIT("a", "[]", "")),
-                    "file: strange 'threshold'; expected a number");
+                    "file: wrong 'threshold'; expected a number");
     convert_refused("solr", SOLR(A, "\"isNullSameAsZero\":0,", ""),
                     "file: 'isNullSameAsZero': expected true or false");
     convert_refused("solr", SOLR(A, "\"isNullSameAsZero\":false,", SPLIT("a", "\"1\"", "")),

@@ -1,6 +1,6 @@
 /* XGBoost's JSON and UBJSON, what Elasticsearch LTR takes of it, the dump, and Vespa's LightGBM
  * JSON. */
-#include "convert/ubjson.h"
+#include "convert/json_in.h"
 #include "convert_fixture.h"
 
 #define TREE                                                                                    \
@@ -135,10 +135,9 @@ Test(to_xgboost, floats_of_json)
 static void wrong_bytes(const char *bytes, size_t n, const char *message)
 {
     struct rw_ctx *ctx = fixture_ctx();
-    const struct rw_source source = {"file", bytes, n, NULL};
-    json_t *root;
-    cr_assert_eq(rw_ubjson_load(ctx, &source, &root), RW_ERR_FORMAT, "expected: %s", message);
-    cr_assert_null(root);
+    struct rw_source source = {ctx, "file", bytes, n, NULL, RW_OK};
+    cr_assert_null(rw_ubjson_load(&source));
+    cr_assert_eq(source.status, RW_ERR_FORMAT, "expected: %s", message);
     cr_assert_str_eq(rw_last_error(ctx), message);
     rw_ctx_free(ctx);
 }
@@ -148,9 +147,9 @@ static void wrong_bytes(const char *bytes, size_t n, const char *message)
 Test(to_xgboost, ubjson_refused)
 {
     char deep[2000];
-    WRONG("", "0: the file is cut short");
+    WRONG("", "0: the file is truncated");
     WRONG("[", "1: expected an object");
-    WRONG("{", "1: the file is cut short");
+    WRONG("{", "1: the file is truncated");
     WRONG("{}x", "2: bytes behind the end");
     WRONG("{i\1aq}", "5: an unknown type");
     WRONG("{i\x7f"
@@ -163,9 +162,9 @@ Test(to_xgboost, ubjson_refused)
     WRONG("{i\1a[$Z#l\x7f\xff\xff\xff", "7: a container of an unknown type");
     WRONG("{i\1a[$d", "7: expected a count");
     WRONG("{i\1ad\x7f\x80\0\0}", "9: NaN or an infinity");
-    WRONG("{i\1aZi\1aZ}", "9: a key that stands twice, or has a 0 byte");
+    WRONG("{i\1aZi\1aZ}", "9: a key that appears twice, or has a 0 byte");
     WRONG("{i\1\xffZ}", "3: a text that is not UTF-8");
-    WRONG("{i\1ad\x3f", "5: the file is cut short");
+    WRONG("{i\1ad\x3f", "5: the file is truncated");
     memset(deep, '[', sizeof(deep));
     memcpy(deep, "{i\1a", 4);
     wrong_bytes(deep, sizeof(deep), "file: not UBJSON: byte 260: nested too deeply");
@@ -176,9 +175,9 @@ Test(to_xgboost, ubjson_read)
     struct rw_ctx *ctx = fixture_ctx();
     static const char bytes[] = "{i\1a[#U\3i\xffI\xff\xfel\xff\xff\xff\xfdi\1bd\x3f\x80\0\0i\1cT"
                                 "i\1dSi\2xyi\1e[$U#i\2\7\xffi\1f[TF]}";
-    const struct rw_source source = {"file", bytes, sizeof(bytes) - 1, NULL};
-    json_t *root;
-    cr_assert_eq(rw_ubjson_load(ctx, &source, &root), RW_OK, "%s", rw_last_error(ctx));
+    struct rw_source source = {ctx, "file", bytes, sizeof(bytes) - 1, NULL, RW_OK};
+    json_t *root = rw_ubjson_load(&source);
+    cr_assert_not_null(root, "%s", rw_last_error(ctx));
     char *text = json_dumps(root, JSON_COMPACT);
     cr_assert_str_eq(text, "{\"a\":[-1,-2,-3],\"b\":1.0,\"c\":true,\"d\":\"xy\",\"e\":[7,255],"
                            "\"f\":[true,false]}");

@@ -105,9 +105,9 @@ Test(tree, reached_twice_or_never)
 Test(tree, numbers_that_are_none)
 {
     tree.cut[1] = NAN;
-    refused("node 1: its cut is not a finite number");
+    refused("node 1: its threshold is not a finite number");
     tree.cut[1] = -INFINITY;
-    refused("node 1: its cut is not a finite number");
+    refused("node 1: its threshold is not a finite number");
     tree.cut[1] = 0;
     tree.gain[0] = NAN;
     refused("node 0: its gain is not a finite number");

@@ -24,3 +24,21 @@ Test(words, long_words_are_far)
     word[100] = 0;
     cr_assert_eq(rw_word_distance(word, "x"), 100);
 }
+
+Test(words, nearest)
+{
+    static const char *const words[] = {"train", "eval", "explain", "min-docs"};
+    static const char *const cases[][2] = {
+        {"trian", "train"},       {"evaluate", "eval"}, {"Explain", "explain"},
+        {"MIN_DOCS", "min-docs"}, {"frob", NULL},       {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *near = rw_word_nearest(cases[i][0], words, 4);
+        if (cases[i][1])
+            cr_expect(near && strcmp(near, cases[i][1]) == 0, "'%s' gives '%s'", cases[i][0],
+                      near ? near : "nothing");
+        else
+            cr_expect_null(near, "'%s' gives '%s'", cases[i][0], near);
+    }
+    cr_expect_null(rw_word_nearest("train", NULL, 0));
+}

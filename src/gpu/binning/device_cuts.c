@@ -4,96 +4,80 @@
 
 #include "base/ctx.h"
 #include "base/mem.h"
-#include "binning/bins.h"
 #include "gpu/device/cu_check.h"
-#include "gpu/hist/hist_matrix.h"
 #include "gpu/device/transfer.h"
+#include "gpu/hist/hist_matrix.h"
 
 /* Columns in flight; columns whose intervals wait on the device before they are read. */
-enum { PLACES = 3, BATCH = 1024 };
+enum { SLOTS = 3, BATCH = 1024 };
 
-/* ---- raw values through a pipe ---- */
+/* ---- columns through a pipe ---- */
 
-static size_t column_bytes(const struct rw_column *column)
+/* A column's values, or a feature's codes. */
+struct entries {
+    const uint32_t *row; /* [n]; NULL: of all documents */
+    const void *data;    /* [n] */
+    uint32_t n, bytes;   /* bytes: of one */
+};
+
+static struct entries entries_of(const struct rw_column *column)
 {
-    return (size_t)column->n * (column->row ? 2 : 1) * sizeof(float);
+    struct entries entries = {.bytes = sizeof(float)};
+    if (column) /* else no document has a value */
+        entries = (struct entries){column->row, column->value, column->n, sizeof(float)};
+    return entries;
 }
 
-/* A feature's codes as one chunk: if they are listed, the documents, then the codes. */
-static int send_codes(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe,
-                      const struct rw_codes *codes, size_t code_bytes, rw_transfer_use_fn use,
-                      void *user, const void *note)
+static size_t row_bytes(const struct entries *entries)
+{
+    return entries->row ? entries->n * sizeof(*entries->row) : 0;
+}
+
+static size_t entries_bytes(const struct entries *entries)
+{
+    return row_bytes(entries) + (size_t)entries->n * entries->bytes;
+}
+
+/* As one chunk: the documents if they are listed, then the data. */
+static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct entries *entries,
+                rw_transfer_use_fn use, void *user, const void *note)
 {
     void *room;
-    const size_t row_bytes = codes->row ? codes->n * sizeof(*codes->row) : 0;
     RW_TRY(rw_transfer_pipe_room(pipe, &room));
-    if (row_bytes)
-        rw_transfer_copy_host(ctx, room, codes->row, row_bytes);
-    rw_transfer_copy_host(ctx, (char *)room + row_bytes, codes->code, codes->n * code_bytes);
-    return rw_transfer_pipe_send(pipe, row_bytes + codes->n * code_bytes, use, user, note);
+    rw_transfer_copy_host(ctx, room, entries->row, row_bytes(entries));
+    rw_transfer_copy_host(ctx, (char *)room + row_bytes(entries), entries->data,
+                          (size_t)entries->n * entries->bytes);
+    return rw_transfer_pipe_send(pipe, entries_bytes(entries), use, user, note);
 }
 
-/* One column as one chunk: its values, then, if it is sparse, their documents. NULL: no value. */
-static int send_column(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe,
-                       const struct rw_column *column, rw_transfer_use_fn use, void *user,
-                       const void *note)
+static struct rw_cuda_entries arrived(const struct rw_transfer_chunk *chunk,
+                                      const struct entries *entries, uint32_t n_docs)
 {
-    void *room;
-    RW_TRY(rw_transfer_pipe_room(pipe, &room));
-    if (column) {
-        const size_t bytes = (size_t)column->n * sizeof(float);
-        rw_transfer_copy_host(ctx, room, column->value, bytes);
-        if (column->row)
-            rw_transfer_copy_host(ctx, (char *)room + bytes, column->row, bytes);
-    }
-    return rw_transfer_pipe_send(pipe, column ? column_bytes(column) : 0, use, user, note);
+    return (struct rw_cuda_entries){.d_data = (const char *)chunk->d_data + row_bytes(entries),
+                                    .d_row = entries->row ? chunk->d_data : NULL,
+                                    .n = entries->n,
+                                    .n_docs = n_docs};
 }
 
-static struct rw_cuda_raw raw_of(const struct rw_transfer_chunk *chunk,
-                                 const struct rw_column *column, uint32_t n_docs)
-{
-    struct rw_cuda_raw raw = {.n_docs = n_docs};
-    if (!column)
-        return raw;
-    raw.n = column->n;
-    raw.d_value = chunk->d_data;
-    if (column->row)
-        raw.d_row = (const uint32_t *)chunk->d_data + column->n;
-    return raw;
-}
-
-static size_t most_column_bytes(const struct rw_dataset *dataset)
+static size_t most_bytes(const struct rw_dataset *dataset)
 {
     size_t most = 1;
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const size_t bytes = column_bytes(&dataset->column[c]);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-static size_t most_code_bytes(const struct rw_bins *bins)
-{
-    size_t most = 1;
-    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
-        const struct rw_codes *codes = &bins->codes[f];
-        const size_t bytes =
-            codes->n * (rw_cuts_code_bytes(bins->cuts, f) + (codes->row ? sizeof(*codes->row) : 0));
-        most = bytes > most ? bytes : most;
+        const struct entries entries = entries_of(&dataset->column[c]);
+        most = entries_bytes(&entries) > most ? entries_bytes(&entries) : most;
     }
     return most;
 }
 
 /* ---- cuts ---- */
 
-struct finder {
-    struct rw_ctx *ctx;
-    const struct rw_dataset *dataset;
-    const struct rw_cut_rule *rule;
-    struct rw_cuda_cut_job job;   /* but for the places' memory */
+struct cut_search {
+    const struct rw_device *device;
+    struct rw_cut_finder *finder;
+    struct rw_cuda_cut_job job;   /* but for a slot's memory */
     void *d_sample_row;           /* owned */
-    void *d_key[PLACES];          /* owned */
-    void *d_scratch[PLACES];      /* owned */
+    void *d_key[SLOTS];           /* owned */
+    void *d_scratch[SLOTS];       /* owned */
     void *d_out;                  /* [BATCH] owned */
     struct rw_cut_intervals *out; /* [BATCH] owned */
     uint32_t column[BATCH];       /* of the data set */
@@ -102,107 +86,91 @@ struct finder {
 
 static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
-    struct finder *f = user;
-    struct rw_cuda_cut_job job = f->job;
-    const struct rw_column *column = &f->dataset->column[f->column[f->n]];
-    const struct rw_cuda_raw raw = raw_of(chunk, column, job.n_docs);
-    uint32_t *const d_key = f->d_key[chunk->place];
-    job.d_key = d_key;
-    job.d_scratch = f->d_scratch[chunk->place];
-    job.d_out = (struct rw_cut_intervals *)f->d_out + f->n;
-    RW_CU(f->ctx,
-          (cudaError_t)rw_cuda_cut_keys(&raw, f->rule->absent_missing, d_key, chunk->stream));
-    RW_CU(f->ctx, (cudaError_t)rw_cuda_cut_find(&job, chunk->stream));
+    struct cut_search *s = user;
+    struct rw_cuda_cut_job job = s->job;
+    const struct rw_cuda_entries values = arrived(chunk, chunk->note, job.n_docs);
+    job.d_key = s->d_key[chunk->place];
+    job.d_scratch = s->d_scratch[chunk->place];
+    job.d_out = (struct rw_cut_intervals *)s->d_out + s->n;
+    RW_CU(s->finder->ctx, (cudaError_t)rw_cuda_cut_find(&job, &values, chunk->stream));
     return RW_OK;
 }
 
 /* The cuts of the columns that were sent. */
-static int finish_batch(struct finder *f, const struct rw_device *device,
-                        struct rw_transfer_pipe *pipe, struct rw_feature_cuts *found)
+static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
 {
+    const struct rw_cut_finder *finder = s->finder;
     RW_TRY(rw_transfer_pipe_end(pipe));
-    RW_TRY(rw_transfer_read(f->ctx, device, f->out, f->d_out, f->n * sizeof(*f->out)));
-    for (uint32_t i = 0; i < f->n; i++)
-        RW_TRY(rw_cuts_of_intervals(f->ctx, &f->out[i], f->rule, &found[f->column[i]]));
-    f->n = 0;
+    RW_TRY(rw_transfer_read(finder->ctx, s->device, s->out, s->d_out, s->n * sizeof(*s->out)));
+    for (uint32_t i = 0; i < s->n; i++)
+        RW_TRY(rw_cuts_of_intervals(finder->ctx, &s->out[i], finder->rule,
+                                    &finder->found[s->column[i]]));
+    s->n = 0;
     return rw_transfer_pipe_begin(pipe);
 }
 
-static int finder_init(struct finder *f, const struct rw_device *device,
-                       const struct rw_cut_sample *sample)
+static int search_init(struct cut_search *s)
 {
-    struct rw_ctx *const ctx = f->ctx;
-    const uint32_t n_docs = f->dataset->n_docs;
+    struct rw_ctx *const ctx = s->finder->ctx;
+    const struct rw_cut_sample *sample = &s->finder->sample;
+    const uint32_t n_docs = s->finder->dataset->n_docs;
     if (sample->row) {
         const size_t bytes = sample->n * sizeof(*sample->row);
-        RW_TRY(rw_device_alloc(ctx, &f->d_sample_row, bytes));
-        RW_TRY(rw_transfer_write(ctx, device, f->d_sample_row, sample->row, bytes));
+        RW_TRY(rw_device_alloc(ctx, &s->d_sample_row, bytes));
+        RW_TRY(rw_transfer_write(ctx, s->device, s->d_sample_row, sample->row, bytes));
     }
-    f->job = (struct rw_cuda_cut_job){.n_docs = n_docs,
+    s->job = (struct rw_cuda_cut_job){.n_docs = n_docs,
                                       .n_sample = sample->n,
-                                      .bins = (uint32_t)f->rule->bins,
-                                      .d_sample_row = f->d_sample_row};
-    RW_TRY(RW_NEW(ctx, f->out, BATCH));
-    RW_TRY(rw_device_alloc(ctx, &f->d_out, BATCH * sizeof(*f->out)));
-    for (int i = 0; i < PLACES; i++) {
-        RW_TRY(rw_device_alloc(ctx, &f->d_key[i], n_docs * sizeof(uint32_t)));
-        RW_TRY(rw_device_alloc(ctx, &f->d_scratch[i], rw_cuda_cut_bytes(&f->job)));
+                                      .bins = (uint32_t)s->finder->rule->bins,
+                                      .absent_missing = s->finder->rule->absent_missing,
+                                      .d_sample_row = s->d_sample_row};
+    RW_TRY(RW_NEW(ctx, s->out, BATCH));
+    RW_TRY(rw_device_alloc(ctx, &s->d_out, BATCH * sizeof(*s->out)));
+    for (int i = 0; i < SLOTS; i++) {
+        RW_TRY(rw_device_alloc(ctx, &s->d_key[i], n_docs * sizeof(uint32_t)));
+        RW_TRY(rw_device_alloc(ctx, &s->d_scratch[i], rw_cuda_cut_bytes(&s->job)));
     }
     return RW_OK;
 }
 
-static void finder_release(struct finder *f)
+static int find_on_device(void *user, struct rw_cut_finder *finder)
 {
-    rw_device_free(f->d_sample_row);
-    rw_device_free(f->d_out);
-    rw_mem_free(f->out);
-    for (int i = 0; i < PLACES; i++) {
-        rw_device_free(f->d_key[i]);
-        rw_device_free(f->d_scratch[i]);
+    struct cut_search s = {.device = user, .finder = finder};
+    const struct rw_dataset *dataset = finder->dataset;
+    struct rw_transfer_pipe *pipe = NULL;
+    int status;
+    if (dataset->n_docs == 0)
+        return rw_cuts_find_on_host(NULL, finder);
+    RW_TRY_OUT(search_init(&s));
+    RW_TRY_OUT(rw_transfer_pipe_new(finder->ctx, s.device, most_bytes(dataset), SLOTS, &pipe));
+    RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
+    for (uint32_t c = 0; c < dataset->n_columns; c++) {
+        const struct entries entries = entries_of(&dataset->column[c]);
+        if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
+            continue;
+        s.column[s.n] = c;
+        RW_TRY_OUT(send(finder->ctx, pipe, &entries, find_chunk, &s, &entries));
+        if (++s.n == BATCH)
+            RW_TRY_OUT(finish_batch(&s, pipe));
     }
+    RW_TRY_OUT(finish_batch(&s, pipe));
+out:
+    rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
+    rw_device_free(s.d_sample_row);
+    rw_device_free(s.d_out);
+    rw_mem_free(s.out);
+    for (int i = 0; i < SLOTS; i++) {
+        rw_device_free(s.d_key[i]);
+        rw_device_free(s.d_scratch[i]);
+    }
+    return status;
 }
 
 int rw_cuda_cuts_make(struct rw_ctx *ctx, const struct rw_device *device,
                       const struct rw_dataset *dataset, const struct rw_cut_rule *rule,
                       struct rw_cuts **out)
 {
-    int status = RW_OK;
-    struct rw_cut_sample sample = {0};
-    struct rw_feature_cuts *found = NULL;
-    struct rw_transfer_pipe *pipe = NULL;
-    struct finder *f = NULL;
-    *out = NULL;
-    if (dataset->n_docs == 0)
-        return rw_cuts_make(ctx, dataset, rule, out);
-    RW_TRY_OUT(rw_cut_sample_init(ctx, &sample, dataset));
-    RW_TRY_OUT(RW_NEW(ctx, found, dataset->n_columns));
-    RW_TRY_OUT(RW_NEW(ctx, f, 1));
-    f->ctx = ctx;
-    f->dataset = dataset;
-    f->rule = rule;
-    RW_TRY_OUT(finder_init(f, device, &sample));
-    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, most_column_bytes(dataset), PLACES, &pipe));
-    RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
-    for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        if (rw_cuts_decided(&dataset->column[c], rule, &found[c]))
-            continue;
-        f->column[f->n] = c;
-        RW_TRY_OUT(send_column(ctx, pipe, &dataset->column[c], find_chunk, f, NULL));
-        if (++f->n == BATCH)
-            RW_TRY_OUT(finish_batch(f, device, pipe, found));
-    }
-    RW_TRY_OUT(finish_batch(f, device, pipe, found));
-    RW_TRY_OUT(rw_cuts_gather(ctx, dataset, found, out));
-out:
-    rw_transfer_pipe_free(pipe); /* waits, so that nothing below is in use */
-    for (uint32_t c = 0; found && c < dataset->n_columns; c++)
-        rw_mem_free(found[c].cut);
-    rw_mem_free(found);
-    if (f)
-        finder_release(f);
-    rw_mem_free(f);
-    rw_cut_sample_release(&sample);
-    return status;
+    return rw_cuts_make_by(ctx, dataset, rule, find_on_device, (void *)(uintptr_t)device, out);
 }
 
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
@@ -212,7 +180,7 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
                                   .n_sample = sampled + sampled / 16, /* about so many are drawn */
                                   .bins = (uint32_t)bins,
                                   .d_sample_row = &n /* only whether it is there is looked at */};
-    return PLACES * (most_column_bytes(dataset) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
+    return SLOTS * (most_bytes(dataset) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
            job.n_sample * sizeof(uint32_t) + BATCH * sizeof(struct rw_cut_intervals);
 }
 
@@ -223,93 +191,45 @@ struct coder {
     const struct rw_device *device;
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
-    void *d_cut;          /* all cuts; owned */
-    void *d_count;        /* [n_features][n_bins]; NULL: not asked for; owned */
-    void *d_code[PLACES]; /* owned */
+    void *d_cut;         /* all cuts; owned */
+    void *d_count;       /* [n_features][n_bins]; NULL: not wanted; owned */
+    void *d_code[SLOTS]; /* owned */
 };
 
 /* What a chunk is of. */
 struct coded {
-    const struct rw_column *column; /* NULL: absent everywhere */
-    const struct rw_codes *codes;   /* in its place, if there are codes */
-    uint32_t f;                     /* of the matrix */
+    struct entries entries; /* values, or codes that were found before */
+    uint32_t f;             /* of the matrix */
+    struct rw_special_codes special;
 };
-
-static int put_code(const struct coder *c, uint32_t f, const uint16_t *d_code, void *stream)
-{
-    const struct rw_hist_matrix *m = c->matrix;
-    for (uint32_t t = 0; t < m->n_tiles; t++) {
-        const struct rw_hist_tile *tile = &m->tile[t];
-        if (f >= tile->first_feature && f - tile->first_feature < tile->n_features)
-            RW_CU(c->ctx, (cudaError_t)rw_cuda_code_tile(d_code, m->n_docs, tile->bits, tile,
-                                                         f - tile->first_feature, stream));
-    }
-    if (m->d_column)
-        RW_CU(c->ctx, (cudaError_t)rw_cuda_code_column(d_code, m->n_docs, m->bits,
-                                                       (uint32_t *)(uintptr_t)m->d_column +
-                                                           (uint64_t)f * m->column_words,
-                                                       stream));
-    return RW_OK;
-}
-
-static int count_code(const struct coder *c, uint32_t f, const uint16_t *d_code, void *stream)
-{
-    if (!c->d_count)
-        return RW_OK;
-    const uint32_t n_bins = c->coding->n_bins;
-    RW_CU(c->ctx,
-          (cudaError_t)rw_cuda_code_count(d_code, c->matrix->n_docs, n_bins,
-                                          (uint64_t *)c->d_count + (uint64_t)f * n_bins, stream));
-    return RW_OK;
-}
-
-/* Codes that were found before. */
-static int widen_chunk(void *user, const struct rw_transfer_chunk *chunk)
-{
-    const struct coder *c = user;
-    const struct coded *note = chunk->note;
-    const struct rw_codes *codes = note->codes;
-    const size_t row_bytes = codes->row ? codes->n * sizeof(*codes->row) : 0;
-    uint16_t *const d_code = c->d_code[chunk->place];
-    const struct rw_cuda_widen_job job = {
-        .d_row = codes->row ? chunk->d_data : NULL,
-        .d_from = (const char *)chunk->d_data + row_bytes,
-        .n = codes->n,
-        .n_docs = c->matrix->n_docs,
-        .code_bytes = (uint32_t)rw_cuts_code_bytes(c->coding->cuts, c->coding->feature[note->f]),
-        .rest = codes->rest,
-        .d_code = d_code};
-    RW_CU(c->ctx, (cudaError_t)rw_cuda_code_widen(&job, chunk->stream));
-    RW_TRY(put_code(c, note->f, d_code, chunk->stream));
-    return count_code(c, note->f, d_code, chunk->stream);
-}
 
 static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct coder *c = user;
     const struct coded *note = chunk->note;
-    const struct rw_cuts *cuts = c->coding->cuts;
-    const uint32_t place = c->coding->feature[note->f], n_cuts = rw_cuts_n_bins(cuts, place);
-    const uint32_t zero = rw_bin_of(cuts->cut + cuts->offset[place], n_cuts, 0.0f);
-    uint16_t *const d_code = c->d_code[chunk->place];
-    struct rw_cuda_code_job job = {.raw = raw_of(chunk, note->column, c->matrix->n_docs),
-                                   .d_cut = (const float *)c->d_cut + cuts->offset[place],
-                                   .n_cuts = n_cuts,
-                                   .d_code = d_code};
-    job.missing = cuts->has_missing[place] ? n_cuts : zero;
-    job.absent = c->coding->absent_missing ? job.missing : zero;
+    const struct rw_cuda_coding *coding = c->coding;
+    const struct rw_cuts *cuts = coding->cuts;
+    const uint32_t feature = coding->feature[note->f];
+    uint64_t *const d_count =
+        c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->n_bins : NULL;
+    const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries, c->matrix->n_docs),
+                                         .code_bytes = coding->codes ? note->entries.bytes : 0,
+                                         .n_cuts = rw_cuts_n_bins(cuts, feature),
+                                         .d_cut = (const float *)c->d_cut + cuts->offset[feature],
+                                         .special = note->special,
+                                         .d_code = c->d_code[chunk->place]};
     RW_CU(c->ctx, (cudaError_t)rw_cuda_code(&job, chunk->stream));
-    RW_TRY(put_code(c, note->f, d_code, chunk->stream));
-    return count_code(c, note->f, d_code, chunk->stream);
+    RW_CU(c->ctx,
+          (cudaError_t)rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
+    return RW_OK;
 }
 
 /* Device memory of zeros, a multiple of 128 bytes. */
-static int zeros(const struct coder *c, const void **d, uint64_t bytes)
+static int zeros(const struct coder *c, void **d, uint64_t bytes)
 {
     const uint64_t padded = (bytes + 127) / 128 * 128;
-    RW_TRY(rw_device_alloc(c->ctx, (void **)(uintptr_t)d, padded));
-    RW_CU(c->ctx,
-          cudaMemsetAsync((void *)(uintptr_t)*d, 0, padded, (cudaStream_t)c->device->stream));
+    RW_TRY(rw_device_alloc(c->ctx, d, padded));
+    RW_CU(c->ctx, cudaMemsetAsync(*d, 0, padded, (cudaStream_t)c->device->stream));
     return RW_OK;
 }
 
@@ -321,12 +241,13 @@ static int make_layouts(struct coder *c)
     if (c->coding->layouts & RW_HIST_TILES) {
         RW_TRY(rw_hist_matrix_tiles(c->ctx, m, m->n_features - c->coding->n_narrow));
         for (uint32_t t = 0; t < m->n_tiles; t++)
-            RW_TRY(zeros(c, &m->tile[t].d_word, (uint64_t)m->n_docs * m->tile[t].lanes * element));
+            RW_TRY(zeros(c, (void **)(uintptr_t)&m->tile[t].d_word,
+                         (uint64_t)m->n_docs * m->tile[t].lanes * element));
     }
     if (c->coding->layouts & RW_HIST_COLUMNS) {
         const uint64_t words = ((uint64_t)m->n_docs * (uint32_t)m->bits + 31) / 32;
         m->column_words = (words + 31) / 32 * 32;
-        RW_TRY(zeros(c, (const void **)&m->d_column,
+        RW_TRY(zeros(c, (void **)&m->d_column,
                      m->column_words * m->n_features * sizeof(*m->d_column)));
     }
     return RW_OK;
@@ -346,37 +267,36 @@ static int coder_init(struct coder *c, int counted)
     RW_TRY(make_layouts(c));
     RW_TRY(rw_device_alloc(ctx, &c->d_cut, cut_bytes));
     RW_TRY(rw_transfer_write(ctx, c->device, c->d_cut, coding->cuts->cut, cut_bytes));
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < SLOTS; i++)
         RW_TRY(rw_device_alloc(ctx, &c->d_code[i], n_docs * sizeof(uint16_t)));
-    if (!counted)
-        return RW_OK;
-    return rw_device_alloc(ctx, &c->d_count,
-                           (size_t)coding->n_features * coding->n_bins * sizeof(uint64_t));
+    if (counted)
+        RW_TRY(zeros(c, &c->d_count,
+                     (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t)));
+    return RW_OK;
 }
 
-static int check_coding(struct rw_ctx *ctx, const struct rw_cuda_coding *coding)
+static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
 {
-    if ((coding->bits != 4 && coding->bits != 8 && coding->bits != 16) || coding->n_bins < 1 ||
-        coding->n_bins > 1u << coding->bits || coding->n_bins > RW_HIST_MOST_BINS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u bins in codes of %d bits", coding->n_bins,
-                       coding->bits);
-    for (uint32_t f = 0; f < coding->n_features; f++) {
-        if (coding->feature[f] >= coding->cuts->n_features ||
-            rw_cuts_n_codes(coding->cuts, coding->feature[f]) > coding->n_bins)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "feature %u has more than %u codes, or no cuts", f,
-                           coding->n_bins);
-    }
-    return RW_OK;
+    const struct rw_codes *codes = &bins->codes[f];
+    const uint32_t bytes = (uint32_t)rw_cuts_code_bytes(bins->cuts, f);
+    return (struct entries){codes->row, codes->code, codes->n, bytes};
 }
 
 static size_t chunk_bytes(const struct rw_cuda_coding *coding)
 {
-    return coding->codes ? most_code_bytes(coding->codes) : most_column_bytes(coding->dataset);
+    size_t most = 1;
+    if (!coding->codes)
+        return most_bytes(coding->dataset);
+    for (uint32_t f = 0; f < coding->codes->cuts->n_features; f++) {
+        const struct entries entries = code_entries(coding->codes, f);
+        most = entries_bytes(&entries) > most ? entries_bytes(&entries) : most;
+    }
+    return most;
 }
 
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
 {
-    return PLACES * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
+    return SLOTS * (chunk_bytes(coding) + coding->dataset->n_docs * sizeof(uint16_t)) +
            coding->cuts->offset[coding->cuts->n_features] * sizeof(float) +
            (uint64_t)coding->n_features * coding->n_bins * sizeof(uint64_t);
 }
@@ -385,15 +305,17 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
 static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
 {
     const struct rw_cuda_coding *coding = c->coding;
-    const uint32_t place = coding->feature[f];
+    const uint32_t feature = coding->feature[f];
     struct coded note = {.f = f};
     if (coding->codes) {
-        note.codes = &coding->codes->codes[coding->code_of[place]];
-        return send_codes(c->ctx, pipe, note.codes, rw_cuts_code_bytes(coding->cuts, place),
-                          widen_chunk, c, &note);
+        note.entries = code_entries(coding->codes, coding->code_of[feature]);
+        note.special.absent = coding->codes->codes[coding->code_of[feature]].rest;
+    } else {
+        note.entries =
+            entries_of(rw_dataset_column(coding->dataset, coding->cuts->feature[feature]));
+        note.special = rw_cuts_special(coding->cuts, feature, coding->absent_missing);
     }
-    note.column = rw_dataset_column(coding->dataset, coding->cuts->feature[place]);
-    return send_column(c->ctx, pipe, note.column, code_chunk, c, &note);
+    return send(c->ctx, pipe, &note.entries, code_chunk, c, &note);
 }
 
 int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
@@ -404,9 +326,8 @@ int rw_cuda_bins_make(struct rw_ctx *ctx, const struct rw_device *device,
     struct rw_transfer_pipe *pipe = NULL;
     struct coder c = {.ctx = ctx, .device = device, .coding = coding};
     *out = NULL;
-    RW_TRY_OUT(check_coding(ctx, coding));
     RW_TRY_OUT(coder_init(&c, counts != NULL));
-    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), PLACES, &pipe));
+    RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes(coding), SLOTS, &pipe));
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
     for (uint32_t f = 0; f < coding->n_features; f++)
         RW_TRY_OUT(send_feature(&c, pipe, f));
@@ -422,7 +343,7 @@ out:
     rw_hist_matrix_free(c.matrix);
     rw_device_free(c.d_cut);
     rw_device_free(c.d_count);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < SLOTS; i++)
         rw_device_free(c.d_code[i]);
     return status;
 }

@@ -14,6 +14,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
+#include "base/sort.h"
 #include "gpu/binning/device_cuts.h"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
@@ -32,49 +33,50 @@ static size_t round_up(size_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* ---- keys ---- */
-
-__device__ __forceinline__ uint32_t key_of_bits(uint32_t bits)
-{
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-}
-
-enum { KEY_OF_ZERO = 0x80000000 };
-
-__global__ void __launch_bounds__(THREADS)
-    cut_fill_kernel(uint32_t key, uint32_t n_docs, uint32_t *d_key)
+/* Documents without an entry. */
+template <typename T>
+__global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, T *d_to)
 {
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n_docs; i += step)
-        d_key[i] = key;
+        d_to[i] = rest;
 }
+
+template <typename T>
+static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
+                      cudaStream_t stream)
+{
+    if (entries->d_row || entries->n == 0)
+        fill_kernel<T>
+            <<<blocks_of(entries->n_docs), THREADS, 0, stream>>>((T)rest, entries->n_docs, d_to);
+}
+
+/* ---- keys ---- */
+
+/* The key of a missing value: after those of all floats. */
+enum : uint32_t { NO_KEY = UINT32_MAX };
 
 __global__ void __launch_bounds__(THREADS)
-    cut_keys_kernel(const struct rw_cuda_raw raw, int absent_missing, uint32_t *d_key)
+    cut_keys_kernel(const struct rw_cuda_entries values, int absent_missing, uint32_t *d_key)
 {
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < raw.n; i += step) {
-        const float value = raw.d_value[i];
-        const uint32_t bits = __float_as_uint(value);
-        uint32_t key = key_of_bits(bits);
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < values.n; i += step) {
+        const float value = ((const float *)values.d_data)[i];
+        uint32_t key = rw_key_of_float(value);
         if (value != value)
-            key = absent_missing || bits != RW_ABSENT_BITS ? RW_CUT_NO_KEY : (uint32_t)KEY_OF_ZERO;
-        d_key[raw.d_row ? raw.d_row[i] : i] = key;
+            key = absent_missing || __float_as_uint(value) != RW_ABSENT_BITS ? NO_KEY
+                                                                             : RW_KEY_OF_ZERO;
+        d_key[values.d_row ? values.d_row[i] : i] = key;
     }
 }
 
-extern "C" int rw_cuda_cut_keys(const struct rw_cuda_raw *raw, int absent_missing, uint32_t *d_key,
-                                void *stream)
+static cudaError_t make_keys(const struct rw_cuda_entries *values, int absent_missing,
+                             uint32_t *d_key, cudaStream_t stream)
 {
-    if (raw->d_row || raw->n == 0) {
-        cut_fill_kernel<<<blocks_of(raw->n_docs), THREADS, 0, (cudaStream_t)stream>>>(
-            absent_missing ? RW_CUT_NO_KEY : (uint32_t)KEY_OF_ZERO, raw->n_docs, d_key);
-        const cudaError_t error = cudaGetLastError();
-        if (error != cudaSuccess || raw->n == 0)
-            return error;
-    }
-    cut_keys_kernel<<<blocks_of(raw->n), THREADS, 0, (cudaStream_t)stream>>>(*raw, absent_missing,
-                                                                             d_key);
+    fill_rest(values, absent_missing ? NO_KEY : RW_KEY_OF_ZERO, d_key, stream);
+    if (values->n > 0)
+        cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, stream>>>(*values, absent_missing,
+                                                                      d_key);
     return cudaGetLastError();
 }
 
@@ -86,22 +88,6 @@ __global__ void __launch_bounds__(THREADS)
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
         d_sample[i] = d_key[d_row[i]];
-}
-
-/* The number of sorted keys under `key`; with `through`, under or equal to it. */
-__device__ __forceinline__ uint32_t keys_under(const uint32_t *d_key, uint32_t n, uint32_t key,
-                                               bool through)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const uint32_t here = d_key[middle];
-        if (here < key || (through && here == key))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 struct cut_sorted {
@@ -118,7 +104,7 @@ __device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, ui
     const bool first = k == 1 || s.d_sample[(uint64_t)(k - 1) * n / s.bins] != here;
     if (first)
         return here != s.d_sample[0] ? here : 0;
-    const uint32_t after = keys_under(s.d_sample, n, here, true);
+    const uint32_t after = rw_numbers_under(s.d_sample, n, here + 1ull);
     return after < n ? s.d_sample[after] : 0;
 }
 
@@ -128,15 +114,15 @@ __global__ void __launch_bounds__(RANKS)
     using scan = cub::BlockScan<uint32_t, RANKS>;
     __shared__ typename scan::TempStorage shared;
     __shared__ uint32_t n_runs, n_sampled, n_valid;
-    __shared__ uint32_t place[RANKS]; /* values under each boundary */
+    __shared__ uint32_t n_under[RANKS]; /* values under each boundary */
     const uint32_t k = threadIdx.x;
     if (k == 0) {
         const uint32_t n = *s.d_n_unique;
-        n_runs = n > 0 && s.d_unique[n - 1] == RW_CUT_NO_KEY ? n - 1 : n;
+        n_runs = n > 0 && s.d_unique[n - 1] == NO_KEY ? n - 1 : n;
     } else if (k == 32) {
-        n_sampled = keys_under(s.d_sample, s.n_sample, RW_CUT_NO_KEY, false);
+        n_sampled = rw_numbers_under(s.d_sample, s.n_sample, NO_KEY);
     } else if (k == 64) {
-        n_valid = keys_under(s.d_all, s.n_docs, RW_CUT_NO_KEY, false);
+        n_valid = rw_numbers_under(s.d_all, s.n_docs, NO_KEY);
     }
     __syncthreads();
     uint32_t bound = 0;
@@ -154,15 +140,15 @@ __global__ void __launch_bounds__(RANKS)
     const uint32_t is_new = bound > before ? 1 : 0;
     scan(shared).ExclusiveSum(is_new, at, n_bounds);
     if (is_new) {
-        const uint32_t under = keys_under(s.d_all, n_valid, bound, false);
-        place[at] = under;
+        const uint32_t under = rw_numbers_under(s.d_all, n_valid, bound);
+        n_under[at] = under;
         d_out->bound[at] = bound;
         d_out->below[at] = under > 0 ? s.d_all[under - 1] : 0;
     }
     __syncthreads();
     if (k <= n_bounds) {
-        const uint32_t end = k < n_bounds ? place[k] : n_valid;
-        d_out->count[k] = end - (k > 0 ? place[k - 1] : 0);
+        const uint32_t end = k < n_bounds ? n_under[k] : n_valid;
+        d_out->count[k] = end - (k > 0 ? n_under[k - 1] : 0);
     }
     if (k == 0) {
         d_out->n_bounds = n_bounds;
@@ -214,12 +200,15 @@ extern "C" size_t rw_cuda_cut_bytes(const struct rw_cuda_cut_job *job)
     return parts_of(&sizes).bytes;
 }
 
-extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, void *stream)
+extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job,
+                                const struct rw_cuda_entries *values, void *stream)
 {
     cudaStream_t const on = (cudaStream_t)stream;
     struct cut_parts p = parts_of(job);
-    cudaError_t error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, job->d_key, p.d_all,
-                                                       (uint64_t)job->n_docs, 0, 32, on);
+    cudaError_t error = make_keys(values, job->absent_missing, job->d_key, on);
+    if (error == cudaSuccess)
+        error = cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, (const uint32_t *)job->d_key,
+                                               p.d_all, (uint64_t)job->n_docs, 0, 32, on);
     if (error == cudaSuccess)
         error = cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on);
     if (error == cudaSuccess && job->d_sample_row && job->n_sample > 0) {
@@ -249,14 +238,6 @@ extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, void *stream)
 
 /* ---- codes ---- */
 
-__global__ void __launch_bounds__(THREADS) code_fill_kernel(const struct rw_cuda_code_job job)
-{
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.raw.n_docs; i += step)
-        job.d_code[i] = (uint16_t)job.absent;
-}
-
-/* rw_bin_of: the first bin whose upper edge is not under the value; the last one if all are. */
 __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code_job job)
 {
     __shared__ float cut[RW_MAX_BINS];
@@ -264,62 +245,35 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
         cut[b] = job.d_cut[b];
     __syncthreads();
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.raw.n; i += step) {
-        const float value = job.raw.d_value[i];
-        uint32_t low = 0, high = job.n_cuts - 1;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.from.n; i += step) {
+        const float value = ((const float *)job.from.d_data)[i];
+        uint32_t code;
         if (value != value)
-            low = __float_as_uint(value) == RW_ABSENT_BITS ? job.absent : job.missing;
+            code =
+                __float_as_uint(value) == RW_ABSENT_BITS ? job.special.absent : job.special.missing;
         else
-            while (low < high) {
-                const uint32_t middle = (low + high) / 2;
-                if (value <= cut[middle])
-                    high = middle;
-                else
-                    low = middle + 1;
-            }
-        job.d_code[job.raw.d_row ? job.raw.d_row[i] : i] = (uint16_t)low;
+            code = rw_bin_of(cut, job.n_cuts, value);
+        job.d_code[job.from.d_row ? job.from.d_row[i] : i] = (uint16_t)code;
     }
+}
+
+__global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_code_job job)
+{
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.from.n; i += step)
+        job.d_code[job.from.d_row ? job.from.d_row[i] : i] =
+            job.code_bytes == 1 ? ((const uint8_t *)job.from.d_data)[i]
+                                : ((const uint16_t *)job.from.d_data)[i];
 }
 
 extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
 {
-    if (job->n_cuts < 1 || job->n_cuts > RW_MAX_BINS)
-        return cudaErrorInvalidValue;
-    if (job->raw.d_row || job->raw.n == 0) {
-        code_fill_kernel<<<blocks_of(job->raw.n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);
-        const cudaError_t error = cudaGetLastError();
-        if (error != cudaSuccess || job->raw.n == 0)
-            return error;
-    }
-    code_kernel<<<blocks_of(job->raw.n), THREADS, 0, (cudaStream_t)stream>>>(*job);
-    return cudaGetLastError();
-}
-
-__global__ void __launch_bounds__(THREADS) code_rest_kernel(const struct rw_cuda_widen_job job)
-{
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n_docs; i += step)
-        job.d_code[i] = (uint16_t)job.rest;
-}
-
-__global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_widen_job job)
-{
-    const uint64_t step = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < job.n; i += step)
-        job.d_code[job.d_row ? job.d_row[i] : i] = job.code_bytes == 1
-                                                       ? ((const uint8_t *)job.d_from)[i]
-                                                       : ((const uint16_t *)job.d_from)[i];
-}
-
-extern "C" int rw_cuda_code_widen(const struct rw_cuda_widen_job *job, void *stream)
-{
-    if (job->d_row || job->n == 0) {
-        code_rest_kernel<<<blocks_of(job->n_docs), THREADS, 0, (cudaStream_t)stream>>>(*job);
-        const cudaError_t error = cudaGetLastError();
-        if (error != cudaSuccess || job->n == 0)
-            return error;
-    }
-    code_widen_kernel<<<blocks_of(job->n), THREADS, 0, (cudaStream_t)stream>>>(*job);
+    const unsigned blocks = blocks_of(job->from.n);
+    fill_rest(&job->from, job->special.absent, job->d_code, (cudaStream_t)stream);
+    if (job->from.n > 0 && job->code_bytes)
+        code_widen_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
+    else if (job->from.n > 0)
+        code_kernel<<<blocks, THREADS, 0, (cudaStream_t)stream>>>(*job);
     return cudaGetLastError();
 }
 
@@ -341,15 +295,6 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" int rw_cuda_code_tile(const uint16_t *d_code, uint32_t n_docs, int bits,
-                                 const struct rw_hist_tile *tile, uint32_t place, void *stream)
-{
-    const uint32_t shift = place / tile->lanes * (uint32_t)bits;
-    code_tile_kernel<<<blocks_of(n_docs), THREADS, 0, (cudaStream_t)stream>>>(
-        d_code, n_docs, bits, tile->lanes, place % tile->lanes, shift, (void *)tile->d_word);
-    return cudaGetLastError();
-}
-
 __global__ void __launch_bounds__(THREADS)
     code_column_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t bits, uint32_t *d_column)
 {
@@ -362,15 +307,6 @@ __global__ void __launch_bounds__(THREADS)
             word |= (uint32_t)d_code[w * n_codes + j] << (j * bits);
         d_column[w] = word;
     }
-}
-
-extern "C" int rw_cuda_code_column(const uint16_t *d_code, uint32_t n_docs, int bits,
-                                   uint32_t *d_column, void *stream)
-{
-    const uint64_t n_words = ((uint64_t)n_docs * (unsigned)bits + 31) / 32;
-    code_column_kernel<<<blocks_of(n_words), THREADS, 0, (cudaStream_t)stream>>>(
-        d_code, n_docs, (uint32_t)bits, d_column);
-    return cudaGetLastError();
 }
 
 /* Shared: a counter a code, of 32 bits as a block has fewer documents. */
@@ -392,16 +328,25 @@ __global__ void __launch_bounds__(THREADS)
             atomicAdd(d_count + b, (unsigned long long)count[b]);
 }
 
-extern "C" int rw_cuda_code_count(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
-                                  uint64_t *d_count, void *stream)
+extern "C" int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *m, uint32_t f,
+                                uint64_t *d_count, void *stream)
 {
-    const uint64_t blocks = (n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
-    const cudaError_t error =
-        cudaMemsetAsync(d_count, 0, n_bins * sizeof *d_count, (cudaStream_t)stream);
-    if (error != cudaSuccess || n_docs == 0)
-        return error;
-    code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
-                        (cudaStream_t)stream>>>(d_code, n_docs, n_bins,
-                                                (unsigned long long *)d_count);
+    cudaStream_t const on = (cudaStream_t)stream;
+    const uint64_t n_words = ((uint64_t)m->n_docs * (unsigned)m->bits + 31) / 32;
+    const uint64_t blocks = (m->n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
+    for (uint32_t t = 0; t < m->n_tiles; t++) {
+        const struct rw_hist_tile *tile = &m->tile[t];
+        const uint32_t k = f - tile->first_feature;
+        if (f >= tile->first_feature && k < tile->n_features)
+            code_tile_kernel<<<blocks_of(m->n_docs), THREADS, 0, on>>>(
+                d_code, m->n_docs, tile->bits, tile->lanes, k % tile->lanes,
+                k / tile->lanes * (uint32_t)tile->bits, (void *)tile->d_word);
+    }
+    if (m->d_column)
+        code_column_kernel<<<blocks_of(n_words), THREADS, 0, on>>>(
+            d_code, m->n_docs, (uint32_t)m->bits, (uint32_t *)m->d_column + f * m->column_words);
+    if (d_count && m->n_docs > 0)
+        code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
+                            on>>>(d_code, m->n_docs, m->n_bins, (unsigned long long *)d_count);
     return cudaGetLastError();
 }

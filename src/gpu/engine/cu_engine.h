@@ -4,8 +4,8 @@
  * scores), cu_columns.cu (columns from tiles), cu_answer.cu (what the host waits for).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t; they neither allocate nor wait.
- * Pointers d_x are on the device; a document's place is its index in the list of documents, whose
- * nodes are ranges of places. */
+ * Pointers d_x are on the device; a document's position is its index in the list of documents,
+ * whose nodes are ranges of positions. */
 #ifndef RW_GPU_CU_ENGINE_H
 #define RW_GPU_CU_ENGINE_H
 
@@ -91,14 +91,14 @@ struct rw_cuda_quantise {
     int bits, nearest;
     const uint8_t *d_sampled;            /* [n_docs] NULL: all */
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
-    int32_t *d_lambda_q, *d_hess_q;      /* [n_docs] of sampled documents; weights: or NULL */
+    int32_t *d_lambda_q, *d_hess_q;      /* [n_docs] of sampled documents; hessians: or NULL */
     struct rw_cuda_begin *d_begin;       /* its info is there; the rest is written */
 };
 int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
 /* ---- histograms and splits: cu_split.cu ---- */
 
-/* Histograms of a group, a buffer a node; weights: newton only, else NULL. */
+/* Histograms of a group, a buffer a node; hessians: newton only, else NULL. */
 struct rw_cuda_cells {
     uint32_t *d_count; /* [n_buffers][n_cells] and so on */
     int64_t *d_lambda;
@@ -150,18 +150,18 @@ int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cu
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 
-/* Documents that a block takes: places are cut into chunks of so many, node by node. */
+/* Documents that a block takes: positions are cut into chunks of so many, node by node. */
 enum { RW_CUDA_CHUNK = 2048 };
 /* Words that a partition's launch carries: 32 nodes of a histogram call and their parents. */
 enum { RW_CUDA_CARRIED = 32 * 5 };
 
-struct rw_cuda_part {     /* one node's */
-    uint64_t from, to;    /* its first place; that of its left child, whose documents come first */
-    uint32_t n, n_left;   /* at most 2^31 */
+struct rw_cuda_part {   /* one node's */
+    uint64_t from, to;  /* its first position; that of its left child, whose documents come first */
+    uint32_t n, n_left; /* at most 2^31 */
     uint32_t first_chunk; /* chunks of the nodes before it */
     uint32_t bin, missing_code;
     int32_t missing_left;
-    int32_t whole; /* 1: places are documents; its list is not read */
+    int32_t whole; /* 1: positions are documents; its list is not read */
     struct rw_cuda_column column;
 };
 
@@ -171,8 +171,8 @@ enum { RW_CUDA_MOST_PARTS = 32 };
  * asked for by the next kernels: it is carried to the device, too. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
-    uint32_t *d_list;             /* [.. places] */
-    int32_t *d_lambda, *d_weight; /* [.. places] what moves with the documents; NULL: nothing */
+    uint32_t *d_list;             /* [.. positions] */
+    int32_t *d_lambda, *d_weight; /* [.. positions] what moves with the documents; NULL: nothing */
     /* [RW_CUDA_MOST_PARTS] each: scratch, cleared once; a launch uses one and clears the other */
     unsigned long long *d_placed[2];
     uint32_t launch;     /* one more than the one before */
@@ -181,26 +181,25 @@ struct rw_cuda_partition {
     struct rw_cuda_part part[RW_CUDA_MOST_PARTS];
     uint32_t carried[RW_CUDA_CARRIED];
 };
-/* Documents of a child keep their order within a chunk; chunks come in any. Nodes' places do not
+/* Documents of a child keep their order within a chunk; chunks come in any. Nodes' positions do not
  * overlap, nor do those that are read and those that are written. */
 int rw_cuda_partition(const struct rw_cuda_partition *partition, void *stream);
 
-/* d_to[place] = d_from[d_list[place]], n places. */
+/* d_to[position] = d_from[d_list[position]], n positions. */
 int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to,
                    void *stream);
 
 /* ---- leaves: sums in cu_partition.cu, scores in cu_scores.cu ---- */
 
-/* A leaf's places, or some of them: a leaf may have several. */
+/* A leaf's positions, or some of them: a leaf may have several. */
 struct rw_cuda_leaf {
     uint64_t from;
     uint32_t n, first_chunk;
     uint32_t leaf;
-    float value;
 };
 
 struct rw_cuda_leaf_sums {
-    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] values are not read */
+    const struct rw_cuda_leaf *d_leaf; /* [n_leaves] */
     uint32_t n_leaves, n_chunks;
     const uint32_t *d_list;
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
@@ -209,11 +208,8 @@ struct rw_cuda_leaf_sums {
 };
 int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, uint32_t n_sums, void *stream);
 
-/* score += the leaf's value, for each document of each leaf. */
-int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, uint32_t n_chunks,
-                       const uint32_t *d_list, double *d_score, void *stream);
-/* The same where each document's leaf is known; d_sampled: [n_docs] 0: left as they are; NULL:
- * none. d_value: [n_leaves]. */
+/* score += its leaf's value, for each document whose leaf is known; d_sampled: [n_docs] 0: left as
+ * they are; NULL: none. d_value: [n_leaves]. */
 int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
                        uint32_t n_docs, double *d_score, void *stream);
 

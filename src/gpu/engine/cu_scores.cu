@@ -1,40 +1,16 @@
-/* Why: a finished tree's values added to scores: for the documents it was grown on by the lists of
- * its leaves, for all others by walking down with their codes.
+/* Why: a finished tree's values added to scores: for the documents it was grown on by the leaves
+ * that the sums of leaves have noted, for all others by walking down with their codes.
  *
  * Shapes: scores [n_docs] in double; a document gets one addition a tree, so the order of threads
  * cannot matter.
  *
- * Decomposition: values_kernel: a thread two documents, whose leaves the sums of leaves have noted;
- * leaves_kernel: a block a chunk of a leaf's places; walk_kernel: a thread a document. */
+ * Decomposition: values_kernel: a thread two documents; walk_kernel: a thread a document. */
 #include <cuda_runtime.h>
 
 #include "gpu/engine/cu_engine.h"
-#include "gpu/split/cu_find.cuh"
 #include "gpu/device/tuning.h"
 
 enum { THREADS = RW_TUNE_SCORES_THREADS };
-
-static __global__ void __launch_bounds__(THREADS)
-    leaves_kernel(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves, const uint32_t *d_list,
-                  double *d_score)
-{
-    const struct rw_cuda_leaf leaf = d_leaf[find_chunk(d_leaf, n_leaves, blockIdx.x)];
-    const uint32_t begin = (blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
-    const uint32_t end = leaf.n - begin < RW_CUDA_CHUNK ? leaf.n : begin + RW_CUDA_CHUNK;
-    for (uint32_t i = begin + threadIdx.x; i < end; i += THREADS)
-        d_score[d_list[leaf.from + i]] += (double)leaf.value;
-}
-
-extern "C" int rw_cuda_add_leaves(const struct rw_cuda_leaf *d_leaf, uint32_t n_leaves,
-                                  uint32_t n_chunks, const uint32_t *d_list, double *d_score,
-                                  void *stream)
-{
-    if (n_chunks == 0)
-        return cudaSuccess;
-    leaves_kernel<<<n_chunks, THREADS, 0, (cudaStream_t)stream>>>(d_leaf, n_leaves, d_list,
-                                                                  d_score);
-    return cudaGetLastError();
-}
 
 /* Two documents are one word of leaves and 16 bytes of scores. */
 static __global__ void __launch_bounds__(THREADS)

@@ -7,21 +7,6 @@
 
 /* ---- memory and copies ---- */
 
-int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    *out = NULL;
-    if (cuda->n_owned == RW_CUDA_MOST_OWNED)
-        return rw_fail(ctx, RW_ERR_INTERNAL, "too many pieces of device memory");
-    rw_cuda_count(cuda, cuda->part, n * size);
-    *out = cuda; /* a dry run's is never followed */
-    if (cuda->dry)
-        return RW_OK;
-    RW_TRY(rw_device_alloc(ctx, out, n * size));
-    cuda->owned[cuda->n_owned++] = *out;
-    return RW_OK;
-}
-
 static int wait_for_device(struct rw_cuda *cuda)
 {
     RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
@@ -49,6 +34,17 @@ int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t
 {
     return rw_transfer_write_pinned(cuda->host.base.ctx, cuda->device, piece->d, piece->host,
                                     bytes);
+}
+
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d)
+{
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
+    memcpy(piece.host, first, first_bytes);
+    memcpy((char *)piece.host + first_bytes, second, second_bytes);
+    *d = piece.d;
+    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
 }
 
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes)
@@ -94,7 +90,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     rw_host_draw(drawn, n_features, cuts->feature, rules->feature_threshold, rules->seed, tree,
                  RW_STREAM_SAMPLE_FEATURE);
     root->n_features = 0;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         for (uint32_t f = 0; f < cuda->group[g].n_features; f++)
             root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
     }
@@ -122,16 +118,16 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
     return RW_OK;
 }
 
-/* Have all groups that chose a method chosen one that takes lambdas by place? */
+/* Have all groups that chose a method chosen one that takes lambdas by position? */
 static int may_move(const struct rw_cuda *cuda)
 {
     int may = cuda->d_lambda_place != NULL;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+    for (int g = 0; g < cuda->n_groups; g++)
         may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_place;
     return may;
 }
 
-/* Of a sample, by place. */
+/* Of a sample, by position. */
 static int gather_integers(struct rw_cuda *cuda, uint32_t n)
 {
     if (!cuda->d_sampled || !may_move(cuda))
@@ -179,31 +175,10 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     return cuda->d_sampled ? list_root(cuda) : RW_OK;
 }
 
-/* What the tree before this one, its scores and metrics took; the first one's choices and what
- * loading took are not told. */
-static void tell_counts(struct rw_cuda *cuda, uint32_t tree)
-{
-    struct rw_transfer_counts now;
-    rw_transfer_counts(cuda->device, &now);
-    const struct rw_transfer_counts *before = &cuda->counted;
-    if (tree > 1)
-        rw_log(cuda->host.base.ctx, RW_LOG_DEBUG,
-               "  tree %u: %llu launches, %llu waits, %llu copies: %.1f KB to the device, %.1f KB "
-               "back",
-               cuda->tree + 1, (unsigned long long)(now.launches - before->launches),
-               (unsigned long long)(now.waits - before->waits),
-               (unsigned long long)(now.copies - before->copies),
-               (double)(now.bytes_to_device - before->bytes_to_device) / 1e3,
-               (double)(now.bytes_to_host - before->bytes_to_host) / 1e3);
-    cuda->counted = now;
-    cuda->tree = tree;
-}
-
 static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
-    tell_counts(cuda, tree);
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));
@@ -236,10 +211,10 @@ static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
 
 /* ---- partition ---- */
 
-/* The same places in the other half. */
-static uint64_t other_half(const struct rw_cuda *cuda, uint64_t place)
+/* The same positions in the other half. */
+static uint64_t other_half(const struct rw_cuda *cuda, uint64_t position)
 {
-    return place < cuda->half ? place + cuda->half : place - cuda->half;
+    return position < cuda->half ? position + cuda->half : position - cuda->half;
 }
 
 static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
@@ -258,8 +233,8 @@ static void take_children(struct rw_cuda *cuda, const struct rw_split *split)
 static int decide_moves(const struct rw_cuda *cuda)
 {
     int all_chose = 1;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        all_chose &= !cuda->group[g].n_features || cuda->group[g].chosen;
+    for (int g = 0; g < cuda->n_groups; g++)
+        all_chose &= cuda->group[g].chosen;
     return all_chose && may_move(cuda);
 }
 
@@ -316,14 +291,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* A tree of one leaf: what its documents are is asked for now. */
-static int list_whole_tree(struct rw_cuda *cuda)
-{
-    return cuda->child[0][0] < 0 && !cuda->is_listed ? list_root(cuda) : RW_OK;
-}
-
 /* A leaf's documents are where those of the slots below it are. Returns the pieces so far. */
-static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct rw_cuda_leaf *leaf,
+static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
     int n_stack = 0;
@@ -335,11 +304,8 @@ static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, const struct
             cuda->stack[n_stack++] = cuda->child[at][1];
             continue;
         }
-        piece[n_pieces++] = (struct rw_cuda_leaf){.from = cuda->first[at],
-                                                  .n = cuda->n[at],
-                                                  .first_chunk = *n_chunks,
-                                                  .leaf = leaf->leaf,
-                                                  .value = leaf->value};
+        piece[n_pieces++] = (struct rw_cuda_leaf){
+            .from = cuda->first[at], .n = cuda->n[at], .first_chunk = *n_chunks, .leaf = leaf};
         *n_chunks += rw_cuda_chunks(cuda->n[at]);
     }
     return n_pieces;
@@ -354,12 +320,11 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     if (n_leaves == 0)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda));
-    RW_TRY(list_whole_tree(cuda));
+    if (cuda->child[0][0] < 0 && !cuda->is_listed) /* a tree of one leaf */
+        RW_TRY(list_root(cuda));
     RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int i = 0; i < n_leaves; i++) {
-        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i};
-        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
-    }
+    for (int i = 0; i < n_leaves; i++)
+        n = list_leaf(cuda, leaf_slot[i], (uint32_t)i, piece.host, n, &n_chunks);
     RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
     const struct rw_cuda_leaf_sums args = {.d_leaf = piece.d,
                                            .n_leaves = n,
@@ -380,56 +345,28 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     return RW_OK;
 }
 
-/* Each document's leaf is known. */
+/* Each sampled document's leaf is known. */
 static int add_values(struct rw_cuda *cuda, const struct rw_tree *tree)
 {
-    const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, bytes, &piece));
-    memcpy(piece.host, tree->leaf, bytes);
-    RW_TRY(rw_cuda_send(cuda, &piece, bytes));
+    void *d_value;
+    RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
+                            &d_value));
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_values(cuda->d_leaf_of, piece.d, cuda->d_sampled, cuda->n_docs,
+                rw_cuda_add_values(cuda->d_leaf_of, d_value, cuda->d_sampled, cuda->n_docs,
                                    cuda->set[0].d_score, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-static int add_leaves(struct rw_cuda *cuda, const struct rw_tree *tree, const int32_t *leaf_slot)
-{
-    struct rw_cuda_piece piece;
-    uint32_t n = 0, n_chunks = 0;
-    if (tree->n_leaves == cuda->n_summed && tree->n_leaves <= RW_MAX_LEAVES &&
-        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) == 0)
-        return add_values(cuda, tree);
-    RW_TRY(list_whole_tree(cuda));
-    RW_TRY(
-        rw_cuda_room(cuda, cuda->host.base.rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int32_t i = 0; i < tree->n_leaves; i++) {
-        const struct rw_cuda_leaf leaf = {.leaf = (uint32_t)i, .value = tree->leaf[i]};
-        n = list_leaf(cuda, leaf_slot[i], &leaf, piece.host, n, &n_chunks);
-    }
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
-    RW_CUDA_TRY(cuda, 1,
-                rw_cuda_add_leaves(piece.d, n, n_chunks, cuda->d_list, cuda->set[0].d_score,
-                                   rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
-    const size_t n = (size_t)tree->n_leaves;
-    struct rw_cuda_piece piece; /* n - 1 nodes, then the leaves' values */
-    const size_t node_bytes = (n - 1) * sizeof(*cuda->coded);
-    const size_t leaf_bytes = n * sizeof(*tree->leaf);
+    const size_t n = (size_t)tree->n_leaves, node_bytes = (n - 1) * sizeof(*cuda->coded);
+    void *d_node;
     RW_TRY(rw_host_code_tree(&cuda->host, tree, cuda->coded));
-    RW_TRY(rw_cuda_room(cuda, node_bytes + leaf_bytes, &piece));
-    memcpy(piece.host, cuda->coded, node_bytes);
-    memcpy((char *)piece.host + node_bytes, tree->leaf, leaf_bytes);
-    RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + leaf_bytes));
-    const struct rw_cuda_walk walk = {.d_node = piece.d,
-                                      .d_leaf =
-                                          (const float *)(void *)((char *)piece.d + node_bytes),
+    RW_TRY(rw_cuda_send_two(cuda, cuda->coded, node_bytes, tree->leaf, n * sizeof(*tree->leaf),
+                            &d_node));
+    const struct rw_cuda_walk walk = {.d_node = d_node,
+                                      .d_leaf = (const void *)((char *)d_node + node_bytes),
                                       .n_leaves = (uint32_t)n,
                                       .n_docs = cuda->host.base.n_docs[set],
                                       .d_column = cuda->set[set].d_column,
@@ -444,9 +381,11 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     RW_TRY(rw_cuda_flush(cuda));
-    if (set > 0 || !leaf_slot)
+    if (set > 0 || !leaf_slot || tree->n_leaves != cuda->n_summed ||
+        tree->n_leaves > RW_MAX_LEAVES ||
+        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) != 0)
         return add_walk(cuda, set, tree, NULL);
-    RW_TRY(add_leaves(cuda, tree, leaf_slot));
+    RW_TRY(add_values(cuda, tree));
     return cuda->d_sampled ? add_walk(cuda, 0, tree, cuda->d_sampled) : RW_OK;
 }
 
@@ -462,12 +401,11 @@ static int cuda_measure(struct rw_engine *engine, int set, const struct rw_metri
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_metrics **metrics = &cuda->set[set].metrics;
     if (*metrics)
-        cuda->bytes -= rw_cuda_metrics_bytes(*metrics);
+        engine->info.bytes -= rw_cuda_metrics_bytes(*metrics);
     rw_cuda_metrics_free(*metrics);
     *metrics = NULL;
     RW_TRY(rw_cuda_metrics_new(engine->ctx, cuda->device, plan, metrics));
-    cuda->bytes += rw_cuda_metrics_bytes(*metrics);
-    engine->info.bytes = cuda->bytes;
+    engine->info.bytes += rw_cuda_metrics_bytes(*metrics);
     return RW_OK;
 }
 
@@ -480,43 +418,43 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
     return rw_cuda_metrics_read(metrics, out);
 }
 
-static int read_pairs(const struct rw_cuda *cuda, size_t n, int64_t *lambda, int64_t *weight)
+static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
+                              int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_ctx *ctx = engine->ctx;
+    const size_t n = engine->n_docs[0];
+    int status = RW_OK;
     struct rw_lambda_pair *pair;
     RW_TRY(RW_NEW(ctx, pair, n));
-    const int status = rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair));
-    for (size_t i = 0; i < n && status >= 0; i++) {
+    RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
+    for (size_t i = 0; i < n; i++) {
         lambda[i] = pair[i].lambda;
-        weight[i] = pair[i].weight;
+        hessian[i] = pair[i].weight;
     }
+    memset(sampled, 1, n);
+    if (cuda->d_sampled)
+        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, sampled, cuda->d_sampled, n));
+    if (cuda->d_hess_q)
+        RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, hess_q, cuda->d_hess_q, 4 * n));
+    status = rw_transfer_read(ctx, cuda->device, lambda_q, cuda->d_lambda_q, 4 * n);
+out:
     rw_mem_free(pair);
     return status;
 }
 
-static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,
-                              int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
+/* ---- the engine ---- */
+
+static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 {
-    const struct rw_cuda *cuda = rw_cuda_of(engine);
-    const size_t n = engine->n_docs[0];
-    const struct {
-        void *to;
-        const void *d_from;
-        size_t bytes;
-    } part[3] = {{lambda_q, cuda->d_lambda_q, n * sizeof(*lambda_q)},
-                 {hess_q, cuda->d_hess_q, n * sizeof(*hess_q)},
-                 {sampled, cuda->d_sampled, n}};
-    memset(sampled, 1, n);
-    RW_TRY(read_pairs(cuda, n, lambda, weight));
-    for (int i = 0; i < 3; i++) {
-        if (part[i].d_from)
-            RW_TRY(rw_transfer_read(engine->ctx, cuda->device, part[i].to, part[i].d_from,
-                                    part[i].bytes));
-    }
-    return RW_OK;
+    return rw_device_alloc(engine->ctx, out, bytes);
 }
 
-/* ---- the engine ---- */
+static void cuda_free(struct rw_engine *engine, void *p)
+{
+    (void)engine;
+    rw_device_free(p);
+}
 
 static void cuda_close(struct rw_engine *engine)
 {
@@ -557,6 +495,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     RW_TRY(RW_NEW(ctx, cuda, 1));
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
+    cuda->host.alloc = cuda_alloc;
+    cuda->host.free = cuda_free;
     const int status = rw_device_open(ctx, device, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);

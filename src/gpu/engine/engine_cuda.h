@@ -2,8 +2,8 @@
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
  * splits, engine_cuda_columns.c keeps columns of codes. Everything is allocated at load.
  *
- * The list of documents has two halves: the documents of a node's children go to the same places of
- * the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
+ * The list of documents has two halves: the documents of a node's children go to the same positions
+ * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
  * takes one buffer more than there were, so a tree of n leaves fills n of them. */
 #ifndef RW_GPU_ENGINE_CUDA_H
 #define RW_GPU_ENGINE_CUDA_H
@@ -20,35 +20,22 @@
 extern "C" {
 #endif
 
-enum { RW_CUDA_GROUPS = 3, RW_CUDA_MOST_OWNED = 64 + 4 * RW_MAX_SETS };
-
-/* What device memory is for: the parts of a plan. */
-enum rw_cuda_use {
-    RW_CUDA_CODES,
-    RW_CUDA_COLUMN_COPIES,
-    RW_CUDA_LISTS,
-    RW_CUDA_LAMBDAS,
-    RW_CUDA_SCORES,
-    RW_CUDA_POOL,
-    RW_CUDA_SCRATCH,
-    RW_CUDA_TABLES,
-    RW_CUDA_PARTS
-};
+enum { RW_CUDA_GROUPS = 3 };
 
 struct rw_cuda_set {
-    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* NULL: no feature of this width; owned */
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
     struct rw_cuda_metrics *metrics;               /* NULL: not measured; owned */
 };
 
+/* The features of one width of codes. */
 struct rw_cuda_group {
     int bits;
     uint32_t n_features, n_bins; /* n_bins: codes of a feature, at most */
     uint32_t n_narrow;           /* the last so many have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's feature; owned */
-    struct rw_cuda_feature *d_feature;
-    uint16_t *d_frequent; /* [n_features] */
+    uint16_t *d_frequent;        /* [n_features] */
     struct rw_cuda_cells cells;
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
@@ -57,10 +44,10 @@ struct rw_cuda_group {
 
 /* Columns of features that split large nodes most. */
 struct rw_cuda_kept {
-    uint32_t n;            /* places */
-    uint64_t column_bytes; /* of a place */
+    uint32_t n;            /* there is room for */
+    uint64_t column_bytes; /* of each */
     void *d;               /* [n] columns */
-    int32_t *of;           /* [n] the engine's feature; -1: free; owned */
+    int32_t *of;           /* [n] the engine's feature; -1: room; owned */
     double *use; /* [n_features] documents of large nodes; older trees' count less; owned */
 };
 
@@ -72,27 +59,20 @@ struct rw_cuda_stage {
 };
 
 struct rw_cuda {
-    struct rw_host host; /* cuts; codes are nowhere on the host */
+    struct rw_host host; /* cuts, and device memory; codes are nowhere on the host */
     struct rw_device *device;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_set set[RW_MAX_SETS];
-    struct rw_cuda_group group[RW_CUDA_GROUPS];
-    void *owned[RW_CUDA_MOST_OWNED]; /* device memory */
-    int n_owned;
-    uint64_t bytes; /* of it */
-    /* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory
-     * mean nothing, but everything is counted as it would be. */
-    int dry;
-    enum rw_cuda_use part; /* that memory is allocated for */
-    uint64_t part_bytes[RW_CUDA_PARTS];
+    struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
+    int n_groups;
     uint64_t free_bytes; /* of the device before the training set was loaded */
-    uint64_t most_bytes; /* a dry run's: at a time, with what is given back later */
+    uint64_t most_bytes; /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
     size_t answer_bytes;
     uint32_t *answer_word; /* behind it: the number of the last answer that is there */
     uint32_t n_answers;
-    /* the training set; d_x are views of `owned` */
+    /* the training set */
     uint32_t n_docs, n_queries;
     uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
     uint8_t *d_kept;            /* [n_queries] the same */
@@ -101,21 +81,20 @@ struct rw_cuda {
     uint8_t *d_feature_sampled; /* [n_features] group by group */
     int knows_features;         /* it holds what it will hold in all trees */
     /* the tree */
-    struct rw_transfer_counts counted; /* at its start */
-    uint32_t tree;
     struct rw_cuda_begin *d_begin;
     struct rw_lambda_pair *d_pair;  /* [n_docs] */
-    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; weights: newton, else NULL */
-    /* The same by place, [2][half], where the histograms' methods may take them so; else NULL. They
-     * move with the documents if all do: moves is 1, else 0; before a tree's first partition -1.
-     * Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved. */
+    int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; hessians: newton, else NULL */
+    /* The same by position, [2][half], where the histograms' methods may take them so; else NULL.
+     * They move with the documents if all do: moves is 1, else 0; before a tree's first partition
+     * -1. Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved.
+     */
     int32_t *d_lambda_place, *d_weight_place;
     int moves;
     uint32_t *d_list;    /* [2][half] */
-    int is_listed;       /* 0: the root's places are documents, and its list is not written */
-    uint64_t half;       /* places of a half */
+    int is_listed;       /* 0: the root's positions are documents, and its list is not written */
+    uint64_t half;       /* positions of a half */
     uint32_t *n;         /* [max_slots] documents of each node; owned */
-    uint64_t *first;     /* [max_slots] each node's first place; owned */
+    uint64_t *first;     /* [max_slots] each node's first position; owned */
     int32_t *buffer_of;  /* [max_slots] histogram; -1: none; owned */
     int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned; owned */
     int32_t *stack;      /* [max_slots] scratch; owned */
@@ -145,10 +124,9 @@ struct rw_cuda {
     int32_t *summed;             /* [max_slots] the leaves that d_leaf_of knows; owned */
     int32_t n_summed;            /* 0: nothing */
     void *d_hist_scratch;
-    size_t hist_scratch_bytes;
-    int clean_scratch;      /* d_hist_scratch is all 0 between histograms */
-    void *d_choice_scratch; /* until methods are chosen, where candidates need more; else NULL */
-    size_t choice_scratch_bytes;
+    size_t hist_scratch_bytes;  /* until methods are chosen, what any candidate needs */
+    size_t least_scratch_bytes; /* what the favourite needs */
+    int clean_scratch;          /* d_hist_scratch is all 0 between histograms */
     void *d_list_scratch;
     size_t list_scratch_bytes;
     struct rw_coded_node *coded; /* [max_slots] owned */
@@ -170,10 +148,29 @@ static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
     return cuda->device->stream;
 }
 
-/* Device memory that lives as long as the engine; not cleared. */
-int rw_cuda_new(struct rw_cuda *cuda, void **out, uint64_t n, size_t size);
-#define RW_CUDA_NEW(cuda, pointer, n) \
-    rw_cuda_new((cuda), (void **)&(pointer), (n), sizeof(*(pointer)))
+/* A dry run makes a plan: nothing is allocated, launched or sent, pointers to device memory mean
+ * nothing, but everything is counted as it would be. */
+static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
+{
+    return cuda->host.plan != NULL;
+}
+
+/* What is left of the device's memory. */
+static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
+{
+    const uint64_t bytes = cuda->host.base.info.bytes;
+    return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
+}
+
+static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
+{
+    return (uint64_t)matrix->n_docs * matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+}
+
+static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
+{
+    return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
+}
 
 /* Room for so many bytes on their way to the device: piece.host is to be filled, piece.d is where
  * they are for what is enqueued after rw_cuda_send. Waits for the device if there is no room; a
@@ -183,6 +180,9 @@ struct rw_cuda_piece {
 };
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
+/* Both of them, adjoined; *d: where they are. */
+int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
+                     const void *second, size_t second_bytes, void **d);
 /* Waits for the first n replies of the search launched last, and so for all that came before it. */
 int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the partition that waits, if there is one. */
@@ -190,7 +190,7 @@ int rw_cuda_flush(struct rw_cuda *cuda);
 /* Reads whole words into cuda->answer and waits. */
 int rw_cuda_answer(struct rw_cuda *cuda, const void *d, size_t bytes);
 
-/* A histogram call of a group over nodes at places of the list; NULL list: over documents. */
+/* A histogram call of a group over nodes at positions of the list; NULL list: over documents. */
 struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
                                       const struct rw_hist_node *node, uint32_t n_nodes,
                                       const uint32_t *d_list);
@@ -199,9 +199,6 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int group,
  * nodes while there is a little to spare. */
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
-
-/* Counts device memory that something else allocates. */
-void rw_cuda_count(struct rw_cuda *cuda, enum rw_cuda_use part, uint64_t bytes);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);

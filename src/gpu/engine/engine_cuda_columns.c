@@ -21,25 +21,24 @@ static uint64_t code_bytes(const struct rw_cuda *cuda, int g)
 {
     const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     uint64_t bytes = 0;
-    for (uint32_t t = 0; matrix && t < matrix->n_tiles; t++)
-        bytes += (uint64_t)matrix->n_docs * matrix->tile[t].lanes * (matrix->bits == 16 ? 2 : 4);
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        bytes += rw_cuda_tile_bytes(matrix, t);
     return bytes;
 }
 
 static uint64_t give_back(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-    if (!matrix || !matrix->d_column)
+    if (!matrix->d_column)
         return 0;
-    const uint64_t bytes = matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         rw_device_free((void *)(uintptr_t)matrix->d_column);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
         const uint32_t feature = cuda->group[g].column[f];
         cuda->split_column[feature] = cuda->tile_column[feature];
     }
-    return bytes;
+    return rw_cuda_columns_bytes(matrix);
 }
 
 /* As many columns as a share of the codes' bytes holds. */
@@ -48,15 +47,14 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_kept *kept = &cuda->kept;
     const uint32_t n_features = cuda->host.base.info.n_features;
-    const int wide = cuda->group[RW_CUDA_GROUPS - 1].n_features > 0;
+    const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
     const uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     kept->n = n < n_features ? (uint32_t)n : n_features;
     if (kept->n == 0)
         return RW_OK;
-    cuda->part = RW_CUDA_COLUMN_COPIES;
-    RW_TRY(rw_cuda_new(cuda, &kept->d, kept->n, kept->column_bytes));
-    if (cuda->dry)
+    RW_TRY(rw_host_new(&cuda->host, &kept->d, kept->n, kept->column_bytes, 1));
+    if (rw_cuda_is_dry(cuda))
         return RW_OK;
     RW_TRY(RW_NEW(ctx, kept->of, kept->n));
     RW_TRY(RW_NEW(ctx, kept->use, n_features));
@@ -68,33 +66,22 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     uint64_t bytes = 0, given_back = 0;
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (!cuda->group[g].n_features || keeps_columns(cuda, g))
+    for (int g = 0; g < cuda->n_groups; g++) {
+        if (keeps_columns(cuda, g))
             continue;
         given_back += give_back(cuda, g);
         bytes += code_bytes(cuda, g);
     }
-    cuda->bytes -= given_back;
-    cuda->part_bytes[RW_CUDA_COLUMN_COPIES] -= given_back;
-    RW_TRY(make_kept(cuda, bytes));
-    cuda->host.base.info.bytes = cuda->bytes;
-    return RW_OK;
+    cuda->host.part = "column copies";
+    rw_host_count(&cuda->host, -given_back);
+    return make_kept(cuda, bytes);
 }
 
 static int has_column(const struct rw_cuda *cuda, uint32_t feature)
 {
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
-}
-
-static int is_kept(const struct rw_cuda_kept *kept, int32_t feature)
-{
-    for (uint32_t i = 0; i < kept->n; i++) {
-        if (kept->of[i] == feature)
-            return 1;
-    }
-    return 0;
 }
 
 /* The feature whose column would be of most use, of those without one; EMPTY: none was used. */
@@ -103,14 +90,14 @@ static int32_t most_wanted(const struct rw_cuda *cuda)
     const struct rw_cuda_kept *kept = &cuda->kept;
     int32_t best = EMPTY;
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
-        if (kept->use[f] > 0.0 && !has_column(cuda, f) && !is_kept(kept, (int32_t)f) &&
+        if (kept->use[f] > 0.0 && !has_column(cuda, f) &&
             (best == EMPTY || kept->use[f] > kept->use[best]))
             best = (int32_t)f;
     }
     return best;
 }
 
-/* A free place, or that of the column of least use. */
+/* Free room, or that of the column of least use. */
 static uint32_t least_useful(const struct rw_cuda_kept *kept)
 {
     uint32_t least = 0;
@@ -123,15 +110,15 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
     return least;
 }
 
-static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
+static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature)
 {
     struct rw_cuda_kept *kept = &cuda->kept;
     const struct rw_cuda_column *from = &cuda->tile_column[feature];
-    void *const d_to = (char *)kept->d + place * kept->column_bytes;
+    void *const d_to = (char *)kept->d + at * kept->column_bytes;
     RW_CUDA_TRY(cuda, 1, rw_cuda_copy_column(from, cuda->n_docs, d_to, rw_cuda_stream(cuda)));
-    if (kept->of[place] != EMPTY)
-        cuda->split_column[kept->of[place]] = cuda->tile_column[kept->of[place]];
-    kept->of[place] = feature;
+    if (kept->of[at] != EMPTY)
+        cuda->split_column[kept->of[at]] = cuda->tile_column[kept->of[at]];
+    kept->of[at] = feature;
     const uint32_t bits = from->bits == 16 ? 16 : 8;
     cuda->split_column[feature] =
         (struct rw_cuda_column){.d_word = d_to, .bytes = bits / 8, .lanes = 1, .bits = bits};
@@ -140,10 +127,10 @@ static int keep_at(struct rw_cuda *cuda, uint32_t place, int32_t feature)
 
 /* Is a copy, which costs as much as a partition of all documents, worth what it will save? It saves
  * a partition of `now` documents at once. */
-static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t place, uint32_t now)
+static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
-    const double instead = kept->of[place] == EMPTY ? 0.0 : kept->use[kept->of[place]];
+    const double instead = kept->of[at] == EMPTY ? 0.0 : kept->use[kept->of[at]];
     const double cost = (double)cuda->n_docs - RW_TUNE_COLUMNS_SAVED * now;
     return kept->use[wanted] - instead >= RW_TUNE_COLUMNS_WORTH * cost;
 }
@@ -154,12 +141,12 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
     if (!kept->use || n < cuda->n_docs / RW_TUNE_COLUMNS_LARGE)
         return RW_OK;
     kept->use[feature] += n;
-    const uint32_t place = least_useful(kept);
+    const uint32_t at = least_useful(kept);
     if (has_column(cuda, feature) || kept->n == 0 ||
         cuda->partition.n_parts > 0 || /* which may read what goes */
-        !is_worth_it(cuda, (int32_t)feature, place, n))
+        !is_worth_it(cuda, (int32_t)feature, at, n))
         return RW_OK;
-    return keep_at(cuda, place, (int32_t)feature);
+    return keep_at(cuda, at, (int32_t)feature);
 }
 
 int rw_cuda_keep_columns(struct rw_cuda *cuda)
@@ -169,10 +156,10 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
         return RW_OK;
     for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
         const int32_t wanted = most_wanted(cuda);
-        const uint32_t place = least_useful(kept);
-        if (wanted == EMPTY || !is_worth_it(cuda, wanted, place, 0))
+        const uint32_t at = least_useful(kept);
+        if (wanted == EMPTY || !is_worth_it(cuda, wanted, at, 0))
             break;
-        RW_TRY(keep_at(cuda, place, wanted));
+        RW_TRY(keep_at(cuda, at, wanted));
     }
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++)
         kept->use[f] *= RW_TUNE_COLUMNS_FADE;

@@ -36,44 +36,34 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_group *group = &cuda->group[g];
-    struct rw_hist_call call = *root;
-    if (cuda->d_choice_scratch)
-        call.d_scratch = cuda->d_choice_scratch;
-    RW_TRY(rw_hist_choose(ctx, cuda->device, &call, &group->candidates, &group->choice));
+    RW_TRY(rw_hist_choose(ctx, cuda->device, root, &group->candidates, &group->choice));
     group->chosen = 1;
     return rw_transfer_wait(ctx, cuda->device);
 }
 
-/* Of the two scratches, the one that is not needed is given back. */
-static int keep_one_scratch(struct rw_cuda *cuda, const struct rw_hist_node *root)
+/* Scratch is made smaller if that is enough for the methods chosen. */
+static int shrink_scratch(struct rw_cuda *cuda)
 {
-    size_t needed = 0;
-    if (!cuda->d_choice_scratch)
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    int fits = cuda->least_scratch_bytes < cuda->hist_scratch_bytes;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, 1, cuda->d_list);
+        fits &= rw_cuda_scratch_bytes(cuda, g, cuda->group[g].choice.method, &call) <=
+                cuda->least_scratch_bytes;
+    }
+    if (!fits)
         return RW_OK;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (!cuda->group[g].n_features)
-            continue;
-        const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, root, 1, cuda->d_list);
-        const size_t bytes = rw_cuda_scratch_bytes(cuda, g, cuda->group[g].choice.method, &call);
-        needed = bytes > needed ? bytes : needed;
-    }
-    RW_TRY(rw_transfer_wait(cuda->host.base.ctx, cuda->device));
-    void *unused = cuda->d_choice_scratch;
-    if (needed > cuda->hist_scratch_bytes) {
-        unused = cuda->d_hist_scratch;
-        cuda->d_hist_scratch = cuda->d_choice_scratch;
-        cuda->hist_scratch_bytes = cuda->choice_scratch_bytes;
-    }
-    rw_device_free(unused);
-    cuda->d_choice_scratch = NULL;
-    return RW_OK;
+    RW_TRY(rw_transfer_wait(ctx, cuda->device));
+    rw_device_free(cuda->d_hist_scratch);
+    cuda->hist_scratch_bytes = cuda->least_scratch_bytes;
+    return rw_device_alloc(ctx, &cuda->d_hist_scratch, cuda->hist_scratch_bytes);
 }
 
 /* Once, if every method leaves it as it was. */
 static int clean_scratch(struct rw_cuda *cuda)
 {
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (cuda->group[g].n_features && !cuda->group[g].choice.method->leaves_clean)
+    for (int g = 0; g < cuda->n_groups; g++) {
+        if (!cuda->group[g].choice.method->leaves_clean)
             return RW_OK;
     }
     RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_hist_scratch, 0, cuda->hist_scratch_bytes,
@@ -88,7 +78,7 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->is_settled)
         return RW_OK;
     cuda->is_settled = 1;
-    RW_TRY(keep_one_scratch(cuda, cuda->node));
+    RW_TRY(shrink_scratch(cuda));
     RW_TRY(clean_scratch(cuda));
     return rw_cuda_settle_columns(cuda);
 }
@@ -96,7 +86,7 @@ static int settle(struct rw_cuda *cuda)
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         if (!cuda->group[g].chosen || item-- > 0)
             continue;
         static const char before[] = "histograms: ";
@@ -126,12 +116,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     if (!group->chosen)
         RW_TRY(choose(cuda, g, &call));
     call.zero_skip = group->choice.zero_skip;
-    call.d_scratch = cuda->d_hist_scratch;
-    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes) {
-        if (!cuda->d_choice_scratch)
-            return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
-        call.d_scratch = cuda->d_choice_scratch; /* the first call of all */
-    }
+    if (group->choice.method->scratch_bytes(&call) > cuda->hist_scratch_bytes)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
     RW_TRY(rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda)));
     rw_transfer_launched(cuda->device, 1);
     return RW_OK;
@@ -142,9 +128,9 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
 {
     for (; n > 1; n = n / 2) {
         int fits = 1;
-        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        for (int g = 0; g < cuda->n_groups; g++) {
             const struct rw_cuda_group *group = &cuda->group[g];
-            if (!group->n_features || !group->chosen)
+            if (!group->chosen)
                 continue;
             const struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, n, d_list);
             fits &= group->choice.method->scratch_bytes(&call) <= cuda->hist_scratch_bytes;
@@ -162,19 +148,15 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
 {
     const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
     struct rw_cuda_partition *partition = &cuda->partition;
-    struct rw_cuda_piece piece = {partition->carried, cuda->d_carried};
-    const int carried =
-        partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried);
-    if (!carried)
-        RW_TRY(rw_cuda_room(cuda, node_bytes + parent_bytes, &piece));
-    memcpy(piece.host, cuda->node, node_bytes);
-    memcpy((char *)piece.host + node_bytes, cuda->parent, parent_bytes);
-    if (carried)
+    void *d = cuda->d_carried;
+    if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
+        memcpy(partition->carried, cuda->node, node_bytes);
+        memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
         partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
-    else
-        RW_TRY(rw_cuda_send(cuda, &piece, node_bytes + parent_bytes));
-    *d_node = piece.d;
-    *d_parent = (const uint32_t *)(void *)((char *)piece.d + node_bytes);
+    } else
+        RW_TRY(rw_cuda_send_two(cuda, cuda->node, node_bytes, cuda->parent, parent_bytes, &d));
+    *d_node = d;
+    *d_parent = (const void *)((char *)d + node_bytes);
     return rw_cuda_flush(cuda);
 }
 
@@ -187,10 +169,8 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
         const struct rw_hist_node *d_node;
         const uint32_t *d_parent;
         RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
-        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        for (int g = 0; g < cuda->n_groups; g++) {
             const struct rw_cuda_cells *cells = &cuda->group[g].cells;
-            if (!cuda->group[g].n_features)
-                continue;
             struct rw_hist_call call = rw_cuda_hist_call(cuda, g, cuda->node, some, d_list);
             call.d_node = d_node;
             if (have_parents)
@@ -275,11 +255,9 @@ static int search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct
             return rw_fail(ctx, RW_ERR_INTERNAL, "a split without a histogram");
         search.buffer[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+    for (int g = 0; g < cuda->n_groups; g++)
         search.n_blocks += rw_cuda_search_blocks(&cuda->group[g].cells, n);
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (!cuda->group[g].n_features)
-            continue;
+    for (int g = 0; g < cuda->n_groups; g++) {
         RW_CUDA_TRY(cuda, 1,
                     rw_cuda_search_group(&search, &cuda->group[g].cells, first_block,
                                          rw_cuda_stream(cuda)));

@@ -7,57 +7,43 @@
 #include "gpu/binning/device_cuts.h"
 #include "gpu/device/tuning.h"
 
-static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
-
 /* ---- groups ---- */
 
-static struct rw_cuda_group *group_of(struct rw_cuda *cuda, int bits)
-{
-    return &cuda->group[bits == 4 ? 0 : bits == 8 ? 1 : 2];
-}
-
 /* A feature goes to the group of its codes' width; narrow ones to those of 8 bits, if there are
- * any. */
+ * any: one launch for both. */
 static int make_groups(struct rw_cuda *cuda)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
+    static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     int narrow_with = 4;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        cuda->group[g].bits = group_bits[g];
-        RW_TRY(RW_NEW(ctx, cuda->group[g].column, cuts->n_features));
-    }
     for (uint32_t f = 0; f < cuts->n_features; f++)
         if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 8)
-            narrow_with = 8; /* one launch for both */
-    for (int narrow = 0; narrow < 2; narrow++) {
-        for (uint32_t f = 0; f < cuts->n_features; f++) {
-            const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
-            const int bits = rw_code_bits(n_codes);
-            if ((bits == 4) != narrow)
-                continue;
-            struct rw_cuda_group *group = group_of(cuda, narrow ? narrow_with : bits);
-            group->column[group->n_features++] = f;
-            group->n_narrow += (uint32_t)(narrow && narrow_with == 8);
-            group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
-        }
-    }
+            narrow_with = 8;
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        const uint32_t fours =
-            (cuda->group[g].n_bins + 3) / 4 * 4; /* searches read four at a time */
+        struct rw_cuda_group *group = &cuda->group[cuda->n_groups];
+        group->bits = group_bits[g];
+        if (!group->column)
+            RW_TRY(RW_NEW(cuda->host.base.ctx, group->column, cuts->n_features));
+        for (int narrow = 0; narrow < 2; narrow++) {
+            for (uint32_t f = 0; f < cuts->n_features; f++) {
+                const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
+                const int bits = rw_code_bits(n_codes);
+                if ((bits == 4) != narrow || (narrow ? narrow_with : bits) != group->bits)
+                    continue;
+                group->column[group->n_features++] = f;
+                group->n_narrow += (uint32_t)(bits < group->bits);
+                group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
+            }
+        }
+        const uint32_t fours = (group->n_bins + 3) / 4 * 4; /* searches read four at a time */
         if (fours <= RW_HIST_MOST_BINS)
-            cuda->group[g].n_bins = fours;
+            group->n_bins = fours;
+        cuda->n_groups += group->n_features > 0;
     }
     return RW_OK;
 }
 
 /* ---- codes ---- */
-
-/* What is left of the device's memory. */
-static uint64_t left_bytes(const struct rw_cuda *cuda)
-{
-    return cuda->free_bytes > cuda->bytes ? cuda->free_bytes - cuda->bytes : 0;
-}
 
 /* Columns are for methods that read them: made if a quarter of what is free holds them, or if a
  * forced method needs them. */
@@ -70,7 +56,7 @@ static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
         wanted |= !group->candidates.method[i]->reads_tiles;
     if (!wanted)
         return RW_HIST_TILES;
-    return cuda->host.base.rules.hist || bytes <= left_bytes(cuda) / 4
+    return cuda->host.base.rules.hist || bytes <= rw_cuda_left_bytes(cuda) / 4
                ? RW_HIST_TILES | RW_HIST_COLUMNS
                : RW_HIST_TILES;
 }
@@ -100,25 +86,25 @@ static int dry_matrix(struct rw_cuda *cuda, const struct rw_cuda_coding *coding,
 
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
-    const uint64_t element = matrix->bits == 16 ? 2 : 4;
-    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
-        const uint64_t bytes = (uint64_t)matrix->n_docs * matrix->tile[t].lanes * element;
-        rw_cuda_count(cuda, RW_CUDA_CODES, (bytes + 127) / 128 * 128);
-    }
-    rw_cuda_count(cuda, RW_CUDA_COLUMN_COPIES,
-                  matrix->column_words * matrix->n_features * sizeof(*matrix->d_column));
+    cuda->host.part = "codes";
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        rw_host_count(&cuda->host, (rw_cuda_tile_bytes(matrix, t) + 127) / 128 * 128);
+    cuda->host.part = "column copies";
+    rw_host_count(&cuda->host, rw_cuda_columns_bytes(matrix));
 }
 
 static int send_table(struct rw_cuda *cuda, void **d, const void *from, size_t n, size_t size)
 {
-    RW_TRY(rw_cuda_new(cuda, d, n, size));
-    return cuda->dry ? RW_OK
-                     : rw_transfer_write(cuda->host.base.ctx, cuda->device, *d, from, n * size);
+    cuda->host.part = "tables";
+    RW_TRY(rw_host_new(&cuda->host, d, n, size, 1));
+    return rw_cuda_is_dry(cuda)
+               ? RW_OK
+               : rw_transfer_write(cuda->host.base.ctx, cuda->device, *d, from, n * size);
 }
 
 static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
 {
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         RW_CU(cuda->host.base.ctx,
               cudaMemsetAsync(d, 0, bytes, (cudaStream_t)rw_cuda_stream(cuda)));
     return RW_OK;
@@ -161,17 +147,18 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         .layouts = set == 0 ? layouts_of(cuda, g, source->dataset->n_docs) : RW_HIST_TILES,
         .codes = source->codes,
         .code_of = source->code_of};
-    if (set == 0 && !cuda->dry)
+    if (set == 0 && !rw_cuda_is_dry(cuda))
         RW_TRY_OUT(RW_NEW_RAW(ctx, counts, (size_t)group->n_features * group->n_bins));
-    RW_TRY_OUT(cuda->dry ? dry_matrix(cuda, &coding, matrix)
-                         : rw_cuda_bins_make(ctx, cuda->device, &coding, counts, matrix));
+    RW_TRY_OUT(rw_cuda_is_dry(cuda)
+                   ? dry_matrix(cuda, &coding, matrix)
+                   : rw_cuda_bins_make(ctx, cuda->device, &coding, counts, matrix));
     if (set == 0) {
         (*matrix)->d_row = group->cells.d_row;
         (*matrix)->n_row_cells = group->cells.n_cells;
     }
     count_matrix(cuda, *matrix);
-    if (cuda->dry && cuda->bytes + rw_cuda_bins_bytes(&coding) > cuda->most_bytes)
-        cuda->most_bytes = cuda->bytes + rw_cuda_bins_bytes(&coding);
+    const uint64_t most = cuda->host.base.info.bytes + rw_cuda_bins_bytes(&coding);
+    cuda->most_bytes = most > cuda->most_bytes ? most : cuda->most_bytes;
     if (set == 0)
         RW_TRY_OUT(send_frequent(cuda, group, counts));
 out:
@@ -179,21 +166,8 @@ out:
     return status;
 }
 
-/* Where partitions read a group's codes: in its columns, if there are any. */
-static void find_split_columns(struct rw_cuda *cuda, int g)
-{
-    const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
-    const uint32_t bits = (uint32_t)cuda->group[g].bits;
-    for (uint32_t f = 0; matrix && matrix->d_column && f < matrix->n_features; f++)
-        cuda->split_column[cuda->group[g].column[f]] =
-            (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
-                                    .bytes = bits == 16 ? 2 : 1,
-                                    .lanes = 1,
-                                    .bits = bits,
-                                    .log_docs = bits == 4};
-}
-
-/* Where each feature's codes are in a set's tiles. */
+/* Where each feature's codes are in a set's tiles; of the training set, where partitions read them:
+ * in columns, if there are any. */
 static int make_columns(struct rw_cuda *cuda, int set)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -201,9 +175,9 @@ static int make_columns(struct rw_cuda *cuda, int set)
     struct rw_cuda_column *column = NULL;
     int status = RW_OK;
     RW_TRY_OUT(RW_NEW(ctx, column, n_features));
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[set].matrix[g];
-        for (uint32_t t = 0; matrix && t < matrix->n_tiles; t++) {
+        for (uint32_t t = 0; t < matrix->n_tiles; t++) {
             const struct rw_hist_tile *tile = &matrix->tile[t];
             for (uint32_t f = 0; f < tile->n_features; f++)
                 column[cuda->group[g].column[tile->first_feature + f]] =
@@ -220,8 +194,17 @@ static int make_columns(struct rw_cuda *cuda, int set)
         RW_TRY_OUT(RW_NEW(ctx, cuda->tile_column, n_features));
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
         memcpy(cuda->tile_column, column, n_features * sizeof(*column));
-        for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            find_split_columns(cuda, g);
+    }
+    for (int g = 0; set == 0 && g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        const uint32_t bits = (uint32_t)cuda->group[g].bits;
+        for (uint32_t f = 0; matrix->d_column && f < matrix->n_features; f++)
+            cuda->split_column[cuda->group[g].column[f]] =
+                (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
+                                        .bytes = bits == 16 ? 2 : 1,
+                                        .lanes = 1,
+                                        .bits = bits,
+                                        .log_docs = bits == 4};
     }
     RW_TRY_OUT(
         send_table(cuda, (void **)&cuda->set[set].d_column, column, n_features, sizeof(*column)));
@@ -234,16 +217,13 @@ out:
 static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const size_t n_docs = source->dataset->n_docs;
-    cuda->part = RW_CUDA_TABLES;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (cuda->group[g].n_features)
-            RW_TRY(make_matrix(cuda, set, g, source));
-    }
+    for (int g = 0; g < cuda->n_groups; g++)
+        RW_TRY(make_matrix(cuda, set, g, source));
     RW_TRY(make_columns(cuda, set));
-    cuda->part = RW_CUDA_SCORES;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->set[set].d_score, n_docs));
+    cuda->host.part = "scores";
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->set[set].d_score, n_docs));
     RW_TRY(clear(cuda, cuda->set[set].d_score, n_docs * sizeof(double)));
-    return cuda->dry ? RW_OK : rw_transfer_wait(cuda->host.base.ctx, cuda->device);
+    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_wait(cuda->host.base.ctx, cuda->device);
 }
 
 /* ---- tables of the training set ---- */
@@ -268,22 +248,21 @@ static int make_tables(struct rw_cuda *cuda)
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_cuda_feature *feature = NULL;
     uint32_t *row = NULL;
-    void *d_row;
+    void *d;
     int status = RW_OK;
-    cuda->part = RW_CUDA_TABLES;
     RW_TRY_OUT(RW_NEW(ctx, feature, cuts->n_features));
     RW_TRY_OUT(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
-        for (uint32_t f = 0; f < group->n_features && !cuda->dry; f++)
+        for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY_OUT(send_table(cuda, (void **)&group->d_feature, feature, group->n_features,
-                              sizeof(*feature)));
+        RW_TRY_OUT(send_table(cuda, &d, feature, group->n_features, sizeof(*feature)));
+        group->cells.d_feature = d;
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         group->cells.n_cells = row[group->n_features];
-        RW_TRY_OUT(send_table(cuda, &d_row, row, (size_t)group->n_features + 1, sizeof(*row)));
-        group->cells.d_row = d_row;
+        RW_TRY_OUT(send_table(cuda, &d, row, (size_t)group->n_features + 1, sizeof(*row)));
+        group->cells.d_row = d;
     }
 out:
     rw_mem_free(row);
@@ -300,32 +279,29 @@ static int make_pools(struct rw_cuda *cuda)
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     uint64_t n_buffers = ((uint64_t)rules->max_slots + 1) / 2;
     const uint64_t most = cuda->n_docs / rules->min_docs + 2;
-    cuda->part = RW_CUDA_POOL;
+    cuda->host.part = "histograms";
     n_buffers = n_buffers < most ? n_buffers : most;
     cuda->n_buffers = (int32_t)n_buffers;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
         const uint64_t n = n_buffers * group->cells.n_cells;
         group->cells.n_features = group->n_features;
         group->cells.n_bins = group->n_bins;
-        group->cells.d_feature = group->d_feature;
-        if (!group->n_features)
-            continue;
-        RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_count, n));
-        RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_lambda, n));
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_count, n));
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_lambda, n));
         if (rules->newton)
-            RW_TRY(RW_CUDA_NEW(cuda, group->cells.d_weight, n));
+            RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_weight, n));
     }
     return RW_OK;
 }
 
-/* May each group's histograms take lambdas by place? */
+/* May each group's histograms take lambdas by position? */
 static int moves_have_a_use(const struct rw_cuda *cuda)
 {
     int use = 1;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_candidates *candidates = &cuda->group[g].candidates;
-        int any = !cuda->group[g].n_features;
+        int any = 0;
         for (int i = 0; i < candidates->n; i++)
             any |= candidates->method[i]->by_place;
         use &= any;
@@ -333,55 +309,56 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Quantised lambdas and weights by document, and by place. Where the root's places are documents
- * the first are what the second begin with: the root's histograms read them before they move. */
+/* Quantised lambdas and hessians by document, and by position. Where the root's positions are
+ * documents the first are what the second begin with: the root's histograms read them before they
+ * move. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const int moves = moves_have_a_use(cuda), shared = moves && rules->query_threshold > UINT32_MAX;
-    cuda->part = RW_CUDA_LAMBDAS;
+    cuda->host.part = "lambdas";
     if (moves)
-        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_place, 2 * cuda->half));
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_place, 2 * cuda->half));
     if (moves && rules->newton)
-        RW_TRY(RW_CUDA_NEW(cuda, cuda->d_weight_place, 2 * cuda->half));
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_weight_place, 2 * cuda->half));
     cuda->d_lambda_q = cuda->d_lambda_place;
     cuda->d_hess_q = cuda->d_weight_place;
     if (shared)
         return RW_OK;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_lambda_q, cuda->n_docs));
-    return rules->newton ? RW_CUDA_NEW(cuda, cuda->d_hess_q, cuda->n_docs) : RW_OK;
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_q, cuda->n_docs));
+    return rules->newton ? RW_HOST_NEW_RAW(&cuda->host, cuda->d_hess_q, cuda->n_docs) : RW_OK;
 }
 
 static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
-    cuda->part = RW_CUDA_LAMBDAS;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_begin, 1));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_pair, n));
-    cuda->part = RW_CUDA_LISTS;
+    cuda->host.part = "lambdas";
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_begin, 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_pair, n));
+    cuda->host.part = "lists";
     cuda->half = (n + 63) / 64 * 64;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_list, 2 * cuda->half));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_list, 2 * cuda->half));
     cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS));
     RW_TRY(clear(cuda, cuda->d_placed, 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->d_placed)));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_n_listed, 1));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_carried, RW_CUDA_CARRIED));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_leaf_of, n));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sum, n_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_n_listed, 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_carried, RW_CUDA_CARRIED));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_leaf_of, n));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sum, n_slots));
     RW_TRY(make_integers(cuda));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_feature_sampled, cuda->host.base.info.n_features));
-    for (int g = 0, before = 0; g < RW_CUDA_GROUPS; g++) {
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
+    for (int g = 0, before = 0; g < cuda->n_groups; g++) {
         cuda->group[g].cells.d_sampled = cuda->d_feature_sampled + before;
         before += (int)cuda->group[g].n_features;
     }
     if (rules->query_threshold > UINT32_MAX)
         return RW_OK;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_kept, cuda->n_queries));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_low, 2));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_sampled, n));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_kept, cuda->n_queries));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_low, 2));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_sampled, n));
     cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);
-    return rw_cuda_new(cuda, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1);
+    return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }
 
 /* What the host keeps, and what goes back and forth. */
@@ -420,13 +397,13 @@ static int make_search(struct rw_cuda *cuda)
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
-    cuda->part = RW_CUDA_SCRATCH;
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_best, searched * n_features));
-    RW_TRY(RW_CUDA_NEW(cuda, cuda->d_done, searched));
+    cuda->host.part = "scratch";
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_best, searched * n_features));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_done, searched));
     RW_TRY(clear(cuda, cuda->d_done, searched * sizeof(*cuda->d_done)));
     /* the largest pieces: a leaf, two coded nodes; several at a time */
     cuda->stage.bytes = (n_slots + 1) * 192 + 2 * n_features + 65536;
-    return rw_cuda_new(cuda, (void **)&cuda->stage.d, cuda->stage.bytes, 1);
+    return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
 /* ---- loading ---- */
@@ -434,14 +411,14 @@ static int make_search(struct rw_cuda *cuda)
 static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
     struct rw_engine *engine = &cuda->host.base;
-    if (cuda->dry) {
-        rw_cuda_count(cuda, RW_CUDA_LAMBDAS,
-                      rw_cuda_lambda_plan_bytes(&engine->rules, source->dataset));
+    cuda->host.part = "lambdas";
+    if (rw_cuda_is_dry(cuda)) {
+        rw_host_count(&cuda->host, rw_cuda_lambda_plan_bytes(&engine->rules, source->dataset));
         return RW_OK;
     }
     RW_TRY(rw_cuda_lambda_new(engine->ctx, cuda->device, &engine->rules, source->dataset,
                               source->gains, &cuda->lambda));
-    rw_cuda_count(cuda, RW_CUDA_LAMBDAS, rw_cuda_lambda_bytes(cuda->lambda));
+    rw_host_count(&cuda->host, rw_cuda_lambda_bytes(cuda->lambda));
     return RW_OK;
 }
 
@@ -463,10 +440,10 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
                           (size_t)dataset->n_queries + 1, sizeof(*dataset->query_offset)));
     RW_TRY(make_pools(cuda));
     RW_TRY(make_search(cuda));
-    if (!cuda->dry)
+    if (!rw_cuda_is_dry(cuda))
         RW_TRY(make_host_side(cuda));
     RW_TRY(rw_cuda_plan_histograms(cuda));
-    return cuda->dry ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
+    return rw_cuda_is_dry(cuda) ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
 }
 
 /* The training set's cuts: ready ones, or made on the device. */
@@ -501,10 +478,15 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
         RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
     }
     RW_TRY_OUT(rw_cuda_load_set(cuda, set, &source));
-    engine->info.bytes = cuda->bytes;
 out:
     rw_mem_free(column);
     return status;
+}
+
+/* A dry run's, whose pointers are no memory. */
+static void free_dry(struct rw_hist_matrix *matrix)
+{
+    rw_mem_free(matrix);
 }
 
 void rw_cuda_unload(struct rw_cuda *cuda)
@@ -513,12 +495,9 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     for (int set = 0; set < RW_MAX_SETS; set++) {
         rw_cuda_metrics_free(cuda->set[set].metrics);
         for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            rw_hist_matrix_free(cuda->set[set].matrix[g]);
+            (rw_cuda_is_dry(cuda) ? free_dry : rw_hist_matrix_free)(cuda->set[set].matrix[g]);
     }
-    for (int i = 0; i < cuda->n_owned; i++)
-        rw_device_free(cuda->owned[i]);
     rw_device_free(cuda->d_hist_scratch);
-    rw_device_free(cuda->d_choice_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);
     rw_transfer_pinned_free(cuda->reply);

@@ -10,12 +10,6 @@
 #include "gpu/device/tuning.h"
 #include "tree/plan.h"
 
-void rw_cuda_count(struct rw_cuda *cuda, enum rw_cuda_use part, uint64_t bytes)
-{
-    cuda->part_bytes[part] += bytes;
-    cuda->bytes += bytes;
-}
-
 /* ---- histogram methods ---- */
 
 size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method,
@@ -77,10 +71,8 @@ static void plan_nodes(struct rw_cuda *cuda, size_t *small)
     for (uint32_t i = 0; i < RW_TUNE_ENGINE_NODES; i++)
         node[i] = (struct rw_hist_node){cuda->half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
     node[0].first = cuda->half + cuda->n_docs - node[0].n;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+    for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
-        if (!group->n_features)
-            continue;
         struct rw_hist_call call =
             rw_cuda_hist_call(cuda, g, node, RW_TUNE_ENGINE_NODES, cuda->d_list);
         call.d_node = node;
@@ -94,25 +86,19 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     size_t small = 0, large = 0;
-    const uint64_t left = cuda->free_bytes > cuda->bytes ? cuda->free_bytes - cuda->bytes : 0;
+    const uint64_t left = rw_cuda_left_bytes(cuda);
     const size_t most = left / 4 < RW_TUNE_HYBRID_SCRATCH ? left / 4 : RW_TUNE_HYBRID_SCRATCH;
-    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-        if (cuda->group[g].n_features)
-            RW_TRY(plan_group(cuda, g, most, &small, &large));
-    }
+    for (int g = 0; g < cuda->n_groups; g++)
+        RW_TRY(plan_group(cuda, g, most, &small, &large));
     plan_nodes(cuda, &small);
-    cuda->hist_scratch_bytes = small;
-    rw_cuda_count(cuda, RW_CUDA_SCRATCH, small);
-    if (cuda->dry) {
-        const uint64_t most_bytes = cuda->bytes + (large > small ? large : 0);
-        cuda->most_bytes = most_bytes > cuda->most_bytes ? most_bytes : cuda->most_bytes;
-        return RW_OK;
-    }
-    RW_TRY(rw_device_alloc(ctx, &cuda->d_hist_scratch, small));
-    if (large <= small)
-        return RW_OK;
-    cuda->choice_scratch_bytes = large;
-    return rw_device_alloc(ctx, &cuda->d_choice_scratch, large);
+    large = large > small ? large : small;
+    cuda->host.part = "scratch";
+    rw_host_count(&cuda->host, small);
+    const uint64_t most_bytes = cuda->host.base.info.bytes + large - small;
+    cuda->most_bytes = most_bytes > cuda->most_bytes ? most_bytes : cuda->most_bytes;
+    cuda->least_scratch_bytes = small;
+    cuda->hist_scratch_bytes = large;
+    return rw_cuda_is_dry(cuda) ? RW_OK : rw_device_alloc(ctx, &cuda->d_hist_scratch, large);
 }
 
 int rw_cuda_list_candidates(struct rw_cuda *cuda)
@@ -130,91 +116,79 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
 
 /* ---- dry runs ---- */
 
-static void dry_close(struct rw_cuda *dry)
-{
-    for (int set = 0; set < RW_MAX_SETS; set++)
-        for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            rw_mem_free(dry->set[set].matrix[g]); /* its pointers are no memory */
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        rw_mem_free(dry->group[g].column);
-    rw_mem_free(dry->split_column);
-    rw_mem_free(dry->tile_column);
-    rw_bins_free(dry->host.set[0].bins);
-    rw_mem_free(dry);
-}
-
-/* What loading the training set would take, under other cuts or rules than the engine's own, too.
- * *out: to be ended with dry_close. */
-static int dry_load(const struct rw_cuda *cuda, const struct rw_engine_rules *rules,
-                    struct rw_cuts *cuts, const struct rw_cuda_source *source, struct rw_cuda **out)
-{
-    struct rw_cuda *dry;
-    RW_TRY(RW_NEW(cuda->host.base.ctx, dry, 1));
-    dry->host.base = cuda->host.base;
-    dry->host.base.rules = *rules;
-    dry->device = cuda->device;
-    dry->free_bytes = cuda->free_bytes;
-    dry->dry = 1;
-    rw_host_count_features(&dry->host, cuts);
-    int status =
-        rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins);
-    if (status >= 0)
-        status = rw_cuda_load_set(dry, 0, source);
-    if (status < 0) {
-        dry_close(dry);
-        dry = NULL;
-    }
-    *out = dry;
-    return status;
-}
-
-/* Would it fit with at most so many bins, and so many nodes? 1, 0, or a failure. */
-static int would_fit(const struct rw_cuda *cuda, const struct rw_cuts *cuts, uint32_t bins,
-                     uint32_t max_slots, const struct rw_cuda_source *source)
+/* What loading would take, under other cuts or rules than the engine's own, too. data: the sets
+ * beside the training set, which is the source; NULL: none. */
+static int dry_run(const struct rw_cuda *cuda, const struct rw_engine_rules *rules,
+                   struct rw_cuts *cuts, const struct rw_cuda_source *source,
+                   const struct rw_plan_data *data, struct rw_plan *out)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_engine_rules rules = cuda->host.base.rules;
-    struct rw_cuts fewer = *cuts;
-    struct rw_cuda_source values = {.dataset = source->dataset};
-    struct rw_cuda *dry = NULL;
     int status = RW_OK;
-    RW_TRY(RW_NEW(ctx, fewer.offset, (size_t)cuts->n_features + 1));
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        fewer.offset[f + 1] = fewer.offset[f] + (n_bins < bins ? n_bins : bins);
+    struct rw_cuda *dry;
+    RW_TRY(RW_NEW(ctx, dry, 1));
+    dry->host.base = cuda->host.base;
+    dry->host.base.rules = *rules;
+    dry->host.plan = out;
+    dry->device = cuda->device;
+    dry->free_bytes = cuda->free_bytes;
+    rw_host_count_features(&dry->host, cuts);
+    RW_TRY_OUT(
+        rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
+    RW_TRY_OUT(rw_cuda_load_set(dry, 0, source));
+    /* what the training set's loading takes and gives back, it gives back in the first tree only:
+     * the other sets come on top */
+    const uint64_t given_back = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
+    dry->most_bytes = 0;
+    for (int set = 1; data && set < data->n_sets; set++) {
+        const struct rw_cuda_source other = {.dataset = data->set[set]};
+        RW_TRY_OUT(rw_cuda_load_set(dry, set, &other));
     }
-    rules.max_slots = max_slots;
-    status = dry_load(cuda, &rules, &fewer, &values, &dry);
-    if (status >= 0) {
-        status = dry->most_bytes <= cuda->free_bytes;
-        dry_close(dry);
+    for (int set = 0; data && data->measured && set < data->n_sets; set++) {
+        uint64_t bytes = 0;
+        if (!data->measured[set])
+            continue;
+        RW_TRY_OUT(rw_cuda_metrics_plan_bytes(ctx, data->measured[set], &bytes));
+        rw_plan_add(out, "metrics", bytes);
     }
-    rw_mem_free(fewer.offset);
+    out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
+out:
+    rw_cuda_unload(dry);
+    rw_host_release(&dry->host);
+    rw_mem_free(dry);
     return status;
 }
 
-/* The largest of `fewer` under `now` that would fit; 0: none. */
+/* The largest number of bins, or of leaves, under today's that would fit; 0: none. */
 static int search_fit(const struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_leaves,
                       const struct rw_cuda_source *source, uint32_t *found)
 {
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
     static const uint32_t fewer[] = {255, 127, 63, 31, 15, 7};
-    const uint32_t now = by_leaves ? rules->leaves : (uint32_t)rules->cut.bins;
+    const struct rw_engine_rules *now = &cuda->host.base.rules;
+    const uint32_t most = by_leaves ? now->leaves : (uint32_t)now->cut.bins;
+    const struct rw_cuda_source values = {.dataset = source->dataset};
+    struct rw_engine_rules rules = *now;
+    struct rw_cuts smaller = *cuts;
+    int status = RW_OK;
     *found = 0;
-    for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]); i++) {
-        if (fewer[i] >= now)
+    RW_TRY(RW_NEW(cuda->host.base.ctx, smaller.offset, (size_t)cuts->n_features + 1));
+    for (size_t i = 0; i < sizeof(fewer) / sizeof(fewer[0]) && !*found; i++) {
+        const uint32_t bins = by_leaves ? RW_MAX_BINS : fewer[i];
+        struct rw_plan plan = {.n_parts = 0};
+        if (fewer[i] >= most)
             continue;
-        const uint64_t slots =
-            by_leaves ? (uint64_t)rules->max_slots * fewer[i] / now + 1 : rules->max_slots;
-        const int fits =
-            would_fit(cuda, cuts, by_leaves ? RW_MAX_BINS : fewer[i], (uint32_t)slots, source);
-        RW_TRY(fits);
-        if (fits) {
-            *found = fewer[i];
-            return RW_OK;
+        for (uint32_t f = 0; f < cuts->n_features; f++) {
+            const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
+            smaller.offset[f + 1] = smaller.offset[f] + (n_bins < bins ? n_bins : bins);
         }
+        if (by_leaves)
+            rules.max_slots = (uint32_t)((uint64_t)now->max_slots * fewer[i] / most + 1);
+        RW_TRY_OUT(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
+        if (plan.most_bytes <= cuda->free_bytes)
+            *found = fewer[i];
     }
-    return RW_OK;
+out:
+    rw_mem_free(smaller.offset);
+    return status;
 }
 
 /* What is needed, what there is, and what would fit. */
@@ -253,45 +227,14 @@ static int ask_free(struct rw_cuda *cuda)
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
     struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    struct rw_cuda *dry;
+    struct rw_plan plan = {.n_parts = 0};
     RW_TRY(ask_free(cuda));
-    RW_TRY(dry_load(cuda, &cuda->host.base.rules, cuts, source, &dry));
-    const uint64_t needed = dry->most_bytes;
-    dry_close(dry);
-    return needed <= cuda->free_bytes ? RW_OK : fail_room(cuda, cuts, source, needed);
+    RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    return plan.most_bytes <= cuda->free_bytes ? RW_OK
+                                               : fail_room(cuda, cuts, source, plan.most_bytes);
 }
 
 /* ---- the plan ---- */
-
-static int add_sets(struct rw_cuda *dry, const struct rw_plan_data *data, struct rw_plan *out)
-{
-    static const char *const name[RW_CUDA_PARTS] = {
-        [RW_CUDA_CODES] = "codes",     [RW_CUDA_COLUMN_COPIES] = "column copies",
-        [RW_CUDA_LISTS] = "lists",     [RW_CUDA_LAMBDAS] = "lambdas",
-        [RW_CUDA_SCORES] = "scores",   [RW_CUDA_POOL] = "histograms",
-        [RW_CUDA_SCRATCH] = "scratch", [RW_CUDA_TABLES] = "tables"};
-    /* what the training set's loading takes and gives back, it gives back in the first tree only:
-     * the other sets come on top */
-    const uint64_t given_back = dry->most_bytes > dry->bytes ? dry->most_bytes - dry->bytes : 0;
-    dry->most_bytes = 0;
-    for (int set = 1; set < data->n_sets; set++) {
-        const struct rw_cuda_source source = {.dataset = data->set[set]};
-        RW_TRY(rw_cuda_load_set(dry, set, &source));
-    }
-    for (int part = 0; part < RW_CUDA_PARTS; part++) {
-        if (dry->part_bytes[part])
-            rw_plan_add(out, name[part], dry->part_bytes[part]);
-    }
-    for (int set = 0; set < data->n_sets; set++) {
-        uint64_t bytes = 0;
-        if (!data->measured || !data->measured[set])
-            continue;
-        RW_TRY(rw_cuda_metrics_plan_bytes(dry->host.base.ctx, data->measured[set], &bytes));
-        rw_plan_add(out, "metrics", bytes);
-    }
-    out->most_bytes = given_back + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
-    return RW_OK;
-}
 
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
@@ -299,18 +242,16 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
     int status = RW_OK;
     struct rw_cuts *cuts = NULL;
-    struct rw_cuda *dry = NULL;
-    uint32_t *column = NULL;
+    uint32_t *code_of = NULL;
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
     if (!cuda->free_bytes)
         RW_TRY_OUT(ask_free(cuda));
     out->free_bytes = cuda->free_bytes;
-    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &column));
-    source.code_of = column;
-    RW_TRY_OUT(dry_load(cuda, &engine->rules, cuts, &source, &dry));
-    RW_TRY_OUT(add_sets(dry, data, out));
+    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
+    source.code_of = code_of;
+    RW_TRY_OUT(dry_run(cuda, &engine->rules, cuts, &source, data, out));
     if (!data->bins) { /* before anything is loaded */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
         out->most_bytes = bytes > out->most_bytes ? bytes : out->most_bytes;
@@ -318,10 +259,8 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     if (out->most_bytes > out->free_bytes)
         status = fail_room(cuda, cuts, &source, out->most_bytes);
 out:
-    if (dry)
-        dry_close(dry);
     rw_cuts_free(cuts);
-    rw_mem_free(column);
+    rw_mem_free(code_of);
     return status;
 }
 

@@ -7,27 +7,12 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "tree/host/engine_cpu.h"
+#include "tree/plan.h"
 
 static void cpu_close(struct rw_engine *engine)
 {
-    struct rw_cpu *cpu = rw_cpu_of(engine);
-    for (int g = 0; g < 2; g++) {
-        rw_mem_free(cpu->group[g].bundle);
-        rw_mem_free(cpu->group[g].row);
-        rw_mem_free(cpu->group[g].active);
-        rw_mem_free(cpu->group[g].shared_code);
-    }
-    rw_mem_free(cpu->sparse.column);
-    rw_mem_free(cpu->sparse.offset);
-    rw_mem_free(cpu->sparse.cell);
-    void *const owned[] = {
-        cpu->doc,       cpu->doc_scratch, cpu->begin, cpu->n,        cpu->word,       cpu->pool,
-        cpu->buffer_of, cpu->free_buffer, cpu->total, cpu->best,     cpu->chunk_left, cpu->cell_at,
-        cpu->gathered,  cpu->built,       cpu->pass,  cpu->part_sum, cpu->job,        cpu->node};
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
-        rw_mem_free(owned[i]);
-    rw_host_release(&cpu->host);
-    rw_mem_free(cpu);
+    rw_host_release(&rw_cpu_of(engine)->host);
+    rw_mem_free(engine);
 }
 
 /* ---- loading ---- */
@@ -47,20 +32,34 @@ void rw_cpu_large_pages(void *p, size_t bytes)
 #endif
 }
 
-static int load_sparse(struct rw_cpu *cpu)
+/* Sparse features stay so where they are most; few of them are as quick with the others, and then
+ * no cells need be kept for them. */
+static int allocate_sparse(struct rw_cpu *cpu)
 {
     struct rw_cpu_sparse *sparse = &cpu->sparse;
     const struct rw_bins *bins = cpu->host.set[0].bins;
-    uint32_t n_sparse = 0;
-    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features));
-    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
-    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
-        n_sparse += bins->codes[f].row != NULL;
-    if (!rw_cpu_has_sparse(n_sparse, bins->cuts->n_features))
-        return RW_OK;
+    uint64_t n_cells = 0;
     for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        sparse->n += bins->codes[f].row != NULL;
+        n_cells += bins->codes[f].row ? bins->codes[f].n : 0;
+    }
+    if (2 * (uint64_t)sparse->n <= bins->cuts->n_features)
+        sparse->n = 0;
+    cpu->host.part = "rows";
+    RW_TRY(RW_HOST_NEW(&cpu->host, sparse->offset, (size_t)bins->n_docs + 2));
+    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, sparse->n ? n_cells : 0));
+    cpu->host.part = "tables";
+    return RW_HOST_NEW(&cpu->host, sparse->column, bins->cuts->n_features);
+}
+
+static void load_sparse(struct rw_cpu *cpu)
+{
+    struct rw_cpu_sparse *sparse = &cpu->sparse;
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    uint32_t n = 0;
+    for (uint32_t f = 0; sparse->n && f < bins->cuts->n_features; f++) {
         if (bins->codes[f].row)
-            sparse->column[sparse->n++] = f;
+            sparse->column[n++] = f;
     }
     uint64_t *begin =
         sparse->offset + 1; /* where the next cell goes: the offset, when all are in */
@@ -71,7 +70,6 @@ static int load_sparse(struct rw_cpu *cpu)
     }
     for (uint32_t doc = 0; doc < bins->n_docs; doc++)
         begin[doc + 1] += begin[doc];
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, sparse->cell, begin[bins->n_docs]));
     for (uint32_t c = 0; c < sparse->n; c++) {
         const uint32_t f = sparse->column[c];
         const struct rw_codes *codes = &bins->codes[f];
@@ -80,52 +78,136 @@ static int load_sparse(struct rw_cpu *cpu)
             sparse->cell[begin[codes->row[i]]++] =
                 (uint32_t)(cpu->cell_at[f] + rw_codes_entry(codes, bytes, i));
     }
-    return RW_OK;
+}
+
+/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
+ * subtraction: of fewer, building both children costs less than the way to memory and back. Those
+ * of sparse features are always kept. */
+enum { LEAST_KEPT = 1536 };
+
+/* Can cells of so many documents be packed? */
+static int is_packed(const struct rw_engine_rules *rules, uint64_t n_docs)
+{
+    return n_docs * (uint64_t)rw_quantise_limit(rules->bits) < (uint64_t)1 << 31;
+}
+
+/* What growing trees takes; codes and the host's part aside. */
+static int allocate(struct rw_cpu *cpu)
+{
+    struct rw_host *host = &cpu->host;
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_bins *bins = host->set[0].bins;
+    const size_t n_slots = rules->max_slots, n_docs = bins->n_docs;
+    const size_t n_threads = (size_t)host->base.n_threads;
+    const int may_be_wide = !is_packed(rules, n_docs), newton = rules->newton != 0;
+    const size_t words = (size_t)(1 + newton + may_be_wide); /* of a cell that is kept, at most */
+    RW_TRY(allocate_sparse(cpu));
+    RW_TRY(rw_cpu_allocate_rows(cpu));
+    cpu->least_kept = cpu->sparse.n ? 0 : LEAST_KEPT;
+    /* histograms live at no more nodes than there are leaves, none of which share documents */
+    const uint32_t least = rules->min_docs > cpu->least_kept ? rules->min_docs : cpu->least_kept;
+    const size_t most = ((size_t)rules->max_slots + 1) / 2, kept = n_docs / least + 2;
+    cpu->n_buffers = (int32_t)(kept < most ? kept : most);
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+        cpu->buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
+    RW_TRY(RW_HOST_NEW(host, cpu->cell_at, (size_t)bins->cuts->n_features + 1));
+    RW_TRY(RW_HOST_NEW(host, cpu->begin, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->n, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->total, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->buffer_of, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->best, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->job, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->first_task, n_slots + 1));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->node, n_slots));
+    RW_TRY(RW_HOST_NEW(host, cpu->free_buffer, (size_t)cpu->n_buffers));
+    RW_TRY(RW_HOST_NEW(host, cpu->part_left, n_threads));
+    RW_TRY(RW_HOST_NEW(host, cpu->part_sum, n_threads));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->gathered, n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
+    cpu->built_words = words + (size_t)(newton || may_be_wide);
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->built, n_threads * RW_CPU_BUILT * cpu->built_words));
+    host->part = "lists";
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->doc_scratch, n_docs));
+    RW_TRY(RW_HOST_NEW_RAW(host, cpu->word, n_docs));
+    host->part = "histograms"; /* memory that is never touched costs nothing */
+    return RW_HOST_NEW_RAW(host, cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words);
 }
 
 static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                     const struct rw_bins *bins, const double *gains)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    const size_t n_slots = engine->rules.max_slots, n_docs = dataset->n_docs;
     RW_TRY(rw_host_load(&cpu->host, set, dataset, bins, gains));
     if (set > 0)
         return RW_OK;
+    RW_TRY(allocate(cpu));
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->cell_at, (size_t)cuts->n_features + 1));
-    for (uint32_t f = 0; f < cuts->n_features; f++)
-        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
-    RW_TRY(load_sparse(cpu));
-    RW_TRY(rw_cpu_load_rows(cpu));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc, n_docs));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->doc_scratch, n_docs));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->word, n_docs * (engine->rules.newton ? 3 : 2)));
-    rw_cpu_large_pages(cpu->word, n_docs * (engine->rules.newton ? 3 : 2) * sizeof(*cpu->word));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->begin, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->n, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->total, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->buffer_of, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->best, n_slots));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->node, n_slots));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->chunk_left, (size_t)engine->n_threads));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->gathered,
-                           (size_t)engine->n_threads * RW_CPU_PASSES * RW_CPU_GATHERED));
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->part_sum, (size_t)engine->n_threads));
-    cpu->built_words = engine->rules.newton ? 3 : 2;
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->built,
-                           (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words));
-    /* memory that is never touched costs nothing */
-    const uint64_t n_buffers = rw_cpu_n_buffers(&engine->rules, n_docs, cpu->sparse.n);
-    cpu->least_kept = rw_cpu_least_kept(cpu->sparse.n);
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->job, n_slots));
-    cpu->n_buffers = (int32_t)n_buffers;
-    cpu->buffer_words = cpu->cell_at[cuts->n_features] * (engine->rules.newton ? 3 : 2);
-    RW_TRY(RW_HOST_NEW(&cpu->host, cpu->free_buffer, n_buffers));
-    RW_TRY(RW_HOST_NEW_RAW(&cpu->host, cpu->pool, n_buffers * cpu->buffer_words));
-    rw_cpu_large_pages(cpu->pool, n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
+    rw_cpu_large_pages(cpu->word, dataset->n_docs * sizeof(*cpu->word));
+    rw_cpu_large_pages(cpu->pool, (size_t)cpu->n_buffers * cpu->buffer_words * sizeof(*cpu->pool));
     rw_cpu_large_pages(cpu->built, (size_t)engine->n_threads * RW_CPU_BUILT * cpu->built_words *
                                        sizeof(*cpu->built));
-    return RW_OK;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(cuts, f);
+    load_sparse(cpu);
+    return rw_cpu_load_rows(cpu);
+}
+
+/* ---- the plan ---- */
+
+/* A set's codes and scores. ready: NULL, or the codes, each feature's at code_of[f]. n:
+ * [n_features], written: entries. */
+static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
+                     const struct rw_cuts *cuts, const struct rw_bins *ready,
+                     const uint32_t *code_of, uint32_t *n)
+{
+    if (!ready)
+        rw_bins_entries(host->base.ctx, dataset, cuts, &host->base.rules.cut, n);
+    host->part = "codes";
+    for (uint32_t f = 0; f < cuts->n_features; f++) {
+        if (ready)
+            n[f] = ready->codes[code_of[f]].n;
+        rw_host_count(host, rw_codes_bytes(cuts, f, n[f], dataset->n_docs));
+    }
+    host->part = "scores";
+    rw_host_count(host, dataset->n_docs * sizeof(double));
+}
+
+/* A dry run of loading. */
+static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
+{
+    const uint32_t n_docs = data->set[0]->n_docs;
+    int status = RW_OK;
+    struct rw_cuts *cuts = NULL;
+    struct rw_cpu *dry = NULL;
+    uint32_t *code_of = NULL, *n = NULL;
+    RW_TRY_OUT(RW_NEW(engine->ctx, dry, 1));
+    struct rw_host *host = &dry->host;
+    host->base = *engine;
+    host->plan = out;
+    RW_TRY_OUT(rw_host_plan_cuts(host, data->set[0], data->bins, &cuts, &code_of));
+    rw_host_count_features(host, cuts);
+    RW_TRY_OUT(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
+    RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
+    for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
+        plan_set(host, data->set[set], cuts, set == 0 ? data->bins : NULL, code_of, n);
+    struct rw_bins *bins = host->set[0].bins;
+    bins->codes_are_views = 1;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        bins->codes[f] = (struct rw_codes){.n = n[f], .row = n[f] < n_docs ? n : NULL};
+    RW_TRY_OUT(rw_host_allocate(host, data->set[0]));
+    RW_TRY_OUT(allocate(dry));
+out:
+    if (dry)
+        cpu_close(&dry->host.base);
+    rw_cuts_free(cuts);
+    rw_mem_free(code_of);
+    rw_mem_free(n);
+    return status;
+}
+
+static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)
+{
+    return rw_plan_cpu_ms(work, engine->n_threads);
 }
 
 /* ---- the start of a tree ---- */
@@ -139,27 +221,11 @@ static int make_words(void *job, struct rw_share *share)
         for (; doc < end; doc++) {
             if (!host->sampled[doc])
                 continue;
-            if (words.most_joint) {
-                cpu->word[doc] = rw_joint_of(host->lambda_q[doc], host->hess_q[doc]);
-                continue;
-            }
-            int64_t *word = cpu->word + (size_t)doc * (size_t)words.n_words;
-            word[0] = host->lambda_q[doc];
-            if (words.packed)
-                word[0] = word[0] * 4294967296 + 1;
-            else
-                word[1] = 1;
-            if (words.newton)
-                word[words.n_words - 1] = host->hess_q[doc];
+            cpu->word[doc] = words.newton ? rw_joint_of(host->lambda_q[doc], host->hess_q[doc])
+                                          : host->lambda_q[doc] * (int64_t)4294967296 + 1;
         }
     }
     return RW_OK;
-}
-
-/* Weights can be negative only where a custom objective makes them so. */
-static int is_joint(const struct rw_cpu *cpu)
-{
-    return cpu->words.packed && cpu->words.newton && cpu->host.base.rules.objective;
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -168,9 +234,10 @@ static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
     RW_TRY(rw_host_begin_tree(&cpu->host, tree, out));
     const int32_t largest = rw_quantise_limit(engine->rules.bits);
     cpu->words.newton = engine->rules.newton;
-    cpu->words.packed = out->sum.n * (uint64_t)largest < ((uint64_t)1 << 31);
+    cpu->words.packed = is_packed(&engine->rules, out->sum.n);
     cpu->words.n_words = 2 - cpu->words.packed + cpu->words.newton;
-    cpu->words.most_joint = is_joint(cpu) ? rw_joint_most(largest) : 0;
+    cpu->words.most_docs =
+        cpu->words.newton ? rw_joint_most(largest) : (uint32_t)(INT32_MAX / largest);
     rw_cpu_list_passes(cpu);
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, engine->n_docs[0]), engine->n_docs[0], 0,
                 make_words, cpu);
@@ -191,30 +258,24 @@ struct leaf_sums {
     const struct rw_cpu *cpu;
     const int32_t *leaf_slot; /* [n] */
     int n;
-    uint32_t n_parts;
     struct rw_sum *sum; /* [n] */
 };
 
-/* Large leaves by all parts; of the others each part has some. */
+/* Of each leaf what is in some positions of `doc`. A partitioned node's are those of the nodes
+ * below it. */
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
     const struct rw_host *host = &l->cpu->host;
-    const uint64_t all = l->n_parts;
-    uint64_t part, last;
-    while (rw_share_next(share, &part, &last)) {
+    for (uint64_t first, last; rw_share_next(share, &first, &last);) {
         for (int leaf = 0; leaf < l->n; leaf++) {
-            const uint64_t n_docs = l->cpu->n[l->leaf_slot[leaf]];
-            const int is_shared = n_docs >= PARALLEL_DOCS;
-            if (!is_shared && (uint32_t)leaf % all != part)
-                continue;
-            const uint32_t from = is_shared ? (uint32_t)(n_docs * part / all) : 0;
-            const uint32_t end =
-                is_shared ? (uint32_t)(n_docs * (part + 1) / all) : (uint32_t)n_docs;
-            const uint32_t *doc = l->cpu->doc + l->cpu->begin[l->leaf_slot[leaf]];
+            const uint64_t begin = l->cpu->begin[l->leaf_slot[leaf]];
+            const uint64_t end = begin + l->cpu->n[l->leaf_slot[leaf]];
+            const uint64_t to = end < last ? end : last;
+            uint64_t i = begin > first ? begin : first;
             struct rw_sum sum = {0};
-            for (uint32_t i = from; i < end; i++)
-                rw_sum_add(&sum, host->lambda[doc[i]], host->weight[doc[i]]);
+            for (; i < to; i++)
+                rw_sum_add(&sum, host->lambda[l->cpu->doc[i]], host->hess[l->cpu->doc[i]]);
             rw_share_lock(share);
             rw_sum_merge(&l->sum[leaf], &sum);
             rw_share_unlock(share);
@@ -223,15 +284,13 @@ static int sum_leaves(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* A partitioned node's part of `doc` is that of the nodes below it. */
 static int cpu_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                          struct rw_sum *sums)
 {
     const struct rw_cpu *cpu = rw_cpu_of(engine);
-    const int n_threads = rw_cpu_threads(cpu, engine->n_docs[0]);
-    struct leaf_sums job = {cpu, leaf_slot, n, (uint32_t)n_threads, sums};
+    struct leaf_sums job = {cpu, leaf_slot, n, sums};
     memset(sums, 0, (size_t)n * sizeof(*sums));
-    return rw_parallel(engine->ctx, n_threads, job.n_parts, 1, sum_leaves, &job);
+    return rw_parallel(engine->ctx, rw_cpu_threads(cpu, cpu->n[0]), cpu->n[0], 0, sum_leaves, &job);
 }
 
 /* ---- scores ---- */
@@ -316,8 +375,8 @@ static const struct rw_engine_ops cpu_ops = {
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
     .read_integers = rw_host_read_integers,
-    .plan = rw_cpu_plan,
-    .tree_ms = rw_cpu_tree_ms,
+    .plan = cpu_plan,
+    .tree_ms = cpu_tree_ms,
 };
 
 int rw_engine_open_cpu(struct rw_ctx *ctx, int device, struct rw_engine **out)

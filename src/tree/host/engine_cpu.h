@@ -1,6 +1,6 @@
 /* State of the engine for processors; engine_cpu.c loads and keeps scores, engine_cpu_rows.c makes
  * rows of codes, engine_cpu_partition.c partitions, engine_cpu_hist.c divides histograms and splits
- * among the threads, engine_cpu_build.c gathers documents, engine_cpu_add.c adds them to cells,
+ * among the threads, engine_cpu_build.c adds documents to cells,
  * engine_cpu_split.c finds the best cut of a feature. */
 #ifndef RW_TREE_ENGINE_CPU_H
 #define RW_TREE_ENGINE_CPU_H
@@ -25,7 +25,7 @@ enum {
     RW_CPU_BUNDLE_FEATURES = 8
 };
 /* 64-bit words of a thread's gathered codes: 8 codes each, a pass's documents adjoined. Eight words
- * more a pass, so that not all of them fall into the same places of the cache. */
+ * more a pass, so that not all of them fall into the same sets of the cache. */
 enum { RW_CPU_GATHERED = RW_CPU_DOCS + 8 };
 /* Codes of a feature that may share a bundle. */
 enum { RW_CPU_SHARED = 64 };
@@ -35,52 +35,63 @@ enum { RW_CPU_SHARED = 64 };
 enum { RW_CPU_NARROW = 256 + RW_CPU_CELLS, RW_CPU_WIDE = RW_MAX_BINS + 2 * RW_CPU_CELLS };
 enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
 
-/* A histogram cell and a document's contribution are `n_words` 64-bit words, added word by word:
- *   packed: lambda * 2^32 + count [, weight]     while count and |lambda| sums stay under 2^31
- *   wide:   lambda, count [, weight]
- * weight for newton only. Packed ones with a weight are joint while they are added up, in one word:
- *   joint:  lambda * 2^39 + weight * 2^16 + count
- * of at most `most_joint` documents, so that no part reaches the next. */
+/* A document's contribution is one 64-bit word, added up as it is while the parts of a sum cannot
+ * reach each other, in at most `most_docs` documents:
+ *   mart:   lambda * 2^32 + count
+ *   newton: lambda * 2^39 + hessian * 2^16 + count (joint)
+ * Cells that are kept hold any node, in n_words words:
+ *   packed: lambda * 2^32 + count [, hessian]     while count and |lambda| sums stay under 2^31
+ *   wide:   lambda, count [, hessian] */
 struct rw_cpu_words {
     int n_words, packed, newton;
-    uint32_t most_joint; /* 0: documents' contributions are not joint */
+    uint32_t most_docs;
 };
-enum { RW_JOINT_COUNT = 16, RW_JOINT_WEIGHT = 23 }; /* bits; a sign and 24 are the lambda's */
+enum { RW_JOINT_COUNT = 16, RW_JOINT_HESSIAN = 23 }; /* bits; a sign and 24 are the lambda's */
 
-static inline int64_t rw_joint_of(int32_t lambda, int32_t weight)
+static inline int64_t rw_joint_of(int32_t lambda, int32_t hessian)
 {
-    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) +
-           weight * ((int64_t)1 << RW_JOINT_COUNT) + 1;
+    return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
+           hessian * ((int64_t)1 << RW_JOINT_COUNT) + 1;
 }
 
 static inline int64_t rw_joint_packed(int64_t joint)
 {
-    return (joint >> (RW_JOINT_COUNT + RW_JOINT_WEIGHT)) * 4294967296 +
+    return (joint >> (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) * 4294967296 +
            (joint & ((1 << RW_JOINT_COUNT) - 1));
 }
 
-static inline int64_t rw_joint_weight(int64_t joint)
+static inline int64_t rw_joint_hessian(int64_t joint)
 {
-    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+    return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
 }
 
-/* Documents whose joint words may be added up. largest: magnitude of a lambda, or weight. */
+/* Documents whose joint words may be added up. largest: magnitude of a lambda, or hessian. */
 static inline uint32_t rw_joint_most(int32_t largest)
 {
     const uint32_t most = (1u << RW_JOINT_COUNT) - 1;
-    const uint32_t heavy = ((1u << RW_JOINT_WEIGHT) - 1) / (uint32_t)largest;
+    const uint32_t heavy = ((1u << RW_JOINT_HESSIAN) - 1) / (uint32_t)largest;
     return heavy < most ? heavy : most;
 }
 
+/* Are a node's cells searched as they were added up, and not as they are kept? */
 static inline int rw_cpu_is_joint(const struct rw_cpu_words *words, uint32_t n_docs)
 {
-    return words->most_joint > 0 && n_docs <= words->most_joint;
+    return words->packed && words->newton && n_docs <= words->most_docs;
 }
 
-/* Words of a document's contribution. */
-static inline size_t rw_cpu_doc_words(const struct rw_cpu_words *words)
+/* Adds sums of documents' words, [n], to cells as they are kept. */
+static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t *sum, uint64_t n,
+                                int64_t *cells)
 {
-    return words->most_joint ? 1 : (size_t)words->n_words;
+    const struct rw_cpu_words w = *words;
+    for (uint64_t i = 0; i < n; i++, cells += w.n_words) {
+        const int64_t packed = w.newton ? rw_joint_packed(sum[i]) : sum[i];
+        cells[0] += w.packed ? packed : packed >> 32;
+        if (!w.packed)
+            cells[1] += (uint32_t)packed;
+        if (w.newton)
+            cells[w.n_words - 1] += rw_joint_hessian(sum[i]);
+    }
 }
 
 /* What has one code in a row: a feature, or a few narrow ones that have few codes together. */
@@ -105,7 +116,7 @@ struct rw_cpu_group { /* bundles whose codes have one width */
 
 /* Bundles that documents are added to together. Where most documents have all bundles' frequent
  * codes, they are passed over, and what is left of all goes to these codes' cells (weighted
- * histogramming, section 4.4.2, with eight features in place of one). */
+ * histogramming, section 4.4.2, with eight features instead of one). */
 struct rw_cpu_pass {
     const struct rw_cpu_group *group;
     uint32_t first, n; /* of the group's `active` */
@@ -113,6 +124,12 @@ struct rw_cpu_pass {
     int skips;
     uint32_t step; /* cells of a bundle */
 };
+
+static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_pass *pass,
+                                                           uint32_t c)
+{
+    return &pass->group->bundle[pass->group->active[pass->first + c]];
+}
 
 /* Sparse features: the cells that a document adds to, their rest left out. The cell of a feature's
  * frequent code is derived from the node's total (weighted histogramming, section 4.4.2). */
@@ -131,7 +148,7 @@ struct rw_cpu {
     struct rw_cpu_sparse sparse;
     uint32_t *doc, *doc_scratch; /* [n_docs] documents by node */
     uint32_t *begin, *n;         /* [max_slots] each node's part of `doc` */
-    int64_t *word;               /* [n_docs][rw_cpu_doc_words] contributions */
+    int64_t *word;               /* [n_docs] contributions */
     struct rw_cpu_words words;
     uint64_t *cell_at; /* [n_features + 1] first cell of each feature in a histogram */
     int64_t *pool;     /* [n_buffers][n_cells][3] histograms */
@@ -141,40 +158,24 @@ struct rw_cpu {
     int32_t n_free, n_buffers;
     uint32_t least_kept;        /* documents */
     struct rw_sibling *job;     /* [max_slots] of a call */
+    uint32_t *first_task;       /* [max_slots + 1] of each job; [0] is 0 */
     struct rw_cell *total;      /* [max_slots] */
     struct rw_split *best;      /* [max_slots] found while histograms are made */
-    uint32_t *chunk_left;       /* [n_threads] scratch of a parallel partition */
+    uint32_t *part_left;        /* [n_threads] scratch of a parallel partition */
     struct rw_coded_node *node; /* [max_slots] scratch */
     /* of each thread */
     uint64_t *gathered; /* [n_threads][RW_CPU_PASSES][RW_CPU_GATHERED] codes */
     struct {
         int64_t word[8]; /* a line of the cache */
     } * part_sum;        /* [n_threads] of its part of a node */
-    int64_t *built;      /* [n_threads][RW_CPU_BUILT][built_words] cells being added to */
-    size_t built_words;  /* n_words, and joint ones' */
+    int64_t *built; /* [n_threads][RW_CPU_BUILT][built_words] cells being made; behind them, words
+                       being added up */
+    size_t built_words;
 };
 
 static inline struct rw_cpu *rw_cpu_of(struct rw_engine *engine)
 {
     return (struct rw_cpu *)engine;
-}
-
-/* Fewest documents of a node whose cells are kept, so that those of its larger child can be had by
- * subtraction: of fewer, building both children costs less than the way to memory and back. Those
- * of sparse features are always kept. */
-static inline uint32_t rw_cpu_least_kept(uint32_t n_sparse)
-{
-    return n_sparse ? 0 : 1536;
-}
-
-/* Histograms live at no more nodes than there are leaves, none of which share documents. */
-static inline uint64_t rw_cpu_n_buffers(const struct rw_engine_rules *rules, uint64_t n_docs,
-                                        uint32_t n_sparse)
-{
-    const uint64_t kept = rw_cpu_least_kept(n_sparse);
-    const uint64_t least = rules->min_docs > kept ? rules->min_docs : kept;
-    const uint64_t n = ((uint64_t)rules->max_slots + 1) / 2, most = n_docs / least + 2;
-    return n < most ? n : most;
 }
 
 static inline uint64_t rw_cpu_filled_up(uint32_t n_cells)
@@ -211,40 +212,18 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
     return cell;
 }
 
-/* Sparse features stay so where they are most; few of them are as quick with the others, and then
- * no cells need be kept for them. n: entries of each feature. */
-static inline int rw_cpu_has_sparse(uint32_t n_sparse, uint32_t n_features)
-{
-    return 2 * n_sparse > n_features;
-}
-
 static inline uint32_t rw_cpu_most_passes(const struct rw_cuts *cuts)
 {
     return cuts->n_features / RW_CPU_PASS_BUNDLES +
            2; /* two groups, both with a pass that is not full */
 }
 
-/* The bundles of set 0's features, and their rows (engine_cpu_rows.c). */
+/* The bundles of set 0's features, and their rows (engine_cpu_rows.c): memory, then contents. */
+int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
-/* Bytes of a row of n bundles of `bytes`. */
-size_t rw_cpu_row_bytes(uint32_t n, int bytes);
 /* The passes of a tree, after its features were drawn. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
 void rw_cpu_large_pages(void *p, size_t bytes);
-
-/* Documents to be added to the cells of a pass. */
-struct rw_cpu_add {
-    const struct rw_cpu_pass *pass;
-    uint64_t *codes;     /* [n] 8 codes of a byte each, the first the lowest; overwritten, and up
-                            to 8 more */
-    const uint32_t *doc; /* [n] */
-    uint32_t n;
-    enum rw_isa isa;
-    const int64_t *word; /* [n][n_words] */
-    int n_words;
-    int64_t *cell; /* [bundles][step][n_words] */
-};
-void rw_cpu_add_docs(const struct rw_cpu_add *add);
 
 /* Threads that pay for so many documents. */
 static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
@@ -262,18 +241,12 @@ static inline int64_t *rw_cpu_built(const struct rw_cpu *cpu, int thread)
     return cpu->built + (size_t)thread * RW_CPU_BUILT * cpu->built_words;
 }
 
-/* Joint cells [n] added to others, [n][2]. */
-void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells);
 /* Where the passes from `from` on end whose cells have room together: a slice. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
-/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint ones if there are at
- * most most_joint documents. thread: whose scratch is used. sum: the documents' words together,
- * n_words of them, written. */
+/* Cells of passes [from, end), a slice, of documents [n]: in `built`, joint or as they are kept.
+ * thread: whose scratch is used. sum: the documents together, n_words words, written. */
 void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
-/* The same, never joint. */
-void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum);
+                  uint32_t from, uint32_t end, int joint, int64_t *built, int64_t *sum);
 /* The cells of a bundle's k-th feature from the bundle's: these, or taken together in `scratch`. */
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
                                uint32_t k, const int64_t *built, size_t n_words, int64_t *scratch);
@@ -288,7 +261,7 @@ struct rw_cpu_search {
     struct rw_cell all;
     double parent_gain;
     float rough;         /* the largest rough score so far (engine_cpu_split.c) */
-    int32_t min_hessian; /* least quantised weight of a side (newton) */
+    int32_t min_hessian; /* least quantised hessian of a side (newton) */
     struct rw_split best;
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
@@ -298,8 +271,8 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
 
-/* How a column's cells, or those taken from them, are given: packed words; each with its weight; or
- * both in one. */
+/* How a column's cells, or those taken from them, are given: packed words; each with its hessian;
+ * or both in one. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
@@ -316,7 +289,7 @@ struct rw_cpu_column {
 
 /* Sums of cells up to each bin, and rough scores of the cuts behind them. */
 struct rw_cpu_scores {
-    int64_t left[RW_CPU_MOST_CELLS], weight[RW_CPU_MOST_CELLS];
+    int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
     float score[RW_CPU_MOST_CELLS]; /* the better of both sides for missing values */
 };
 
@@ -325,8 +298,6 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
-int rw_cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
-double rw_cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 

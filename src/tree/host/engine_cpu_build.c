@@ -1,7 +1,149 @@
-/* Histogram cells of the engine for processors: a thread gathers documents' codes and words, and
- * adds them to cells of its own. */
-
+/* Histogram cells of the engine for processors: what most of a tree's time goes to. A thread
+ * gathers documents' codes and words, and adds them to cells of its own, which stay in the nearest
+ * cache: a pass has few bundles. A processor stores to one address a cycle, so the number of
+ * additions decides: documents that have the frequent codes of all bundles are left out, and a
+ * document's contribution is one word. */
+#include "base/isa.h"
 #include "tree/host/engine_cpu.h"
+#if RW_HAS_X86
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- a pass ---- */
+
+/* Documents to be added to the cells of a pass. */
+struct addition {
+    const struct rw_cpu_pass *pass;
+    uint64_t *codes;     /* [n] 8 codes of a byte each, the first the lowest; overwritten, and up
+                            to 8 more */
+    const uint32_t *doc; /* [n] */
+    uint32_t n;
+    enum rw_isa isa;
+    const int64_t *word; /* [n] */
+    int64_t *cell;       /* [bundles][step] */
+};
+
+/* All bundles of n documents, codes [n]. */
+INLINE void add_bundles(const struct addition *add, const int64_t *word, uint32_t n,
+                        uint32_t n_bundles)
+{
+    enum { STEP = RW_CPU_NARROW };
+    int64_t *const cell = add->cell;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t codes = add->codes[i];
+        const int64_t own = word[i];
+        for (uint32_t c = 0; c < n_bundles; c++)
+            cell[(codes >> (8 * c) & 255) + c * STEP] += own;
+    }
+}
+
+/* The documents with other codes than the frequent ones move to the front of `codes`, their words
+ * to `kept`; rest: what the others' words add up to. Returns how many are left. */
+static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *rest)
+{
+    const uint64_t frequent = add->pass->frequent;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < add->n; i++) {
+        const uint64_t codes = add->codes[i];
+        const int64_t is_rest = -(int64_t)(codes == frequent);
+        add->codes[left] = codes;
+        kept[left] = add->word[i];
+        *rest += add->word[i] & is_rest;
+        left += (uint32_t)(1 + is_rest);
+    }
+    return left;
+}
+
+#if RW_HAS_X86
+/* Eight documents at once. What is stored past the last of them has been read before. */
+RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept, int64_t *rest)
+{
+    const __m512i frequent = _mm512_set1_epi64((int64_t)add->pass->frequent);
+    __m512i sum = _mm512_setzero_si512();
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < add->n; i += 8) {
+        const uint32_t n = add->n - i;
+        const __mmask8 inside = n < 8 ? (__mmask8)((1u << n) - 1) : 0xff;
+        const __m512i codes = _mm512_maskz_loadu_epi64(inside, add->codes + i);
+        const __m512i word = _mm512_maskz_loadu_epi64(inside, add->word + i);
+        const __mmask8 keep = _mm512_mask_cmpneq_epi64_mask(inside, codes, frequent);
+        _mm512_storeu_si512(add->codes + left, _mm512_maskz_compress_epi64(keep, codes));
+        _mm512_storeu_si512(kept + left, _mm512_maskz_compress_epi64(keep, word));
+        sum = _mm512_mask_add_epi64(sum, (__mmask8)(inside & ~keep), sum, word);
+        left += (uint32_t)_mm_popcnt_u32(keep);
+    }
+    *rest = _mm512_reduce_add_epi64(sum);
+    return left;
+}
+#endif
+
+/* What the documents with the frequent codes add goes to each bundle's cell of them. */
+static uint32_t pass_over(const struct addition *add, int64_t *kept)
+{
+    const struct rw_cpu_pass *pass = add->pass;
+    int64_t rest = 0;
+    uint32_t left;
+#if RW_HAS_X86
+    if (add->isa == RW_ISA_AVX512)
+        left = keep_avx512(add, kept, &rest);
+    else
+#endif
+        left = keep_plain(add, kept, &rest);
+    for (uint32_t c = 0; c < pass->n; c++)
+        add->cell[(pass->frequent >> (8 * c) & 255) + c * RW_CPU_NARROW] += rest;
+    return left;
+}
+
+static void add_narrow(const struct addition *add)
+{
+    int64_t kept[RW_CPU_DOCS + 8]; /* vectors reach past the last one */
+    const int64_t *word = add->word;
+    uint32_t n = add->n;
+    if (add->pass->skips) {
+        n = pass_over(add, kept);
+        word = kept;
+    }
+    switch (add->pass->n) {
+    case 1:
+        add_bundles(add, word, n, 1);
+        break;
+    case 2:
+        add_bundles(add, word, n, 2);
+        break;
+    case 3:
+        add_bundles(add, word, n, 3);
+        break;
+    case 4:
+        add_bundles(add, word, n, 4);
+        break;
+    case 5:
+        add_bundles(add, word, n, 5);
+        break;
+    case 6:
+        add_bundles(add, word, n, 6);
+        break;
+    case 7:
+        add_bundles(add, word, n, 7);
+        break;
+    default:
+        add_bundles(add, word, n, 8);
+    }
+}
+
+static void add_wide(const struct addition *add)
+{
+    const struct rw_cpu_group *group = add->pass->group;
+    const uint32_t *active = group->active + add->pass->first;
+    for (uint32_t i = 0; i < add->n; i++) {
+        const uint16_t *row = (const void *)(group->row + add->doc[i] * group->stride);
+        for (uint32_t c = 0; c < add->pass->n; c++)
+            add->cell[row[active[c]] + c * RW_CPU_WIDE] += add->word[i];
+    }
+}
+
+/* ---- a slice ---- */
 
 /* The codes of narrow passes [from, end) of documents [n], 8 in a word, pass by pass: rows are read
  * once, and asked for in time; what the passes read then lies together. */
@@ -45,129 +187,90 @@ uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end)
     return at;
 }
 
-/* Their words, and the sum of them. */
-static inline __attribute__((always_inline)) void gather_words(const struct rw_cpu *cpu,
-                                                               const struct rw_cpu_add *add,
-                                                               size_t n_words, int64_t *word,
-                                                               int64_t *sum)
-{
-    enum { AHEAD = 24 };
-    const uint32_t n = add->n;
-    int64_t all[3] = {0, 0, 0};
-    for (uint32_t i = 0; i < n; i++) {
-        __builtin_prefetch(cpu->word + add->doc[i + AHEAD < n ? i + AHEAD : i] * n_words);
-        for (size_t k = 0; k < n_words; k++) {
-            word[i * n_words + k] = cpu->word[add->doc[i] * n_words + k];
-            all[k] += word[i * n_words + k];
-        }
-    }
-    for (size_t k = 0; k < n_words; k++)
-        sum[k] += all[k];
-}
-
 static void clear_cells(const struct rw_cpu *cpu, uint32_t from, uint32_t end, size_t n_words,
                         int64_t *cell)
 {
     for (uint32_t p = from; p < end; p++) {
         const struct rw_cpu_pass *pass = &cpu->pass[p];
-        for (uint32_t c = 0; c < pass->n; c++, cell += pass->step * n_words) {
-            const uint32_t n_codes =
-                pass->group->bundle[pass->group->active[pass->first + c]].n_codes;
-            memset(cell, 0, rw_cpu_filled_up(n_codes) * n_words * sizeof(int64_t));
-        }
-        cell += (RW_CPU_PASS_BUNDLES - pass->n) * pass->step * n_words;
+        for (uint32_t c = 0; c < pass->n; c++)
+            memset(cell + c * pass->step * n_words, 0,
+                   rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes) * n_words *
+                       sizeof(int64_t));
+        cell += RW_CPU_PASS_BUNDLES * pass->step * n_words;
     }
 }
 
-/* Cells of passes [from, end), a slice, of some documents, as their words are: in `built`. sum: the
- * documents' words together, written. */
-static void add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                     uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
+/* Sums of some documents' words, at most most_docs, for the cells of a slice: in `built`. Returns
+ * the sum of all of them. */
+static int64_t add_docs(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
+                        uint32_t from, uint32_t end, int64_t *built)
 {
-    const size_t n_words = rw_cpu_doc_words(&cpu->words);
+    enum { AHEAD = 24 };
     uint64_t *gathered = cpu->gathered + (size_t)thread * RW_CPU_PASSES * RW_CPU_GATHERED;
-    int64_t word[RW_CPU_DOCS * 3];
-    struct rw_cpu_add add = {.isa = cpu->host.isa, .n_words = (int)n_words, .word = word};
+    int64_t word[RW_CPU_DOCS], sum = 0;
+    struct addition add = {.isa = cpu->host.isa, .word = word};
     uint32_t narrow = from;
     for (uint32_t p = from; p < end; p++)
         narrow += cpu->pass[p].group->bytes == 1;
-    clear_cells(cpu, from, end, n_words, built);
-    sum[0] = sum[1] = sum[2] = 0;
+    clear_cells(cpu, from, end, 1, built);
     for (uint32_t first = 0; first < n; first += RW_CPU_DOCS) {
         add.n = n - first < RW_CPU_DOCS ? n - first : RW_CPU_DOCS;
         add.doc = doc + first;
-        if (n_words == 1)
-            gather_words(cpu, &add, 1, word, sum);
-        else
-            gather_words(cpu, &add, n_words, word, sum);
+        for (uint32_t i = 0; i < add.n; i++) {
+            __builtin_prefetch(cpu->word + add.doc[i + AHEAD < add.n ? i + AHEAD : i]);
+            word[i] = cpu->word[add.doc[i]];
+            sum += word[i];
+        }
         if (narrow > from)
             gather(cpu, add.doc, add.n, from, narrow, gathered);
         add.cell = built;
         for (uint32_t p = from; p < end; p++) {
             add.pass = &cpu->pass[p];
             add.codes = gathered + (size_t)(p - from) * RW_CPU_GATHERED;
-            rw_cpu_add_docs(&add);
-            add.cell += RW_CPU_PASS_BUNDLES * add.pass->step * n_words;
+            (add.pass->group->bytes == 2 ? add_wide : add_narrow)(&add);
+            add.cell += RW_CPU_PASS_BUNDLES * add.pass->step;
         }
     }
+    return sum;
 }
 
-void rw_joint_add(const int64_t *joint, uint64_t n, int64_t *cells)
+/* The cells of a slice as they are kept take up sums of words. */
+static void widen_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end, const int64_t *sum,
+                         int64_t *cells)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        cells[2 * i] += rw_joint_packed(joint[i]);
-        cells[2 * i + 1] += rw_joint_weight(joint[i]);
-    }
-}
-
-/* The same for the cells of passes. */
-static void add_joint_passes(const struct rw_cpu *cpu, uint32_t from, uint32_t end,
-                             const int64_t *joint, int64_t *cells)
-{
+    const size_t n_words = (size_t)cpu->words.n_words;
     for (uint32_t p = from; p < end; p++) {
         const struct rw_cpu_pass *pass = &cpu->pass[p];
         for (uint32_t c = 0; c < pass->n; c++) {
-            const uint32_t n_codes =
-                pass->group->bundle[pass->group->active[pass->first + c]].n_codes;
-            const uint64_t at = c * (uint64_t)pass->step;
-            rw_joint_add(joint + at, rw_cpu_filled_up(n_codes), cells + 2 * at);
+            const size_t at = c * (size_t)pass->step;
+            rw_cpu_widen(&cpu->words, sum + at,
+                         rw_cpu_filled_up(rw_cpu_bundle_of(pass, c)->n_codes),
+                         cells + n_words * at);
         }
-        joint += RW_CPU_PASS_BUNDLES * (uint64_t)pass->step;
-        cells += RW_CPU_PASS_BUNDLES * (uint64_t)pass->step * 2;
-    }
-}
-
-void rw_cpu_build_words(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                        uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
-{
-    const uint32_t most = cpu->words.most_joint;
-    if (!most) {
-        add_docs(cpu, thread, doc, n, from, end, built, sum);
-        return;
-    }
-    int64_t *const joint = built + (size_t)RW_CPU_BUILT * 2; /* behind them */
-    clear_cells(cpu, from, end, 2, built);
-    sum[0] = sum[1] = sum[2] = 0;
-    for (uint32_t first = 0; first < n; first += most) {
-        int64_t part[3];
-        add_docs(cpu, thread, doc + first, n - first < most ? n - first : most, from, end, joint,
-                 part);
-        rw_joint_add(part, 1, sum);
-        add_joint_passes(cpu, from, end, joint, built);
+        sum += RW_CPU_PASS_BUNDLES * (size_t)pass->step;
+        cells += RW_CPU_PASS_BUNDLES * (size_t)pass->step * n_words;
     }
 }
 
 void rw_cpu_build(const struct rw_cpu *cpu, int thread, const uint32_t *doc, uint32_t n,
-                  uint32_t from, uint32_t end, int64_t *built, int64_t *sum)
+                  uint32_t from, uint32_t end, int joint, int64_t *built, int64_t *sum)
 {
-    int64_t joint[3];
-    if (!rw_cpu_is_joint(&cpu->words, n)) {
-        rw_cpu_build_words(cpu, thread, doc, n, from, end, built, sum);
+    const struct rw_cpu_words *words = &cpu->words;
+    const uint32_t most = words->most_docs;
+    sum[0] = sum[1] = sum[2] = 0;
+    if (joint || (words->packed && !words->newton)) {
+        const int64_t all = add_docs(cpu, thread, doc, n, from, end, built);
+        rw_cpu_widen(words, &all, 1, sum);
         return;
     }
-    add_docs(cpu, thread, doc, n, from, end, built, joint);
-    sum[0] = sum[1] = sum[2] = 0;
-    rw_joint_add(joint, 1, sum);
+    int64_t *const part = built + (size_t)RW_CPU_BUILT * (size_t)words->n_words; /* behind them */
+    clear_cells(cpu, from, end, (size_t)words->n_words, built);
+    for (uint32_t first = 0; first < n; first += most) {
+        const int64_t all = add_docs(cpu, thread, doc + first, n - first < most ? n - first : most,
+                                     from, end, part);
+        rw_cpu_widen(words, &all, 1, sum);
+        widen_passes(cpu, from, end, part, built);
+    }
 }
 
 const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bundle *bundle,
@@ -186,24 +289,19 @@ const int64_t *rw_cpu_cells_of(const struct rw_cpu *cpu, const struct rw_cpu_bun
     return scratch;
 }
 
-static inline __attribute__((always_inline)) void add_sparse_words(const struct rw_cpu *cpu,
-                                                                   const uint32_t *doc, uint32_t n,
-                                                                   int64_t *cells, int n_words)
+/* ---- sparse columns ---- */
+
+INLINE void add_sparse_words(const struct rw_cpu *cpu, const uint32_t *doc, uint32_t n,
+                             int64_t *cells, int n_words)
 {
     const struct rw_cpu_sparse *sparse = &cpu->sparse;
-    const size_t doc_words = rw_cpu_doc_words(&cpu->words);
     for (uint32_t i = 0; i < n; i++) {
-        const int64_t *w = cpu->word + (size_t)doc[i] * doc_words;
-        int64_t parts[2];
-        if (n_words == 2 && doc_words == 1) { /* joint */
-            parts[0] = rw_joint_packed(w[0]);
-            parts[1] = rw_joint_weight(w[0]);
-            w = parts;
-        }
+        int64_t own[3] = {0, 0, 0};
+        rw_cpu_widen(&cpu->words, &cpu->word[doc[i]], 1, own);
         for (uint64_t e = sparse->offset[doc[i]]; e < sparse->offset[doc[i] + 1]; e++) {
             int64_t *cell = cells + sparse->cell[e] * (uint64_t)n_words;
             for (int k = 0; k < n_words; k++)
-                cell[k] += w[k];
+                cell[k] += own[k];
         }
     }
 }

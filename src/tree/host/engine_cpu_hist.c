@@ -3,31 +3,19 @@
  * thread's own memory, puts them where they stay, takes them from the parent's, and searches both
  * while they are near. A pair with much of the work is done by all threads together: a part of its
  * documents each, then some of the passes each. No two tasks write the same cell. */
+#include "base/search.h"
 #include "tree/host/engine_cpu.h"
 
 /* ---- tasks ---- */
 
-/* How a call's work is divided. Few pairs of siblings are taken in order, those with most documents
- * first, and divided into the more ranges of passes, or bundles, the more documents they have. */
-enum { MOST_ORDERED = 64 };
-struct division {
-    const struct rw_sibling *siblings;
-    int n_siblings;
-    uint32_t n_sparse_ranges; /* of each pair */
-    uint8_t order[MOST_ORDERED];
-    uint32_t first_task[MOST_ORDERED + 1]; /* of each pair in order */
-    int n_shared;                          /* of the first ones, done by all threads together */
+/* How a call's work is divided: cpu->job, of which the first so many are done by all threads
+ * together, and cpu->first_task, which divides the others into ranges of passes. */
+struct tasks {
+    struct rw_cpu *cpu;
+    int n_jobs, n_shared;
+    uint32_t n_built;         /* jobs with sparse columns to build */
+    uint32_t n_sparse_ranges; /* of each of them */
 };
-
-static int is_ordered(const struct division *division)
-{
-    return division->n_siblings <= MOST_ORDERED;
-}
-
-static const struct rw_sibling *sibling_at(const struct division *division, uint32_t at)
-{
-    return &division->siblings[is_ordered(division) ? division->order[at] : at];
-}
 
 static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
 {
@@ -49,7 +37,7 @@ static void start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
 }
 
 /* cells: the smaller one's; kept for its children, if that is worth it, as are those of the larger
- * one, which take the parent's place. */
+ * one, which take over the parent's memory. */
 static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                         const int64_t *cells, struct rw_cpu_search *search)
 {
@@ -103,11 +91,6 @@ static void finish_bundle(const struct rw_cpu *cpu, const struct rw_sibling *s,
     }
 }
 
-static const struct rw_cpu_bundle *bundle_of(const struct rw_cpu_pass *pass, uint32_t c)
-{
-    return &pass->group->bundle[pass->group->active[pass->first + c]];
-}
-
 /* A range of the passes, of n_ranges; the first says what the nodes' totals are. */
 static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                        uint32_t range, uint32_t n_ranges)
@@ -123,7 +106,7 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     do { /* once, if there is no pass */
         const uint32_t last = rw_cpu_slice_end(cpu, first, end);
         int64_t *built = rw_cpu_built(cpu, share->thread), sum[3];
-        rw_cpu_build(cpu, share->thread, doc, n, first, last, built, sum);
+        rw_cpu_build(cpu, share->thread, doc, n, first, last, joint, built, sum);
         if (first == from) {
             const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             start_searches(cpu, s, &smaller, joint, search);
@@ -131,7 +114,8 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
         for (uint32_t p = first; p < last; p++) {
             const struct rw_cpu_pass *pass = &cpu->pass[p];
             for (uint32_t c = 0; c < pass->n; c++)
-                finish_bundle(cpu, s, bundle_of(pass, c), built + c * pass->step * n_words, search);
+                finish_bundle(cpu, s, rw_cpu_bundle_of(pass, c), built + c * pass->step * n_words,
+                              search);
             built += RW_CPU_PASS_BUNDLES * pass->step * n_words;
         }
         first = last;
@@ -139,33 +123,6 @@ static void dense_task(struct rw_cpu *cpu, struct rw_share *share, const struct 
     if (range == 0)
         set_totals(cpu, s, search);
     keep_both(cpu, share, s, search);
-}
-
-/* All parts' cells of a bundle, [n], added up in `sum`; at: where they are, in cells. joint: they
- * are joint, and the sum is not. */
-static void merge_bundle(const struct rw_cpu *cpu, size_t at, uint64_t n, int joint,
-                         uint32_t n_parts, int64_t *sum)
-{
-    const size_t n_words = (size_t)cpu->words.n_words;
-    memset(sum, 0, n * n_words * sizeof(*sum));
-    for (uint32_t part = 0; part < n_parts; part++) {
-        const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (joint ? 1 : n_words);
-        if (joint)
-            rw_joint_add(more, n, sum);
-        for (size_t w = 0; w < n * n_words && !joint; w++)
-            sum[w] += more[w];
-    }
-}
-
-/* What all parts' words add up to. */
-static struct rw_cell sum_of_parts(const struct rw_cpu *cpu, uint32_t n_parts)
-{
-    int64_t sum[3] = {0, 0, 0};
-    for (uint32_t part = 0; part < n_parts; part++) {
-        for (int k = 0; k < cpu->words.n_words; k++)
-            sum[k] += cpu->part_sum[part].word[k];
-    }
-    return rw_cpu_decode(&cpu->words, sum);
 }
 
 /* A pair that all threads do together: a slice of its passes is built in parts, each in a buffer of
@@ -189,9 +146,8 @@ static int build_parts(void *job, struct rw_share *share)
             const uint32_t from = (uint32_t)(n * part / pair->n_parts);
             const uint32_t end = (uint32_t)(n * (part + 1) / pair->n_parts);
             const uint32_t *doc = cpu->doc + cpu->begin[pair->sibling->smaller] + from;
-            (pair->joint ? rw_cpu_build : rw_cpu_build_words)(
-                cpu, share->thread, doc, end - from, pair->first, pair->last,
-                rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
+            rw_cpu_build(cpu, share->thread, doc, end - from, pair->first, pair->last, pair->joint,
+                         rw_cpu_built(cpu, (int)part), cpu->part_sum[part].word);
         }
     }
     return RW_OK;
@@ -202,6 +158,7 @@ static int merge_bundles(void *job, struct rw_share *share)
     const struct shared_pair *pair = job;
     struct rw_cpu *cpu = pair->cpu;
     struct rw_cpu_search search[2] = {pair->search[0], pair->search[1]};
+    const size_t n_words = (size_t)cpu->words.n_words;
     int64_t sum[RW_CPU_WIDE * 3];
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         const uint32_t c = (uint32_t)(i % RW_CPU_PASS_BUNDLES);
@@ -211,9 +168,17 @@ static int merge_bundles(void *job, struct rw_share *share)
             at += RW_CPU_PASS_BUNDLES * pass->step;
         if (c >= pass->n)
             continue;
-        const struct rw_cpu_bundle *bundle = bundle_of(pass, c);
-        merge_bundle(cpu, at + c * pass->step, rw_cpu_filled_up(bundle->n_codes), pair->joint,
-                     pair->n_parts, sum);
+        const struct rw_cpu_bundle *bundle = rw_cpu_bundle_of(pass, c);
+        const size_t n = rw_cpu_filled_up(bundle->n_codes);
+        memset(sum, 0, n * n_words * sizeof(*sum));
+        at += c * pass->step;
+        for (uint32_t part = 0; part < pair->n_parts; part++) {
+            const int64_t *more = rw_cpu_built(cpu, (int)part) + at * (pair->joint ? 1 : n_words);
+            if (pair->joint)
+                rw_cpu_widen(&cpu->words, more, n, sum);
+            for (size_t w = 0; w < n * n_words && !pair->joint; w++)
+                sum[w] += more[w];
+        }
         finish_bundle(cpu, pair->sibling, bundle, sum, search);
     }
     keep_both(cpu, share, pair->sibling, search);
@@ -229,7 +194,12 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
         pair.last = rw_cpu_slice_end(cpu, pair.first, cpu->n_passes);
         rw_parallel(ctx, n_threads, pair.n_parts, 0, build_parts, &pair);
         if (pair.first == 0) {
-            const struct rw_cell smaller = sum_of_parts(cpu, pair.n_parts);
+            int64_t sum[3] = {0, 0, 0};
+            for (uint32_t part = 0; part < pair.n_parts; part++) {
+                for (int k = 0; k < cpu->words.n_words; k++)
+                    sum[k] += cpu->part_sum[part].word[k];
+            }
+            const struct rw_cell smaller = rw_cpu_decode(&cpu->words, sum);
             start_searches(cpu, s, &smaller, 0, pair.search);
         }
         rw_parallel(ctx, n_threads, (pair.last - pair.first) * RW_CPU_PASS_BUNDLES, 1,
@@ -239,14 +209,14 @@ static void run_shared(struct rw_cpu *cpu, const struct rw_sibling *s, int n_thr
 }
 
 /* One range of the sparse columns, whose cells are all there but one of each. */
-static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
-                        uint32_t task)
+static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint32_t task)
 {
-    const struct rw_sibling *s = &division->siblings[task / division->n_sparse_ranges];
-    const uint32_t range = task % division->n_sparse_ranges;
+    struct rw_cpu *cpu = tasks->cpu;
+    const struct rw_sibling *s = &cpu->job[task / tasks->n_sparse_ranges];
+    const uint32_t range = task % tasks->n_sparse_ranges;
     const uint64_t n = cpu->sparse.n;
-    const uint32_t from = (uint32_t)(n * range / division->n_sparse_ranges);
-    const uint32_t end = (uint32_t)(n * (range + 1) / division->n_sparse_ranges);
+    const uint32_t from = (uint32_t)(n * range / tasks->n_sparse_ranges);
+    const uint32_t end = (uint32_t)(n * (range + 1) / tasks->n_sparse_ranges);
     const struct rw_cell *all = &cpu->total[s->smaller];
     struct rw_cpu_search search[2];
     int64_t sum[3] = {all->lambda, (int64_t)all->n, all->weight};
@@ -265,95 +235,76 @@ static void sparse_task(struct rw_cpu *cpu, struct rw_share *share, const struct
     keep_both(cpu, share, s, search);
 }
 
-/* One of the ranges of pairs that are not shared. */
-static void range_task(struct rw_cpu *cpu, struct rw_share *share, const struct division *division,
-                       uint32_t task)
-{
-    if (!is_ordered(division)) {
-        dense_task(cpu, share, &division->siblings[task], 0, 1);
-        return;
-    }
-    uint32_t pair = (uint32_t)division->n_shared;
-    while (division->first_task[pair + 1] <= task)
-        pair++;
-    const uint32_t first = division->first_task[pair];
-    dense_task(cpu, share, sibling_at(division, pair), task - first,
-               division->first_task[pair + 1] - first);
-}
-
-/* A call's tasks for rw_parallel. */
-struct tasks {
-    struct rw_cpu *cpu;
-    const struct division *division;
-    uint32_t n_built; /* pairs with sparse columns to build: these come first, being indivisible */
-};
-
+/* What is indivisible, the cells of sparse columns, comes first. */
 static int run_dense(void *job, struct rw_share *share)
 {
     const struct tasks *tasks = job;
-    for (uint64_t task, end; rw_share_next(share, &task, &end);) {
-        if (task < tasks->n_built)
-            rw_cpu_build_sparse(tasks->cpu, tasks->division->siblings[task].smaller);
-        else
-            range_task(tasks->cpu, share, tasks->division, (uint32_t)task - tasks->n_built);
+    struct rw_cpu *cpu = tasks->cpu;
+    const uint32_t *first = cpu->first_task;
+    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
+        if (i < tasks->n_built) {
+            rw_cpu_build_sparse(cpu, cpu->job[i].smaller);
+            continue;
+        }
+        const uint32_t task = (uint32_t)i - tasks->n_built;
+        const uint32_t at = rw_numbers_under(first, (uint32_t)tasks->n_jobs, task + 1) - 1;
+        dense_task(cpu, share, &cpu->job[at], task - first[at], first[at + 1] - first[at]);
     }
     return RW_OK;
 }
 
 static int run_sparse(void *job, struct rw_share *share)
 {
-    const struct tasks *tasks = job;
     for (uint64_t task, end; rw_share_next(share, &task, &end);)
-        sparse_task(tasks->cpu, share, tasks->division, (uint32_t)task);
+        sparse_task(job, share, (uint32_t)task);
     return RW_OK;
 }
 
-static void run_tasks(struct rw_cpu *cpu, const struct division *division, int n_threads)
+static void run_tasks(struct tasks *tasks, int n_threads)
 {
+    struct rw_cpu *cpu = tasks->cpu;
     struct rw_ctx *ctx = cpu->host.base.ctx;
-    const uint32_t n_siblings = (uint32_t)division->n_siblings;
-    const uint32_t n_dense = is_ordered(division) ? division->first_task[n_siblings] : n_siblings;
-    struct tasks tasks = {cpu, division, cpu->sparse.n ? n_siblings : 0};
-    for (int i = 0; i < division->n_shared; i++)
-        run_shared(cpu, sibling_at(division, (uint32_t)i), n_threads);
-    rw_parallel(ctx, n_threads, tasks.n_built + n_dense, 1, run_dense, &tasks);
-    rw_parallel(ctx, n_threads, tasks.n_built * division->n_sparse_ranges, 1, run_sparse, &tasks);
+    for (int i = 0; i < tasks->n_shared; i++)
+        run_shared(cpu, &cpu->job[i], n_threads);
+    rw_parallel(ctx, n_threads, tasks->n_built + cpu->first_task[tasks->n_jobs], 1, run_dense,
+                tasks);
+    rw_parallel(ctx, n_threads, tasks->n_built * tasks->n_sparse_ranges, 1, run_sparse, tasks);
 }
 
-/* Few pairs in order; how many of them all threads do together: each is a good part of the work,
- * and large enough that merging costs little beside building. */
-static void order_pairs(const struct rw_cpu *cpu, struct division *division, uint64_t docs,
-                        int n_threads)
+/* Few jobs are ordered, those with most documents first; how many of them all threads do together:
+ * each is a good part of the work, and large enough that merging costs little beside building. */
+static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
 {
-    enum { DOCS_A_THREAD = 1024 };
+    enum { MOST_ORDERED = 64, DOCS_A_THREAD = 1024 };
+    const struct rw_cpu *cpu = tasks->cpu;
     const uint64_t threads = (uint64_t)n_threads;
-    division->n_shared = 0;
-    for (int i = 0; i < division->n_siblings; i++) {
-        const uint32_t n = cpu->n[division->siblings[i].smaller];
+    for (int i = 0; i < tasks->n_jobs && tasks->n_jobs <= MOST_ORDERED; i++) {
+        const struct rw_sibling job = cpu->job[i];
+        const uint32_t n = cpu->n[job.smaller];
         int at = i;
-        for (; at > 0 && cpu->n[division->siblings[division->order[at - 1]].smaller] < n; at--)
-            division->order[at] = division->order[at - 1];
-        division->order[at] = (uint8_t)i;
-        division->n_shared += n_threads > 1 && cpu->n_passes > 0 && n >= DOCS_A_THREAD * threads &&
-                              n * 2 * threads >= docs;
+        for (; at > 0 && cpu->n[cpu->job[at - 1].smaller] < n; at--)
+            cpu->job[at] = cpu->job[at - 1];
+        cpu->job[at] = job;
+        tasks->n_shared += n_threads > 1 && cpu->n_passes > 0 && n >= DOCS_A_THREAD * threads &&
+                           n * 2 * threads >= docs;
     }
 }
 
 /* The others' ranges: a task is a part of the work that no thread waits long for. Searching a node
  * costs about as much as so many documents. */
-static void divide_pairs(const struct rw_cpu *cpu, struct division *division, int n_threads)
+static void divide_jobs(const struct tasks *tasks, int n_threads)
 {
     enum { SEARCH = 1000, TASKS = 3 };
+    const struct rw_cpu *cpu = tasks->cpu;
     const uint64_t most = n_threads == 1 || cpu->n_passes == 0 ? 1 : cpu->n_passes;
     uint64_t work = 0;
-    memset(division->first_task, 0, sizeof(division->first_task));
-    for (int i = division->n_shared; i < division->n_siblings; i++)
-        work += cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
-    for (int i = division->n_shared; i < division->n_siblings; i++) {
-        const uint64_t own = cpu->n[sibling_at(division, (uint32_t)i)->smaller] + SEARCH;
-        const uint64_t wanted = (own * TASKS * (uint64_t)n_threads + work - 1) / work;
-        division->first_task[i + 1] =
-            division->first_task[i] + (uint32_t)(wanted < most ? wanted : most);
+    for (int i = tasks->n_shared; i < tasks->n_jobs; i++)
+        work += cpu->n[cpu->job[i].smaller] + SEARCH;
+    for (int i = 0; i < tasks->n_jobs; i++) {
+        const uint64_t own = cpu->n[cpu->job[i].smaller] + SEARCH;
+        const uint64_t wanted =
+            i < tasks->n_shared ? 0 : (own * TASKS * (uint64_t)n_threads + work - 1) / work;
+        cpu->first_task[i + 1] = cpu->first_task[i] + (uint32_t)(wanted < most ? wanted : most);
     }
 }
 
@@ -423,16 +374,15 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
     const int n_threads = updates + 2 * cells >= PARALLEL_UPDATES ? engine->n_threads : 1;
     const uint32_t wanted = (uint32_t)((2 * n_threads + n - 1) / n);
     const uint32_t sparse = cpu->sparse.n / RW_CPU_PASS_BUNDLES;
-    struct division division = {.siblings = cpu->job,
-                                .n_siblings = n,
-                                .n_sparse_ranges = sparse <= 1 || n_threads == 1 ? 1
-                                                   : wanted < sparse             ? wanted
-                                                                                 : sparse};
-    if (is_ordered(&division)) {
-        order_pairs(cpu, &division, docs, n_threads);
-        divide_pairs(cpu, &division, n_threads);
-    }
-    run_tasks(cpu, &division, n_threads);
+    struct tasks tasks = {.cpu = cpu,
+                          .n_jobs = n,
+                          .n_built = cpu->sparse.n ? (uint32_t)n : 0,
+                          .n_sparse_ranges = sparse <= 1 || n_threads == 1 ? 1
+                                             : wanted < sparse             ? wanted
+                                                                           : sparse};
+    order_jobs(&tasks, docs, n_threads);
+    divide_jobs(&tasks, n_threads);
+    run_tasks(&tasks, n_threads);
     drop_parents(cpu, n);
     return RW_OK;
 }

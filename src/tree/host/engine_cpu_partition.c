@@ -6,113 +6,51 @@
 #include <immintrin.h>
 #endif
 
-/* Documents in as many parts as threads may come, each of which one thread takes. */
-struct parts {
-    struct rw_cpu *cpu;
-    uint32_t n_docs, n;
-};
-
-static uint32_t part_begin(const struct parts *parts, uint64_t part)
-{
-    return (uint32_t)(parts->n_docs * part / parts->n);
-}
-
-static int count_sampled(void *job, struct rw_share *share)
-{
-    const struct parts *parts = job;
-    const uint8_t *sampled = parts->cpu->host.sampled;
-    for (uint64_t part, end; rw_share_next(share, &part, &end);) {
-        for (; part < end; part++) {
-            uint32_t n = 0;
-            for (uint32_t d = part_begin(parts, part); d < part_begin(parts, part + 1); d++)
-                n += sampled[d];
-            parts->cpu->chunk_left[part] = n;
-        }
-    }
-    return RW_OK;
-}
-
-static int list_sampled(void *job, struct rw_share *share)
-{
-    const struct parts *parts = job;
-    const uint8_t *sampled = parts->cpu->host.sampled;
-    for (uint64_t part, end; rw_share_next(share, &part, &end);) {
-        for (; part < end; part++) {
-            uint32_t at = 0;
-            for (uint64_t before = 0; before < part; before++)
-                at += parts->cpu->chunk_left[before];
-            for (uint32_t d = part_begin(parts, part); d < part_begin(parts, part + 1); d++) {
-                if (sampled[d])
-                    parts->cpu->doc[at++] = d;
-            }
-        }
-    }
-    return RW_OK;
-}
-
-uint32_t rw_cpu_list_docs(struct rw_cpu *cpu)
-{
-    struct rw_ctx *ctx = cpu->host.base.ctx;
-    const uint32_t n_docs = cpu->host.base.n_docs[0];
-    struct parts parts = {cpu, n_docs, (uint32_t)rw_cpu_threads(cpu, n_docs)};
-    uint32_t n_sampled = 0;
-    rw_parallel(ctx, (int)parts.n, parts.n, 0, count_sampled, &parts);
-    rw_parallel(ctx, (int)parts.n, parts.n, 0, list_sampled, &parts);
-    for (uint32_t part = 0; part < parts.n; part++)
-        n_sampled += cpu->chunk_left[part];
-    return n_sampled;
-}
-
-/* ---- partition ---- */
-
 /* Where documents of a split's node go. */
-struct turn {
+struct router {
     const uint32_t *row; /* sparse columns: their entries' documents, [n]; else NULL */
     const uint8_t *code; /* of each document, or entry */
     size_t bytes, stride;
-    uint32_t n;
     struct rw_coded_node node;
     uint8_t left[RW_MAX_CODES]; /* of each code */
+    const uint8_t *sampled;     /* [n_docs] all documents are split by their sample; else NULL */
 };
 
 /* A column of listed entries stands in the rows, too, unless the engine lists it. */
-static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct turn *turn)
+static void find_in_rows(const struct rw_cpu *cpu, uint32_t column, struct router *router)
 {
     for (int g = 0; g < 2; g++) {
         const struct rw_cpu_group *group = &cpu->group[g];
         for (uint32_t c = 0; c < group->n; c++) {
             if (group->bundle[c].feature[0] != column)
                 continue;
-            turn->row = NULL;
-            turn->code = group->row + c * (size_t)group->bytes;
-            turn->stride = group->stride;
+            router->row = NULL;
+            router->code = group->row + c * (size_t)group->bytes;
+            router->stride = group->stride;
             return;
         }
     }
 }
 
-static void set_turn(const struct rw_cpu *cpu, const struct rw_split *split, struct turn *turn)
+static void set_router(const struct rw_cpu *cpu, const struct rw_split *split,
+                       struct router *router)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t column = (uint32_t)split->column;
     const struct rw_codes *codes = &bins->codes[column];
     const size_t bytes = rw_cuts_code_bytes(bins->cuts, column);
     const struct rw_coded_node node = rw_coded_split(bins->cuts, split);
-    *turn = (struct turn){.row = codes->row,
-                          .code = codes->code,
-                          .bytes = bytes,
-                          .stride = bytes,
-                          .n = codes->n,
-                          .node = node};
+    *router = (struct router){
+        .row = codes->row, .code = codes->code, .bytes = bytes, .stride = bytes, .node = node};
     if (codes->row && !cpu->sparse.n)
-        find_in_rows(cpu, column, turn);
+        find_in_rows(cpu, column, router);
     for (uint32_t code = 0; code < rw_cuts_n_codes(bins->cuts, column); code++)
-        turn->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
+        router->left[code] = (uint8_t)rw_coded_goes_left(&node, code);
 }
 
 /* Documents [n], in order, those that go left to the front of `left`, which may be `doc` itself,
  * the others to `right`. Returns how many go left. */
-static inline __attribute__((always_inline)) uint32_t part_dense(const struct turn *turn,
+static inline __attribute__((always_inline)) uint32_t part_dense(const struct router *router,
                                                                  size_t bytes, size_t stride,
                                                                  const uint32_t *doc, uint32_t n,
                                                                  uint32_t *left, uint32_t *right)
@@ -121,11 +59,11 @@ static inline __attribute__((always_inline)) uint32_t part_dense(const struct tu
     for (uint32_t i = 0; i < n; i++) {
         enum { AHEAD = 32 };
         const uint32_t one = doc[i], next = doc[i + AHEAD < n ? i + AHEAD : i];
-        __builtin_prefetch(turn->code + next * stride);
-        uint16_t code = turn->code[one * stride];
+        __builtin_prefetch(router->code + next * stride);
+        uint16_t code = router->code[one * stride];
         if (bytes == 2)
-            memcpy(&code, turn->code + one * stride, sizeof(code));
-        const uint32_t goes = turn->left[code];
+            memcpy(&code, router->code + one * stride, sizeof(code));
+        const uint32_t goes = router->left[code];
         left[n_left] = one;
         right[i - n_left] = one;
         n_left += goes;
@@ -136,27 +74,24 @@ static inline __attribute__((always_inline)) uint32_t part_dense(const struct tu
 #if RW_HAS_X86
 /* The same of columns of bytes, sixteen documents at a time. Four bytes are read for each, of which
  * the document's is the last: so none is read past the column's end, and the first three documents
- * go another way. What is stored past the last one of either side has been read before, or will be
- * written again. */
-RW_AVX512 static uint32_t part_avx512(const struct turn *turn, const uint32_t *doc, uint32_t n,
+ * are read one by one. What is stored past the last one of either side has been read before, or
+ * will be written again. */
+RW_AVX512 static uint32_t part_avx512(const struct router *router, const uint32_t *doc, uint32_t n,
                                       uint32_t *left, uint32_t *right)
 {
     enum { LANES = 16, ALONE = 3 };
-    const __m512i bin = _mm512_set1_epi32((int)turn->node.bin);
-    const __m512i missing = _mm512_set1_epi32((int)turn->node.missing_code);
+    const __m512i bin = _mm512_set1_epi32((int)router->node.bin);
+    const __m512i missing = _mm512_set1_epi32((int)router->node.missing_code);
     const __m512i back = _mm512_set1_epi32(-ALONE);
-    const __mmask16 missing_left = turn->node.missing_left ? 0xffff : 0;
-    uint32_t i = 0, n_left = 0;
-    for (; i < n && doc[i] < ALONE; i++) {
-        const uint32_t one = doc[i];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += turn->left[turn->code[one]];
-    }
+    const __mmask16 missing_left = router->node.missing_left ? 0xffff : 0;
+    uint32_t i = 0;
+    while (i < n && doc[i] < ALONE)
+        i++;
+    uint32_t n_left = part_dense(router, 1, 1, doc, i, left, right);
     for (; i + LANES <= n; i += LANES) {
         const __m512i docs = _mm512_loadu_si512(doc + i);
         const __m512i at = _mm512_add_epi32(docs, back); /* under 2^31 */
-        const __m512i code = _mm512_srli_epi32(_mm512_i32gather_epi32(at, turn->code, 1), 24);
+        const __m512i code = _mm512_srli_epi32(_mm512_i32gather_epi32(at, router->code, 1), 24);
         const __mmask16 goes = _mm512_cmple_epu32_mask(code, bin) |
                                (_mm512_cmpeq_epi32_mask(code, missing) & missing_left);
         _mm512_storeu_si512(left + n_left, _mm512_maskz_compress_epi32(goes, docs));
@@ -164,25 +99,19 @@ RW_AVX512 static uint32_t part_avx512(const struct turn *turn, const uint32_t *d
                             _mm512_maskz_compress_epi32((__mmask16)~goes, docs));
         n_left += (uint32_t)_mm_popcnt_u32(goes);
     }
-    for (; i < n; i++) {
-        const uint32_t one = doc[i];
-        left[n_left] = one;
-        right[i - n_left] = one;
-        n_left += turn->left[turn->code[one]];
-    }
-    return n_left;
+    return n_left + part_dense(router, 1, 1, doc + i, n - i, left + n_left, right + (i - n_left));
 }
 #endif
 
 /* The same from a list of entries. */
-static uint32_t part_sparse(const struct rw_cpu *cpu, const struct turn *turn, const uint32_t *doc,
-                            uint32_t n, uint32_t *left, uint32_t *right)
+static uint32_t part_sparse(const struct rw_cpu *cpu, const struct router *router,
+                            const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
 {
     const struct rw_bins *bins = cpu->host.set[0].bins;
     uint32_t n_left = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t one = doc[i];
-        const uint32_t goes = turn->left[rw_bins_code(bins, turn->node.column, one)];
+        const uint32_t goes = router->left[rw_bins_code(bins, router->node.column, one)];
         left[n_left] = one;
         right[i - n_left] = one;
         n_left += goes;
@@ -190,21 +119,38 @@ static uint32_t part_sparse(const struct rw_cpu *cpu, const struct turn *turn, c
     return n_left;
 }
 
-static uint32_t part(const struct rw_cpu *cpu, const struct turn *turn, uint32_t *doc, uint32_t n,
-                     uint32_t *right)
+/* The same of documents [first, first + n). */
+static uint32_t part_sampled(const uint8_t *sampled, uint32_t first, uint32_t n, uint32_t *left,
+                             uint32_t *right)
 {
-    if (turn->row)
-        return part_sparse(cpu, turn, doc, n, doc, right);
-#if RW_HAS_X86
-    if (cpu->host.isa == RW_ISA_AVX512 && turn->stride == 1 && turn->bytes == 1 &&
-        cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
-        return part_avx512(turn, doc, n, doc, right);
-#endif
-    if (turn->bytes == 2)
-        return part_dense(turn, 2, turn->stride, doc, n, doc, right);
-    return turn->stride == 1 ? part_dense(turn, 1, 1, doc, n, doc, right)
-                             : part_dense(turn, 1, turn->stride, doc, n, doc, right);
+    uint32_t n_left = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        left[n_left] = first + i;
+        right[i - n_left] = first + i;
+        n_left += sampled[first + i];
+    }
+    return n_left;
 }
+
+static uint32_t part(const struct rw_cpu *cpu, const struct router *router, uint32_t *doc,
+                     uint32_t n, uint32_t *right)
+{
+    if (router->sampled)
+        return part_sampled(router->sampled, (uint32_t)(doc - cpu->doc), n, doc, right);
+    if (router->row)
+        return part_sparse(cpu, router, doc, n, doc, right);
+#if RW_HAS_X86
+    if (cpu->host.isa == RW_ISA_AVX512 && router->stride == 1 && router->bytes == 1 &&
+        cpu->host.base.n_docs[0] < (uint32_t)1 << 31)
+        return part_avx512(router, doc, n, doc, right);
+#endif
+    if (router->bytes == 2)
+        return part_dense(router, 2, router->stride, doc, n, doc, right);
+    return router->stride == 1 ? part_dense(router, 1, 1, doc, n, doc, right)
+                               : part_dense(router, 1, router->stride, doc, n, doc, right);
+}
+
+/* ---- a node ---- */
 
 /* Says where the children's documents are. */
 static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32_t n_left)
@@ -217,37 +163,39 @@ static int set_children(struct rw_cpu *cpu, const struct rw_split *split, uint32
     return rw_host_check_left(&cpu->host, split, n_left);
 }
 
-/* A node by one thread. Returns the documents that go left. */
-static uint32_t split_small(struct rw_cpu *cpu, const struct rw_split *split)
+/* A run of documents by one thread. Returns those that go left. */
+static uint32_t split_small(struct rw_cpu *cpu, const struct router *router, uint32_t first,
+                            uint32_t n)
 {
-    const uint32_t first = cpu->begin[split->slot], n = cpu->n[split->slot];
-    struct turn turn;
-    set_turn(cpu, split, &turn);
-    const uint32_t n_left = part(cpu, &turn, cpu->doc + first, n, cpu->doc_scratch + first);
+    const uint32_t n_left = part(cpu, router, cpu->doc + first, n, cpu->doc_scratch + first);
     memcpy(cpu->doc + first + n_left, cpu->doc_scratch + first, (n - n_left) * sizeof(*cpu->doc));
     return n_left;
 }
 
-/* A node by all threads, a part of its documents each: both sides wait in the scratch memory, until
- * all parts' sizes are known. */
+/* By all threads, a part each: both sides wait in the scratch memory until all parts' sizes are
+ * known. */
 struct large_split {
-    struct parts parts; /* first: the parts are of the node's documents */
-    struct turn turn;
+    struct rw_cpu *cpu;
+    const struct router *router;
     uint32_t *doc, *scratch;
+    uint64_t n_docs, n_parts;
     uint32_t n_left; /* of all parts */
 };
+
+static uint32_t part_begin(const struct large_split *l, uint64_t part)
+{
+    return (uint32_t)(l->n_docs * part / l->n_parts);
+}
 
 static int split_parts(void *job, struct rw_share *share)
 {
     const struct large_split *l = job;
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
         for (; k < end; k++) {
-            const uint32_t from = part_begin(&l->parts, k);
-            const uint32_t n = part_begin(&l->parts, k + 1) - from;
-            const uint32_t n_left =
-                part(l->parts.cpu, &l->turn, l->doc + from, n, l->scratch + from);
+            const uint32_t from = part_begin(l, k), n = part_begin(l, k + 1) - from;
+            const uint32_t n_left = part(l->cpu, l->router, l->doc + from, n, l->scratch + from);
             memcpy(l->scratch + from + n - n_left, l->doc + from, n_left * sizeof(*l->doc));
-            l->parts.cpu->chunk_left[k] = n_left;
+            l->cpu->part_left[k] = n_left;
         }
     }
     return RW_OK;
@@ -256,15 +204,15 @@ static int split_parts(void *job, struct rw_share *share)
 static int join_parts(void *job, struct rw_share *share)
 {
     const struct large_split *l = job;
-    const uint32_t *chunk_left = l->parts.cpu->chunk_left;
+    const uint32_t *part_left = l->cpu->part_left;
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
         for (; k < end; k++) {
-            const uint32_t from = part_begin(&l->parts, k);
-            const uint32_t n_right = part_begin(&l->parts, k + 1) - from - chunk_left[k];
+            const uint32_t from = part_begin(l, k);
+            const uint32_t n_right = part_begin(l, k + 1) - from - part_left[k];
             uint32_t before = 0;
             for (uint64_t c = 0; c < k; c++)
-                before += chunk_left[c];
-            memcpy(l->doc + before, l->scratch + from + n_right, chunk_left[k] * sizeof(*l->doc));
+                before += part_left[c];
+            memcpy(l->doc + before, l->scratch + from + n_right, part_left[k] * sizeof(*l->doc));
             memcpy(l->doc + l->n_left + from - before, l->scratch + from,
                    n_right * sizeof(*l->doc));
         }
@@ -272,25 +220,43 @@ static int join_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static uint32_t split_large(struct rw_cpu *cpu, const struct rw_split *split)
+static int is_large(const struct rw_cpu *cpu, uint32_t n_docs)
 {
-    struct rw_ctx *ctx = cpu->host.base.ctx;
+    return cpu->host.base.n_threads > 1 && n_docs >= PARALLEL_DOCS;
+}
+
+static uint32_t split_run(struct rw_cpu *cpu, const struct router *router, uint32_t first,
+                          uint32_t n)
+{
     const int n_threads = cpu->host.base.n_threads;
-    const uint32_t first = cpu->begin[split->slot];
-    struct large_split l = {.parts = {cpu, cpu->n[split->slot], (uint32_t)n_threads},
+    struct large_split l = {.cpu = cpu,
+                            .router = router,
                             .doc = cpu->doc + first,
-                            .scratch = cpu->doc_scratch + first};
-    set_turn(cpu, split, &l.turn);
-    rw_parallel(ctx, n_threads, l.parts.n, 0, split_parts, &l);
-    for (uint32_t k = 0; k < l.parts.n; k++)
-        l.n_left += cpu->chunk_left[k];
-    rw_parallel(ctx, n_threads, l.parts.n, 0, join_parts, &l);
+                            .scratch = cpu->doc_scratch + first,
+                            .n_docs = n,
+                            .n_parts = (uint64_t)n_threads};
+    if (!is_large(cpu, n))
+        return split_small(cpu, router, first, n);
+    rw_parallel(cpu->host.base.ctx, n_threads, l.n_parts, 0, split_parts, &l);
+    for (uint64_t k = 0; k < l.n_parts; k++)
+        l.n_left += cpu->part_left[k];
+    rw_parallel(cpu->host.base.ctx, n_threads, l.n_parts, 0, join_parts, &l);
     return l.n_left;
 }
 
-static int is_large(const struct rw_cpu *cpu, const struct rw_split *split)
+uint32_t rw_cpu_list_docs(struct rw_cpu *cpu)
 {
-    return cpu->host.base.n_threads > 1 && cpu->n[split->slot] >= PARALLEL_DOCS;
+    const struct router router = {.sampled = cpu->host.sampled};
+    return split_run(cpu, &router, 0, cpu->host.base.n_docs[0]);
+}
+
+/* ---- nodes ---- */
+
+static uint32_t split_node(struct rw_cpu *cpu, const struct rw_split *split)
+{
+    struct router router;
+    set_router(cpu, split, &router);
+    return split_run(cpu, &router, cpu->begin[split->slot], cpu->n[split->slot]);
 }
 
 struct small_splits {
@@ -303,8 +269,8 @@ static int split_some(void *job, struct rw_share *share)
     const struct small_splits *s = job;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
-            if (!is_large(s->cpu, &s->split[i]))
-                s->cpu->n[s->split[i].left] = split_small(s->cpu, &s->split[i]);
+            if (!is_large(s->cpu, s->cpu->n[s->split[i].slot]))
+                s->cpu->n[s->split[i].left] = split_node(s->cpu, &s->split[i]);
         }
     }
     return RW_OK;
@@ -316,16 +282,15 @@ int rw_cpu_partition(struct rw_engine *engine, const struct rw_split *splits, in
     struct rw_cpu *cpu = rw_cpu_of(engine);
     uint64_t docs = 0;
     for (int i = 0; i < n; i++) {
-        if (is_large(cpu, &splits[i]))
-            RW_TRY(set_children(cpu, &splits[i], split_large(cpu, &splits[i])));
+        const uint32_t n_docs = cpu->n[splits[i].slot];
+        if (is_large(cpu, n_docs))
+            cpu->n[splits[i].left] = split_node(cpu, &splits[i]);
         else
-            docs += cpu->n[splits[i].slot];
+            docs += n_docs;
     }
     struct small_splits small = {cpu, splits};
     rw_parallel(engine->ctx, rw_cpu_threads(cpu, docs), (uint64_t)n, 1, split_some, &small);
-    for (int i = 0; i < n; i++) {
-        if (!is_large(cpu, &splits[i]))
-            RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
-    }
+    for (int i = 0; i < n; i++)
+        RW_TRY(set_children(cpu, &splits[i], cpu->n[splits[i].left]));
     return RW_OK;
 }

@@ -18,7 +18,8 @@ enum {
     SAMPLE = 4096   /* documents that a choice is made by */
 };
 
-size_t rw_cpu_row_bytes(uint32_t n, int bytes)
+/* Of n bundles of `bytes` each. */
+static size_t row_bytes(uint32_t n, int bytes)
 {
     enum { LINE = 64 };
     const size_t all = ((size_t)n * (size_t)bytes + 7) / 8 * 8;
@@ -33,10 +34,9 @@ struct bundling {
     const struct rw_bins *bins;
     uint8_t *code, *next; /* [n_docs] the bundle's codes; scratch */
     uint32_t step, n_sample;
-    uint8_t
-        *sample; /* [n_features][n_sample] codes of every step-th document, where they may share */
+    uint8_t *sample;         /* [n_features][n_sample] codes of every step-th document */
     uint8_t *few, *few_next; /* [n_sample] the bundle's of these documents; scratch */
-    uint32_t n_codes, most;
+    uint32_t most;           /* codes of a bundle */
     uint8_t code_of[RW_CPU_BUNDLE_FEATURES][256];
 };
 
@@ -61,41 +61,16 @@ static int take_samples(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static int start_bundling(struct rw_ctx *ctx, const struct rw_bins *bins, struct bundling *b)
-{
-    const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
-    b->bins = bins;
-    b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
-    b->step = n_docs / SAMPLE + 1;
-    b->n_sample = (n_docs + b->step - 1) / b->step;
-    RW_TRY(RW_NEW_RAW(ctx, b->code, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, b->next, n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, b->few, b->n_sample));
-    RW_TRY(RW_NEW_RAW(ctx, b->few_next, b->n_sample));
-    RW_TRY(RW_NEW_RAW(ctx, b->sample, (size_t)n_features * b->n_sample));
-    return rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
-}
-
-static void end_bundling(struct bundling *b)
-{
-    rw_mem_free(b->code);
-    rw_mem_free(b->next);
-    rw_mem_free(b->few);
-    rw_mem_free(b->few_next);
-    rw_mem_free(b->sample);
-    rw_mem_free(b);
-}
-
 /* Codes of the n_codes of a bundle with one more feature, of n documents, in `next`. Returns their
  * number, or 0: more than `most`. */
 static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more, uint32_t n,
                      uint32_t most, uint8_t *next, uint8_t pair[256][2])
 {
-    uint16_t place[256][RW_CPU_SHARED];
+    uint16_t number[256][RW_CPU_SHARED]; /* of each pair that was met */
     uint32_t n_joint = 0;
-    memset(place, 0xff, n_codes * sizeof(place[0]));
+    memset(number, 0xff, n_codes * sizeof(number[0]));
     for (uint32_t i = 0; i < n; i++) {
-        uint16_t *at = &place[code[i]][more[i]];
+        uint16_t *at = &number[code[i]][more[i]];
         if (*at == UINT16_MAX) {
             if (n_joint == most)
                 return 0;
@@ -106,13 +81,6 @@ static uint32_t join(const uint8_t *code, uint32_t n_codes, const uint8_t *more,
         next[i] = (uint8_t)*at;
     }
     return n_joint;
-}
-
-static void swap_codes(uint8_t **a, uint8_t **b)
-{
-    uint8_t *swap = *a;
-    *a = *b;
-    *b = swap;
 }
 
 /* Takes the feature into the bundle if they have few codes together. */
@@ -134,29 +102,40 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
     memcpy(b->code_of, code_of, sizeof(code_of));
     bundle->feature[bundle->n++] = f;
     bundle->n_codes = n;
-    swap_codes(&b->code, &b->next);
+    uint8_t *const joined = b->next;
+    b->next = b->code;
+    b->code = joined;
     take_sample(b->code, b, b->few);
 }
 
 /* Makes bundles of the narrow features; taken: [n_features], written. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8_t *taken)
 {
+    struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
-    const uint32_t n_features = bins->cuts->n_features;
+    const uint32_t n_docs = bins->n_docs, n_features = bins->cuts->n_features;
     int status = RW_OK;
     struct bundling *b;
-    uint8_t *used = group->shared_code;
-    RW_TRY(RW_NEW(cpu->host.base.ctx, b, 1));
-    RW_TRY_OUT(start_bundling(cpu->host.base.ctx, bins, b));
+    uint8_t *room = NULL, *used = group->shared_code;
+    RW_TRY(RW_NEW(ctx, b, 1));
+    b->bins = bins;
+    b->most = n_docs / TOGETHER < TOGETHER ? n_docs / TOGETHER : TOGETHER;
+    b->step = n_docs / SAMPLE + 1;
+    b->n_sample = (n_docs + b->step - 1) / b->step;
+    RW_TRY_OUT(RW_NEW_RAW(ctx, room, 2 * (size_t)n_docs + (2 + (size_t)n_features) * b->n_sample));
+    b->code = room;
+    b->next = b->code + n_docs;
+    b->few = b->next + n_docs;
+    b->few_next = b->few + b->n_sample;
+    b->sample = b->few_next + b->n_sample;
+    rw_parallel(ctx, ctx->n_threads, n_features, 1, take_samples, b);
     for (uint32_t f = 0; f < n_features; f++) {
         if (taken[f] || !may_share(bins, f) || rw_cuts_n_codes(bins->cuts, f) > b->most)
             continue;
         struct rw_cpu_bundle *bundle = &group->bundle[group->n];
         *bundle = (struct rw_cpu_bundle){
             .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
-        if (!b->code)
-            RW_TRY_OUT(RW_NEW_RAW(cpu->host.base.ctx, b->code, bins->n_docs));
-        memcpy(b->code, bins->codes[f].code, bins->n_docs);
+        memcpy(b->code, bins->codes[f].code, n_docs);
         memcpy(b->few, b->sample + (size_t)f * b->n_sample, b->n_sample);
         for (uint32_t code = 0; code < bundle->n_codes; code++)
             b->code_of[0][code] = (uint8_t)code;
@@ -170,9 +149,9 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         }
         if (bundle->n == 1)
             continue;
+        RW_TRY_OUT(RW_NEW_RAW(ctx, bundle->made, n_docs));
+        memcpy(bundle->made, b->code, n_docs);
         bundle->code_of = used;
-        bundle->made = b->code;
-        b->code = NULL;
         for (uint32_t k = 0; k < bundle->n; k++) {
             taken[bundle->feature[k]] = 1;
             memcpy(used, b->code_of[k], bundle->n_codes);
@@ -181,7 +160,8 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_cpu_group *group, uint8
         group->n++;
     }
 out:
-    end_bundling(b);
+    rw_mem_free(room);
+    rw_mem_free(b);
     return status;
 }
 
@@ -191,45 +171,30 @@ out:
  * time, too. */
 static const uint32_t worth[] = {5, 5, 1};
 
+/* Sampled documents with a bundle's most frequent code. */
 enum { BITS = SAMPLE / 64 };
+struct frequent {
+    uint32_t n;
+    uint64_t bits[BITS];
+};
 
-/* A narrow bundle's codes of n documents, which ascend. */
-static void take_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
-                       const uint32_t *doc, uint32_t n, uint8_t *to)
-{
-    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
-    const uint8_t *code = bundle->made ? bundle->made : codes->code;
-    if (bundle->made || !codes->row) {
-        for (uint32_t i = 0; i < n; i++)
-            to[i] = code[doc[i]];
-        return;
-    }
-    for (uint32_t i = 0, entry = 0; i < n; i++) {
-        while (entry < codes->n && codes->row[entry] < doc[i])
-            entry++;
-        to[i] = (uint8_t)codes->rest;
-        if (entry < codes->n && codes->row[entry] == doc[i])
-            to[i] = code[entry];
-    }
-}
-
-/* The bundle's frequent code, and which documents of the sample have it. Returns how many. */
-static uint32_t find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
-                              const uint32_t *doc, uint32_t n, uint64_t *bits)
+static void find_frequent(const struct rw_bins *bins, struct rw_cpu_bundle *bundle,
+                          const uint32_t *doc, uint32_t n, struct frequent *out)
 {
     uint32_t count[256] = {0};
     uint8_t code[SAMPLE];
-    take_codes(bins, bundle, doc, n, code);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        code[i] = bundle->made ? bundle->made[doc[i]]
+                               : (uint8_t)rw_bins_code(bins, bundle->feature[0], doc[i]);
         count[code[i]]++;
+    }
     for (uint32_t c = 0; c < bundle->n_codes; c++) {
         if (count[c] > count[bundle->frequent])
             bundle->frequent = c;
     }
-    memset(bits, 0, BITS * sizeof(*bits));
+    *out = (struct frequent){.n = count[bundle->frequent]};
     for (uint32_t i = 0; i < n; i++)
-        bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
-    return count[bundle->frequent];
+        out->bits[i / 64] |= (uint64_t)(code[i] == bundle->frequent) << (i % 64);
 }
 
 static uint32_t n_common_plain(const uint64_t *a, const uint64_t *b)
@@ -253,7 +218,7 @@ RW_AVX2 static uint32_t n_common_avx2(const uint64_t *a, const uint64_t *b)
  * share the most documents with all before. What is left, that has no such code, keeps its order.
  */
 static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t sample,
-                          uint64_t *bits, uint32_t *share)
+                          struct frequent *frequent)
 {
     enum { AMONG = 512 };
     uint32_t (*const n_common)(const uint64_t *, const uint64_t *) =
@@ -265,7 +230,7 @@ static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t 
         if (of_pass == 0)
             memset(all, 0xff, sizeof(all));
         for (uint32_t i = at; i < group->n && i < at + AMONG; i++) {
-            const uint32_t n = of_pass ? n_common(all, bits + (size_t)i * BITS) : share[i];
+            const uint32_t n = of_pass ? n_common(all, frequent[i].bits) : frequent[i].n;
             if (n > most) {
                 most = n;
                 best = i;
@@ -273,19 +238,14 @@ static void order_bundles(enum rw_isa isa, struct rw_cpu_group *group, uint32_t 
         }
         if (of_pass == 0 && (uint64_t)most * 8 < (uint64_t)sample)
             return;
-        uint64_t *one = bits + (size_t)at * BITS, *other = bits + (size_t)best * BITS;
         const struct rw_cpu_bundle bundle = group->bundle[at];
         group->bundle[at] = group->bundle[best];
         group->bundle[best] = bundle;
-        const uint32_t swap = share[at];
-        share[at] = share[best];
-        share[best] = swap;
-        for (int i = 0; i < BITS; i++) {
-            const uint64_t word = one[i];
-            one[i] = other[i];
-            other[i] = word;
-            all[i] &= one[i];
-        }
+        const struct frequent other = frequent[at];
+        frequent[at] = frequent[best];
+        frequent[best] = other;
+        for (int i = 0; i < BITS; i++)
+            all[i] &= frequent[at].bits[i];
     }
 }
 
@@ -293,69 +253,43 @@ struct frequent_job {
     const struct rw_bins *bins;
     const struct rw_cpu_group *group;
     uint32_t n_sample, doc[SAMPLE];
-    uint64_t *bits;     /* [bundles][BITS] */
-    uint32_t *frequent; /* [bundles] sampled documents with the bundle's most frequent code */
+    struct frequent *frequent; /* [bundles] */
 };
 
 static int find_frequents(void *user, struct rw_share *share)
 {
     const struct frequent_job *job = user;
     for (uint64_t i, end; rw_share_next(share, &i, &end);)
-        job->frequent[i] = find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
-                                         job->bits + i * BITS);
+        find_frequent(job->bins, &job->group->bundle[i], job->doc, job->n_sample,
+                      &job->frequent[i]);
     return RW_OK;
 }
 
 static int find_order(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
-    int status = RW_OK;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     struct frequent_job job = {
         .bins = bins, .group = group, .n_sample = bins->n_docs < SAMPLE ? bins->n_docs : SAMPLE};
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.bits, (size_t)group->n * BITS));
-    RW_TRY_OUT(RW_NEW_RAW(ctx, job.frequent, group->n));
+    RW_TRY(RW_NEW_RAW(ctx, job.frequent, group->n));
     for (uint32_t i = 0; i < job.n_sample; i++)
         job.doc[i] = (uint32_t)((uint64_t)bins->n_docs * i / job.n_sample);
     rw_parallel(ctx, ctx->n_threads, group->n, 1, find_frequents, &job);
-    order_bundles(cpu->host.isa, group, job.n_sample, job.bits, job.frequent);
-out:
-    rw_mem_free(job.bits);
+    order_bundles(cpu->host.isa, group, job.n_sample, job.frequent);
     rw_mem_free(job.frequent);
-    return status;
+    return RW_OK;
 }
 
 /* ---- rows ---- */
 
-/* The codes of documents [first, last) of a bundle. */
-static void put_bundle(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle, size_t bytes,
-                       uint32_t first, uint32_t last, uint8_t *to, size_t stride)
-{
-    const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
-    uint32_t entry = codes->row ? rw_numbers_under(codes->row, codes->n, first) : 0;
-    for (uint32_t doc = first; doc < last; doc++, to += stride) {
-        uint32_t code = codes->rest;
-        if (bundle->made)
-            code = bundle->made[doc];
-        else if (!codes->row)
-            code = rw_codes_entry(codes, bytes, doc);
-        else if (entry < codes->n && codes->row[entry] == doc)
-            code = rw_codes_entry(codes, bytes, entry++);
-        const uint16_t wide = (uint16_t)code;
-        if (bytes == 1)
-            *to = (uint8_t)code;
-        else
-            memcpy(to, &wide, sizeof(wide));
-    }
-}
-
 enum { BLOCK = 256 }; /* documents whose rows are made together, so that they stay in the cache */
 
-/* Rows of 8 narrow bundles, n documents, a multiple of 16. */
-static void put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
+/* Rows of 8 narrow bundles, sixteen documents at a time. Returns how many of n were done. */
+static uint32_t put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, size_t stride)
 {
+    uint32_t doc = 0;
 #if RW_HAS_X86
-    for (uint32_t doc = 0; doc < n; doc += 16) {
+    for (; n - doc >= 16; doc += 16) {
         __m128i a[8], b[8];
         for (int c = 0; c < 8; c++)
             a[c] = _mm_loadu_si128((const __m128i *)(bundle[c] + doc));
@@ -380,49 +314,53 @@ static void put_eight(const uint8_t *const *bundle, uint32_t n, uint8_t *to, siz
         }
     }
 #else
-    for (uint32_t doc = 0; doc < n; doc++) {
-        for (int c = 0; c < 8; c++)
-            to[doc * stride + (size_t)c] = bundle[c][doc];
-    }
+    (void)bundle, (void)n, (void)to, (void)stride;
 #endif
+    return doc;
 }
 
-/* A narrow bundle's codes of documents [first, last), in `made` if they do not stand in a row. */
+/* A bundle's codes of documents [first, last): where they stand, or put together in `room`. */
 static const uint8_t *bundle_codes(const struct rw_bins *bins, const struct rw_cpu_bundle *bundle,
-                                   uint32_t first, uint32_t last, uint8_t *made)
+                                   size_t bytes, uint32_t first, uint32_t last, uint16_t *room)
 {
     const struct rw_codes *codes = &bins->codes[bundle->feature[0]];
+    uint8_t *narrow = (uint8_t *)room;
     if (bundle->made || !codes->row)
-        return (bundle->made ? bundle->made : (const uint8_t *)codes->code) + first;
-    put_bundle(bins, bundle, 1, first, last, made, 1);
-    return made;
+        return (bundle->made ? bundle->made : (const uint8_t *)codes->code) + first * bytes;
+    uint32_t entry = rw_numbers_under(codes->row, codes->n, first);
+    for (uint32_t doc = first; doc < last; doc++) {
+        uint32_t code = codes->rest;
+        if (entry < codes->n && codes->row[entry] == doc)
+            code = rw_codes_entry(codes, bytes, entry++);
+        if (bytes == 1)
+            narrow[doc - first] = (uint8_t)code;
+        else
+            room[doc - first] = (uint16_t)code;
+    }
+    return narrow;
 }
 
 static void put_rows(const struct rw_bins *bins, const struct rw_cpu_group *group, uint32_t first,
                      uint32_t last)
 {
-    enum { TOGETHER_DOCS = 16 };
     const size_t bytes = (size_t)group->bytes;
-    const uint32_t n = bytes == 1 ? (last - first) / TOGETHER_DOCS * TOGETHER_DOCS : 0;
-    const uint32_t n_eights = n ? group->n / 8 * 8 : 0;
-    uint8_t *to = group->row + first * group->stride, made[8][BLOCK];
-    for (uint32_t c = 0; c < n_eights; c += 8) {
+    uint16_t room[8][BLOCK];
+    for (uint32_t c = 0, n; c < group->n; c += n) {
         const uint8_t *bundle[8];
-        for (uint32_t i = 0; i < 8; i++)
-            bundle[i] = bundle_codes(bins, &group->bundle[c + i], first, first + n, made[i]);
-        put_eight(bundle, n, to + c, group->stride);
+        uint8_t *const row = group->row + first * group->stride + c * bytes;
+        n = bytes == 1 && group->n - c >= 8 ? 8 : 1;
+        for (uint32_t i = 0; i < n; i++)
+            bundle[i] = bundle_codes(bins, &group->bundle[c + i], bytes, first, last, room[i]);
+        const uint32_t done = n == 8 ? put_eight(bundle, last - first, row, group->stride) : 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint8_t *to = row + done * group->stride + i;
+            for (uint32_t doc = done; doc < last - first; doc++, to += group->stride) {
+                to[0] = bundle[i][doc * bytes];
+                if (bytes == 2)
+                    to[1] = bundle[i][2 * doc + 1];
+            }
+        }
     }
-    for (uint32_t c = 0; c < group->n; c++) {
-        const uint32_t done = c < n_eights ? n : 0;
-        if (first + done < last)
-            put_bundle(bins, &group->bundle[c], bytes, first + done, last,
-                       to + done * group->stride + c * bytes, group->stride);
-    }
-}
-
-static int is_dense(const struct rw_cpu *cpu, uint32_t f)
-{
-    return !cpu->sparse.n || !cpu->host.set[0].bins->codes[f].row;
 }
 
 struct rows_job {
@@ -433,47 +371,65 @@ struct rows_job {
 static int put_blocks(void *user, struct rw_share *share)
 {
     const struct rows_job *job = user;
-    const uint32_t n_docs = job->bins->n_docs;
-    for (uint64_t block, end; rw_share_next(share, &block, &end);) {
-        for (; block < end; block++) {
-            const uint32_t first = (uint32_t)block * BLOCK;
-            put_rows(job->bins, job->group, first, n_docs - first < BLOCK ? n_docs : first + BLOCK);
+    for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
+        for (; first < last; first = end) {
+            end = last - first < BLOCK ? last : first + BLOCK;
+            put_rows(job->bins, job->group, (uint32_t)first, (uint32_t)end);
         }
     }
     return RW_OK;
 }
 
-static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group, int bytes)
+/* Is the feature one of the group's? */
+static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uint32_t f)
+{
+    const struct rw_bins *bins = cpu->host.set[0].bins;
+    return rw_cuts_code_bytes(bins->cuts, f) == (size_t)group->bytes &&
+           (!cpu->sparse.n || !bins->codes[f].row);
+}
+
+int rw_cpu_allocate_rows(struct rw_cpu *cpu)
+{
+    struct rw_host *host = &cpu->host;
+    const struct rw_bins *bins = host->set[0].bins;
+    for (int g = 0; g < 2; g++) {
+        struct rw_cpu_group *group = &cpu->group[g];
+        uint32_t n = 0;
+        group->bytes = g + 1;
+        for (uint32_t f = 0; f < bins->cuts->n_features; f++)
+            n += (uint32_t)is_of(cpu, group, f);
+        host->part = "rows";
+        RW_TRY(
+            rw_host_new(host, (void **)&group->row, bins->n_docs, row_bytes(n, group->bytes), 1));
+        host->part = "tables";
+        RW_TRY(RW_HOST_NEW(host, group->bundle, n));
+        RW_TRY(RW_HOST_NEW(host, group->active, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, group->shared_code, g == 0 ? (size_t)n * 256 : 0));
+    }
+    return RW_HOST_NEW(host, cpu->pass, rw_cpu_most_passes(bins->cuts));
+}
+
+static int load_group(struct rw_cpu *cpu, struct rw_cpu_group *group)
 {
     struct rw_ctx *ctx = cpu->host.base.ctx;
     const struct rw_bins *bins = cpu->host.set[0].bins;
     const uint32_t n_features = bins->cuts->n_features;
     int status = RW_OK;
-    uint32_t n_dense = 0;
     uint8_t *taken = NULL;
-    for (uint32_t f = 0; f < n_features; f++)
-        n_dense += is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes;
-    group->bytes = bytes;
-    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->bundle, n_dense));
-    RW_TRY_OUT(RW_HOST_NEW(&cpu->host, group->active, n_dense));
-    RW_TRY_OUT(
-        RW_HOST_NEW_RAW(&cpu->host, group->shared_code, bytes == 1 ? (size_t)n_dense * 256 : 0));
-    RW_TRY_OUT(rw_host_new(&cpu->host, (void **)&group->row, bins->n_docs,
-                           rw_cpu_row_bytes(n_dense, bytes), 1));
     RW_TRY_OUT(RW_NEW(ctx, taken, n_features));
-    if (bytes == 1)
+    if (group->bytes == 1)
         RW_TRY_OUT(bundle_features(cpu, group, taken));
     for (uint32_t f = 0; f < n_features; f++) {
-        if (!taken[f] && is_dense(cpu, f) && rw_cuts_code_bytes(bins->cuts, f) == (size_t)bytes)
+        if (!taken[f] && is_of(cpu, group, f))
             group->bundle[group->n++] = (struct rw_cpu_bundle){
                 .n = 1, .feature = {f}, .n_codes = rw_cuts_n_codes(bins->cuts, f)};
     }
-    if (bytes == 1)
+    if (group->bytes == 1)
         RW_TRY_OUT(find_order(cpu, group));
-    group->stride = rw_cpu_row_bytes(group->n, bytes);
+    group->stride = row_bytes(group->n, group->bytes);
     rw_cpu_large_pages(group->row, group->stride * bins->n_docs);
     struct rows_job rows = {bins, group};
-    rw_parallel(ctx, ctx->n_threads, (bins->n_docs + BLOCK - 1) / BLOCK, 0, put_blocks, &rows);
+    rw_parallel(ctx, ctx->n_threads, bins->n_docs, 0, put_blocks, &rows);
 out:
     for (uint32_t c = 0; c < group->n; c++) {
         rw_mem_free(group->bundle[c].made);
@@ -485,9 +441,8 @@ out:
 
 int rw_cpu_load_rows(struct rw_cpu *cpu)
 {
-    RW_TRY(load_group(cpu, &cpu->group[0], 1));
-    RW_TRY(load_group(cpu, &cpu->group[1], 2));
-    return RW_HOST_NEW(&cpu->host, cpu->pass, rw_cpu_most_passes(cpu->host.set[0].bins->cuts));
+    RW_TRY(load_group(cpu, &cpu->group[0]));
+    return load_group(cpu, &cpu->group[1]);
 }
 
 /* ---- passes ---- */
@@ -501,8 +456,7 @@ static void set_pass(const struct rw_cpu *cpu, struct rw_cpu_pass *pass)
     pass->frequent = 0;
     pass->skips = 0;
     for (uint32_t c = 0; c < pass->n; c++)
-        pass->frequent |= (uint64_t)group->bundle[group->active[pass->first + c]].frequent
-                          << (8 * c);
+        pass->frequent |= (uint64_t)rw_cpu_bundle_of(pass, c)->frequent << (8 * c);
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *row = group->row + n_docs * i / n * group->stride;
         uint32_t c = 0;

@@ -23,58 +23,58 @@ typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
 #define FLOATS(vector)    __builtin_convertvector(vector, floats)
 
 /* A joint word's lambda is a packed one's so many bits further on, with its sign. */
-enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_WEIGHT - 32 };
+enum { JOINT_LAMBDA = RW_JOINT_COUNT + RW_JOINT_HESSIAN - 32 };
 #define LAMBDA 0xffffffff00000000
 
-/* Packed words and weights of the cells from b on. */
+/* Packed words and hessians of the cells from b on. */
 INLINE void load_cells(const int64_t *cells, uint32_t b, enum rw_cpu_cells kind, longs *words,
-                       longs *weights)
+                       longs *hessians)
 {
     longs low, high;
     memcpy(&low, cells + (kind == RW_CELL_PAIRS ? 2 * b : b), sizeof(low));
     if (kind == RW_CELL_COUNTS) {
         *words = low;
     } else if (kind == RW_CELL_JOINT) {
-        *weights = low >> RW_JOINT_COUNT & ((1 << RW_JOINT_WEIGHT) - 1);
+        *hessians = low >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
         *words = ((longs)((signed_longs)low >> JOINT_LAMBDA) & LAMBDA) +
                  (low & ((1 << RW_JOINT_COUNT) - 1));
     } else {
         memcpy(&high, cells + 2 * b + LANES, sizeof(high));
         *words = SHUFFLE(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
-        *weights = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+        *hessians = SHUFFLE(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
     }
 }
 
 INLINE void store_cells(int64_t *cells, uint32_t b, int newton, const longs *words,
-                        const longs *weights)
+                        const longs *hessians)
 {
     if (!newton) {
         memcpy(cells + b, words, sizeof(*words));
         return;
     }
-    const longs low = SHUFFLE(*words, *weights, 0, 8, 1, 9, 2, 10, 3, 11);
-    const longs high = SHUFFLE(*words, *weights, 4, 12, 5, 13, 6, 14, 7, 15);
+    const longs low = SHUFFLE(*words, *hessians, 0, 8, 1, 9, 2, 10, 3, 11);
+    const longs high = SHUFFLE(*words, *hessians, 4, 12, 5, 13, 6, 14, 7, 15);
     memcpy(cells + 2 * b, &low, sizeof(low));
     memcpy(cells + 2 * b + LANES, &high, sizeof(high));
 }
 
 /* The cells from b on, less those of `from`, and kept. */
 INLINE void take_cells(const struct rw_cpu_column *column, uint32_t b, enum rw_cpu_cells kind,
-                       longs *words, longs *weights)
+                       longs *words, longs *hessians)
 {
     const int newton = kind != RW_CELL_COUNTS;
     if (!column->from) {
-        load_cells(column->cells, b, kind, words, weights);
+        load_cells(column->cells, b, kind, words, hessians);
     } else {
-        longs less, lighter;
-        load_cells(column->cells, b, newton ? RW_CELL_PAIRS : RW_CELL_COUNTS, words, weights);
-        load_cells(column->from, b, kind, &less, &lighter);
+        longs less, less_hessian;
+        load_cells(column->cells, b, newton ? RW_CELL_PAIRS : RW_CELL_COUNTS, words, hessians);
+        load_cells(column->from, b, kind, &less, &less_hessian);
         *words -= less;
         if (newton)
-            *weights -= lighter;
+            *hessians -= less_hessian;
     }
     if (column->to)
-        store_cells(column->to, b, newton, words, weights);
+        store_cells(column->to, b, newton, words, hessians);
 }
 
 /* Sums of each cell and those before it: of one, two, four of them; and of all before, to which
@@ -91,7 +91,7 @@ INLINE void add_up(longs *sums, longs *before)
 }
 
 /* What a cut's sides add to its gain, roughly: seven roundings of at most 2^-24 each; -1 where the
- * split is not allowed. left, heavy: packed words and weights on the left. */
+ * split is not allowed. left, heavy: packed words and hessians on the left. */
 INLINE void score_cuts(const struct rw_cpu_column *column, const longs *left, const longs *heavy,
                        int newton, floats *score)
 {
@@ -120,15 +120,15 @@ INLINE float score_cells(const struct rw_cpu_column *given, struct rw_cpu_scores
 {
     const struct rw_cpu_column own = *given, *column = &own; /* nothing that is stored changes it */
     const int newton = kind != RW_CELL_COUNTS;
-    longs before = {0}, weight_before = {0};
+    longs before = {0}, hessian_before = {0};
     floats largest = (floats){0} - 1.0f;
     for (uint32_t b = 0; b < column->n; b += LANES) {
         longs sums, heavy = {0};
         floats better;
         take_cells(column, b, kind, &sums, &heavy);
         if (newton) {
-            add_up(&heavy, &weight_before);
-            memcpy(out->weight + b, &heavy, sizeof(heavy));
+            add_up(&heavy, &hessian_before);
+            memcpy(out->hessian + b, &heavy, sizeof(heavy));
         }
         add_up(&sums, &before);
         memcpy(out->left + b, &sums, sizeof(sums));

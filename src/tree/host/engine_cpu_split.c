@@ -1,4 +1,4 @@
-/* The best cut of a feature in a node, for the engine for processors. Cuts are first told apart
+/* The best cut of a feature in a node, for the engine for processors. Cuts are first ranked
  * roughly, in float (engine_cpu_score_tmpl.c); those that may be the best have their gains made by
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
 #include <string.h>
@@ -70,45 +70,25 @@ static float least_score(float largest)
     return least > 0.0f ? least : 0.0f;
 }
 
-static struct rw_cell unpacked(int64_t word, int64_t weight)
+static struct rw_cell unpacked(int64_t word, int64_t hessian)
 {
-    return (struct rw_cell){.n = (uint32_t)word, .weight = weight, .lambda = word >> 32};
+    return (struct rw_cell){.n = (uint32_t)word, .weight = hessian, .lambda = word >> 32};
 }
 
-/* Words of a cell, of which more are to be taken from it. */
-static void take_cell(const struct rw_cpu_column *column, enum rw_cpu_cells kind, uint32_t cell,
-                      int64_t *out)
+/* Adds a cell, with its sign, to packed words. */
+static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, uint32_t cell, int sign,
+                     int64_t *out)
 {
-    const int64_t *at = column->cells + (kind == RW_CELL_COUNTS ? cell : 2 * (size_t)cell);
-    out[0] = out[1] = 0;
-    if (kind == RW_CELL_JOINT && !column->from) {
-        out[0] = rw_joint_packed(column->cells[cell]);
-        out[1] = rw_joint_weight(column->cells[cell]);
-        return;
-    }
-    out[0] = at[0];
+    const int64_t *at = cells + (kind == RW_CELL_PAIRS ? 2 * (size_t)cell : cell);
+    out[0] += sign * (kind == RW_CELL_JOINT ? rw_joint_packed(*at) : *at);
     if (kind != RW_CELL_COUNTS)
-        out[1] = at[1];
-    if (!column->from)
-        return;
-    if (kind == RW_CELL_JOINT) {
-        out[0] -= rw_joint_packed(column->from[cell]);
-        out[1] -= rw_joint_weight(column->from[cell]);
-    } else {
-        out[0] -= column->from[kind == RW_CELL_COUNTS ? cell : 2 * (size_t)cell];
-        out[1] -= kind == RW_CELL_COUNTS ? 0 : column->from[2 * (size_t)cell + 1];
-    }
+        out[1] += sign * (kind == RW_CELL_JOINT ? rw_joint_hessian(*at) : at[1]);
 }
 
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {
-#if RW_HAS_X86
-    static rw_cpu_score_fn *const score[] = {rw_cpu_score_plain, rw_cpu_score_avx2,
-                                             rw_cpu_score_avx512};
-#else
-    static rw_cpu_score_fn *const score[] = {rw_cpu_score_plain};
-#endif
+    static rw_cpu_score_fn *const score[] = RW_ISA_PATHS(rw_cpu_score);
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
@@ -125,8 +105,12 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .min_docs = (int32_t)rule->min_docs,
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2};
-    if (cuts->has_missing[f])
-        take_cell(&column, kind, n_bins, column.missing);
+    if (cuts->has_missing[f]) {
+        const int kept = from && kind == RW_CELL_JOINT;
+        add_cell(cells, kept ? RW_CELL_PAIRS : kind, n_bins, 1, column.missing);
+        if (from)
+            add_cell(from, kind, n_bins, -1, column.missing);
+    }
     const float largest = score[cpu->host.isa](&column, &sums, kind);
     if (largest > search->rough)
         search->rough = largest;
@@ -139,18 +123,18 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         if (!(sums.score[b] >= least) || (b > 0 && sums.left[b] == sums.left[b - 1]))
             continue;
         const struct rw_cell sum =
-            unpacked(sums.left[b], kind == RW_CELL_COUNTS ? 0 : sums.weight[b]);
+            unpacked(sums.left[b], kind == RW_CELL_COUNTS ? 0 : sums.hessian[b]);
         try_cut(cpu, search, f, b, &sum, &away);
     }
 }
 
-/* Least quantised weight of a side: what rw_side_allowed asks for. */
-static int32_t least_weight(const struct rw_split_rule *rule)
+/* Least quantised hessian of a side: what rw_side_allowed asks for. */
+static int32_t least_hessian(const struct rw_split_rule *rule)
 {
     int32_t low = 1, high = INT32_MAX;
     if (!rule->newton)
         return 0;
-    while (low < high) { /* the product rises with the weight */
+    while (low < high) { /* the product rises with the hessian */
         const int32_t middle = low + (high - low) / 2;
         if ((double)middle * rule->weight_unit >= rule->min_hessian)
             high = middle;
@@ -166,28 +150,8 @@ void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw
     *search = (struct rw_cpu_search){.all = *all,
                                      .parent_gain = rw_side_gain(&cpu->host.base.split_rule, all),
                                      .rough = -1.0f,
-                                     .min_hessian = least_weight(&cpu->host.base.split_rule),
+                                     .min_hessian = least_hessian(&cpu->host.base.split_rule),
                                      .best = {.slot = slot, .column = -1}};
-}
-
-/* Joint cells as others, [n][2]. */
-static const int64_t *unjoined(const int64_t *cells, uint64_t n, int64_t *out)
-{
-    for (uint64_t i = 0; i < n; i++) {
-        out[2 * i] = rw_joint_packed(cells[i]);
-        out[2 * i + 1] = rw_joint_weight(cells[i]);
-    }
-    return out;
-}
-
-/* What the vectors' integers and floats hold. Weights can be negative only where a custom objective
- * makes them so. */
-static int may_be_packed(const struct rw_cpu *cpu)
-{
-    const struct rw_engine *base = &cpu->host.base;
-    if (!cpu->words.packed || base->split_rule.l2 >= 0x1p60)
-        return 0;
-    return !cpu->words.newton || base->rules.objective;
 }
 
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
@@ -196,17 +160,19 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     const int worth = search->all.n >= 2 * rule->min_docs;
-    /* scores must not pass what float holds, nor gains what double does */
-    if (worth && may_be_packed(cpu)) {
+    /* what the vectors' integers and floats hold */
+    if (worth && cpu->words.packed && rule->l2 < 0x1p60) {
         search_packed(cpu, search, f, cells, from, to);
         return;
     }
     const uint64_t n = rw_cpu_n_cells(cuts, f) * (uint64_t)cpu->words.n_words;
     int64_t result[RW_CPU_MOST_CELLS * 3], apart[RW_CPU_MOST_CELLS * 2];
-    if (search->joint && from)
-        from = unjoined(from, rw_cpu_n_cells(cuts, f), apart);
-    else if (search->joint)
-        cells = unjoined(cells, rw_cpu_n_cells(cuts, f), apart);
+    if (search->joint) {
+        const int64_t **joint = from ? &from : &cells;
+        memset(apart, 0, n * sizeof(*apart));
+        rw_cpu_widen(&cpu->words, *joint, rw_cpu_n_cells(cuts, f), apart);
+        *joint = apart;
+    }
     if (from) {
         int64_t *less = to ? to : result;
         for (uint64_t w = 0; w < n; w++)

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "metric/metric.h"
+#include "tree/plan.h"
 #include "tree/quantise.h"
 
 /* Documents under which a parallel region costs more than it gains. */
@@ -19,67 +19,80 @@ int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t byt
     return RW_OK;
 }
 
-int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
+void rw_host_count(struct rw_host *host, uint64_t bytes)
 {
-    host->base.info.bytes += n * size;
-    if (!host->alloc)
-        return (raw ? rw_mem_new_raw : rw_mem_new)(host->base.ctx, out, n, size);
-    RW_TRY(host->alloc(&host->base, out, n * size));
-    if (!raw)
-        memset(*out, 0, n * size);
-    return RW_OK;
+    host->base.info.bytes += bytes;
+    if (host->plan && bytes)
+        rw_plan_add(host->plan, host->part, bytes);
 }
 
-void rw_host_drop(struct rw_host *host, void *p)
+int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw)
 {
-    if (!host->free)
-        rw_mem_free(p);
-    else if (p)
-        host->free(&host->base, p);
+    struct rw_ctx *ctx = host->base.ctx;
+    rw_host_count(host, n * size);
+    *out = host; /* a dry run's is never followed */
+    if (host->plan)
+        return RW_OK;
+    *out = NULL;
+    RW_TRY(RW_GROW(ctx, host->owned, host->owned_room, host->n_owned + 1));
+    if (host->alloc)
+        RW_TRY(host->alloc(&host->base, out, n * size));
+    else
+        RW_TRY((raw ? rw_mem_new_raw : rw_mem_new)(ctx, out, n, size));
+    host->owned[host->n_owned++] = *out;
+    if (host->alloc && !raw)
+        memset(*out, 0, n * size);
+    return RW_OK;
 }
 
 void rw_host_release(struct rw_host *host)
 {
     for (int i = RW_MAX_SETS - 1; i >= 0; i--) {
         struct rw_bins *bins = host->set[i].bins;
-        if (bins && host->free) {
-            for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
-                rw_host_drop(host, bins->codes[f].row);
-                rw_host_drop(host, bins->codes[f].code);
-            }
-            bins->codes_are_views = 1;
-        }
+        if (bins && host->alloc)
+            bins->codes_are_views = 1; /* of what is owned */
         rw_bins_free(bins);
-        rw_host_drop(host, host->set[i].score);
     }
-    void *const owned[] = {host->query_offset, host->label,    host->gain,           host->ideal,
-                           host->weight_doc,   host->discount, host->gradient,       host->hessian,
-                           host->lambda,       host->weight,   host->lambda_q,       host->hess_q,
-                           host->sampled,      host->order,    host->feature_sampled};
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
-        rw_host_drop(host, owned[i]);
+    for (size_t i = 0; i < host->n_owned; i++) {
+        if (host->alloc)
+            host->free(&host->base, host->owned[i]);
+        else
+            rw_mem_free(host->owned[i]);
+    }
+    rw_mem_free(host->owned);
 }
 
 /* ---- loading ---- */
 
-static int copy(struct rw_host *host, void **out, const void *from, size_t n, size_t size)
+int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
 {
-    RW_TRY(rw_host_new(host, out, n, size, 1));
-    memcpy(*out, from, n * size);
-    return RW_OK;
-}
-
-/* What an objective that ranks looks at. */
-static int load_rank_tables(struct rw_host *host, const struct rw_dataset *dataset,
-                            const double *gains)
-{
-    RW_TRY(copy(host, (void **)&host->gain, gains, dataset->n_docs, sizeof(*gains)));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->ideal, host->n_queries));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->discount, host->longest));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->order, (size_t)host->base.n_threads * host->longest));
-    rw_discounts(host->discount, host->longest);
-    return rw_ideal_dcgs(host->base.ctx, gains, dataset->query_offset, host->n_queries,
-                         host->base.rules.lambda.truncation, host->discount, host->ideal);
+    const struct rw_engine_rules *rules = &host->base.rules;
+    const struct rw_objective *objective = rules->objective;
+    const size_t n = dataset->n_docs;
+    host->part = "lambdas";
+    host->n_queries = dataset->n_queries;
+    host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    RW_TRY(RW_HOST_NEW_RAW(host, host->query_offset, (size_t)host->n_queries + 1));
+    if (dataset->weight)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->weight_doc, n));
+    if (!objective || !objective->is_fixed) {
+        RW_TRY(RW_HOST_NEW_RAW(host, host->gradient, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->hessian, n));
+    }
+    if (rw_rules_rank(rules)) {
+        RW_TRY(RW_HOST_NEW_RAW(host, host->gain, n));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->ideal, host->n_queries));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->discount, host->longest));
+        RW_TRY(RW_HOST_NEW_RAW(host, host->order, (size_t)host->base.n_threads * host->longest));
+    } else if (objective)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->label, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->hess, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
+    if (rules->newton)
+        RW_TRY(RW_HOST_NEW_RAW(host, host->hess_q, n));
+    RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
+    return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
 static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
@@ -89,34 +102,24 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
     const struct rw_objective *objective = rules->objective;
     const struct rw_objective_rule rule = {.pair = rules->lambda};
     const size_t n = dataset->n_docs;
-    host->n_queries = dataset->n_queries;
-    RW_TRY(copy(host, (void **)&host->query_offset, dataset->query_offset,
-                (size_t)dataset->n_queries + 1, sizeof(uint32_t)));
-    host->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
-    double most = 1.0;
-    if (dataset->weight) {
-        RW_TRY(copy(host, (void **)&host->weight_doc, dataset->weight, n, sizeof(double)));
-        most = 0.0;
-        for (size_t i = 0; i < n; i++)
-            most = dataset->weight[i] > most ? dataset->weight[i] : most;
+    RW_TRY(rw_host_allocate(host, dataset));
+    memcpy(host->query_offset, dataset->query_offset,
+           ((size_t)host->n_queries + 1) * sizeof(*host->query_offset));
+    double most = dataset->weight ? 0.0 : 1.0;
+    for (size_t i = 0; dataset->weight && i < n; i++) {
+        host->weight_doc[i] = dataset->weight[i];
+        most = dataset->weight[i] > most ? dataset->weight[i] : most;
     }
     if (objective && objective->check)
         RW_TRY(objective->check(host->base.ctx, &rule, host->longest, most));
-    if (!objective || !objective->is_fixed) {
-        RW_TRY(RW_HOST_NEW_RAW(host, host->gradient, n));
-        RW_TRY(RW_HOST_NEW_RAW(host, host->hessian, n));
-    }
-    if (rw_rules_rank(rules))
-        RW_TRY(load_rank_tables(host, dataset, gains));
-    else if (objective)
-        RW_TRY(copy(host, (void **)&host->label, dataset->label, n, sizeof(float)));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda, n));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->weight, n));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->lambda_q, n));
-    if (rules->newton)
-        RW_TRY(RW_HOST_NEW_RAW(host, host->hess_q, n));
-    RW_TRY(RW_HOST_NEW_RAW(host, host->sampled, n));
-    return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
+    if (host->label)
+        memcpy(host->label, dataset->label, n * sizeof(*host->label));
+    if (!rw_rules_rank(rules))
+        return RW_OK;
+    memcpy(host->gain, gains, n * sizeof(*gains));
+    rw_discounts(host->discount, host->longest);
+    return rw_ideal_dcgs(host->base.ctx, gains, dataset->query_offset, host->n_queries,
+                         rules->lambda.truncation, host->discount, host->ideal);
 }
 
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
@@ -170,7 +173,7 @@ int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *we
     const struct rw_host *host = (const struct rw_host *)engine;
     const size_t n = engine->n_docs[0];
     memcpy(lambda, host->lambda, n * sizeof(*lambda));
-    memcpy(weight, host->weight, n * sizeof(*weight));
+    memcpy(weight, host->hess, n * sizeof(*weight));
     memcpy(lambda_q, host->lambda_q, n * sizeof(*lambda_q));
     if (host->hess_q)
         memcpy(hess_q, host->hess_q, n * sizeof(*hess_q));
@@ -220,24 +223,12 @@ static int draw_samples(struct rw_host *host)
     return RW_OK;
 }
 
-/* Chunks of documents, for loops that threads share. */
-static uint32_t n_chunks(const struct rw_host *host)
-{
-    return host->base.n_docs[0] / CHUNK + (host->base.n_docs[0] % CHUNK > 0);
-}
-
-static uint32_t end_of(const struct rw_host *host, uint32_t chunk)
-{
-    const uint32_t n = host->base.n_docs[0];
-    return n - chunk * CHUNK < CHUNK ? n : (chunk + 1) * CHUNK;
-}
-
 /* Adds what documents [first, end) are to the extent. */
 static void add_extent(const struct rw_host *host, uint32_t first, uint32_t end,
                        struct rw_extent *extent)
 {
-    rw_extent_add(host->fast ? host->isa : RW_ISA_PLAIN, end - first, host->sampled + first,
-                  host->lambda + first, host->weight + first, extent);
+    rw_extent_add(host->isa, end - first, host->sampled + first, host->lambda + first,
+                  host->hess + first, extent);
 }
 
 /* What the objective makes of a query. order: [longest] scratch. */
@@ -258,7 +249,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
         .ideal = host->ideal ? host->ideal[q] : 0.0,
         .order = order,
         .lambda = host->lambda + first,
-        .weight = host->weight + first,
+        .weight = host->hess + first,
         .gradient = host->gradient ? host->gradient + first : NULL,
         .hessian = host->hessian ? host->hessian + first : NULL};
     rules->objective->query(&rule, &query);
@@ -306,33 +297,26 @@ static void fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 
 struct magnitude_job {
     const struct rw_host *host;
-    const double *values; /* [n_docs] */
-    double largest;
+    double gradient, hessian; /* largest magnitudes of sampled documents */
 };
 
-static int largest_of(void *user, struct rw_share *share)
+static int find_largest(void *user, struct rw_share *share)
 {
     struct magnitude_job *job = user;
-    double own = 0.0;
+    const struct rw_host *host = job->host;
+    double gradient = 0.0, hessian = 0.0;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
         for (; i < end; i++) {
-            if (job->host->sampled[i] && fabs(job->values[i]) > own)
-                own = fabs(job->values[i]);
+            const double g = fabs(host->gradient[i]), h = fabs(host->hessian[i]);
+            gradient = host->sampled[i] && g > gradient ? g : gradient;
+            hessian = host->sampled[i] && h > hessian ? h : hessian;
         }
     }
     rw_share_lock(share);
-    job->largest = own > job->largest ? own : job->largest;
+    job->gradient = gradient > job->gradient ? gradient : job->gradient;
+    job->hessian = hessian > job->hessian ? hessian : job->hessian;
     rw_share_unlock(share);
     return RW_OK;
-}
-
-/* The exponent that brings the largest magnitude of the sampled documents into [2^60, 2^61). */
-static int exponent_of(const struct rw_host *host, const double *values)
-{
-    struct magnitude_job job = {host, values, 0.0};
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
-                largest_of, &job);
-    return rw_fixed_exponent(job.largest, RW_LAMBDA_EXPONENT);
 }
 
 static int reals_of_queries(void *user, struct rw_share *share)
@@ -352,16 +336,16 @@ static int fixed_point(void *user, struct rw_share *share)
     const struct gradient_job *job = user;
     const struct rw_host *host = job->host;
     struct rw_extent own = {0};
-    for (uint64_t chunk, last; rw_share_next(share, &chunk, &last);) {
-        for (; chunk < last; chunk++) {
-            const uint32_t first = (uint32_t)chunk * CHUNK, end = end_of(host, (uint32_t)chunk);
-            for (uint32_t i = first; i < end; i++) {
+    for (uint64_t first, last, end; rw_share_next(share, &first, &last);) {
+        for (; first < last; first = end) { /* so many that they stay in the cache */
+            end = last - first < CHUNK ? last : first + CHUNK;
+            for (uint64_t i = first; i < end; i++) {
                 if (host->sampled[i]) {
                     host->lambda[i] = rw_round_int64(host->gradient[i] * job->lambda_scale);
-                    host->weight[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
+                    host->hess[i] = rw_round_int64(host->hessian[i] * job->weight_scale);
                 }
             }
-            add_extent(host, first, end, &own);
+            add_extent(host, (uint32_t)first, (uint32_t)end, &own);
         }
     }
     rw_share_lock(share);
@@ -370,20 +354,22 @@ static int fixed_point(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Real gradients and weights to fixed point, at a scale of the tree's own. */
+/* Real gradients and hessians to fixed point, at a scale of the tree's own. */
 static void real_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const int n_threads = threads_of(host, PARALLEL_DOCS);
     if (host->base.rules.objective)
         rw_parallel(ctx, n_threads, host->n_queries, 0, reals_of_queries, host);
-    host->root.lambda_exponent = exponent_of(host, host->gradient);
-    host->root.weight_exponent = exponent_of(host, host->hessian);
+    struct magnitude_job largest = {host, 0.0, 0.0};
+    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
+    host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
+    host->root.weight_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(host->root.lambda_exponent),
                                .weight_scale = rw_pow2(host->root.weight_exponent),
                                .extent = extent};
-    rw_parallel(ctx, n_threads, n_chunks(host), 0, fixed_point, &job);
+    rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, fixed_point, &job);
 }
 
 struct quantise_job {
@@ -394,19 +380,14 @@ struct quantise_job {
     int64_t sum;
 };
 
-static int quantise_chunks(void *user, struct rw_share *share)
+static int quantise_some(void *user, struct rw_share *share)
 {
     struct quantise_job *job = user;
     const struct rw_host *host = job->host;
-    const enum rw_isa isa = host->fast ? host->isa : RW_ISA_PLAIN;
     int64_t own = 0;
-    for (uint64_t chunk, last; rw_share_next(share, &chunk, &last);) {
-        for (; chunk < last; chunk++) {
-            const uint32_t first = (uint32_t)chunk * CHUNK, end = end_of(host, (uint32_t)chunk);
-            own += rw_quantise_docs(isa, &job->rounding, first, end - first, host->sampled + first,
-                                    job->values + first, job->out + first);
-        }
-    }
+    for (uint64_t first, end; rw_share_next(share, &first, &end);)
+        own += rw_quantise_docs(host->isa, &job->rounding, (uint32_t)first, (uint32_t)(end - first),
+                                host->sampled + first, job->values + first, job->out + first);
     rw_share_lock(share);
     job->sum += own;
     rw_share_unlock(share);
@@ -426,8 +407,8 @@ static int64_t quantise(const struct rw_host *host, const int64_t *values, int s
                                             .stream = stream},
                                .values = values,
                                .out = out};
-    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), n_chunks(host), 0, quantise_chunks,
-                &job);
+    rw_parallel(host->base.ctx, threads_of(host, PARALLEL_DOCS), host->base.n_docs[0], 0,
+                quantise_some, &job);
     return job.sum;
 }
 
@@ -449,9 +430,9 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
     int64_t hess_q_sum = 0;
     if (rules->newton) {
-        root->weight_shift = rw_quantise_shift(extent.weight, rules->bits);
+        root->weight_shift = rw_quantise_shift(extent.hess, rules->bits);
         hess_q_sum =
-            quantise(host, host->weight, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
+            quantise(host, host->hess, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
     }
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];

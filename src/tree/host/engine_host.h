@@ -15,17 +15,20 @@ struct rw_host_set {
     double *score;        /* [n_docs] owned */
 };
 
-/* Where an engine's own memory comes from: NULL gives ordinary memory; sim brings its own. */
-typedef int (*rw_host_alloc_fn)(struct rw_engine *engine, void **out, size_t bytes);
-typedef void (*rw_host_free_fn)(struct rw_engine *engine, void *p);
-
 struct rw_host {
     struct rw_engine base;
-    rw_host_alloc_fn alloc;
-    rw_host_free_fn free;
+    /* Where the engine's own memory comes from and goes to; NULL: ordinary memory. */
+    int (*alloc)(struct rw_engine *engine, void **out, size_t bytes);
+    void (*free)(struct rw_engine *engine, void *p);
+    void **owned; /* [n_owned] what rw_host_new made; released with the engine */
+    size_t n_owned, owned_room;
+    /* A dry run: loading only counts the bytes that it would allocate, and nothing that it "makes"
+     * may be followed. NULL: no dry run. */
+    struct rw_plan *plan;
+    const char *part; /* of the plan, that memory is asked for */
     struct rw_host_set set[RW_MAX_SETS];
-    int fast; /* lambdas by the fast path for `isa`, to the same bits; ref has the plain one */
-    enum rw_isa isa;
+    int fast;        /* lambdas by the fast path, to the same bits; ref has the plain one */
+    enum rw_isa isa; /* ref's: plain */
     /* the training set */
     uint32_t n_queries;
     uint32_t *query_offset;     /* [n_queries + 1] */
@@ -37,7 +40,7 @@ struct rw_host {
     double *gradient, *hessian; /* [n_docs] real numbers, else NULL */
     /* the tree */
     uint32_t tree;
-    int64_t *lambda, *weight;   /* [n_docs] fixed point, unrounded */
+    int64_t *lambda, *hess;     /* [n_docs] fixed point, unrounded */
     int32_t *lambda_q, *hess_q; /* [n_docs] quantised; hess_q newton only */
     uint8_t *sampled;           /* [n_docs] */
     uint8_t *feature_sampled;   /* [n_features] */
@@ -51,13 +54,14 @@ struct rw_host {
 int rw_host_open(struct rw_ctx *ctx, const struct rw_engine_ops *ops, size_t bytes,
                  struct rw_engine **out);
 void rw_host_release(struct rw_host *host);
-/* Counted in info.bytes, which a plan says beforehand. raw: not zeroed. */
+/* Counts bytes in info.bytes and, in a dry run, in the plan's current part. */
+void rw_host_count(struct rw_host *host, uint64_t bytes);
+/* Memory that lives as long as the engine, counted. raw: not zeroed. */
 int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw);
 #define RW_HOST_NEW(host, pointer, n) \
     rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 0)
 #define RW_HOST_NEW_RAW(host, pointer, n) \
     rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
-void rw_host_drop(struct rw_host *host, void *p);
 
 /* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. ready: as
  * `load` has it. */
@@ -83,6 +87,8 @@ void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t thre
                   uint64_t seed, uint32_t tree, uint32_t stream);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
+/* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */
+int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset);
 /* Everything of begin_tree but what an engine keeps of its own. */
 int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out);
 

@@ -1,6 +1,7 @@
 /* Where a training set's boundaries and codes come from, for the engines on the host: made from the
  * values, or those that came with the data set. */
 #include "base/mem.h"
+#include "binning/cut_find.h"
 #include "tree/host/engine_host.h"
 
 struct selection {

@@ -18,17 +18,8 @@ static const struct rw_cuts *cuts_of(const struct rw_ref *ref)
 
 static void ref_close(struct rw_engine *engine)
 {
-    struct rw_ref *ref = ref_of(engine);
-    for (uint32_t s = 0; ref->cell && s < engine->rules.max_slots; s++)
-        rw_host_drop(&ref->host, ref->cell[s]);
-    rw_host_drop(&ref->host, ref->cell);
-    rw_host_drop(&ref->host, ref->slot_of_doc);
-    rw_host_drop(&ref->host, ref->parent);
-    rw_host_drop(&ref->host, ref->leaf_of);
-    rw_host_drop(&ref->host, ref->cell_offset);
-    rw_host_drop(&ref->host, ref->node);
-    rw_host_release(&ref->host);
-    rw_mem_free(ref);
+    rw_host_release(&ref_of(engine)->host);
+    rw_mem_free(engine);
 }
 
 static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -195,7 +186,7 @@ static int ref_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int
         while (slot >= 0 && ref->leaf_of[slot] < 0)
             slot = ref->parent[slot];
         if (slot >= 0)
-            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.weight[doc]);
+            rw_sum_add(&sums[ref->leaf_of[slot]], ref->host.lambda[doc], ref->host.hess[doc]);
     }
     return RW_OK;
 }

@@ -19,6 +19,8 @@ struct sim {
     size_t used;
     uint64_t *fence; /* offsets of the fences, in ordinary memory */
     size_t n_fences, fence_room;
+    void *in; /* what the host gives an operation; NULL: nothing */
+    size_t in_bytes;
 };
 
 static struct sim *sim_of(struct rw_engine *engine)
@@ -69,19 +71,6 @@ static int check_fences(const struct sim *sim)
     return RW_OK;
 }
 
-static int enter(struct rw_engine *engine)
-{
-    return protect(sim_of(engine), PROT_READ | PROT_WRITE);
-}
-
-static int leave(struct rw_engine *engine, int status)
-{
-    if (status >= 0)
-        status = check_fences(sim_of(engine));
-    const int closed = protect(sim_of(engine), PROT_NONE);
-    return status < 0 ? status : closed;
-}
-
 /* A copy in memory of its own that is unmapped afterwards: later use of it faults. */
 static int borrow(struct rw_ctx *ctx, void **out, const void *from, size_t bytes)
 {
@@ -90,10 +79,8 @@ static int borrow(struct rw_ctx *ctx, void **out, const void *from, size_t bytes
         *out = NULL;
         return rw_fail(ctx, RW_ERR_MEMORY, "sim: out of memory");
     }
-    if (from)
+    if (bytes)
         memcpy(*out, from, bytes);
-    else
-        memset(*out, POISON, bytes);
     return RW_OK;
 }
 
@@ -101,6 +88,31 @@ static void give_back(void *p, size_t bytes)
 {
     if (p)
         munmap(p, bytes + 1);
+}
+
+static int enter(struct rw_engine *engine)
+{
+    return protect(sim_of(engine), PROT_READ | PROT_WRITE);
+}
+
+static int leave(struct rw_engine *engine, int status)
+{
+    struct sim *sim = sim_of(engine);
+    if (status >= 0)
+        status = check_fences(sim);
+    const int closed = protect(sim, PROT_NONE);
+    give_back(sim->in, sim->in_bytes);
+    sim->in = NULL;
+    return status < 0 ? status : closed;
+}
+
+/* For an operation that is given [n] of `size` bytes: a copy, until it leaves. */
+static int enter_with(struct rw_engine *engine, const void *from, size_t n, size_t size)
+{
+    struct sim *sim = sim_of(engine);
+    sim->in_bytes = n * size;
+    RW_TRY(borrow(engine->ctx, &sim->in, from, sim->in_bytes));
+    return enter(engine);
 }
 
 static int sim_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -144,54 +156,30 @@ static int sim_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_roo
 
 static int sim_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
 {
-    struct rw_sibling *in;
-    const size_t bytes = (size_t)n * sizeof(*in);
-    RW_TRY(borrow(engine->ctx, (void **)&in, siblings, bytes));
-    int status = enter(engine);
-    if (status >= 0)
-        status = leave(engine, rw_ref_ops.histograms(engine, in, n));
-    give_back(in, bytes);
-    return status;
+    RW_TRY(enter_with(engine, siblings, (size_t)n, sizeof(*siblings)));
+    return leave(engine, rw_ref_ops.histograms(engine, sim_of(engine)->in, n));
 }
 
 static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
-    int32_t *in;
-    const size_t bytes = (size_t)n * sizeof(*in);
-    RW_TRY(borrow(engine->ctx, (void **)&in, slots, bytes));
     memset(out, POISON, (size_t)n * sizeof(*out));
-    int status = enter(engine);
-    if (status >= 0)
-        status = leave(engine, rw_ref_ops.best_splits(engine, in, n, out));
-    give_back(in, bytes);
-    return status;
+    RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
+    return leave(engine, rw_ref_ops.best_splits(engine, sim_of(engine)->in, n, out));
 }
 
 static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
-    struct rw_split *in;
-    const size_t bytes = (size_t)n * sizeof(*in);
-    RW_TRY(borrow(engine->ctx, (void **)&in, splits, bytes));
-    int status = enter(engine);
-    if (status >= 0)
-        status = leave(engine, rw_ref_ops.partition(engine, in, n));
-    give_back(in, bytes);
-    return status;
+    RW_TRY(enter_with(engine, splits, (size_t)n, sizeof(*splits)));
+    return leave(engine, rw_ref_ops.partition(engine, sim_of(engine)->in, n));
 }
 
 static int sim_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                          struct rw_sum *sums)
 {
-    int32_t *in;
-    const size_t bytes = (size_t)n * sizeof(*in);
-    RW_TRY(borrow(engine->ctx, (void **)&in, leaf_slot, bytes));
     memset(sums, POISON, (size_t)n * sizeof(*sums));
-    int status = enter(engine);
-    if (status >= 0)
-        status = leave(engine, rw_ref_ops.leaf_sums(engine, in, n, sums));
-    give_back(in, bytes);
-    return status;
+    RW_TRY(enter_with(engine, leaf_slot, (size_t)n, sizeof(*leaf_slot)));
+    return leave(engine, rw_ref_ops.leaf_sums(engine, sim_of(engine)->in, n, sums));
 }
 
 static int sim_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,
@@ -209,14 +197,8 @@ static int sim_read_scores(struct rw_engine *engine, int set, double *scores)
 
 static int sim_set_scores(struct rw_engine *engine, int set, const double *scores)
 {
-    double *in;
-    const size_t bytes = engine->n_docs[set] * sizeof(*in);
-    RW_TRY(borrow(engine->ctx, (void **)&in, scores, bytes));
-    int status = enter(engine);
-    if (status >= 0)
-        status = leave(engine, rw_ref_ops.set_scores(engine, set, in));
-    give_back(in, bytes);
-    return status;
+    RW_TRY(enter_with(engine, scores, engine->n_docs[set], sizeof(*scores)));
+    return leave(engine, rw_ref_ops.set_scores(engine, set, sim_of(engine)->in));
 }
 
 static int sim_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,

@@ -19,7 +19,7 @@ wrong() {
 
 wrong 2 "unknown bench 'loads'; the nearest is 'load'" bench loads --quick
 wrong 2 "unknown bench 'hist'" bench hist --suite lanes
-wrong 2 "unknown bench 'everything'; there are train, load and predict" bench everything
+wrong 2 "unknown bench 'everything'; expected train, load or predict" bench everything
 wrong 2 "'bench' needs train, load or predict" bench
 wrong 2 "'bench' needs train, load or predict" bench --quick
 wrong 2 "unknown suite 'everything'; expected one of: trees, grow, text" bench train --suite everything

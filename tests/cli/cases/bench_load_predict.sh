@@ -26,14 +26,14 @@ echo "load"
 "$RANKWOOD" bench load --quick --quiet --threads 2 --json >out
 head -n 1 out | sed 's/"version":"[^"]*"/"version":V/; s/"instructions":"[a-z0-9]*"/"instructions":I/'
 fields data shape queries documents features bins text_bytes
-fields load way threads runs
+fields load method threads runs
 sed -n 's/^{"table":"load"//; t show; b; :show; s/:\("[^"]*"\|[^,}]*\)//g; s/,$//; p' out | sort -u
 say "times in order" in_order load ms
 say "rates of text are its bytes over the time" sh -c '
     grep "\"table\":\"load\"" out | sed "s/.*\"median_ms\":\([^,]*\),.*\"text_mb_s\":\([^,]*\),.*/\1 \2/" |
     awk "{ x = 5065755 / (\$1 * 1000 * \$2); if (x < 0.999 || x > 1.001) bad = 1 } END { exit bad || NR != 8 }"'
 say "caches are smaller than text" sh -c '
-    grep "\"way\":\"cache" out | sed "s/.*\"file_bytes\":\([0-9]*\).*/\1/" |
+    grep "\"method\":\"cache" out | sed "s/.*\"file_bytes\":\([0-9]*\).*/\1/" |
     awk "!(\$1 > 0 && \$1 < 5065755) { bad = 1 } END { exit bad || NR != 4 }"'
 ls scratch
 
@@ -62,8 +62,8 @@ for isa in plain avx2; do
     RANKWOOD_ISA=$isa "$RANKWOOD" bench predict --quick --quiet --threads 2 --json >out
     head -n 1 out | sed 's/"version":"[^"]*"/"version":V/; s/"instructions":"\(plain\|avx2\)"/"instructions":I/'
     fields data shape queries documents features trained_on_documents
-    fields "document and tree" model mean_leaves way threads runs equal
-    fields "one at a time" model way runs equal
+    fields "document and tree" model mean_leaves method threads runs equal
+    fields "one at a time" model method runs equal
     say "times in order" in_order "document and tree" ns
     say "of one, too" in_order "one at a time" us
 done
@@ -72,4 +72,4 @@ RANKWOOD_ISA=plain "$RANKWOOD" bench predict --quick --quiet --threads 2 --json 
 echo "other data"
 "$RANKWOOD" bench predict --quick --quiet --threads 1 --shape yahoo --queries 5 --json >out
 fields data shape queries documents features
-fields "document and tree" way threads equal
+fields "document and tree" method threads equal
