@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "gpu/hist/hist.h"
+#include "gpu/device/cu_check.h"
 #include "lab/kernels/bandwidth.h"
+#include "lab/kernels/packed_private.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -18,6 +19,13 @@ const struct rw_lab_suite *rw_lab_suite_at(int i)
     return i >= 0 && i < (int)(sizeof(suites) / sizeof(suites[0])) ? suites[i] : NULL;
 }
 
+const struct rw_hist_method *rw_lab_method_at(int i)
+{
+    const struct rw_hist_method *method = rw_hist_method_at(i);
+    const int is_first_past = i == 0 || rw_hist_method_at(i - 1);
+    return !method && is_first_past ? &rw_hist_packed_private : method;
+}
+
 static int check_method(struct rw_ctx *ctx, const struct rw_lab_suite *suite, const char *method)
 {
     const char *words[MOST_WORDS];
@@ -28,8 +36,8 @@ static int check_method(struct rw_ctx *ctx, const struct rw_lab_suite *suite, co
         for (; suite->methods[n] && n < MOST_WORDS; n++)
             words[n] = suite->methods[n];
     } else {
-        for (; rw_hist_method_at(n) && n < MOST_WORDS; n++)
-            words[n] = rw_hist_method_at(n)->name;
+        for (; rw_lab_method_at(n) && n < MOST_WORDS; n++)
+            words[n] = rw_lab_method_at(n)->name;
     }
     return rw_bench_find_word(ctx, "method", method, words, n, &at);
 }
@@ -70,7 +78,9 @@ static int measure_reading(struct rw_lab *lab)
     struct reading r = {.ctx = lab->ctx, .bytes = (size_t)1 << 30, .device = lab->device};
     struct rw_bench_times times;
     struct rw_bench_line line = {.n = 0};
+    struct cudaDeviceProp properties;
     int status;
+    RW_CU(lab->ctx, cudaGetDeviceProperties(&properties, lab->device->number));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_from, r.bytes));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_sink, sizeof(uint32_t)));
     RW_TRY_OUT(rw_device_time(lab->ctx, lab->device, READINGS, run_reading, &r, &times.median_ms,
@@ -78,8 +88,8 @@ static int measure_reading(struct rw_lab *lab)
     lab->read_gb_s = (double)r.bytes / times.median_ms / 1e6;
     rw_bench_add_text(&line, "device", lab->device->name);
     rw_bench_add_integer(&line, "multiprocessors", lab->device->n_multiprocessors);
-    rw_bench_add_integer(&line, "memory_bytes", (double)lab->device->memory_bytes);
-    rw_bench_add_integer(&line, "l2_bytes", lab->device->l2_bytes);
+    rw_bench_add_integer(&line, "memory_bytes", (double)properties.totalGlobalMem);
+    rw_bench_add_integer(&line, "l2_bytes", properties.l2CacheSize);
     rw_bench_add_real(&line, "read_gb_s", lab->read_gb_s, 1);
     rw_bench_add_real(&line, "read_least_gb_s", (double)r.bytes / times.most_ms / 1e6, 1);
     rw_bench_add_real(&line, "read_most_gb_s", (double)r.bytes / times.least_ms / 1e6, 1);

@@ -13,6 +13,7 @@
 
 #include "bench/bench.h"
 #include "gpu/device/device.h"
+#include "gpu/hist/hist.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,7 +43,7 @@ struct rw_lab_suite {
     const char *name, *about; /* "lanes"; one line of help */
     int (*run)(struct rw_lab *lab);
     /* The words that the option `method` may have, NULL at the end; NULL: the names of
-     * gpu/hist/hist.h's table. */
+     * rw_lab_method_at. */
     const char *const *methods;
     int n_runs;      /* of each timing; 0: RW_LAB_RUNS */
     unsigned unused; /* options that change nothing here: giving one is an error */
@@ -70,6 +71,8 @@ const struct rw_lab_suite *rw_lab_suite_at(int i);
 int rw_lab_run(struct rw_ctx *ctx, const struct rw_lab_suite *suite,
                const struct rw_lab_options *options, rw_bench_row_fn row, void *user);
 
+/* The library's methods, then `packed-private`; NULL past the end. */
+const struct rw_hist_method *rw_lab_method_at(int i);
 /* 1 if the options leave this method in. */
 int rw_lab_wants(const struct rw_lab *lab, const char *method);
 /* Times what `run` enqueues on the device's stream: lab->n_runs times after a warm-up. `run`

@@ -46,6 +46,8 @@ extern "C" {
 #define RW_MAX_BINS    1024  /* value bins of a feature */
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
+#define RW_MAX_THREADS 4096
+#define RW_MAX_DEVICE  255 /* N of "cuda:N" */
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
@@ -359,7 +361,7 @@ RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
 RW_API void rw_eval_free(struct rw_eval *eval);
-/* The same metrics as another program prints them, by its own conventions: which gain, cut-offs,
+/* The same metrics as another program prints them, by its own conventions: which gain, cutoffs,
  * ties, weights, queries without a relevant document and labels it knows. Of `how` only the metric
  * and, where the program lets its user choose, `label_gain` (if not NULL) matter. `conventions` has
  * a line a metric. RW_ERR_ARGUMENT: no such program, or it has no such metric; RW_ERR_DATA: a label

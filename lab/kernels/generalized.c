@@ -9,9 +9,9 @@
 struct op_row {
     const char *name;
     uint8_t value_bytes, cell_bytes;
-    enum rw_multi_update update;
-    unsigned updates; /* 1 << update | ... */
-    int is_sum;       /* values may be ones */
+    enum rw_multi_strategy strategy;
+    unsigned strategies; /* 1 << strategy | ... */
+    int is_sum;          /* values may be ones */
 };
 
 static const struct op_row ops[RW_GEN_OPS] = {
@@ -28,15 +28,15 @@ static int known(enum rw_gen_op op)
     return (int)op >= 0 && op < RW_GEN_OPS;
 }
 
-enum rw_multi_update rw_gen_update(enum rw_gen_op op)
+enum rw_multi_strategy rw_gen_strategy(enum rw_gen_op op)
 {
-    return known(op) ? ops[op].update : RW_MULTI_LOCK;
+    return known(op) ? ops[op].strategy : RW_MULTI_LOCK;
 }
 
-int rw_gen_has_update(enum rw_gen_op op, enum rw_multi_update update)
+int rw_gen_has_strategy(enum rw_gen_op op, enum rw_multi_strategy strategy)
 {
-    return known(op) && (int)update >= 0 && (int)update < RW_MULTI_UPDATES &&
-           (ops[op].updates >> update & 1u);
+    return known(op) && (int)strategy >= 0 && (int)strategy < RW_MULTI_STRATEGIES &&
+           (ops[op].strategies >> strategy & 1u);
 }
 
 size_t rw_gen_value_bytes(enum rw_gen_op op)
@@ -54,21 +54,26 @@ const char *rw_gen_op_name(enum rw_gen_op op)
     return known(op) ? ops[op].name : "?";
 }
 
-const char *rw_gen_update_name(enum rw_multi_update update)
+const char *rw_gen_strategy_name(enum rw_multi_strategy strategy)
 {
-    static const char *const name[RW_MULTI_UPDATES] = {"hardware", "cas", "lock"};
-    return (int)update >= 0 && (int)update < RW_MULTI_UPDATES ? name[update] : "?";
+    static const char *const name[RW_MULTI_STRATEGIES] = {"hardware", "cas", "lock"};
+    return (int)strategy >= 0 && (int)strategy < RW_MULTI_STRATEGIES ? name[strategy] : "?";
 }
 
 struct rw_multi_figures rw_gen_figures(const struct rw_device *device)
 {
-    const struct rw_multi_figures figures = {.shared_bytes = device->shared_bytes,
-                                             .l2_bytes = (uint64_t)device->l2_bytes,
-                                             .l2_line = (uint64_t)device->l2_line_bytes,
-                                             .n_threads = (uint64_t)device->n_threads,
-                                             .block_threads = (uint64_t)device->block_threads,
-                                             .n_multiprocessors =
-                                                 (uint64_t)device->n_multiprocessors};
+    struct cudaDeviceProp properties = {0};
+    size_t line_bytes = 0; /* 0: unknown */
+    (void)cudaGetDeviceProperties(&properties, device->number);
+    (void)cudaDeviceGetLimit(&line_bytes, cudaLimitMaxL2FetchGranularity);
+    const uint64_t n = (uint64_t)device->n_multiprocessors;
+    const struct rw_multi_figures figures = {
+        .shared_bytes = device->shared_bytes,
+        .l2_bytes = (uint64_t)properties.l2CacheSize,
+        .l2_line = line_bytes ? line_bytes : 64,
+        .n_threads = n * (uint64_t)properties.maxThreadsPerMultiProcessor,
+        .block_threads = (uint64_t)properties.maxThreadsPerBlock,
+        .n_multiprocessors = n};
     return figures;
 }
 
@@ -76,10 +81,11 @@ struct rw_multi_work rw_gen_work(const struct rw_gen_call *call, double race)
 {
     enum { LOCK_BYTES = 4 };
     struct rw_multi_work work;
-    work.update = call->update;
+    work.strategy = call->strategy;
     work.cell_bytes = rw_gen_cell_bytes(call->op);
     work.mean_bytes = (double)work.cell_bytes;
-    if (call->update == RW_MULTI_LOCK) { /* locks lie in an array of their own: layout 2 of III-D */
+    if (call->strategy ==
+        RW_MULTI_LOCK) { /* locks lie in an array of their own: layout 2 of III-D */
         work.cell_bytes += LOCK_BYTES;
         work.mean_bytes = (double)work.cell_bytes / 2;
     }
@@ -106,7 +112,7 @@ size_t rw_gen_scratch_bytes(const struct rw_gen_call *call)
     if (plan->memory == RW_MULTI_SHARED)
         return plan->blocks > 1 ? cells * plan->blocks * bytes : 0;
     const size_t copies = plan->m > 1 ? round_up(cells * plan->m * bytes) : 0;
-    return copies + (call->update == RW_MULTI_LOCK ? cells * plan->m * sizeof(uint32_t) : 0);
+    return copies + (call->strategy == RW_MULTI_LOCK ? cells * plan->m * sizeof(uint32_t) : 0);
 }
 
 static const char *misuse(const struct rw_gen_call *call)
@@ -114,7 +120,7 @@ static const char *misuse(const struct rw_gen_call *call)
     const struct rw_multi_plan *plan = &call->plan;
     if (!known(call->op))
         return "unknown operator";
-    if (!rw_gen_has_update(call->op, call->update))
+    if (!rw_gen_has_strategy(call->op, call->strategy))
         return "the operator cannot be updated so";
     if (call->width < 1 || call->n_out < 1 || n_cells(call) > INT32_MAX ||
         (uint64_t)call->n_bins * call->width > INT32_MAX)

@@ -1,7 +1,7 @@
 /* Generalized histograms on the device: out[index[i]] = out[index[i]] + value[i] for any of the
  * operators below, over (index, value) pairs, one histogram or many side by side. Henriksen et al.,
  * "Compiling generalized histograms for GPU", section III. All numbers are integers, so every plan
- * and every update gives the same cells; generalized_serial.h is the reference.
+ * and every strategy of updating gives the same cells; generalized_serial.h is the reference.
  *
  * To add an operator: (1) a line in rw_gen_op, (2) its row in generalized.c, (3) its struct in
  * generalized_ops.cuh and its line in gen_dispatch (generalized_block.cuh), (4) in
@@ -51,10 +51,10 @@ RW_HD uint32_t rw_gen_pair_place(uint64_t pair)
 
 struct rw_gen_call {
     enum rw_gen_op op;
-    enum rw_multi_update update; /* one that the operator has; rw_gen_update(op): the best */
-    uint64_t n;                  /* elements of a histogram; argmax: below 2^32 - 1 */
-    uint32_t n_bins;             /* n_out * n_bins * width below 2^31 */
-    uint32_t n_out;              /* histograms side by side, 1 or more */
+    enum rw_multi_strategy strategy; /* one that the operator has; rw_gen_strategy(op): the best */
+    uint64_t n;                      /* elements of a histogram; argmax: below 2^32 - 1 */
+    uint32_t n_bins;                 /* n_out * n_bins * width below 2^31 */
+    uint32_t n_out;                  /* histograms side by side, 1 or more */
     /* Vectors: a value and a cell are `width` numbers, combined one by one (section IV-D). 1 for
      * argmax. */
     uint32_t width;
@@ -65,16 +65,16 @@ struct rw_gen_call {
     void *d_scratch; /* rw_gen_scratch_bytes(call) bytes, 256-byte aligned */
 };
 
-/* The update that fits an operator best: the hardware's atomic where there is one, else compare and
- * swap where a cell has at most 64 bits, else a lock. */
-enum rw_multi_update rw_gen_update(enum rw_gen_op op);
+/* The strategy that fits an operator best: the hardware's atomic where there is one, else compare
+ * and swap where a cell has at most 64 bits, else a lock. */
+enum rw_multi_strategy rw_gen_strategy(enum rw_gen_op op);
 /* 1 if an operator can be updated so. Add, min, max: hardware; saturating add: CAS; argmax: CAS or
  * lock. */
-int rw_gen_has_update(enum rw_gen_op op, enum rw_multi_update update);
+int rw_gen_has_strategy(enum rw_gen_op op, enum rw_multi_strategy strategy);
 size_t rw_gen_value_bytes(enum rw_gen_op op);
 size_t rw_gen_cell_bytes(enum rw_gen_op op);
 const char *rw_gen_op_name(enum rw_gen_op op);
-const char *rw_gen_update_name(enum rw_multi_update update);
+const char *rw_gen_strategy_name(enum rw_multi_strategy strategy);
 /* The call's operator, sizes and vectors as the model counts them; race: of the indexes, 1 if
  * unknown. */
 struct rw_multi_work rw_gen_work(const struct rw_gen_call *call, double race);

@@ -255,8 +255,8 @@ template <class Launch> static int gen_dispatch(const struct rw_gen_call *call, 
     case RW_GEN_MAX:
         return gen_with_values<gen_max>(call, launch);
     case RW_GEN_ARGMAX:
-        return call->update == RW_MULTI_LOCK ? launch(gen_instance<gen_argmax_lock, GEN_VALUES>())
-                                          : launch(gen_instance<gen_argmax_cas, GEN_VALUES>());
+        return call->strategy == RW_MULTI_LOCK ? launch(gen_instance<gen_argmax_lock, GEN_VALUES>())
+                                               : launch(gen_instance<gen_argmax_cas, GEN_VALUES>());
     default:
         return cudaErrorInvalidValue;
     }

@@ -60,7 +60,7 @@ static int launch(const struct rw_gen_call *call, cudaStream_t stream)
     const uint64_t blocks = (uint64_t)call->n_out * a.groups;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidConfiguration;
-    const bool apart = call->update == RW_MULTI_HARDWARE;
+    const bool apart = call->strategy == RW_MULTI_HARDWARE;
     a.bin_step = apart ? 1 : a.m;
     a.copy_step = apart ? n_cells : 1;
     size_t used = 0;

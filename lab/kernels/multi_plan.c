@@ -72,7 +72,7 @@ static struct rw_multi_choice global_choice(const struct rw_multi_figures *devic
     const double least_m = (double)up(threads / c);
     choice.s = up(least_m * n_bins * work->mean_bytes / l2);
     choice.n_bins = divide_up(work->n_bins, choice.s);
-    const double u = work->update == RW_MULTI_HARDWARE ? 2.0 : 1.0;
+    const double u = work->strategy == RW_MULTI_HARDWARE ? 2.0 : 1.0;
     double cells = l2 / (double)work->cell_bytes;
     cells = cells < most_cells ? cells : most_cells;
     /* C = u H_chk / k_max with k_max = cells / T; without elements, all threads share one */
@@ -89,10 +89,10 @@ struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
     return global_choice(device, work, race_share, (double)work->n);
 }
 
-int rw_multi_prefers_shared(enum rw_multi_update update, uint64_t s)
+int rw_multi_prefers_shared(enum rw_multi_strategy strategy, uint64_t s)
 {
-    static const uint64_t most[RW_MULTI_UPDATES] = {3, 4, 6};
-    return s >= 1 && s <= most[update];
+    static const uint64_t most[RW_MULTI_STRATEGIES] = {3, 4, 6};
+    return s >= 1 && s <= most[strategy];
 }
 
 uint64_t rw_multi_blocks(uint64_t slots, uint64_t threads, uint64_t n, uint64_t n_out)
@@ -102,17 +102,17 @@ uint64_t rw_multi_blocks(uint64_t slots, uint64_t threads, uint64_t n, uint64_t 
     return at_least(divide_up(blocks, at_least(n_out, 1)), 1);
 }
 
-uint64_t rw_multi_copies(enum rw_multi_update update, uint64_t m)
+uint64_t rw_multi_copies(enum rw_multi_strategy strategy, uint64_t m)
 {
     enum { LANES = 32 };
-    if (update == RW_MULTI_HARDWARE)
+    if (strategy == RW_MULTI_HARDWARE)
         m = at_most(m, RW_TUNE_MULTI_MOST_COPIES);
     uint64_t suits = 1;
     while (suits < LANES && suits * 2 <= m)
         suits *= 2;
     if (m >= LANES)
         suits = m / LANES * LANES;
-    return update == RW_MULTI_HARDWARE || suits >= m - m / 4 ? suits : m;
+    return strategy == RW_MULTI_HARDWARE || suits >= m - m / 4 ? suits : m;
 }
 
 enum { RESERVED_BYTES = 1024 }; /* of shared memory, that the device keeps of each block */
@@ -141,7 +141,7 @@ static uint64_t blocks_wanted(const struct rw_multi_figures *device,
                               const struct rw_multi_work *work, uint64_t n_out, uint64_t n_bins)
 {
     const uint64_t each = elements_of_block(device, work, n_out, RW_TUNE_MULTI_BLOCKS);
-    return work->update == RW_MULTI_HARDWARE && n_bins > each / RW_TUNE_MULTI_BIN_ELEMENTS
+    return work->strategy == RW_MULTI_HARDWARE && n_bins > each / RW_TUNE_MULTI_BIN_ELEMENTS
                ? 1
                : RW_TUNE_MULTI_BLOCKS;
 }
@@ -159,26 +159,27 @@ static uint64_t shared_m(const struct rw_multi_figures *device, const struct rw_
                          uint64_t n_out, uint64_t most)
 {
     const uint64_t n_bins = at_least(work->n_bins, 1);
-    if (work->update == RW_MULTI_HARDWARE) {
+    if (work->strategy == RW_MULTI_HARDWARE) {
         const uint64_t each =
             elements_of_block(device, work, n_out, blocks_wanted(device, work, n_out, n_bins));
         const uint64_t m = each / RW_TUNE_MULTI_COPY_ELEMENTS / n_bins;
-        return rw_multi_copies(work->update, at_least(at_most(m, most), 1));
+        return rw_multi_copies(work->strategy, at_least(at_most(m, most), 1));
     }
     const uint64_t part = (device->shared_bytes + RESERVED_BYTES) / RW_TUNE_MULTI_BLOCKS;
     const uint64_t bytes = part > RESERVED_BYTES ? part - RESERVED_BYTES : 0;
     const uint64_t room = at_most(bytes / work->cell_bytes / n_bins, most);
     const uint64_t m = room ? room : most;
     const double active = bins_in_use(work);
-    if (work->update == RW_MULTI_LOCK && (double)m * active < RW_TUNE_MULTI_LOCK_CELLS)
+    if (work->strategy == RW_MULTI_LOCK && (double)m * active < RW_TUNE_MULTI_LOCK_CELLS)
         return 1;
     if (most >= RW_TUNE_MULTI_THREADS && m < RW_TUNE_MULTI_THREADS) {
         /* with a copy for each thread there is nothing to wait for; in a single bin whole warps
          * meet or none of their lanes, and two threads a copy seldom do */
-        return active < 2.0 && m >= RW_TUNE_MULTI_THREADS / 2 ? RW_TUNE_MULTI_THREADS / 2
-                                                              : rw_multi_copies(work->update, most);
+        return active < 2.0 && m >= RW_TUNE_MULTI_THREADS / 2
+                   ? RW_TUNE_MULTI_THREADS / 2
+                   : rw_multi_copies(work->strategy, most);
     }
-    return rw_multi_copies(work->update, m);
+    return rw_multi_copies(work->strategy, m);
 }
 
 /* M in global memory on this device, of the `most` that the model finds room for. */
@@ -188,13 +189,13 @@ static uint64_t global_m(const struct rw_multi_figures *device, const struct rw_
     const double threads = (double)at_most(device->n_threads, at_least(work->n, 1));
     const double race = work->race > 1.0 ? work->race : 1.0;
     double m = (double)most;
-    if (work->update == RW_MULTI_HARDWARE) {
+    if (work->strategy == RW_MULTI_HARDWARE) {
         /* active lines of one copy: all of them, or one for each active bin */
         const double a_line = RW_TUNE_MULTI_LINE_BYTES / (double)work->cell_bytes;
         const double lines = (double)work->n_bins / (a_line > race ? a_line : race);
         m = threads / RW_TUNE_MULTI_LINE_THREADS / (lines > 1.0 ? lines : 1.0);
         m = (double)up(m);
-    } else if (work->update == RW_MULTI_LOCK) {
+    } else if (work->strategy == RW_MULTI_LOCK) {
         m = threads / RW_TUNE_MULTI_LOCK_THREADS / bins_in_use(work) + 0.5;
         if (race > RW_TUNE_MULTI_LOCK_SPARSE && m > RW_TUNE_MULTI_LOCK_COPIES)
             m = RW_TUNE_MULTI_LOCK_COPIES;
@@ -230,9 +231,9 @@ static int plan_shared(const struct rw_multi_figures *device, const struct rw_mu
 
 static int wants_shared(const struct rw_multi_work *work, uint64_t s)
 {
-    static const uint64_t most[RW_MULTI_UPDATES] = {
+    static const uint64_t most[RW_MULTI_STRATEGIES] = {
         RW_TUNE_MULTI_PASSES_HARDWARE, RW_TUNE_MULTI_PASSES_CAS, RW_TUNE_MULTI_PASSES_LOCK};
-    return s >= 1 && s <= most[work->update];
+    return s >= 1 && s <= most[work->strategy];
 }
 
 int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_multi_work *work,
@@ -250,7 +251,7 @@ int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_mu
     struct rw_multi_work all = *work;
     all.n *= n_out;
     all.n_bins *= n_out;
-    const double cells_of_one = work->update == RW_MULTI_CAS ? RW_TUNE_MULTI_CAS_CELLS : 1.0;
+    const double cells_of_one = work->strategy == RW_MULTI_CAS ? RW_TUNE_MULTI_CAS_CELLS : 1.0;
     const struct rw_multi_choice global =
         global_choice(device, &all, RW_TUNE_MULTI_RACE_SHARE, cells_of_one * (double)all.n);
     plan->memory = RW_MULTI_GLOBAL;

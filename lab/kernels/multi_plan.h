@@ -11,12 +11,12 @@ extern "C" {
 #endif
 
 /* How a cell is updated (section III-B). */
-enum rw_multi_update {
+enum rw_multi_strategy {
     RW_MULTI_HARDWARE, /* HDW: one atomic of the hardware */
     RW_MULTI_CAS,      /* compare and swap of 32 or 64 bits */
     RW_MULTI_LOCK      /* XCG: a lock a cell, taken by exchange */
 };
-enum { RW_MULTI_UPDATES = 3 };
+enum { RW_MULTI_STRATEGIES = 3 };
 
 enum rw_multi_memory { RW_MULTI_AUTO, RW_MULTI_SHARED, RW_MULTI_GLOBAL };
 
@@ -32,7 +32,7 @@ struct rw_multi_figures {
 
 /* A histogram to be made. */
 struct rw_multi_work {
-    enum rw_multi_update update;
+    enum rw_multi_strategy strategy;
     uint64_t cell_bytes; /* of a bin, its lock included [el_size] */
     double mean_bytes;   /* of each array that holds a part of the bin [el_size avg] */
     uint64_t n;          /* elements [N] */
@@ -57,7 +57,7 @@ struct rw_multi_choice rw_multi_global(const struct rw_multi_figures *device,
                                        const struct rw_multi_work *work);
 /* Section V-A, the document's devices: shared memory up to 3, 4 and 6 passes for hardware, CAS and
  * lock. */
-int rw_multi_prefers_shared(enum rw_multi_update update, uint64_t s);
+int rw_multi_prefers_shared(enum rw_multi_strategy strategy, uint64_t s);
 /* Blocks for each of n_out histograms of n elements, section IV-C: ceil((T / B) / N_out), where
  * T / B is blocks of `threads` threads and `slots` of them run at once. */
 uint64_t rw_multi_blocks(uint64_t slots, uint64_t threads, uint64_t n, uint64_t n_out);
@@ -84,7 +84,7 @@ int rw_multi_plan_make(const struct rw_multi_figures *device, const struct rw_mu
  * warp keep to their banks. Loops and locks take such a number where it gives up at most a quarter:
  * fewer copies cost them more than banks do. The hardware's own atomics gain nothing from more
  * copies than a warp has lanes. */
-uint64_t rw_multi_copies(enum rw_multi_update update, uint64_t m);
+uint64_t rw_multi_copies(enum rw_multi_strategy strategy, uint64_t m);
 
 /* Groups that the inspector looks at for the race factor: group i is the elements
  * [i * step, i * step + length). */

@@ -15,6 +15,30 @@
 #include "gpu/hist/sort_search.cuh"
 #include "lab/kernels/values_block.cuh"
 
+enum { BLOCKS = 16 }; /* a multiprocessor, of the kernels around the sort; a first guess */
+
+static unsigned blocks_for(uint64_t n, const int n_multiprocessors)
+{
+    const uint64_t most = (uint64_t)n_multiprocessors * BLOCKS;
+    const uint64_t blocks = (n + SORT_SEARCH_THREADS - 1) / SORT_SEARCH_THREADS;
+    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+struct widen {
+    __host__ __device__ __forceinline__ long long operator()(int32_t weight) const
+    {
+        return weight;
+    }
+};
+
+/* Inclusive sums of 32-bit weights; `bytes` is asked for when d_temp is NULL. */
+static cudaError_t scan(void *d_temp, size_t &bytes, const int32_t *d_weight, long long *d_prefix,
+                        uint64_t n, cudaStream_t stream)
+{
+    const auto wide = thrust::make_transform_iterator(d_weight, widen());
+    return cub::DeviceScan::InclusiveSum(d_temp, bytes, wide, d_prefix, n, stream);
+}
+
 /* An order in which comparisons of keys are comparisons of values: -0 is +0; NaNs, which no edge
  * is, come before -infinity or after +infinity. */
 __device__ __forceinline__ int32_t ordered(int32_t x)
@@ -164,7 +188,7 @@ static struct value_parts<T> parts_of(const struct rw_values_call *call, void *d
         size_t scan_bytes = 0;
         (void)cub::DeviceRadixSort::SortPairs(NULL, p.temp_bytes, (const T *)NULL, (T *)NULL,
                                               (const int32_t *)NULL, (int32_t *)NULL, n);
-        (void)sort_search_scan(NULL, scan_bytes, NULL, NULL, n, NULL);
+        (void)scan(NULL, scan_bytes, NULL, NULL, n, NULL);
         p.temp_bytes = p.temp_bytes < scan_bytes ? scan_bytes : p.temp_bytes;
     } else {
         (void)cub::DeviceRadixSort::SortKeys(NULL, p.temp_bytes, (const T *)NULL, (T *)NULL, n);
@@ -188,7 +212,7 @@ static cudaError_t sort_values(const struct rw_values_call *call, struct value_p
                                         p->d_weight, call->n, 0, (int)sizeof(T) * 8, stream);
     if (error != cudaSuccess)
         return error;
-    return sort_search_scan(p->d_temp, p->temp_bytes, p->d_weight, p->d_prefix, call->n, stream);
+    return scan(p->d_temp, p->temp_bytes, p->d_weight, p->d_prefix, call->n, stream);
 }
 
 template <class T> static int run_type(const struct rw_values_call *call, cudaStream_t stream)
@@ -201,8 +225,8 @@ template <class T> static int run_type(const struct rw_values_call *call, cudaSt
         if (error != cudaSuccess)
             return error;
         values_mask_kernel<T>
-            <<<sort_search_blocks(call->n, call->n_multiprocessors), SORT_SEARCH_THREADS, 0,
-               stream>>>(a, p.d_masked, p.d_masked_weight, p.d_n_left);
+            <<<blocks_for(call->n, call->n_multiprocessors), SORT_SEARCH_THREADS, 0, stream>>>(
+                a, p.d_masked, p.d_masked_weight, p.d_n_left);
         error = cudaGetLastError();
         if (error != cudaSuccess)
             return error;
@@ -210,7 +234,7 @@ template <class T> static int run_type(const struct rw_values_call *call, cudaSt
     error = sort_values<T>(call, &p, stream);
     if (error != cudaSuccess)
         return error;
-    const unsigned blocks = sort_search_blocks((uint64_t)call->n_bins + 1, call->n_multiprocessors);
+    const unsigned blocks = blocks_for((uint64_t)call->n_bins + 1, call->n_multiprocessors);
     values_bounds_kernel<T><<<blocks, SORT_SEARCH_THREADS, 0, stream>>>(a, p.d_sorted, p.d_bound);
     error = cudaGetLastError();
     if (error != cudaSuccess)

@@ -34,39 +34,27 @@ __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-template <int UNROLL, int SUMS, int WARPS>
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
-{
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    const size_t bytes = args->n_bins * sizeof(uint32_t) * hist_words(SUMS);
-    tuned_collision_kernel<UNROLL, SUMS><<<grid, 32 * WARPS, bytes, stream>>>(*args);
-    return cudaGetLastError();
-}
-
 template <int UNROLL, int WARPS>
-static int run(const struct rw_hist_call *call, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    static const rw_hist_launch_fn launches[] = {NULL, launch<UNROLL, RW_HIST_MART, WARPS>, NULL,
-                                                 launch<UNROLL, RW_HIST_FLOAT, WARPS>};
-    return launches[call->sums] ? rw_cuda_hist_in_place(call, launches, stream)
-                                : (int)cudaErrorInvalidValue;
+    static const rw_hist_kernel_fn kernel[] = {NULL, tuned_collision_kernel<UNROLL, RW_HIST_MART>,
+                                               NULL, tuned_collision_kernel<UNROLL, RW_HIST_FLOAT>};
+    return {kernel[call->sums], 32 * WARPS,
+            args->n_bins * sizeof(uint32_t) * hist_words(call->sums)};
 }
 
-template <int UNROLL>
-static int run_warps(const struct rw_hist_call *call, int warps, cudaStream_t stream)
-{
-    static int (*const runs[])(const struct rw_hist_call *,
-                               cudaStream_t) = {run<UNROLL, 1>, run<UNROLL, 2>,  run<UNROLL, 4>,
-                                                run<UNROLL, 8>, run<UNROLL, 16>, run<UNROLL, 32>};
-    return runs[warps](call, stream);
-}
+#define BY_WARPS(unroll)                                                                        \
+    {                                                                                           \
+        launch_of<unroll, 1>, launch_of<unroll, 2>, launch_of<unroll, 4>, launch_of<unroll, 8>, \
+            launch_of<unroll, 16>, launch_of<unroll, 32>                                        \
+    }
 
 extern "C" int rw_cuda_tuned_collision(const struct rw_hist_call *call, int warps, int unroll,
                                        void *stream)
 {
-    static int (*const runs[])(const struct rw_hist_call *, int, cudaStream_t) = {
-        run_warps<1>, run_warps<2>, run_warps<4>, run_warps<8>};
-    return runs[unroll](call, warps, (cudaStream_t)stream);
+    static const rw_hist_launch_fn launches[][RW_TUNING_WARPS] = {BY_WARPS(1), BY_WARPS(2),
+                                                                  BY_WARPS(4), BY_WARPS(8)};
+    return rw_cuda_hist_in_place(call, launches[unroll][warps], stream);
 }
 
 extern "C" int rw_tuning_is_own(int warps, int unroll)

@@ -80,12 +80,12 @@ const struct rw_generalized_entry rw_generalized_table_1[RW_GENERALIZED_ENTRIES]
     {RW_MULTI_GLOBAL, RW_MULTI_LOCK, 63, 1572864, 1, 1},
 };
 
-const double rw_generalized_cub_ms[RW_MULTI_UPDATES][RW_GENERALIZED_SIZES] = {
+const double rw_generalized_cub_ms[RW_MULTI_STRATEGIES][RW_GENERALIZED_SIZES] = {
     {1.40, 1.34, 1.44, 1.55, 1.44, 9.39, 22.13, 29.66, 36.87, 39.20, 42.00, 46.59},
     {2.40, 3.52, 3.84, 4.96, 5.17, 5.37, 5.57, 6.45, 6.80, 7.00, 7.22, 8.09},
     {6.75, 9.29, 11.11, 13.57, 14.83, 15.94, 17.06, 18.11, 20.11, 21.28, 22.44, 23.28}};
 
-const double rw_generalized_speedup[RW_MULTI_UPDATES][2][RW_GENERALIZED_SIZES] = {
+const double rw_generalized_speedup[RW_MULTI_STRATEGIES][2][RW_GENERALIZED_SIZES] = {
     {{3.4, 3.3, 3.5, 3.6, 3.1, 19.6, 24.7, 22.5, 30.5, 32.6, 32.7, 27.5},
      {3.4, 3.2, 3.5, 3.7, 3.1, 20.3, 25.2, 22.5, 29.9, 31.8, 33.9, 14.4}},
     {{3.9, 5.7, 6.2, 7.9, 8.1, 8.1, 4.4, 2.7, 2.7, 2.8, 2.8, 2.6},

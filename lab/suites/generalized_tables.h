@@ -24,7 +24,7 @@ extern const uint32_t rw_generalized_bins[RW_GENERALIZED_SIZES];
 
 struct rw_generalized_entry {
     enum rw_multi_memory memory;
-    enum rw_multi_update update;
+    enum rw_multi_strategy strategy;
     uint32_t race; /* 0: any (shared memory; one row of the table for hardware and CAS) */
     uint32_t n_bins;
     uint64_t m, s;
@@ -32,8 +32,8 @@ struct rw_generalized_entry {
 extern const struct rw_generalized_entry rw_generalized_table_1[RW_GENERALIZED_ENTRIES];
 
 /* Table II: CUB, in ms, and how many times faster the document's own code is at RF 1 and 63. */
-extern const double rw_generalized_cub_ms[RW_MULTI_UPDATES][RW_GENERALIZED_SIZES];
-extern const double rw_generalized_speedup[RW_MULTI_UPDATES][2][RW_GENERALIZED_SIZES];
+extern const double rw_generalized_cub_ms[RW_MULTI_STRATEGIES][RW_GENERALIZED_SIZES];
+extern const double rw_generalized_speedup[RW_MULTI_STRATEGIES][2][RW_GENERALIZED_SIZES];
 
 #ifdef __cplusplus
 }

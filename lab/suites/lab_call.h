@@ -4,6 +4,7 @@
 
 #include "lab/lab.h"
 #include "tests/check/made_codes.h"
+#include "gpu/device/transfer.h"
 #include "gpu/hist/hist.h"
 #include "gpu/hist/hist_matrix.h"
 

@@ -51,8 +51,8 @@ static int time_values(struct contention *s, uint32_t distinct)
     struct rw_lab_made made;
     int status;
     RW_TRY_OUT(rw_lab_made_init(s->lab, &made, &spec, 8, RW_HIST_TILES | RW_HIST_COLUMNS));
-    for (int k = 0; k < MOST_METHODS && rw_hist_method_at(k); k++) {
-        const struct rw_hist_method *method = rw_hist_method_at(k);
+    for (int k = 0; k < MOST_METHODS && rw_lab_method_at(k); k++) {
+        const struct rw_hist_method *method = rw_lab_method_at(k);
         for (int i = 0; i < LENGTH(sums) && rw_lab_wants(s->lab, method->name); i++) {
             const struct rw_lab_ask ask = {.method = method, .sums = sums[i]};
             RW_TRY_OUT(rw_lab_call_set(&made.call, &s->docs, &made.m, &ask));
@@ -69,8 +69,8 @@ out:
 static int send_bars(struct contention *s)
 {
     char what[96];
-    for (int k = 0; k < MOST_METHODS && rw_hist_method_at(k); k++) {
-        const char *name = rw_hist_method_at(k)->name;
+    for (int k = 0; k < MOST_METHODS && rw_lab_method_at(k); k++) {
+        const char *name = rw_lab_method_at(k)->name;
         for (int b = 0; b < LENGTH(bars); b++) {
             for (int i = 0; i < LENGTH(sums) && strcmp(name, bars[b].method) == 0; i++) {
                 snprintf(what, sizeof(what), "%s, %s: %s", name, rw_lab_sums_name(sums[i]),

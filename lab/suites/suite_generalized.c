@@ -19,7 +19,8 @@
 enum { ELEMENTS = 50000000, QUICK_ELEMENTS = 4000000 };
 static const double close_enough = 1.05; /* of the best fixed choice */
 
-static const enum rw_gen_op op_of[RW_MULTI_UPDATES] = {RW_GEN_ADD32, RW_GEN_SAT24, RW_GEN_ARGMAX};
+static const enum rw_gen_op op_of[RW_MULTI_STRATEGIES] = {RW_GEN_ADD32, RW_GEN_SAT24,
+                                                          RW_GEN_ARGMAX};
 
 struct generalized {
     struct rw_lab *lab;
@@ -141,17 +142,17 @@ static int set_indexes(struct generalized *g, uint32_t n_bins, uint32_t race)
 
 /* ---- times ---- */
 
-static void set_op(struct generalized *g, enum rw_multi_update update)
+static void set_op(struct generalized *g, enum rw_multi_strategy strategy)
 {
-    g->call.op = op_of[update];
-    g->call.update = update;
+    g->call.op = op_of[strategy];
+    g->call.strategy = strategy;
     g->call.n = g->n;
     g->call.n_out = 1;
     g->call.width = 1;
     g->call.d_index = g->d_index;
-    g->call.d_value = update == RW_MULTI_HARDWARE ? NULL
-                      : update == RW_MULTI_CAS    ? (const void *)g->d_small
-                                                  : (const void *)g->d_element;
+    g->call.d_value = strategy == RW_MULTI_HARDWARE ? NULL
+                      : strategy == RW_MULTI_CAS    ? (const void *)g->d_small
+                                                    : (const void *)g->d_element;
     g->call.d_out = g->d_out;
 }
 
@@ -213,7 +214,7 @@ static int send_choice(struct generalized *g, const char *asked, uint32_t race,
 {
     struct rw_bench_line line = {.n = 0};
     rw_bench_add_text(&line, "op", rw_gen_op_name(g->call.op));
-    rw_bench_add_text(&line, "update", rw_gen_update_name(g->call.update));
+    rw_bench_add_text(&line, "strategy", rw_gen_strategy_name(g->call.strategy));
     rw_bench_add_integer(&line, "bins", g->call.n_bins);
     rw_bench_add_integer(&line, "rf", race);
     rw_bench_add_text(&line, "memory", plan->memory == RW_MULTI_SHARED ? "shared" : "global");
@@ -377,7 +378,7 @@ static int time_memories(struct generalized *g, uint32_t race)
     const int global = automatic.memory == RW_MULTI_GLOBAL;
     const double best = fmin(times[0].median_ms, times[1].median_ms);
     rw_bench_add_text(&line, "op", rw_gen_op_name(g->call.op));
-    rw_bench_add_text(&line, "update", rw_gen_update_name(g->call.update));
+    rw_bench_add_text(&line, "strategy", rw_gen_strategy_name(g->call.strategy));
     rw_bench_add_integer(&line, "bins", g->call.n_bins);
     rw_bench_add_integer(&line, "rf", race);
     rw_bench_add_integer(&line, "passes", (double)s);
@@ -398,14 +399,14 @@ static int run_cub(void *user)
 
 static int time_cub(struct generalized *g, struct rw_bench_times *times)
 {
-    static int (*const run[RW_MULTI_UPDATES])(struct rw_lab_cub *, void *) = {
+    static int (*const run[RW_MULTI_STRATEGIES])(struct rw_lab_cub *, void *) = {
         rw_cuda_cub_even, rw_cuda_cub_sat24, rw_cuda_cub_argmax};
-    g->cub_run = run[g->call.update];
+    g->cub_run = run[g->call.strategy];
     g->cub.n = g->n;
     g->cub.n_bins = g->call.n_bins;
     g->cub.d_index = g->d_index;
     g->cub.d_value =
-        g->call.update == RW_MULTI_CAS ? (const void *)g->d_small : (const void *)g->d_pair;
+        g->call.strategy == RW_MULTI_CAS ? (const void *)g->d_small : (const void *)g->d_pair;
     rw_device_free(g->cub.d_temp);
     g->cub.d_temp = NULL;
     g->cub.temp_bytes = 0;
@@ -438,16 +439,16 @@ static int time_beside_cub(struct generalized *g, int size, uint32_t race)
 {
     struct rw_bench_times multi, cub;
     struct rw_bench_line line = {.n = 0};
-    const enum rw_multi_update update = g->call.update;
+    const enum rw_multi_strategy strategy = g->call.strategy;
     RW_TRY(time_plan(g, RW_MULTI_AUTO, 0, 0, &multi));
     RW_TRY(time_cub(g, &cub));
-    if (update == RW_MULTI_HARDWARE)
+    if (strategy == RW_MULTI_HARDWARE)
         RW_TRY(compare_counts(g));
     const double speedup = cub.median_ms / multi.median_ms;
-    if (update == RW_MULTI_HARDWARE && !(speedup >= g->least_beside_cub))
+    if (strategy == RW_MULTI_HARDWARE && !(speedup >= g->least_beside_cub))
         g->least_beside_cub = speedup;
     rw_bench_add_text(&line, "op", rw_gen_op_name(g->call.op));
-    rw_bench_add_text(&line, "update", rw_gen_update_name(update));
+    rw_bench_add_text(&line, "strategy", rw_gen_strategy_name(strategy));
     rw_bench_add_integer(&line, "bins", g->call.n_bins);
     rw_bench_add_integer(&line, "rf", race);
     rw_bench_add_text(&line, "memory",
@@ -458,8 +459,9 @@ static int time_beside_cub(struct generalized *g, int size, uint32_t race)
     rw_bench_add_real(&line, "cub_ms", cub.median_ms, 4);
     rw_bench_add_real(&line, "cub_least_ms", cub.least_ms, 4);
     rw_bench_add_real(&line, "speedup", speedup, 3);
-    rw_bench_add_real(&line, "document_cub_ms", rw_generalized_cub_ms[update][size], 2);
-    rw_bench_add_real(&line, "document_speedup", rw_generalized_speedup[update][race > 1][size], 1);
+    rw_bench_add_real(&line, "document_cub_ms", rw_generalized_cub_ms[strategy][size], 2);
+    rw_bench_add_real(&line, "document_speedup", rw_generalized_speedup[strategy][race > 1][size],
+                      1);
     return rw_bench_send(&g->lab->rows, "table II", &line);
 }
 
@@ -474,8 +476,8 @@ static int send_table_1(struct generalized *g, double *n_same)
         struct rw_bench_line line = {.n = 0};
         struct rw_multi_choice choice[2];
         for (int here = 0; here < 2; here++) {
-            const struct rw_gen_call call = {.op = op_of[e->update],
-                                             .update = e->update,
+            const struct rw_gen_call call = {.op = op_of[e->strategy],
+                                             .strategy = e->strategy,
                                              .n = ELEMENTS,
                                              .n_bins = e->n_bins,
                                              .n_out = 1,
@@ -488,7 +490,7 @@ static int send_table_1(struct generalized *g, double *n_same)
         const int same = choice[0].m == e->m && choice[0].s == e->s;
         *n_same += same;
         rw_bench_add_text(&line, "memory", e->memory == RW_MULTI_SHARED ? "shared" : "global");
-        rw_bench_add_text(&line, "update", rw_gen_update_name(e->update));
+        rw_bench_add_text(&line, "strategy", rw_gen_strategy_name(e->strategy));
         if (e->race)
             rw_bench_add_integer(&line, "rf", e->race);
         else
@@ -517,10 +519,10 @@ static int run_points(struct generalized *g)
             continue;
         for (int r = 0; r < LENGTH(races); r++) {
             RW_TRY(set_indexes(g, n_bins, races[r]));
-            for (int update = 0; update < RW_MULTI_UPDATES; update++) {
-                if (!rw_lab_wants(g->lab, rw_gen_update_name((enum rw_multi_update)update)))
+            for (int strategy = 0; strategy < RW_MULTI_STRATEGIES; strategy++) {
+                if (!rw_lab_wants(g->lab, rw_gen_strategy_name((enum rw_multi_strategy)strategy)))
                     continue;
-                set_op(g, (enum rw_multi_update)update);
+                set_op(g, (enum rw_multi_strategy)strategy);
                 if (size < RW_GENERALIZED_SHARED)
                     RW_TRY(time_choices(g, RW_MULTI_SHARED, races[r]));
                 if (size >= RW_GENERALIZED_SIZES - RW_GENERALIZED_GLOBAL)

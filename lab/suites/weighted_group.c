@@ -234,7 +234,7 @@ int rw_weighted_plan_by_feature(struct rw_lab *lab, struct rw_weighted_plan *pla
         choice[f] = (struct rw_lab_ask){
             .method = one->method, .sums = how->sums, .zero_skip = one->zero_skip};
     }
-    RW_TRY_OUT(rw_device_wait(lab->ctx, lab->device));
+    RW_TRY_OUT(rw_transfer_wait(lab->ctx, lab->device));
     RW_TRY_OUT(group_choices(lab, plan, from, docs, choice, index));
 out:
     rw_lab_call_release(&call);

@@ -6,7 +6,6 @@
 
 #include "lab/suites/weighted.h"
 #include "lab/kernels/weighted_tuning.h"
-#include "gpu/hist/hist_collision_free.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -146,7 +146,7 @@ static int choose_group(struct mixed *x, const struct rw_hist_candidates *among,
     RW_TRY_OUT(set_call(x, g, sums, 0)); /* the first method need not take it */
     RW_TRY_OUT(rw_lab_call_room(c, rw_hist_choose_bytes(&c->call, among)));
     RW_TRY_OUT(rw_hist_choose(lab->ctx, lab->device, &c->call, among, choice));
-    RW_TRY_OUT(rw_device_wait(lab->ctx, lab->device));
+    RW_TRY_OUT(rw_transfer_wait(lab->ctx, lab->device));
     *choosing_ms = choice->choosing_ms;
     *call = choice->zero_skip;
     for (int i = 0; i < x->all.n; i++)

@@ -17,13 +17,13 @@ enum spread { UNIFORM, ONE_BIN, RACE_63, OUTSIDE, SORTED, N_SPREADS };
 static const char *const spread_name[N_SPREADS] = {"uniform", "one bin", "RF 63", "half outside",
                                                    "sorted"};
 
-struct operation {
+struct strategy {
     enum rw_gen_op op;
-    enum rw_multi_update update;
+    enum rw_multi_strategy strategy;
     int ones;
 };
 /* argmax last: vectors leave it out */
-static const struct operation operations[] = {
+static const struct strategy strategies[] = {
     {RW_GEN_ADD32, RW_MULTI_HARDWARE, 1}, {RW_GEN_ADD32, RW_MULTI_HARDWARE, 0},
     {RW_GEN_ADD64, RW_MULTI_HARDWARE, 1}, {RW_GEN_ADD64, RW_MULTI_HARDWARE, 0},
     {RW_GEN_SAT24, RW_MULTI_CAS, 1},      {RW_GEN_SAT24, RW_MULTI_CAS, 0},
@@ -56,7 +56,7 @@ struct multi_case {
     uint32_t *narrow; /* values of 32 bits */
     uint64_t *wide;   /* of 64 bits */
     struct hist_buffer d_index, d_value, d_out, d_scratch;
-    struct operation operation;
+    struct strategy strategy;
     struct rw_multi_plan plan;
     void *expected;
     unsigned char *got;
@@ -71,8 +71,8 @@ __attribute__((format(printf, 2, 3))) static void failed(struct multi_case *c, c
     printf("call %llu, %s by %s%s, %u x %llu elements of %u, %u bins, %s, shift %u, %s memory M "
            "%llu S "
            "%llu, %llu blocks of %llu",
-           (unsigned long long)c->turn, rw_gen_op_name(c->operation.op),
-           rw_gen_update_name(c->operation.update), c->operation.ones ? " (ones)" : "", c->n_out,
+           (unsigned long long)c->turn, rw_gen_op_name(c->strategy.op),
+           rw_gen_strategy_name(c->strategy.strategy), c->strategy.ones ? " (ones)" : "", c->n_out,
            (unsigned long long)c->n, c->width, c->n_bins, spread_name[c->spread], c->shift,
            c->plan.memory == RW_MULTI_SHARED ? "shared" : "global", (unsigned long long)c->plan.m,
            (unsigned long long)c->plan.s, (unsigned long long)c->plan.blocks,
@@ -158,8 +158,8 @@ static int upload(struct multi_case *c, struct hist_buffer *buffer, const void *
 {
     if (hist_buffer_make(c->run, buffer, offset + bytes) < 0)
         return -1;
-    return rw_device_write(c->run->ctx, c->run->device,
-                           (unsigned char *)hist_buffer_at(buffer) + offset, from, bytes);
+    return rw_transfer_write(c->run->ctx, c->run->device,
+                             (unsigned char *)hist_buffer_at(buffer) + offset, from, bytes);
 }
 
 /* ---- one call ---- */
@@ -170,9 +170,9 @@ static int fenced(struct multi_case *c, const struct hist_buffer *buffer)
     unsigned char side[2][MOST_FENCE];
     const size_t fence = (size_t)((unsigned char *)hist_buffer_at(buffer) - buffer->d);
     if (fence > MOST_FENCE ||
-        rw_device_read(c->run->ctx, c->run->device, side[0], buffer->d, fence) < 0 ||
-        rw_device_read(c->run->ctx, c->run->device, side[1], buffer->d + fence + buffer->bytes,
-                       fence) < 0)
+        rw_transfer_read(c->run->ctx, c->run->device, side[0], buffer->d, fence) < 0 ||
+        rw_transfer_read(c->run->ctx, c->run->device, side[1], buffer->d + fence + buffer->bytes,
+                         fence) < 0)
         return 0;
     for (size_t i = 0; i < fence; i++)
         if (side[0][i] != POISON || side[1][i] != POISON)
@@ -193,8 +193,8 @@ static int run_plain(void *user)
 
 static void compare(struct multi_case *c, uint64_t n_cells, size_t bytes)
 {
-    if (rw_device_read(c->run->ctx, c->run->device, c->got, hist_buffer_at(&c->d_out),
-                       n_cells * bytes) < 0) {
+    if (rw_transfer_read(c->run->ctx, c->run->device, c->got, hist_buffer_at(&c->d_out),
+                         n_cells * bytes) < 0) {
         failed(c, "the device failed: %s", rw_last_error(c->run->ctx));
         c->run->dead = 1;
         return;
@@ -271,23 +271,23 @@ static void run_plan(struct multi_case *c, struct rw_gen_call *call, const struc
         failed(c, "changed its call");
     else
         compare(c, n_cells, bytes);
-    c->run->dead |= rw_device_wait(c->run->ctx, c->run->device) < 0;
+    c->run->dead |= rw_transfer_wait(c->run->ctx, c->run->device) < 0;
 }
 
 /* One operator over the input at hand: `n_plans` of the plans, other ones each time. */
-static void run_operation(struct multi_case *c, const struct operation *operation, int n_plans)
+static void run_strategy(struct multi_case *c, const struct strategy *strategy, int n_plans)
 {
-    const size_t value_bytes = rw_gen_value_bytes(operation->op);
+    const size_t value_bytes = rw_gen_value_bytes(strategy->op);
     const uint64_t n_values = c->n * c->n_out * c->width;
     int ready = 0;
-    c->operation = *operation;
-    struct rw_gen_serial job = {.op = operation->op,
+    c->strategy = *strategy;
+    struct rw_gen_serial job = {.op = strategy->op,
                                 .n = c->n,
                                 .n_bins = c->n_bins,
                                 .n_out = c->n_out,
                                 .width = c->width,
                                 .index = c->index,
-                                .value = operation->ones    ? NULL
+                                .value = strategy->ones     ? NULL
                                          : value_bytes == 4 ? (const void *)c->narrow
                                                             : (const void *)c->wide,
                                 .out = c->expected};
@@ -301,7 +301,7 @@ static void run_operation(struct multi_case *c, const struct operation *operatio
         if (!ready) {
             rw_gen_serial_run(&job);
             const size_t offset = (size_t)c->shift * value_bytes;
-            if (!operation->ones &&
+            if (!strategy->ones &&
                 upload(c, &c->d_value, job.value, n_values * value_bytes, offset) < 0) {
                 failed(c, "no memory: %s", rw_last_error(c->run->ctx));
                 return;
@@ -310,14 +310,14 @@ static void run_operation(struct multi_case *c, const struct operation *operatio
         }
         struct rw_gen_call call;
         memset(&call, 0, sizeof(call));
-        call.op = operation->op;
-        call.update = operation->update;
+        call.op = strategy->op;
+        call.strategy = strategy->strategy;
         call.n = c->n;
         call.n_bins = c->n_bins;
         call.n_out = c->n_out;
         call.width = c->width;
         call.d_index = (const uint32_t *)hist_buffer_at(&c->d_index) + c->shift;
-        if (!operation->ones)
+        if (!strategy->ones)
             call.d_value =
                 (const unsigned char *)hist_buffer_at(&c->d_value) + (size_t)c->shift * value_bytes;
         run_plan(c, &call, &plans[c->turn % LENGTH(plans)]);
@@ -336,8 +336,8 @@ static void check_race(struct multi_case *c)
         rw_cuda_gen_race((const uint32_t *)hist_buffer_at(&c->d_index) + c->shift, c->n_bins,
                          &sample, hist_buffer_at(&c->d_out), hist_buffer_at(&c->d_scratch),
                          c->run->device->stream) != 0 ||
-        rw_device_read(c->run->ctx, c->run->device, &got, hist_buffer_at(&c->d_out), sizeof(got)) <
-            0)
+        rw_transfer_read(c->run->ctx, c->run->device, &got, hist_buffer_at(&c->d_out),
+                         sizeof(got)) < 0)
         failed(c, "the inspector failed: %s", rw_last_error(c->run->ctx));
     else if (got != want)
         failed(c, "the inspector saw %llu bins, not %llu", (unsigned long long)got,
@@ -368,10 +368,10 @@ static void run_input(struct multi_case *c, const struct input *input, int n_pla
         c->tally->skipped++;
         return;
     }
-    const int n_operations =
-        c->width == 1 ? LENGTH(operations) : LENGTH(operations) - 2; /* no argmax of vectors */
+    const int n_strategies =
+        c->width == 1 ? LENGTH(strategies) : LENGTH(strategies) - 2; /* no argmax of vectors */
     const int inspected = c->n_out == 1 && c->width == 1;
-    if (!any_chosen(c, n_operations * n_plans + inspected))
+    if (!any_chosen(c, n_strategies * n_plans + inspected))
         return;
     make_input(c);
     c->expected = hist_need(n_cells, sizeof(uint64_t));
@@ -380,8 +380,8 @@ static void run_input(struct multi_case *c, const struct input *input, int n_pla
                c->shift * sizeof(*c->index)) < 0) {
         failed(c, "no memory: %s", rw_last_error(c->run->ctx));
     } else {
-        for (int w = 0; w < n_operations; w++)
-            run_operation(c, &operations[w], n_plans);
+        for (int w = 0; w < n_strategies; w++)
+            run_strategy(c, &strategies[w], n_plans);
         if (inspected && chosen(c) && !c->run->dead)
             check_race(c);
     }
@@ -462,7 +462,7 @@ static void check_large(struct multi_case *c)
 enum { N_SPOILS = 16 };
 static void spoil(struct rw_gen_call *call, int i)
 {
-    static const enum rw_multi_update wrong = RW_MULTI_CAS;
+    static const enum rw_multi_strategy wrong = RW_MULTI_CAS;
     uint64_t *const field[] = {&call->plan.m, &call->plan.s, &call->plan.n_bins, &call->plan.blocks,
                                &call->plan.threads};
     if (i < 5)
@@ -470,7 +470,7 @@ static void spoil(struct rw_gen_call *call, int i)
     else if (i == 5)
         call->op = (enum rw_gen_op)99;
     else if (i == 6)
-        call->update = wrong;
+        call->strategy = wrong;
     else if (i == 7)
         call->d_index = NULL;
     else if (i == 8)
@@ -498,7 +498,7 @@ static void check_arguments(struct multi_case *c)
         return;
     for (int i = 0; i < N_SPOILS; i++) {
         struct rw_gen_call call = {.op = RW_GEN_ADD32,
-                                   .update = RW_MULTI_HARDWARE,
+                                   .strategy = RW_MULTI_HARDWARE,
                                    .n = 100,
                                    .n_bins = 31,
                                    .n_out = 1,

@@ -5,8 +5,8 @@
 
 #include "tests/check/hist_run.h"
 
-/* Every operator and update over bins, elements, distributions, memories, forced and chosen M and S,
- * against serial, by ==. Counted under the method `multi`. */
+/* Every operator and strategy over bins, elements, distributions, memories, forced and chosen M and
+ * S, against serial, by ==. Counted under the method `multi`. */
 void stage_multi(struct hist_run *run);
 
 #endif

@@ -18,11 +18,11 @@ static const struct rw_multi_figures turing = {.shared_bytes = 48 * KI,
                                                .block_threads = 1024,
                                                .n_multiprocessors = 68};
 
-static struct rw_multi_work work_of(enum rw_multi_update update, uint64_t n_bins, double race)
+static struct rw_multi_work work_of(enum rw_multi_strategy strategy, uint64_t n_bins, double race)
 {
     /* 32-bit sums; or a pair of ints and its lock, in two arrays */
-    const int lock = update == RW_MULTI_LOCK;
-    const struct rw_multi_work work = {.update = update,
+    const int lock = strategy == RW_MULTI_LOCK;
+    const struct rw_multi_work work = {.strategy = strategy,
                                        .cell_bytes = lock ? 12 : 4,
                                        .mean_bytes = lock ? 6 : 4,
                                        .n = 50000000,
@@ -42,13 +42,14 @@ Test(multi_plan, table_1_shared)
     static const struct pair printed[2][LENGTH(bins)] = {
         {{396, 1}, {96, 1}, {24, 1}, {6, 1}, {2, 1}, {1, 1}, {1, 2}, {1, 4}},
         {{132, 1}, {32, 1}, {8, 1}, {2, 1}, {1, 2}, {1, 3}, {1, 6}, {1, 12}}};
-    static const enum rw_multi_update updates[] = {RW_MULTI_HARDWARE, RW_MULTI_CAS, RW_MULTI_LOCK};
-    for (int w = 0; w < LENGTH(updates); w++) {
+    static const enum rw_multi_strategy strategies[] = {RW_MULTI_HARDWARE, RW_MULTI_CAS,
+                                                        RW_MULTI_LOCK};
+    for (int w = 0; w < LENGTH(strategies); w++) {
         for (int i = 0; i < LENGTH(bins); i++) {
             const struct pair *want = &printed[w == 2][i];
-            const struct rw_multi_work work = work_of(updates[w], bins[i], 1);
+            const struct rw_multi_work work = work_of(strategies[w], bins[i], 1);
             const struct rw_multi_choice got = rw_multi_shared(&turing, &work);
-            cr_expect(got.m == want->m && got.s == want->s, "update %d, %lu bins: %lu, %lu", w,
+            cr_expect(got.m == want->m && got.s == want->s, "strategy %d, %lu bins: %lu, %lu", w,
                       bins[i], got.m, got.s);
             cr_expect_eq(got.c, (1024 + got.m - 1) / got.m);
             cr_expect_eq(got.n_bins, (bins[i] + got.s - 1) / got.s);
@@ -62,22 +63,22 @@ Test(multi_plan, table_1_global)
 {
     static const uint64_t bins[] = {12 * KI,  24 * KI,  48 * KI,  192 * KI,
                                     384 * KI, 768 * KI, 1536 * KI};
-    static const struct pair printed[RW_MULTI_UPDATES][2][LENGTH(bins)] = {
+    static const struct pair printed[RW_MULTI_STRATEGIES][2][LENGTH(bins)] = {
         {{{23, 1}, {11, 1}, {5, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}},
          {{69, 1}, {34, 1}, {17, 1}, {4, 1}, {2, 1}, {1, 1}, {1, 1}}},
         {{{46, 1}, {23, 1}, {11, 1}, {2, 1}, {1, 1}, {1, 2}, {1, 3}},
          {{138, 1}, {69, 1}, {34, 1}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}},
         {{{15, 1}, {7, 1}, {3, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 5}},
          {{69, 1}, {34, 1}, {17, 1}, {4, 1}, {2, 1}, {1, 1}, {1, 1}}}};
-    for (int w = 0; w < RW_MULTI_UPDATES; w++) {
+    for (int w = 0; w < RW_MULTI_STRATEGIES; w++) {
         for (int r = 0; r < 2; r++) {
             for (int i = 0; i < LENGTH(bins); i++) {
                 const struct rw_multi_work work =
-                    work_of((enum rw_multi_update)w, bins[i], r ? 63 : 1);
+                    work_of((enum rw_multi_strategy)w, bins[i], r ? 63 : 1);
                 const struct rw_multi_choice got = rw_multi_global(&turing, &work);
                 const struct pair *want = &printed[w][r][i];
                 cr_expect(got.m == want->m && got.s == want->s,
-                          "update %d, RF %d, %lu bins: %lu, %lu", w, r ? 63 : 1, bins[i], got.m,
+                          "strategy %d, RF %d, %lu bins: %lu, %lu", w, r ? 63 : 1, bins[i], got.m,
                           got.s);
             }
         }
@@ -87,19 +88,20 @@ Test(multi_plan, table_1_global)
 /* Section V-A as the document has it; and the passes that a plan takes on today's devices. */
 Test(multi_plan, switch_rule)
 {
-    static const uint64_t most[RW_MULTI_UPDATES] = {3, 4, 6};
-    for (int w = 0; w < RW_MULTI_UPDATES; w++) {
-        cr_expect(rw_multi_prefers_shared((enum rw_multi_update)w, 1));
-        cr_expect(rw_multi_prefers_shared((enum rw_multi_update)w, most[w]));
-        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_update)w, most[w] + 1));
-        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_update)w, 0));
+    static const uint64_t most[RW_MULTI_STRATEGIES] = {3, 4, 6};
+    for (int w = 0; w < RW_MULTI_STRATEGIES; w++) {
+        cr_expect(rw_multi_prefers_shared((enum rw_multi_strategy)w, 1));
+        cr_expect(rw_multi_prefers_shared((enum rw_multi_strategy)w, most[w]));
+        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_strategy)w, most[w] + 1));
+        cr_expect_not(rw_multi_prefers_shared((enum rw_multi_strategy)w, 0));
     }
-    static const uint64_t here[RW_MULTI_UPDATES] = {
+    static const uint64_t here[RW_MULTI_STRATEGIES] = {
         RW_TUNE_MULTI_PASSES_HARDWARE, RW_TUNE_MULTI_PASSES_CAS, RW_TUNE_MULTI_PASSES_LOCK};
-    for (int w = 0; w < RW_MULTI_UPDATES; w++) {
+    for (int w = 0; w < RW_MULTI_STRATEGIES; w++) {
         const uint64_t room = turing.shared_bytes / (w == RW_MULTI_LOCK ? 12 : 4);
-        const struct rw_multi_work fits = work_of((enum rw_multi_update)w, here[w] * room, 1);
-        const struct rw_multi_work above = work_of((enum rw_multi_update)w, here[w] * room + 1, 1);
+        const struct rw_multi_work fits = work_of((enum rw_multi_strategy)w, here[w] * room, 1);
+        const struct rw_multi_work above =
+            work_of((enum rw_multi_strategy)w, here[w] * room + 1, 1);
         struct rw_multi_plan plan;
         cr_assert_eq(rw_multi_plan_make(&turing, &fits, 1, RW_MULTI_AUTO, 0, 0, &plan), 0);
         cr_expect(plan.memory == RW_MULTI_SHARED && plan.s == here[w]);
@@ -115,21 +117,21 @@ static const struct rw_multi_figures hopper = {.shared_bytes = 227 * KI,
                                                .block_threads = 1024,
                                                .n_multiprocessors = 132};
 
-static struct rw_multi_plan plan_of(enum rw_multi_update update, enum rw_multi_memory memory,
+static struct rw_multi_plan plan_of(enum rw_multi_strategy strategy, enum rw_multi_memory memory,
                                     uint64_t n_bins, double race)
 {
-    const struct rw_multi_work work = work_of(update, n_bins, race);
+    const struct rw_multi_work work = work_of(strategy, n_bins, race);
     struct rw_multi_plan plan = {.memory = RW_MULTI_AUTO};
     cr_assert_eq(rw_multi_plan_make(&hopper, &work, 1, memory, 0, 0, &plan), 0);
     return plan;
 }
 
-/* What tuning.h says of each update, by hand: blocks of half the memory hold 28,928 words, blocks
+/* What tuning.h says of each strategy, by hand: blocks of half the memory hold 28,928 words, blocks
  * of all of it 58,112; 50 million elements are 189,393 of each of 264 blocks, 378,787 of 132. */
 Test(multi_plan, rules_of_shared_memory)
 {
     static const struct {
-        enum rw_multi_update update;
+        enum rw_multi_strategy strategy;
         double race;
         uint64_t n_bins, m, blocks;
     } want[] = {
@@ -160,10 +162,10 @@ Test(multi_plan, rules_of_shared_memory)
     };
     for (int i = 0; i < LENGTH(want); i++) {
         const struct rw_multi_plan plan =
-            plan_of(want[i].update, RW_MULTI_SHARED, want[i].n_bins, want[i].race);
+            plan_of(want[i].strategy, RW_MULTI_SHARED, want[i].n_bins, want[i].race);
         cr_expect(plan.m == want[i].m && plan.s == 1 && plan.blocks == want[i].blocks,
-                  "update %d, %lu bins: M %lu, S %lu, %lu blocks", want[i].update, want[i].n_bins,
-                  plan.m, plan.s, plan.blocks);
+                  "strategy %d, %lu bins: M %lu, S %lu, %lu blocks", want[i].strategy,
+                  want[i].n_bins, plan.m, plan.s, plan.blocks);
     }
 }
 
@@ -172,7 +174,7 @@ Test(multi_plan, rules_of_shared_memory)
 Test(multi_plan, rules_of_global_memory)
 {
     static const struct {
-        enum rw_multi_update update;
+        enum rw_multi_strategy strategy;
         double race;
         uint64_t n_bins, m;
     } want[] = {
@@ -191,9 +193,9 @@ Test(multi_plan, rules_of_global_memory)
     };
     for (int i = 0; i < LENGTH(want); i++) {
         const struct rw_multi_plan plan =
-            plan_of(want[i].update, RW_MULTI_GLOBAL, want[i].n_bins, want[i].race);
-        cr_expect(plan.m == want[i].m && plan.s == 1, "update %d, RF %g, %lu bins: M %lu, S %lu",
-                  want[i].update, want[i].race, want[i].n_bins, plan.m, plan.s);
+            plan_of(want[i].strategy, RW_MULTI_GLOBAL, want[i].n_bins, want[i].race);
+        cr_expect(plan.m == want[i].m && plan.s == 1, "strategy %d, RF %g, %lu bins: M %lu, S %lu",
+                  want[i].strategy, want[i].race, want[i].n_bins, plan.m, plan.s);
     }
 }
 
@@ -202,7 +204,7 @@ Test(multi_plan, rules_of_global_memory)
 Test(multi_plan, measured_points)
 {
     static const struct {
-        enum rw_multi_update update;
+        enum rw_multi_strategy strategy;
         uint64_t n_bins;
         double race;
         uint64_t least, most;
@@ -221,12 +223,12 @@ Test(multi_plan, measured_points)
     struct rw_multi_figures device = hopper;
     device.l2_bytes = 62914560;
     for (int i = 0; i < LENGTH(want); i++) {
-        const struct rw_multi_work work = work_of(want[i].update, want[i].n_bins, want[i].race);
+        const struct rw_multi_work work = work_of(want[i].strategy, want[i].n_bins, want[i].race);
         struct rw_multi_plan plan;
         cr_assert_eq(rw_multi_plan_make(&device, &work, 1, RW_MULTI_GLOBAL, 0, 0, &plan), 0);
         cr_expect(plan.m >= want[i].least && plan.m <= want[i].most && plan.s == 1 &&
                       plan.blocks == 1056,
-                  "update %d, RF %g, %lu bins: M %lu, S %lu, %lu blocks", want[i].update,
+                  "strategy %d, RF %g, %lu bins: M %lu, S %lu, %lu blocks", want[i].strategy,
                   want[i].race, want[i].n_bins, plan.m, plan.s, plan.blocks);
     }
 }
@@ -266,14 +268,14 @@ Test(multi_plan, plans_hold)
     static const uint64_t elements[] = {0, 1, 1023, 1025, 100003, 50000000};
     static const uint64_t forced[] = {0, 1, 2, 3, 33, 297, 1024};
     uint64_t refused = 0, shared = 0, global = 0;
-    for (int i = 0; i < RW_MULTI_UPDATES * LENGTH(bins) * LENGTH(elements) * LENGTH(forced) * 3;
+    for (int i = 0; i < RW_MULTI_STRATEGIES * LENGTH(bins) * LENGTH(elements) * LENGTH(forced) * 3;
          i++) {
-        const int w = i % RW_MULTI_UPDATES, b = i / RW_MULTI_UPDATES % LENGTH(bins);
-        const int e = i / RW_MULTI_UPDATES / LENGTH(bins) % LENGTH(elements);
-        const int rest = i / RW_MULTI_UPDATES / LENGTH(bins) / LENGTH(elements);
+        const int w = i % RW_MULTI_STRATEGIES, b = i / RW_MULTI_STRATEGIES % LENGTH(bins);
+        const int e = i / RW_MULTI_STRATEGIES / LENGTH(bins) % LENGTH(elements);
+        const int rest = i / RW_MULTI_STRATEGIES / LENGTH(bins) / LENGTH(elements);
         const uint64_t m = forced[rest % LENGTH(forced)], n_out = e % 2 ? 1 : 7;
         const enum rw_multi_memory memory = (enum rw_multi_memory)(rest / LENGTH(forced));
-        struct rw_multi_work work = work_of((enum rw_multi_update)w, bins[b], i % 2 ? 63 : 1);
+        struct rw_multi_work work = work_of((enum rw_multi_strategy)w, bins[b], i % 2 ? 63 : 1);
         struct rw_multi_plan plan;
         work.n = elements[e];
         if (rw_multi_plan_make(i % 4 < 2 ? &turing : &hopper, &work, n_out, memory, m,

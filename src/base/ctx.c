@@ -35,8 +35,9 @@ void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user)
 
 int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
 {
-    if (n_threads < 0 || n_threads > 4096)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "threads is %d; expected 0 (all) to 4096", n_threads);
+    if (n_threads < 0 || n_threads > RW_MAX_THREADS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "threads is %d; expected 0 (all) to %d", n_threads,
+                       RW_MAX_THREADS);
     ctx->n_threads = n_threads ? n_threads : rw_processors();
     return RW_OK;
 }

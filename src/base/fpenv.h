@@ -41,40 +41,22 @@ static inline void rw_fpenv_leave(const struct rw_fpenv *was)
     if (was->x87 != RW_X87_DEFAULT)
         __asm__ volatile("fldcw %0" : : "m"(was->x87));
 }
-#elif defined(__aarch64__)
-/* FPCR: 0 is the default. FPSR has the exceptions' flags, which are left alone. */
+#else
 struct rw_fpenv {
-    uint64_t word;
+    fenv_t all;
 };
 
 static inline struct rw_fpenv rw_fpenv_enter(void)
 {
     struct rw_fpenv was;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(was.word));
-    if (was.word != 0)
-        __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
+    fegetenv(&was.all);
+    fesetenv(FE_DFL_ENV);
     return was;
 }
 
 static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 {
-    __asm__ volatile("msr fpcr, %0" : : "r"(was->word));
-}
-#else
-struct rw_fpenv {
-    int rounding;
-};
-
-static inline struct rw_fpenv rw_fpenv_enter(void)
-{
-    const struct rw_fpenv was = {fegetround()};
-    fesetround(FE_TONEAREST);
-    return was;
-}
-
-static inline void rw_fpenv_leave(const struct rw_fpenv *was)
-{
-    fesetround(was->rounding);
+    fesetenv(&was->all);
 }
 #endif
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "rankwood.h"
 
 enum {
     MOST_POWER = 70,
@@ -59,28 +60,26 @@ static inline int is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* More digits than 64 bits hold: the first 19 significant ones. */
-static void scan_long(struct decimal *d)
+/* The first n_most significant digits as text, and the power of ten that goes with them: returns
+ * how many there are. *cut: digits that are not 0 were left out. text: [n_most]. */
+static int first_digits(const struct decimal *d, int n_most, char *text, int64_t *exponent,
+                        int *cut)
 {
-    int n_kept = 0, in_fraction = 0;
-    uint64_t digits = 0;
-    int64_t exponent = 0;
+    int n = 0, in_fraction = 0;
+    *exponent = d->written_exponent;
     for (const char *p = d->first; p < d->last; p++) {
         if (*p == '.') {
             in_fraction = 1;
-            continue;
-        }
-        if (n_kept < EXACT_DIGITS) {
-            digits = digits * 10 + (uint64_t)(*p - '0');
-            n_kept += digits != 0;
-            exponent -= in_fraction;
+        } else if (n < n_most) {
+            if (n || *p != '0')
+                text[n++] = *p;
+            *exponent -= in_fraction;
         } else {
-            exponent += !in_fraction;
-            d->cut |= *p != '0';
+            *exponent += !in_fraction;
+            *cut |= *p != '0';
         }
     }
-    d->digits = digits;
-    d->exponent = exponent + d->written_exponent;
+    return n;
 }
 
 static const char *scan_exponent(const char *p, const char *end, int64_t *exponent)
@@ -126,55 +125,30 @@ static inline const char *scan(const char *p, const char *end, struct decimal *d
         p = scan_exponent(p, end, &d->written_exponent);
     d->digits = digits;
     d->exponent = d->written_exponent - n_fraction;
-    if (n_digits > EXACT_DIGITS)
-        scan_long(d);
+    if (n_digits > EXACT_DIGITS) { /* more than 64 bits hold */
+        char text[EXACT_DIGITS + 1];
+        text[first_digits(d, EXACT_DIGITS, text, &d->exponent, &d->cut)] = 0;
+        d->digits = strtoull(text, NULL, 10);
+    }
     return p;
 }
 
-/* Writes the decimal as "digits e exponent" with at most n_most digits and, where digits were left
- * out, a last 1 that stands for them. text: [n_most + 32]. */
-static void rewrite(const struct decimal *d, int n_most, char *text)
+/* Reads the decimal by the C library, as "digits e exponent" with at most n_most digits and, where
+ * digits were left out, a last 1 that stands for them: as a float, or else as a double. */
+static double read_slowly(const struct decimal *d, int n_most, int as_float)
 {
-    int n = 0, in_fraction = 0, more = 0;
-    int64_t exponent = d->written_exponent;
-    for (const char *p = d->first; p < d->last; p++) {
-        if (*p == '.') {
-            in_fraction = 1;
-            continue;
-        }
-        if (n < n_most) {
-            if (n || *p != '0')
-                text[n++] = *p;
-            exponent -= in_fraction;
-        } else {
-            exponent += !in_fraction;
-            more |= *p != '0';
-        }
-    }
+    char text[DOUBLE_DIGITS + 40];
+    int64_t exponent;
+    int more = 0, n = first_digits(d, n_most, text, &exponent, &more);
     if (more) {
         text[n++] = '1';
         exponent--;
     }
-    if (exponent > 100000)
-        exponent = 100000;
-    if (exponent < -100000)
-        exponent = -100000;
+    exponent = exponent > 100000 ? 100000 : exponent < -100000 ? -100000 : exponent;
     snprintf(text + n, 32, "e%d", (int)exponent);
-}
-
-static float float_slow(const struct decimal *d)
-{
-    char text[FLOAT_DIGITS + 40];
-    rewrite(d, FLOAT_DIGITS, text);
     pthread_once(&c_locale_once, make_c_locale);
-    return c_locale ? strtof_l(text, NULL, c_locale) : strtof(text, NULL);
-}
-
-static double double_slow(const struct decimal *d)
-{
-    char text[DOUBLE_DIGITS + 40];
-    rewrite(d, DOUBLE_DIGITS, text);
-    pthread_once(&c_locale_once, make_c_locale);
+    if (as_float)
+        return (double)(c_locale ? strtof_l(text, NULL, c_locale) : strtof(text, NULL));
     return c_locale ? strtod_l(text, NULL, c_locale) : strtod(text, NULL);
 }
 
@@ -212,7 +186,7 @@ const char *rw_number_parse(const char *text, const char *end, float *value, int
         return NULL;
     float x = 0;
     if (d.digits != 0 && !float_fast(d.digits, d.exponent, &x)) {
-        x = d.exponent > MOST_POWER ? INFINITY : float_slow(&d);
+        x = d.exponent > MOST_POWER ? INFINITY : (float)read_slowly(&d, FLOAT_DIGITS, 1);
         if (x > FLT_MAX) {
             x = FLT_MAX;
             *clamped = 1;
@@ -237,7 +211,7 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
             x = d.exponent < 0 ? (double)d.digits / power_of_ten[-d.exponent]
                                : (double)d.digits * power_of_ten[d.exponent];
         else
-            x = double_slow(&d);
+            x = read_slowly(&d, DOUBLE_DIGITS, 0);
         if (x > DBL_MAX) {
             x = DBL_MAX;
             *clamped = 1;
@@ -294,7 +268,7 @@ static float float_of(uint64_t digits, int exponent)
         return x;
     const int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)digits);
     const struct decimal d = {digits, exponent, exponent, 0, 0, text, text + n};
-    return float_slow(&d);
+    return (float)read_slowly(&d, FLOAT_DIGITS, 1);
 }
 
 /* 6 digits always survive in a normal float, so nothing under 6 can be shorter than those without
@@ -360,4 +334,19 @@ int rw_number_write_double(double value, char *buffer)
         if ((back == value && !clamped) || n >= 17)
             return length;
     }
+}
+
+int rw_device_number(const char *device, size_t *length)
+{
+    int number = 0;
+    *length = strcspn(device, ":");
+    if (!device[*length])
+        return 0;
+    const char *digit = device + *length + 1;
+    do {
+        if (!is_digit(*digit) || number > RW_MAX_DEVICE)
+            return -1;
+        number = number * 10 + (*digit - '0');
+    } while (*++digit);
+    return strncmp(device, "cuda:", 5) == 0 && number <= RW_MAX_DEVICE ? number : -1;
 }

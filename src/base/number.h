@@ -2,6 +2,8 @@
 #ifndef RW_BASE_NUMBER_H
 #define RW_BASE_NUMBER_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,10 @@ const char *rw_number_parse_double(const char *text, const char *end, double *va
 int rw_number_write(float value, char *buffer);
 /* The same for double; at least 32 bytes of room. */
 int rw_number_write_double(double value, char *buffer);
+
+/* Of a device's name, "cpu" or "cuda:N": N, or 0 without one; -1: it has no such form, or N is over
+ * RW_MAX_DEVICE. *length: bytes before the colon. */
+int rw_device_number(const char *device, size_t *length);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Binary search. */
+/* Binary search, on the host and on the device. */
 #ifndef RW_BASE_SEARCH_H
 #define RW_BASE_SEARCH_H
 

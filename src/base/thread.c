@@ -13,7 +13,7 @@
 
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */
-enum { SPINS = 3000, LINE = 64, MOST_THREADS = 4096 };
+enum { SPINS = 3000, LINE = 64 };
 
 /* A loop's state in one word, from the lowest bit: how many threads of the pool are inside, whether
  * more may come, up to which thread they are wanted, the loop's number. A thread enters by adding
@@ -28,8 +28,8 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
-    _Alignas(LINE) _Atomic uint64_t next;            /* items handed out; with chunks */
-    _Alignas(LINE) atomic_uchar taken[MOST_THREADS]; /* runs handed out; without */
+    _Alignas(LINE) _Atomic uint64_t next;              /* items handed out; with chunks */
+    _Alignas(LINE) atomic_uchar taken[RW_MAX_THREADS]; /* runs handed out; without */
     /* the loop */
     _Alignas(LINE) rw_share_fn *body;
     void *job;
@@ -71,7 +71,7 @@ int rw_processors(void)
     if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
         return CPU_COUNT(&set);
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 && n < MOST_THREADS ? (int)n : 1;
+    return n > 0 && n < RW_MAX_THREADS ? (int)n : 1;
 }
 
 static inline void pause_a_little(void)

@@ -25,9 +25,8 @@ struct booster {
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
-    struct rw_binned train; /* borrowed parts; without bins: the values are in set[0] */
-    uint32_t *feature;      /* [n_features] ids in the training set, ascending */
-    uint32_t n_features;
+    struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
+    uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
     uint8_t *ignore; /* [RW_FEATURE_IDS] NULL: none */
@@ -37,15 +36,15 @@ struct booster {
     struct rw_engine *engine;
     int is_auto; /* nobody chose it */
     struct rw_grower *grower;
-    int32_t *leaf_slot;                    /* [max leaves] */
-    double *scores, *gradients, *hessians; /* [n_docs] has_own_gradients only */
-    struct rw_gradients *handed;           /* NULL: the caller's, or an engine's own */
-    const struct rw_model *init;           /* NULL, or to go on from */
-    struct rw_resume resume;               /* with init only */
+    int32_t *leaf_slot;           /* [max leaves] */
+    double *scores;               /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians; /* [n_docs] the caller's */
+    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
+    const struct rw_model *init;  /* NULL, or to go on from */
+    struct rw_resume resume;      /* with init only */
     struct rw_model *model;
     size_t tree_room;
-    int first_round; /* rounds of the model to go on from */
-    int round;       /* last one finished */
+    int first_round, round; /* rounds of the model to go on from; last one finished */
     int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
     int is_interrupted;        /* ended by the caller, who would have had more rounds */
@@ -151,9 +150,10 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
 }
 
-static struct rw_plan_data plan_data(const struct booster *b)
+static struct rw_plan_data plan_data(const struct booster *b,
+                                     const struct rw_metric_plan *const *measured)
 {
-    struct rw_plan_data data = {.set = b->set, .n_sets = b->n_sets, .bins = b->train.bins};
+    struct rw_plan_data data = {b->set, measured, b->n_sets, b->train.bins, 0};
     for (uint32_t f = 0; f < b->n_features; f++)
         data.n_features += !b->ignore || !b->ignore[b->feature[f]];
     return data;
@@ -162,7 +162,7 @@ static struct rw_plan_data plan_data(const struct booster *b)
 /* `auto`: a GPU, opened, if training is expected to take less there; else the host's engine. */
 static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
 {
-    const struct rw_plan_data data = plan_data(b);
+    const struct rw_plan_data data = plan_data(b, NULL);
     struct rw_plan_work work;
     rw_plan_work_of(&work, rules, &data);
     const double cpu_ms = rw_plan_cpu_ms(&work, b->ctx->n_threads);
@@ -266,10 +266,10 @@ static int prepare_own_gradients(struct booster *b)
     if (!has_own_gradients(b))
         return RW_OK;
     RW_TRY(RW_NEW_RAW(b->ctx, b->scores, b->set[0]->n_docs));
-    RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
-    RW_TRY(RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs));
-    if (!objective_of(b))
-        return RW_OK;
+    if (!objective_of(b)) {
+        RW_TRY(RW_NEW_RAW(b->ctx, b->gradients, b->set[0]->n_docs));
+        return RW_NEW_RAW(b->ctx, b->hessians, b->set[0]->n_docs);
+    }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
     return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
@@ -282,7 +282,7 @@ static int resume(struct booster *b)
     int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
-        b->eval_sets.told = 0;
+        b->eval_sets.is_registered = 0;
         RW_TRY(take_cpu(b));
         status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
     }
@@ -339,9 +339,12 @@ static int prepare(struct booster *b, const struct rw_params *params)
 static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
-    if (b->handed)
-        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, b->gradients, b->hessians);
-    else if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
+    if (b->handed) {
+        const int64_t *lambda, *hessian;
+        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, &lambda, &hessian);
+        return rw_engine_set_lambdas(b->engine, lambda, hessian);
+    }
+    if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");
     return rw_engine_set_gradients(b->engine, b->gradients, b->hessians);
 }
@@ -416,7 +419,6 @@ static int run_round(struct booster *b, int *more)
     model->n_trees++;
     b->round++;
     rw_model_size_add(&b->size, tree->n_leaves);
-    const int n_leaves = tree->n_leaves;
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
@@ -424,7 +426,7 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
     *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, n_leaves, start, added - grown, measured - added) != 0)
+    if (tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0)
         *more = 0;
     if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
         b->is_interrupted = 1;
@@ -497,7 +499,6 @@ static int finish_model(struct booster *b)
     model->name = b->names;
     model->n_names = b->n_names;
     b->names = NULL;
-    b->n_names = 0;
     RW_TRY(report_params(b));
     if (b->init)
         RW_TRY(rw_resume_finish(&b->resume, model));
@@ -511,11 +512,11 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
                        RW_MAX_SETS - 1);
     for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++)
         b->set[b->n_sets] = valid[b->n_sets - 1];
-    const int is_binned = b->train.bins != NULL;
-    b->n_features = is_binned ? b->train.n_features : b->set[0]->n_columns;
+    const uint32_t *ids = b->train.feature;
+    b->n_features = ids ? b->train.n_features : b->set[0]->n_columns;
     RW_TRY(RW_NEW(b->ctx, b->feature, b->n_features));
     for (uint32_t f = 0; f < b->n_features; f++)
-        b->feature[f] = is_binned ? b->train.feature[f] : b->set[0]->column[f].feature;
+        b->feature[f] = ids ? ids[f] : b->set[0]->column[f].feature;
     return RW_OK;
 }
 
@@ -532,8 +533,7 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     RW_TRY_OUT(prepare_engine(b, params, &start));
     for (int set = 0; set < b->n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
-    struct rw_plan_data data = plan_data(b);
-    data.measured = measured;
+    const struct rw_plan_data data = plan_data(b, measured);
     RW_TRY_OUT(rw_engine_plan(b->engine, &data, out));
 out:
     booster_release(b);

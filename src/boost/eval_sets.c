@@ -137,14 +137,14 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
     return is_measured(eval, set) && plan->n_metrics > 0;
 }
 
-static int tell_engine(struct rw_eval_sets *eval, struct rw_engine *engine)
+static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)
 {
     struct rw_metric_plan plan;
     for (int set = 0; set < eval->n_sets; set++) {
         if (rw_eval_sets_plan(eval, set, &plan))
             RW_TRY(rw_engine_measure(engine, set, &plan));
     }
-    eval->told = 1;
+    eval->is_registered = 1;
     return RW_OK;
 }
 
@@ -168,8 +168,8 @@ static int fail_uncounted(const struct rw_eval_sets *eval)
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
 {
     int v = 0;
-    if (!eval->told)
-        RW_TRY(tell_engine(eval, engine));
+    if (!eval->is_registered)
+        RW_TRY(register_metrics(eval, engine));
     for (int k = 1; k <= eval->n_sets; k++) {
         if (is_measured(eval, k % eval->n_sets))
             RW_TRY(measure_set(eval, engine, k % eval->n_sets, &v));

@@ -24,8 +24,8 @@ struct rw_eval_sets {
     struct rw_metric_value *value;              /* [n_values] this round's; owned */
     char **name;                                /* [n_values] "valid1 ndcg@10"; owned */
     int n_values;
-    int told;       /* the engine knows what will be measured */
-    int stop_value; /* which value stops training; -1: none */
+    int is_registered; /* the engine knows what will be measured */
+    int stop_value;    /* which value stops training; -1: none */
     int lower_is_better;
     int best_round; /* 0: none yet */
     double best_value;

@@ -126,7 +126,7 @@ out:
 
 void rw_names_free(struct rw_feature_name *names, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; names && i < n; i++)
         rw_mem_free(names[i].name);
     rw_mem_free(names);
 }

@@ -37,12 +37,12 @@ int rw_param_find(const char *name)
 int rw_param_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
-    int place = 0;
-    for (const char *at = words;; place++) {
+    int index = 0;
+    for (const char *at = words;; index++) {
         const char *end = strchr(at, '|');
         const size_t n = end ? (size_t)(end - at) : strlen(at);
         if (n == length && memcmp(at, word, n) == 0)
-            return place;
+            return index;
         if (!end)
             return -1;
         at = end + 1;
@@ -84,38 +84,41 @@ static int is_word(const struct rw_param_row *row, const void *field)
                                            : *(const double *)field == row->word_value);
 }
 
-const char *rw_params_get(struct rw_params *params, const char *name)
+/* The value as text: in `text`, or where it stands already. */
+static const char *text_of(const struct rw_params *params, int at, char text[32])
 {
-    RW_DEFAULT_FPENV;
-    const int i = rw_param_find(name);
-    if (i < 0)
-        return NULL;
-    const struct rw_param_row *row = &rw_param_rows[i];
+    const struct rw_param_row *row = &rw_param_rows[at];
     const char *field = (const char *)params + row->offset;
     if (is_word(row, field))
         return row->word;
     switch (row->info.type) {
     case RW_PARAM_INT:
-        snprintf(params->text, sizeof(params->text), "%d", *(const int *)field);
+        snprintf(text, 32, "%d", *(const int *)field);
         break;
     case RW_PARAM_REAL:
-        params->text[rw_number_write_double(*(const double *)field, params->text)] = 0;
+        rw_number_write_double(*(const double *)field, text);
         break;
     case RW_PARAM_CHOICE: {
         const char *word = row->info.range;
         for (int k = *(const int *)field; k > 0; k--)
             word = strchr(word, '|') + 1;
-        snprintf(params->text, sizeof(params->text), "%.*s", (int)strcspn(word, "|"), word);
+        snprintf(text, 32, "%.*s", (int)strcspn(word, "|"), word);
         break;
     }
     case RW_PARAM_TEXT:
         return *(char *const *)field;
     case RW_PARAM_SEED:
-        snprintf(params->text, sizeof(params->text), "%llu",
-                 (unsigned long long)*(const uint64_t *)field);
+        snprintf(text, 32, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
     }
-    return params->text;
+    return text;
+}
+
+const char *rw_params_get(struct rw_params *params, const char *name)
+{
+    RW_DEFAULT_FPENV;
+    const int at = rw_param_find(name);
+    return at >= 0 ? text_of(params, at, params->text) : NULL;
 }
 
 static int is_set(const struct rw_params *params, enum rw_param_at at)
@@ -129,27 +132,6 @@ int rw_params_is_set(const struct rw_params *params, const char *name)
     return i >= 0 ? is_set(params, (enum rw_param_at)i) : 0;
 }
 
-/* Is the value the default one? */
-static int is_default(const struct rw_params *params, enum rw_param_at at)
-{
-    const struct rw_param_row *row = &rw_param_rows[at];
-    const char *field = (const char *)params + row->offset;
-    struct rw_params other = {.set = 0};
-    if (row->info.type == RW_PARAM_TEXT)
-        return strcmp(*(char *const *)field, row->info.default_value) == 0;
-    if (rw_param_assign(NULL, &other, at, row->info.default_value) < 0)
-        return 0;
-    const char *usual = (const char *)&other + row->offset;
-    switch (row->info.type) {
-    case RW_PARAM_REAL:
-        return *(const double *)field == *(const double *)usual;
-    case RW_PARAM_SEED:
-        return *(const uint64_t *)field == *(const uint64_t *)usual;
-    default:
-        return *(const int *)field == *(const int *)usual;
-    }
-}
-
 enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name)
 {
     const int i = rw_param_find(name);
@@ -160,9 +142,10 @@ enum rw_param_origin rw_params_origin(const struct rw_params *params, const char
 
 int rw_params_must_matter(const struct rw_params *params, const char *name)
 {
-    const int i = rw_param_find(name);
+    const int at = rw_param_find(name);
+    char text[32];
     return rw_params_origin(params, name) == RW_PARAM_SET &&
-           !is_default(params, (enum rw_param_at)i);
+           strcmp(text_of(params, at, text), rw_param_rows[at].info.default_value) != 0;
 }
 
 /* What goes by the size of the training set: docs/quality.md, "The rule". */

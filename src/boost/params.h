@@ -27,7 +27,7 @@ struct rw_params {
 #include "boost/params.def"
     uint64_t set;               /* bit i: parameter i was set by the user */
     uint64_t strict;            /* bit i: and by rw_params_set, so that it must have an effect */
-    char text[512];             /* rw_params_get's answer */
+    char text[32];              /* rw_params_get's answer */
     struct rw_eval_params eval; /* rw_params_eval's */
 };
 

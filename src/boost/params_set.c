@@ -70,31 +70,28 @@ static int whole_number(const char *text, uint64_t most, uint64_t *value)
 static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, void *field,
                          const char *value)
 {
-    if (row->word && strcmp(value, row->word) == 0) {
-        if (row->info.type == RW_PARAM_INT)
-            *(int *)field = row->word_value;
-        else
-            *(double *)field = row->word_value;
-        return RW_OK;
-    }
-    char expected[128];
-    const char * or = row->word ? ", or " : "", *word = row->word ? row->word : "";
-    if (row->info.type == RW_PARAM_INT) {
-        uint64_t number;
-        snprintf(expected, sizeof(expected), "a whole number, %s%s%s", row->info.range, or, word);
-        if (!whole_number(value, (uint64_t)row->most, &number) || (double)number < row->least)
-            return refuse(ctx, row, expected, value);
-        *(int *)field = (int)number;
-        return RW_OK;
-    }
-    double number;
-    int clamped = 0;
+    const int is_int = row->info.type == RW_PARAM_INT;
     const char *end = value + strlen(value);
-    snprintf(expected, sizeof(expected), "a number, %s%s%s", row->info.range, or, word);
-    const char *stop = rw_number_parse_double(value, end, &number, &clamped);
-    if (stop != end || clamped || !(number >= row->least && number <= row->most))
-        return refuse(ctx, row, expected, value);
-    *(double *)field = number;
+    double number = row->word_value;
+    if (!row->word || strcmp(value, row->word) != 0) {
+        uint64_t whole = 0;
+        int clamped = 0, is_number;
+        char expected[128];
+        if (is_int) {
+            is_number = whole_number(value, (uint64_t)row->most, &whole);
+            number = (double)whole;
+        } else {
+            is_number = rw_number_parse_double(value, end, &number, &clamped) == end && !clamped;
+        }
+        snprintf(expected, sizeof(expected), "a %snumber, %s%s%s", is_int ? "whole " : "",
+                 row->info.range, row->word ? ", or " : "", row->word ? row->word : "");
+        if (!is_number || !(number >= row->least && number <= row->most))
+            return refuse(ctx, row, expected, value);
+    }
+    if (is_int)
+        *(int *)field = (int)number;
+    else
+        *(double *)field = number;
     return RW_OK;
 }
 
@@ -102,9 +99,9 @@ static int assign_number(struct rw_ctx *ctx, const struct rw_param_row *row, voi
 static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
     const struct rw_param_row *row = &rw_param_rows[at];
-    uint64_t number;
+    size_t length;
     if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|ref|sim", value) < 0 &&
-        (strncmp(value, "cuda:", 5) != 0 || !whole_number(value + 5, 255, &number)))
+        (!strchr(value, ':') || rw_device_number(value, &length) < 0))
         return refuse(ctx, row, "auto, cpu, cuda, cuda:N, ref or sim", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
@@ -125,10 +122,10 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     case RW_PARAM_REAL:
         return assign_number(ctx, row, field, value);
     case RW_PARAM_CHOICE: {
-        const int place = rw_param_word(row->info.range, value);
-        if (place < 0)
+        const int index = rw_param_word(row->info.range, value);
+        if (index < 0)
             return refuse(ctx, row, row->info.range, value);
-        *(int *)field = place;
+        *(int *)field = index;
         return RW_OK;
     }
     case RW_PARAM_TEXT: {
@@ -201,7 +198,7 @@ int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name
 
 /* ------------------------------------------------------------------ files */
 
-/* Cuts blanks off both ends, in place. */
+/* Removes blanks at both ends, in place. */
 static char *trim(char *text)
 {
     while (isspace((unsigned char)*text))

@@ -4,7 +4,7 @@
 
 #include "boost/params.h"
 
-/* A parameter's place in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
+/* A parameter's index in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
 enum rw_param_at {
 #define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
 #include "boost/params.def"
@@ -21,11 +21,11 @@ struct rw_param_row {
 
 extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];
 
-/* The place of a name; -1 if it is unknown. */
+/* The index of a name; -1 if it is unknown. */
 int rw_param_find(const char *name);
-/* The place of a word in "a|b|c"; -1 if it is not one of them. */
+/* The index of a word in "a|b|c"; -1 if it is not one of them. */
 int rw_param_word(const char *words, const char *word);
-/* Sets a parameter by its place, without marking it as set by the user. */
+/* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
 
 #endif

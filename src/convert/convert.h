@@ -198,7 +198,7 @@ int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, 
     __attribute__((format(printf, 3, 4)));
 /* Notes the status of a call. Returns source->status. */
 int rw_keep(struct rw_source *source, int status);
-int rw_no_memory(struct rw_source *source);
+int rw_source_no_memory(struct rw_source *source);
 /* Text that is one finite number; 0: it is not. */
 int rw_is_number(const char *text, size_t n, double *out);
 

@@ -45,7 +45,7 @@ int rw_keep(struct rw_source *source, int status)
     return source->status;
 }
 
-int rw_no_memory(struct rw_source *source)
+int rw_source_no_memory(struct rw_source *source)
 {
     if (source->status == RW_OK)
         source->status =

@@ -273,7 +273,7 @@ static double read_number(const struct reading *r, const struct rw_xml_element *
 static int add_column(struct reading *r, const char *name, uint32_t column)
 {
     if (json_object_set_new(r->column, name, json_integer(column)) < 0)
-        rw_no_memory(r->source);
+        rw_source_no_memory(r->source);
     return r->source->status;
 }
 
@@ -428,7 +428,7 @@ static int parse_pmml(struct rw_source *source, struct rw_ensemble *out)
     struct rw_xml xml = {0};
     struct reading r = {source, &xml, out, json_object(), 0, 0};
     if (!r.column)
-        rw_no_memory(source);
+        rw_source_no_memory(source);
     /* Indexes by name: those of what the file was written from, else in the order of the fields. */
     for (uint32_t i = 0; names && i < names->n_columns && source->status == RW_OK; i++)
         add_column(&r, names->column_name[i], i);

@@ -130,7 +130,7 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
     if (json_object_get(r->column, name))
         rw_refuse(source, "two features '%.60s'", name);
     if (json_object_set_new(r->column, name, json_integer(column)) < 0)
-        rw_no_memory(source);
+        rw_source_no_memory(source);
     rw_keep(source, rw_ensemble_name(source->ctx, out, column, name));
     out->column_had[column] = 1;
 }
@@ -176,7 +176,7 @@ static int parse_solr(struct rw_source *source, struct rw_ensemble *out)
     struct reading r = {.column = json_object()};
     json_t *root = r.column ? rw_json_load(source, 0) : NULL;
     if (!r.column)
-        rw_no_memory(source);
+        rw_source_no_memory(source);
     read_model(source, &r, root, out);
     json_decref(root);
     json_decref(r.column);

@@ -122,7 +122,7 @@ static void array(struct reading *r, json_t *into)
         if (!counted && skip(r, ']'))
             break;
         if (json_array_append_new(into, value(r, type ? type : byte(r))) != 0)
-            rw_no_memory(r->source);
+            rw_source_no_memory(r->source);
     }
 }
 
@@ -140,7 +140,7 @@ static void object(struct reading *r, json_t *into)
             wrong(r, "a key that appears twice, or has a 0 byte");
         json_t *element = value(r, mark);
         if (json_object_set_new(into, json_string_value(key), element) != 0)
-            rw_no_memory(r->source);
+            rw_source_no_memory(r->source);
         json_decref(key);
     }
 }
@@ -170,7 +170,7 @@ static json_t *value(struct reading *r, int type)
         r->depth--;
     }
     if (!out)
-        rw_no_memory(r->source);
+        rw_source_no_memory(r->source);
     if (r->source->status == RW_OK)
         return out;
     json_decref(out);

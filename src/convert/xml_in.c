@@ -124,7 +124,7 @@ static void run(struct parsing *p, const char *text, size_t n)
         status = XML_Parse(p->parser, text + at, is_last ? (int)(n - at) : PIECE, (int)is_last);
     }
     if (status != XML_STATUS_OK && XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
-        rw_no_memory(p->source);
+        rw_source_no_memory(p->source);
     else if (status != XML_STATUS_OK)
         rw_refuse(p->source, "not XML: line %llu, column %llu: %s", (unsigned long long)line_of(p),
                   (unsigned long long)XML_GetCurrentColumnNumber(p->parser) + 1,
@@ -138,7 +138,7 @@ int rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t 
     memset(out, 0, sizeof(*out));
     p.parser = XML_ParserCreate(NULL);
     if (!p.parser)
-        return rw_no_memory(source);
+        return rw_source_no_memory(source);
     XML_SetUserData(p.parser, &p);
     XML_SetElementHandler(p.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(p.parser, on_text);

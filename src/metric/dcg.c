@@ -152,18 +152,10 @@ int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct r
     return RW_OK;
 }
 
-/* Restores the heap of `n` values, least on top, below `parent`. */
-static void sift(double *values, uint32_t n, uint32_t parent)
+static int by_falling_value(const void *a, const void *b)
 {
-    const double moved = values[parent];
-    for (uint32_t child; (child = 2 * parent + 1) < n; parent = child) {
-        if (child + 1 < n && values[child + 1] < values[child])
-            child++;
-        if (!(values[child] < moved))
-            break;
-        values[parent] = values[child];
-    }
-    values[parent] = moved;
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
 }
 
 /* Sorts values of which few are distinct, as gains are, by counting them. Returns 0, and leaves
@@ -199,16 +191,8 @@ static int sort_few(double *values, uint32_t n)
 
 void rw_sort_falling(double *values, uint32_t n)
 {
-    if (sort_few(values, n))
-        return;
-    for (uint32_t i = n / 2; i-- > 0;)
-        sift(values, n, i);
-    for (uint32_t last = n; last-- > 1;) {
-        const double least = values[0];
-        values[0] = values[last];
-        values[last] = least;
-        sift(values, last, 0);
-    }
+    if (!sort_few(values, n))
+        qsort(values, n, sizeof(*values), by_falling_value);
 }
 
 double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,

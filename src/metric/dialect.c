@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------ metrics that only they have */
 
-/* Average precision over all relevant documents, even those past the cut-off. */
+/* Average precision over all relevant documents, even those past the cutoff. */
 static double map_over_relevant(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const double value = rw_map_of(metric, query);
@@ -23,7 +23,7 @@ static double map_over_relevant(const struct rw_metric *metric, const struct rw_
     return n > top ? value * (double)top / (double)n : value;
 }
 
-/* Average precision over the relevant documents above the cut-off. */
+/* Average precision over the relevant documents above the cutoff. */
 static double map_over_found(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n = rw_count_relevant(metric, query, 0, query->n);
@@ -42,108 +42,77 @@ static double precision_of_list(const struct rw_metric *metric, const struct rw_
 
 /* ------------------------------------------------------------------ the table */
 
-#define ANY_LABEL 2147483648.0
 #define OVER_HALF 0.50000000000000011102 /* the least double over 1/2: "label > 0.5" */
 #define OVER_NONE 4.9406564584124654e-324
 
-#define OVER_RELEVANT map_over_relevant, "over all relevant documents"
-#define OVER_FOUND    map_over_found, "over the relevant documents found"
-#define OVER_LIST     precision_of_list, "over the list where that is shorter"
+#define OVER_RELEVANT .query = map_over_relevant, .query_says = "over all relevant documents"
+#define OVER_FOUND    .query = map_over_found, .query_says = "over the relevant documents found"
+#define OVER_LIST     .query = precision_of_list, .query_says = "over the list where that is shorter"
 
 static const struct rw_dialect_metric lightgbm[] = {
-    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED_BUT_EMPTY, "exp", -1, 1,
-     30, NULL, NULL},
-    {"map", NULL, RW_CUT_MUST, 0, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 30, NULL,
-     NULL},
+    {"ndcg", .cut = RW_CUT_MUST, .empty = RW_EMPTY_ONE, .weights = RW_WEIGHED_BUT_EMPTY,
+     .gain = "exp", .most_label = 30},
+    {"map", .cut = RW_CUT_MUST, .empty = RW_EMPTY_ONE, .weights = RW_WEIGHED, .most_label = 30},
 };
 static const struct rw_dialect_metric xgboost[] = {
-    {"ndcg", NULL, RW_CUT_MAY, 32, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED_BUT_EMPTY, "exp", -1, 1,
-     31, NULL, NULL},
-    {"map", NULL, RW_CUT_MAY, 32, RW_EMPTY_ONE, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, NULL,
-     NULL},
-    {"p", "pre", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, OVER_LIST},
+    {"ndcg", .whole_at = 32, .empty = RW_EMPTY_ONE, .weights = RW_WEIGHED_BUT_EMPTY, .gain = "exp",
+     .most_label = 31},
+    {"map", .whole_at = 32, .empty = RW_EMPTY_ONE, .weights = RW_WEIGHED, .most_label = 1},
+    {"p", "pre", .cut = RW_CUT_MUST, .weights = RW_WEIGHED, .most_label = 1, OVER_LIST},
 };
 static const struct rw_dialect_metric xgboost_minus[] = {
-    {"ndcg", NULL, RW_CUT_MAY, 32, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, "exp", -1, 1, 31, NULL,
-     NULL},
-    {"map", NULL, RW_CUT_MAY, 32, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, NULL,
-     NULL},
-    {"p", "pre", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED, NULL, -1, 1, 1, OVER_LIST},
+    {"ndcg", .whole_at = 32, .weights = RW_WEIGHED, .gain = "exp", .most_label = 31},
+    {"map", .whole_at = 32, .weights = RW_WEIGHED, .most_label = 1},
+    {"p", "pre", .cut = RW_CUT_MUST, .weights = RW_WEIGHED, .most_label = 1, OVER_LIST},
 };
 static const struct rw_dialect_metric catboost[] = {
-    {"ndcg", "NDCG:top=", RW_CUT_MAY, 0, RW_EMPTY_ONE, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", -1,
-     1, ANY_LABEL, NULL, NULL},
-    {"dcg", "DCG:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"map", "MAP:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED_NOT, NULL, -1,
-     OVER_HALF, ANY_LABEL, NULL, NULL},
-    {"mrr", "MRR:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, NULL, -1,
-     OVER_HALF, ANY_LABEL, NULL, NULL},
+    {"ndcg", "NDCG:top=", .empty = RW_EMPTY_ONE, .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED,
+     .gain = "linear"},
+    {"dcg", "DCG:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .gain = "linear"},
+    {"map", "MAP:top=", .ties = RW_PUT_LOW_FIRST, .relevant = OVER_HALF},
+    {"mrr", "MRR:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .relevant = OVER_HALF},
     /* its labels are the chances to stop themselves: label / (0 + 1) */
-    {"err", "ERR:top=", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_LOW_FIRST, RW_WEIGHED, "linear", 0, 1,
-     1, NULL, NULL},
+    {"err", "ERR:top=", .ties = RW_PUT_LOW_FIRST, .weights = RW_WEIGHED, .gain = "linear",
+     .err_ceiling = 1, .most_label = 1},
 };
 static const struct rw_dialect_metric ranklib[] = {
-    {"ndcg", "NDCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"dcg", "DCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"map", "MAP", RW_CUT_NEVER, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"mrr", "RR@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"p", "P@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
-     OVER_LIST},
-    {"err", "ERR@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", 15, 1, 4,
-     NULL, NULL},
+    {"ndcg", "NDCG@", .gain = "exp"},
+    {"dcg", "DCG@", .gain = "exp"},
+    {"map", "MAP", .cut = RW_CUT_NEVER},
+    {"mrr", "RR@", .cut = RW_CUT_MUST},
+    {"p", "P@", .cut = RW_CUT_MUST, OVER_LIST},
+    {"err", "ERR@", .gain = "exp", .err_ceiling = 16, .most_label = 4},
 };
 static const struct rw_dialect_metric quickrank[] = {
-    {"ndcg", "NDCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"dcg", "DCG@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "exp", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"map", "MAP@", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, OVER_NONE,
-     ANY_LABEL, OVER_FOUND},
+    {"ndcg", "NDCG@", .gain = "exp"},
+    {"dcg", "DCG@", .gain = "exp"},
+    {"map", "MAP@", .relevant = OVER_NONE, OVER_FOUND},
 };
 static const struct rw_dialect_metric ydf[] = {
-    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_MEAN, RW_WEIGHED_NOT, "exp", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"mrr", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_HIGH_FIRST, RW_WEIGHED_NOT, NULL, -1,
-     OVER_HALF, ANY_LABEL, NULL, NULL},
-    {"map", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_HIGH_FIRST, RW_WEIGHED_NOT, NULL, -1,
-     OVER_HALF, ANY_LABEL, OVER_FOUND},
+    {"ndcg", .cut = RW_CUT_MUST, .ties = RW_PUT_MEAN, .gain = "exp"},
+    {"mrr", .cut = RW_CUT_MUST, .ties = RW_PUT_HIGH_FIRST, .relevant = OVER_HALF},
+    {"map", .cut = RW_CUT_MUST, .ties = RW_PUT_HIGH_FIRST, .relevant = OVER_HALF, OVER_FOUND},
 };
 static const struct rw_dialect_metric trec[] = {
-    {"ndcg", "ndcg_cut.", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, "linear", -1,
-     1, ANY_LABEL, NULL, NULL},
-    {"map", "map_cut.", RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, OVER_RELEVANT},
-    {"mrr", "recip_rank", RW_CUT_NEVER, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"p", "P.", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
-     NULL, NULL},
-    {"recall", "recall.", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_BY_ID, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
+    {"ndcg", "ndcg_cut.", .ties = RW_PUT_BY_ID, .gain = "linear"},
+    {"map", "map_cut.", .ties = RW_PUT_BY_ID, OVER_RELEVANT},
+    {"mrr", "recip_rank", .cut = RW_CUT_NEVER, .ties = RW_PUT_BY_ID},
+    {"p", "P.", .cut = RW_CUT_MUST, .ties = RW_PUT_BY_ID},
+    {"recall", "recall.", .cut = RW_CUT_MUST, .ties = RW_PUT_BY_ID},
 };
 static const struct rw_dialect_metric gdeval[] = {
-    {"ndcg", NULL, RW_CUT_MUST, 0, RW_EMPTY_SKIP, RW_PUT_BY_ID, RW_WEIGHED_NOT, "exp", -1, 1, 4,
-     NULL, NULL},
-    {"err", NULL, RW_CUT_MUST, 0, RW_EMPTY_SKIP, RW_PUT_BY_ID, RW_WEIGHED_NOT, "exp", 15, 1, 4,
-     NULL, NULL},
+    {"ndcg", .cut = RW_CUT_MUST, .empty = RW_EMPTY_SKIP, .ties = RW_PUT_BY_ID, .gain = "exp",
+     .most_label = 4},
+    {"err", .cut = RW_CUT_MUST, .empty = RW_EMPTY_SKIP, .ties = RW_PUT_BY_ID, .gain = "exp",
+     .err_ceiling = 16, .most_label = 4},
 };
 static const struct rw_dialect_metric ranx[] = {
-    {"ndcg", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "linear", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"dcg", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, "linear", -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"map", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
-     OVER_RELEVANT},
-    {"mrr", NULL, RW_CUT_MAY, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1, ANY_LABEL,
-     NULL, NULL},
-    {"p", "precision@", RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
-    {"recall", NULL, RW_CUT_MUST, 0, RW_EMPTY_ZERO, RW_PUT_FILE, RW_WEIGHED_NOT, NULL, -1, 1,
-     ANY_LABEL, NULL, NULL},
+    {"ndcg", .gain = "linear"},
+    {"dcg", .gain = "linear"},
+    {"map", OVER_RELEVANT},
+    {.name = "mrr"},
+    {"p", "precision@", .cut = RW_CUT_MUST},
+    {"recall", .cut = RW_CUT_MUST},
 };
 
 #define METRICS(row) row, (int)(sizeof(row) / sizeof(row[0]))
@@ -213,12 +182,12 @@ int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
 
 /* ------------------------------------------------------------------ words */
 
-void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t place,
+void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size)
 {
-    rw_dataset_doc_id(dataset, dataset->query_offset[query] + place, buffer, size);
+    rw_dataset_doc_id(dataset, dataset->query_offset[query] + index, buffer, size);
     if (!buffer[0])
-        snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), place + 1);
+        snprintf(buffer, size, "%s-%u", rw_dataset_query_id(dataset, query), index + 1);
 }
 
 static const char *gain_text(const char *gain)
@@ -233,7 +202,7 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
     static const char *const empties[] = {"count 0", "count 1", "left out"};
     static const char *const ties[] = {"in input order", "averaged", "by falling document id",
                                        "less relevant first", "more relevant first"};
-    static const char *const weighs[] = {"", ", weights ignored", ", empty ones with weight 1"};
+    static const char *const weighs[] = {", weights ignored", "", ", empty ones with weight 1"};
     char gain[96] = "", theirs[48] = "", says[64] = "", cut[16] = "", whole[32] = "";
     if (at && (!row->theirs || strpbrk(row->theirs, "@=.")))
         snprintf(cut, sizeof(cut), "%s%u", row->theirs ? "" : "@", at);
@@ -247,8 +216,8 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
     if (row->gain)
         snprintf(gain, sizeof(gain), "gain %.64s, ",
                  gain_text(label_gain ? label_gain : row->gain));
-    if (row->err_gain >= 0)
-        snprintf(says, sizeof(says), "over %g, ", row->err_gain + 1);
+    if (row->err_ceiling > 0)
+        snprintf(says, sizeof(says), "over %g, ", row->err_ceiling);
     if (row->whole_at && !at)
         snprintf(whole, sizeof(whole), "cut at %u, ", row->whole_at);
     if (row->query_says)
@@ -260,39 +229,23 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
 
 /* ------------------------------------------------------------------ evaluation */
 
-/* Documents of a query in the order in which ties stand. */
+/* Documents of a query in the order in which ties stand: by falling id, or else by rising key. */
 struct tied_doc {
-    uint32_t place;
-    float label;
+    uint32_t index;
+    float key;
     const char *id; /* NULL: not wanted */
 };
 
-static int by_label(const void *a, const void *b)
+static int by_tie_order(const void *a, const void *b)
 {
     const struct tied_doc *x = a, *y = b;
-    if (x->label != y->label)
-        return x->label < y->label ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int by_falling_label(const void *a, const void *b)
-{
-    const struct tied_doc *x = a, *y = b;
-    if (x->label != y->label)
-        return x->label > y->label ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
-static int by_falling_id(const void *a, const void *b)
-{
-    const struct tied_doc *x = a, *y = b;
-    const int order = strcmp(y->id, x->id);
-    return order ? order : x->place < y->place ? -1 : x->place > y->place;
+    const int order = x->id ? strcmp(y->id, x->id) : (x->key > y->key) - (x->key < y->key);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
 enum { ID_ROOM = 512 };
 
-/* order: [n_docs], written: the document that stands at each place once each query is sorted. */
+/* order: [n_docs], written: the document at each index once each query is sorted. */
 static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
 {
@@ -305,19 +258,17 @@ static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         for (uint32_t i = 0; i < n; i++) {
-            doc[i] = (struct tied_doc){.place = i, .label = dataset->label[begin + i]};
+            const float label = dataset->label[begin + i];
+            doc[i] = (struct tied_doc){i, ties == RW_PUT_LOW_FIRST ? label : -label, NULL};
             if (ids) {
                 rw_dialect_doc_id(dataset, q, i, ids + (size_t)i * ID_ROOM, ID_ROOM);
                 doc[i].id = ids + (size_t)i * ID_ROOM;
             }
         }
         if (n > 1)
-            qsort(doc, n, sizeof(*doc),
-                  ids                        ? by_falling_id
-                  : ties == RW_PUT_LOW_FIRST ? by_label
-                                             : by_falling_label);
+            qsort(doc, n, sizeof(*doc), by_tie_order);
         for (uint32_t i = 0; i < n; i++)
-            order[begin + i] = begin + doc[i].place;
+            order[begin + i] = begin + doc[i].index;
     }
 out:
     rw_mem_free(doc);
@@ -330,17 +281,17 @@ static int check_labels(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                         const struct rw_dataset *dataset)
 {
     /* A linear gain or a table lifts the limit that the exponential one sets. */
-    const double most =
-        label_gain && row->gain && strcmp(label_gain, "exp") != 0 && row->most_label > 1
-            ? ANY_LABEL
-            : row->most_label;
+    const int is_lifted =
+        label_gain && row->gain && strcmp(label_gain, "exp") != 0 && row->most_label > 1;
+    const double any = 2147483648.0;
+    const double most = is_lifted || row->most_label == 0 ? any : row->most_label;
     for (uint32_t i = 0; i < dataset->n_docs; i++) {
         const double label = (double)dataset->label[i];
         char where[1024], range[64];
         if (label >= 0 && label <= most && (!dialect->whole_labels || label == floor(label)))
             continue;
         rw_dataset_where(dataset, i, where, sizeof(where));
-        snprintf(range, sizeof(range), most < ANY_LABEL ? "0 to %.0f" : "0 or more", most);
+        snprintf(range, sizeof(range), most < any ? "0 to %.0f" : "0 or more", most);
         return rw_fail(ctx, RW_ERR_DATA, "%s: label %g: for '%s' %s takes %slabels, %s only", where,
                        label, row->name, dialect->program, dialect->whole_labels ? "whole " : "",
                        range);
@@ -383,8 +334,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     if (row->gain)
         RW_TRY(rw_gain_rule_init(ctx, &job->gains, label_gain ? label_gain : row->gain));
     RW_TRY(rw_judgments_init(ctx, judgments, dataset, &job->gains, row->gain != NULL));
-    if (row->err_gain >= 0)
-        judgments->max_gain = row->err_gain;
+    if (row->err_ceiling > 0)
+        judgments->max_gain = row->err_ceiling - 1;
     if (row->weights == RW_WEIGHED_NOT) {
         rw_mem_free(judgments->weight);
         judgments->weight = NULL;
@@ -440,7 +391,7 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     int status = RW_OK;
     *out = (struct rw_dialect_value){.result = {.mean = (double)NAN}};
     RW_TRY(rw_dialect_metric_find(ctx, dialect, metric, &row));
-    if (label_gain && row->gain && row->err_gain < 0) {
+    if (label_gain && row->gain && row->err_ceiling == 0) {
         const int is_table = strcmp(label_gain, "exp") != 0 && strcmp(label_gain, "linear") != 0;
         if (dialect->gain_choice < 1 + is_table)
             return rw_fail(ctx, RW_ERR_ARGUMENT, "label-gain '%s': %s has no such gain", label_gain,
@@ -452,7 +403,7 @@ int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     struct rw_metric_kind kind = *metric->kind;
     struct rw_metric theirs = *metric;
     theirs.kind = &kind;
-    theirs.relevant = row->relevant;
+    theirs.relevant = row->relevant > 0 ? row->relevant : 1;
     if (!theirs.at)
         theirs.at = row->whole_at;
     if (row->query)

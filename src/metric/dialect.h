@@ -1,5 +1,5 @@
 /* Metrics as other programs print them. Each program is a row of dialect.c's table: how it reads
- * scores, which labels it takes, and for each of its metrics what ties, gains, cut-offs, weights
+ * scores, which labels it takes, and for each of its metrics what ties, gains, cutoffs, weights
  * and queries without a relevant document do there. To add a program: a row in dialect.c, a
  * function in tests/peers/dialect_peers.py that asks the program itself, and the name in
  * docs/rankwood.1.in. */
@@ -22,21 +22,21 @@ enum rw_dialect_ties {
 };
 enum rw_dialect_cut { RW_CUT_MAY, RW_CUT_MUST, RW_CUT_NEVER };
 /* What weights of queries do. */
-enum rw_dialect_weights { RW_WEIGHED, RW_WEIGHED_NOT, RW_WEIGHED_BUT_EMPTY /* those add 1 each */ };
+enum rw_dialect_weights { RW_WEIGHED_NOT, RW_WEIGHED, RW_WEIGHED_BUT_EMPTY /* those add 1 each */ };
 
-/* A program's metric. */
+/* A program's metric. What a row leaves out is 0. */
 struct rw_dialect_metric {
     const char *name;   /* ours: "ndcg" */
-    const char *theirs; /* "NDCG:top=", the cut-off follows; NULL: the same as ours */
+    const char *theirs; /* "NDCG:top=", the cutoff follows; NULL: the same as ours */
     enum rw_dialect_cut cut;
-    uint32_t whole_at; /* what the metric without a cut-off is cut at; 0: not at all */
+    uint32_t whole_at; /* what the metric without a cutoff is cut at; 0: not at all */
     enum rw_empty empty;
     enum rw_dialect_ties ties;
     enum rw_dialect_weights weights;
-    const char *gain;  /* "exp", "linear"; NULL: none */
-    double err_gain;   /* err: the largest gain; < 0: the data's */
-    double relevant;   /* label from which a document is relevant */
-    double most_label; /* largest label that it takes */
+    const char *gain;   /* "exp", "linear"; NULL: none */
+    double err_ceiling; /* err: what gains are divided by; 0: the data's largest and 1 */
+    double relevant;    /* label from which a document is relevant; 0: 1 */
+    double most_label;  /* largest label that it takes; 0: any */
     /* NULL: as the metric's own row in metric.c */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *query_says; /* what that function does otherwise; NULL with it */
@@ -57,7 +57,7 @@ const struct rw_dialect *rw_dialect_at(int i);
 /* By name, else RW_ERR_ARGUMENT, which names the nearest. */
 int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialect **out);
 /* The program's own row for a metric of ours, or RW_ERR_ARGUMENT: it has none, or none with (or
- * without) a cut-off. */
+ * without) a cutoff. */
 int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                            const struct rw_metric *metric, const struct rw_dialect_metric **out);
 
@@ -80,8 +80,8 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
                             size_t size);
 
 /* A document's id as predict --trec writes it: what its comment says, else the query's id, '-', and
- * its place in the query from 1. place: from 0. */
-void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t place,
+ * its number in the query from 1. index: in the query, from 0. */
+void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size);
 
 #ifdef __cplusplus

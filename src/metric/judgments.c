@@ -81,72 +81,64 @@ void rw_judgments_release(struct rw_judgments *judgments)
 
 /* ------------------------------------------------------------------ one query */
 
-struct workspace {
-    uint32_t *order, *tie_end;               /* [longest] */
-    double *gain, *score, *weight, *scratch; /* [longest], scratch one more */
-    float *label;                            /* [longest] */
+struct measure_job {
+    const struct rw_metric *metric;
+    const struct rw_judgments *judgments;
+    const double *scores;
+    enum rw_ties ties;
+    int reversed;
+    double *room;   /* [threads][room_of] */
+    double *values; /* [n_queries] */
 };
 
-static void workspace_release(struct workspace *space)
+/* Doubles that a thread needs for queries of n documents. */
+static size_t room_of(size_t n)
 {
-    rw_mem_free(space->order);
-    rw_mem_free(space->tie_end);
-    rw_mem_free(space->gain);
-    rw_mem_free(space->score);
-    rw_mem_free(space->weight);
-    rw_mem_free(space->scratch);
-    rw_mem_free(space->label);
-}
-
-static int workspace_init(struct rw_ctx *ctx, struct workspace *space, uint32_t longest)
-{
-    RW_TRY(RW_NEW_RAW(ctx, space->order, longest));
-    RW_TRY(RW_NEW_RAW(ctx, space->tie_end, longest));
-    RW_TRY(RW_NEW_RAW(ctx, space->gain, longest));
-    RW_TRY(RW_NEW_RAW(ctx, space->score, longest));
-    RW_TRY(RW_NEW_RAW(ctx, space->weight, longest));
-    RW_TRY(RW_NEW_RAW(ctx, space->scratch, (size_t)longest + 1));
-    return RW_NEW_RAW(ctx, space->label, longest);
+    return 6 * n + 1;
 }
 
 /* The metric of query `q`; NaN if it is empty. */
-static double measure_query(const struct rw_metric *metric, const struct rw_judgments *judgments,
-                            const double *scores, enum rw_ties ties, int reversed, uint32_t q,
-                            struct workspace *space)
+static double measure_query(const struct measure_job *job, uint32_t q, double *room)
 {
+    const struct rw_judgments *judgments = job->judgments;
     const uint32_t begin = judgments->query_offset[q];
     const uint32_t n = judgments->query_offset[q + 1] - begin;
-    const struct rw_metric_kind *kind = metric->kind;
-    rw_rank_query(scores + begin, n, reversed && !kind->by_document, space->order);
+    const struct rw_metric_kind *kind = job->metric->kind;
+    double *gain = room, *score = gain + n, *weight = score + n, *scratch = weight + n;
+    uint32_t *order = (uint32_t *)(scratch + n + 1), *tie_end = order + n;
+    float *label = (float *)(tie_end + n);
+    const int has_weights = kind->by_document && judgments->doc_weight;
+    rw_rank_query(job->scores + begin, n, job->reversed && !kind->by_document, order);
     for (uint32_t r = 0; r < n; r++) {
-        const uint32_t doc = begin + space->order[r];
-        space->score[r] = scores[doc];
-        space->label[r] = judgments->label[doc];
+        const uint32_t doc = begin + order[r];
+        score[r] = job->scores[doc];
+        label[r] = judgments->label[doc];
         if (kind->uses_gain)
-            space->gain[r] = judgments->gain[doc];
-        if (kind->by_document && judgments->doc_weight)
-            space->weight[r] = judgments->doc_weight[doc];
+            gain[r] = judgments->gain[doc];
+        if (has_weights)
+            weight[r] = judgments->doc_weight[doc];
     }
-    if (ties == RW_TIES_MEAN)
-        rw_tie_ends(space->score, n, space->tie_end);
+    if (job->ties == RW_TIES_MEAN)
+        rw_tie_ends(score, n, tie_end);
     const struct rw_ranked_query ranked = {
         .n = n,
-        .gain = kind->uses_gain ? space->gain : NULL,
-        .label = space->label,
-        .score = space->score,
+        .gain = kind->uses_gain ? gain : NULL,
+        .label = label,
+        .score = score,
         .discount = judgments->discount,
         .ideal = kind->uses_gain ? judgments->ideal + begin : NULL,
-        .weight = kind->by_document && judgments->doc_weight ? space->weight : NULL,
-        .tie_end = ties == RW_TIES_MEAN ? space->tie_end : NULL,
-        .scratch = space->scratch,
+        .weight = has_weights ? weight : NULL,
+        .tie_end = job->ties == RW_TIES_MEAN ? tie_end : NULL,
+        .scratch = scratch,
         .max_gain = judgments->max_gain,
     };
-    return kind->query(metric, &ranked);
+    return kind->query(job->metric, &ranked);
 }
 
 /* ------------------------------------------------------------------ the mean */
 
-/* What a query's value counts for, before scaling. */
+/* What a query's value counts for, before scaling to a whole number under 2^40, or as many as its
+ * documents. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {
@@ -174,32 +166,20 @@ static double weight_scale(const struct rw_metric_kind *kind, const struct rw_ju
     return rw_pow2(exponent < 39 - 1023 ? 1023 : 39 - exponent);
 }
 
-/* A query's weight as the whole number that multiplies its value: under 2^40, or its documents. */
-static double whole_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
-                           double scale, uint32_t q)
-{
-    return rw_to_whole(query_weight(kind, judgments, q) * scale);
-}
-
 void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights)
 {
     const double scale = weight_scale(kind, judgments);
     for (uint32_t q = 0; q < judgments->n_queries; q++)
-        weights[q] = (int64_t)whole_weight(kind, judgments, scale, q);
-}
-
-static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
-{
-    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
-    return kind->root ? sqrt(mean) : mean;
+        weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
 {
     const int128 sum = (int128)sums->value_hi << 64 | sums->value_lo;
     const int128 weights = (int128)sums->weight_hi << 64 | sums->weight_lo;
-    return mean_of(kind, sum, weights);
+    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
 }
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
@@ -227,7 +207,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         if (!(value < RW_METRIC_MOST))
             return too_large(ctx, metric, q, value);
         const double whole = rw_to_whole(value * RW_METRIC_UNIT);
-        const int128 weight = (int128)whole_weight(kind, judgments, scale, q);
+        const int128 weight = (int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
         int128 product;
         if (__builtin_mul_overflow((int128)whole, weight, &product) ||
             __builtin_add_overflow(sum, product, &sum))
@@ -236,31 +216,22 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
         values[q] = kind->root ? sqrt(whole / RW_METRIC_UNIT) : whole / RW_METRIC_UNIT;
         out->n_counted++;
     }
-    out->mean = mean_of(kind, sum, weights);
+    const struct rw_metric_sums sums = {(uint64_t)sum, (int64_t)(sum >> 64), (uint64_t)weights,
+                                        (int64_t)(weights >> 64)};
+    out->mean = rw_metric_mean(kind, &sums);
     return RW_OK;
 }
 
 /* Documents under which sharing a loop costs more than it gains. */
 enum { PARALLEL_DOCS = 2048 };
 
-struct measure_job {
-    const struct rw_metric *metric;
-    const struct rw_judgments *judgments;
-    const double *scores;
-    enum rw_ties ties;
-    int reversed;
-    struct workspace *space; /* [threads] */
-    double *values;          /* [n_queries] */
-};
-
 static int measure_queries(void *user, struct rw_share *share)
 {
     const struct measure_job *job = user;
-    struct workspace *space = &job->space[share->thread];
+    double *room = job->room + (size_t)share->thread * room_of(job->judgments->longest);
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++)
-            job->values[q] = measure_query(job->metric, job->judgments, job->scores, job->ties,
-                                           job->reversed, (uint32_t)q, space);
+            job->values[q] = measure_query(job, (uint32_t)q, room);
     }
     return RW_OK;
 }
@@ -273,80 +244,49 @@ int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
     const uint32_t n_queries = judgments->n_queries;
     const int n_threads = judgments->n_docs >= PARALLEL_DOCS ? ctx->n_threads : 1;
     int status = RW_OK;
-    struct workspace *space = NULL;
-    double *own = NULL, *values = per_query;
-    RW_TRY_OUT(RW_NEW(ctx, space, (size_t)n_threads));
-    for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(workspace_init(ctx, &space[t], judgments->longest));
-    if (!values) {
-        RW_TRY_OUT(RW_NEW_RAW(ctx, own, n_queries));
-        values = own;
-    }
-    struct measure_job job = {metric, judgments, scores, ties, reversed, space, values};
+    struct measure_job job = {metric, judgments, scores, ties, reversed, NULL, per_query};
+    RW_TRY_OUT(RW_NEW_RAW(ctx, job.room, (size_t)n_threads * room_of(judgments->longest)));
+    if (!per_query)
+        RW_TRY_OUT(RW_NEW_RAW(ctx, job.values, n_queries));
     rw_parallel(ctx, n_threads, n_queries, 16, measure_queries, &job);
-    RW_TRY_OUT(average(ctx, metric, judgments, empty, values, out));
+    RW_TRY_OUT(average(ctx, metric, judgments, empty, job.values, out));
 out:
-    for (int t = 0; space && t < n_threads; t++)
-        workspace_release(&space[t]);
-    rw_mem_free(space);
-    rw_mem_free(own);
+    rw_mem_free(job.room);
+    if (!per_query)
+        rw_mem_free(job.values);
     return status;
 }
 
 /* ------------------------------------------------------------------ conventions */
 
-static const char *empty_text(enum rw_empty empty)
-{
-    switch (empty) {
-    case RW_EMPTY_ZERO:
-        return "queries without a relevant document count 0";
-    case RW_EMPTY_ONE:
-        return "queries without a relevant document count 1";
-    case RW_EMPTY_SKIP:
-        break;
-    }
-    return "queries without a relevant document left out";
-}
-
-static void conventions(const struct rw_gain_rule *gains, int discounted, int stops, int ranked,
-                        const double *relevant, enum rw_empty empty, enum rw_ties ties,
-                        char *buffer, size_t size)
-{
-    char gain[160] = "", label[48] = "";
-    if (gains)
-        snprintf(gain, sizeof(gain), "gain %s, %s%s", gains->text,
-                 discounted ? "discount 1/log2(1 + rank), " : "",
-                 stops ? "err's greatest gain is the data's, " : "");
-    if (relevant)
-        snprintf(label, sizeof(label), "relevant from label %.9g, ", *relevant);
-    if (ranked)
-        snprintf(buffer, size, "%s%s%s, %s", gain, label, empty_text(empty),
-                 ties == RW_TIES_MEAN ? "mean over orders of ties" : "ties in input order");
-    else
-        snprintf(buffer, size, "%smean over documents", label);
-}
-
-void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
-                           char *buffer, size_t size)
-{
-    conventions(gains, 1, 0, 1, NULL, empty, ties, buffer, size);
-}
+static const char *const empties[] = {"count 0", "count 1", "left out"};
 
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
                             enum rw_ties ties, char *buffer, size_t size)
 {
-    int gain = 0, discounted = 0, stops = 0, ranked = 0;
+    int has_gain = 0, discounted = 0, stops = 0, ranked = 0;
     const double *relevant = NULL;
+    char gain[160] = "", label[48] = "";
     for (int i = 0; i < n_metrics; i++) {
         const struct rw_metric_kind *kind = metrics[i].kind;
-        gain |= kind->uses_gain;
+        has_gain |= kind->uses_gain;
         discounted |= kind->uses_discount;
         stops |= kind->uses_max_gain;
         ranked |= !kind->by_document;
         if (kind->uses_relevance)
             relevant = &metrics[i].relevant;
     }
-    conventions(gain ? gains : NULL, discounted, stops, ranked, relevant, empty, ties, buffer,
-                size);
+    if (has_gain)
+        snprintf(gain, sizeof(gain), "gain %s, %s%s", gains->text,
+                 discounted ? "discount 1/log2(1 + rank), " : "",
+                 stops ? "err's greatest gain is the data's, " : "");
+    if (relevant)
+        snprintf(label, sizeof(label), "relevant from label %.9g, ", *relevant);
+    if (ranked)
+        snprintf(buffer, size, "%s%squeries without a relevant document %s, %s", gain, label,
+                 empties[empty],
+                 ties == RW_TIES_MEAN ? "mean over orders of ties" : "ties in input order");
+    else
+        snprintf(buffer, size, "%smean over documents", label);
 }

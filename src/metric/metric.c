@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "dataset/dataset.h"
 #include "metric/metric_query.h"
 #include "metric/order.h"
@@ -35,11 +36,6 @@ static const struct rw_metric_kind kinds[] = {
 #undef RW_METRIC
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
-const struct rw_metric_kind *rw_metric_kind_at(int i)
-{
-    return i >= 0 && i < N_KINDS ? &kinds[i] : NULL;
-}
 
 /* ------------------------------------------------------------------ names */
 
@@ -175,29 +171,20 @@ static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,
     return RW_OK;
 }
 
-/* A decimal between 0 and 1, read by hand because strtod follows the program's locale: an integer
- * under 10^15 over a power of ten, both exact in double, so the quotient is the nearest double. */
+/* A decimal between 0 and 1, of 15 digits at most. */
 static int parse_persistence(struct rw_ctx *ctx, const char *text, const char *digits,
                              struct rw_metric *out)
 {
-    double value = 0.0, scale = 1.0;
-    const char *c = digits;
-    if (*c == '0')
-        c++;
-    int good = *c == '.';
-    if (good)
-        for (c++; *c >= '0' && *c <= '9' && scale < 1e15; c++) {
-            value = value * 10.0 + (double)(*c - '0');
-            scale *= 10.0;
-        }
-    good = good && *c == 0 && value > 0.0;
-    if (!good)
+    const char *point = digits + (*digits == '0'), *end = digits + strlen(digits);
+    int clamped;
+    if (*point != '.' || end - point > 16 || point + 1 + strspn(point + 1, "0123456789") != end ||
+        rw_number_parse_double(point, end, &out->persistence, &clamped) != end ||
+        !(out->persistence > 0.0))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "metric '%.60s': expected a persistence between 0 and 1 after ':', as in "
                        "'rbp:0.8'",
                        text);
-    out->persistence = value / scale;
-    snprintf(out->name, sizeof(out->name), "rbp:0%s", digits + (*digits == '0'));
+    snprintf(out->name, sizeof(out->name), "rbp:0%s", point);
     return RW_OK;
 }
 
@@ -222,17 +209,17 @@ int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struc
     case RW_AT_NONE:
         if (mark)
             return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "metric '%.60s': '%s' takes no cut-off or persistence", text, name);
+                           "metric '%.60s': '%s' takes no cutoff or persistence", text, name);
         break;
     case RW_AT_OPTIONAL:
     case RW_AT_REQUIRED:
         if (mark == '@')
             return parse_cut(ctx, text, text + bytes + 1, out);
         if (mark == ':')
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': a cut-off is written '%s@10'",
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%.60s': a cutoff is written '%s@10'",
                            text, name);
         if (out->kind->at == RW_AT_REQUIRED)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' needs a cut-off, as in '%s@10'", name,
+            return rw_fail(ctx, RW_ERR_ARGUMENT, "metric '%s' needs a cutoff, as in '%s@10'", name,
                            name);
         break;
     }
@@ -269,7 +256,7 @@ int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
 
 struct ranking {
     const double *score;
-    uint32_t flip; /* all ones: ties by falling place */
+    uint32_t flip; /* all ones: ties by falling index */
 };
 
 static int comes_before(const struct ranking *ranking, uint32_t a, uint32_t b)

@@ -2,10 +2,11 @@
  *   query, doc     what is asked; what is ranked for it. A row is a doc of a whole set
  *   feature, bin   a column of the data; an interval of its values. A cut is a bin's upper edge, a
  *                  code the small number that stands for a bin
- *   node, leaf     of a tree; a slot is an engine's place for a node of the tree being grown
- *   label, gain    the judgement; what it is worth
- *   score          what the model says; the order is by falling score, then place in the input
- *   lambda, weight first and second derivatives of the loss, by document
+ *   node, leaf     of a tree; a slot is where an engine keeps a node of the tree being grown
+ *   label, gain    the judgment; what it is worth
+ *   score          what the model says; the order is by falling score, then as in the input
+ *   lambda, hessian  first and second derivatives of the loss, by document; a weight is a
+ *                  sample's
  *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
  *   n_x counts, x_bytes sizes, x_ms times */
 
@@ -20,8 +21,8 @@
  * rounded to multiples of 2^-40 and summed as integers, so that no order of summation changes it.
  *
  * What is counted:
- * - ndcg, dcg: the ideal has the same cut-off. map: precisions at relevant documents over
- *   min(relevant, k). p: over k even where the list is shorter. mrr: 0 past the cut-off. err: stops
+ * - ndcg, dcg: the ideal has the same cutoff. map: precisions at relevant documents over
+ *   min(relevant, k). p: over k even where the list is shorter. mrr: 0 past the cutoff. err: stops
  *   with probability gain / (largest gain of the data set + 1). rbp: without residual.
  * - A query is empty if nothing in it has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
  *   recall, rbp); it counts 0, 1 or not at all, the same for all of these.
@@ -67,7 +68,7 @@ enum rw_metric_device {
 #undef RW_METRIC
 };
 
-struct rw_metric; /* one asked for: kind + cut-off */
+struct rw_metric; /* one asked for: kind + cutoff */
 struct rw_metric_kind {
     const char *name;
     int uses_gain, uses_relevance;
@@ -90,8 +91,6 @@ struct rw_metric {
     double persistence; /* rbp */
     double relevant;    /* label from which a document is relevant */
 };
-/* Table, by index; NULL past the end. */
-const struct rw_metric_kind *rw_metric_kind_at(int i);
 /* text: a row's name, with "@k" or ":P" where the row takes it. Else RW_ERR_ARGUMENT, which names
  * the nearest metric. `out->name` is the canonical spelling. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
@@ -119,8 +118,8 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
 
-/* Positions to places: order[r] = the document (within the query) at position r, by falling score,
- * then rising place, or falling place if `reversed`. order: [n]. */
+/* order[r]: the index within the query of the document at position r, by falling score, then by
+ * rising index, or by falling index if `reversed`. order: [n]. */
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
 
 /* One metric over a set. scores: [n_docs], finite; per_query: [n_queries] or NULL: the values that
@@ -160,11 +159,8 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums);
 
 /* The line that says what is counted, e.g. "gain 2^l - 1, discount 1/log2(1 + rank), queries
- * without a relevant document left out, ties in input order". */
-void rw_metric_conventions(const struct rw_gain_rule *gains, enum rw_empty empty, enum rw_ties ties,
-                           char *buffer, size_t size);
-/* The same for these metrics: says only what touches one of them, and which labels are relevant.
- * gains may be NULL if none uses them. */
+ * without a relevant document left out, ties in input order": only what touches one of the metrics,
+ * and which labels are relevant. gains may be NULL if none uses them. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
                             enum rw_ties ties, char *buffer, size_t size);
@@ -175,7 +171,7 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
 #include "metric/metrics.def"
 #undef RW_METRIC
 
-/* Positions that count: the cut-off, or the whole list. */
+/* Positions that count: the cutoff, or the whole list. */
 RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
 {
     return metric->at && metric->at < n ? metric->at : n;

@@ -126,9 +126,9 @@ RW_HD double rw_rbp_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum * (1.0 - metric->persistence);
 }
 
-/* Average precision over min(relevant, k), so that a perfect list has 1. The document j places into
- * a group is relevant with probability m/n, and then expects j (m-1)/(n-1) relevant ones of the
- * group above it. */
+/* Average precision over min(relevant, k), so that a perfect list has 1. The document j positions
+ * into a group is relevant with probability m/n, and then expects j (m-1)/(n-1) relevant ones of
+ * the group above it. */
 RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n_relevant = rw_count_relevant(metric, query, 0, query->n);
@@ -149,7 +149,7 @@ RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_qu
     return sum / (double)(n_relevant < top ? n_relevant : top);
 }
 
-/* One over the rank of the first relevant document; 0 if it is past the cut-off. */
+/* One over the rank of the first relevant document; 0 if it is past the cutoff. */
 RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     if (rw_count_relevant(metric, query, 0, query->n) == 0)

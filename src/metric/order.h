@@ -1,4 +1,4 @@
-/* The order of documents in a ranking: by falling score, then by place in the input. */
+/* The order of documents in a ranking: by falling score, then as in the input. */
 #ifndef RW_RANK_ORDER_H
 #define RW_RANK_ORDER_H
 

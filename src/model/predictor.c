@@ -5,6 +5,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
 #include "model/single.h"
@@ -35,19 +36,14 @@ static const struct {
 /* *out is NULL if it is the CPU. */
 static int open_scorer(struct rw_predictor *predictor, const char *device, struct rw_scorer **out)
 {
-    const char *colon = strchr(device, ':');
-    const size_t length = colon ? (size_t)(colon - device) : strlen(device);
+    size_t length;
+    const int number = rw_device_number(device, &length);
     *out = NULL;
     if (strcmp(device, "cpu") == 0)
         return RW_OK;
-    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        if (strlen(devices[i].name) != length || strncmp(devices[i].name, device, length) != 0)
-            continue;
-        char *end = NULL;
-        const long number = colon ? strtol(colon + 1, &end, 10) : 0;
-        if (colon && (end == colon + 1 || *end || number < 0 || number > 1023))
-            break;
-        return devices[i].open(predictor->ctx, &predictor->flat, (int)number, out);
+    for (size_t i = 0; number >= 0 && i < sizeof(devices) / sizeof(devices[0]); i++) {
+        if (strlen(devices[i].name) == length && strncmp(devices[i].name, device, length) == 0)
+            return devices[i].open(predictor->ctx, &predictor->flat, number, out);
     }
     return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
                    "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", device);

@@ -27,7 +27,7 @@ struct rw_lambda_rule {
 };
 
 struct rw_lambda_pair {
-    int64_t lambda, weight;
+    int64_t lambda, hessian;
 };
 
 /* rw_lambda_real_of_pair. */
@@ -52,7 +52,7 @@ RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_di
         rw_lambda_real_of_pair(gain_diff, discount_diff, score_diff, sigma, sigma, ideal, norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * scale);
-    pair.weight = rw_round_float(real.weight * scale);
+    pair.hessian = rw_round_float(real.hessian * scale);
     return pair;
 }
 
@@ -101,26 +101,13 @@ RW_HD int64_t rw_lambda_final(int64_t sum, double factor, const double *weight)
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
                     double max_weight);
 
-/* One query. scores, gains, weights (NULL: all 1): [n], in the order of the input; order: [n] the
- * document at each position; discounts: [>= n]; ideal: its ideal DCG (0: contributes nothing).
- * lambda, weight: [n], written, in units of 2^-40. */
-void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double *scores,
-                     const double *gains, const double *weights, const uint32_t *order,
-                     const double *discounts, double ideal, int64_t *lambda, int64_t *weight);
-
-/* The same, as one argument. */
-struct rw_lambda_query_of {
-    uint32_t n;
-    const double *scores, *gains, *weights;
-    const uint32_t *order;
-    const double *discounts;
-    double ideal;
-    int64_t *lambda, *weight;
-};
-/* rw_lambda_query to the bit, faster (lambda_fast.c). */
-void rw_lambda_query_fast(enum rw_isa isa, const struct rw_lambda_rule *rule,
-                          const struct rw_lambda_query_of *query);
-/* rw_rank_query of scores, not reversed, faster (rank_fast.c). */
+struct rw_objective_query; /* objective.h */
+/* One query, ranked: `order` is read, lambda and hess are written, in units of 2^-40. */
+void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query);
+/* The same to the bit, faster, by the query's `isa`. */
+void rw_lambda_query_fast(const struct rw_lambda_rule *rule,
+                          const struct rw_objective_query *query);
+/* rw_rank_query of scores, not reversed, faster. */
 void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint32_t *order);
 
 #ifdef __cplusplus

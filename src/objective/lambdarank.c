@@ -20,13 +20,13 @@ int rw_lambda_check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint3
                    sigma, n_longest, max_weight, rule->norm ? "" : " or --norm on");
 }
 
-void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double *scores,
-                     const double *gains, const double *weights, const uint32_t *order,
-                     const double *discounts, double ideal, int64_t *lambda, int64_t *weight)
+void rw_lambda_query(const struct rw_lambda_rule *rule, const struct rw_objective_query *query)
 {
-    memset(lambda, 0, n * sizeof(*lambda));
-    memset(weight, 0, n * sizeof(*weight));
-    if (!((float)ideal > 0.0f)) /* pairs are computed in float */
+    const uint32_t n = query->n, *order = query->order;
+    const double *scores = query->scores;
+    memset(query->lambda, 0, n * sizeof(*query->lambda));
+    memset(query->hess, 0, n * sizeof(*query->hess));
+    if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
     const int e = rw_lambda_shift(n, rule);
     const float scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - e);
@@ -35,59 +35,25 @@ void rw_lambda_query(const struct rw_lambda_rule *rule, uint32_t n, const double
     int64_t sum_hi = 0, sum_lo = 0;
     for (uint32_t r = 0; r < top; r++) {
         for (uint32_t t = r + 1; t < n; t++) {
-            const uint32_t a = order[r], b = order[t];
-            if (gains[a] == gains[b])
-                continue;
-            const uint32_t hi = gains[a] > gains[b] ? a : b, lo = gains[a] > gains[b] ? b : a;
-            const struct rw_lambda_pair pair = rw_lambda_of_pair(
-                (float)(gains[hi] - gains[lo]), (float)(discounts[r] - discounts[t]),
-                (float)(scores[hi] - scores[lo]), (float)ideal, rule->sigma, norm, scale);
-            lambda[hi] += pair.lambda;
-            lambda[lo] -= pair.lambda;
-            weight[hi] += pair.weight;
-            weight[lo] += pair.weight;
-            sum_hi += pair.lambda >> 32;
-            sum_lo += pair.lambda & 0xffffffff;
+            const int64_t lambda = rw_lambda_add_pair(query, order[r], order[t],
+                                                      query->discounts[r] - query->discounts[t],
+                                                      rule->sigma, norm, scale);
+            sum_hi += lambda >> 32;
+            sum_lo += lambda & 0xffffffff;
         }
         sum_hi += sum_lo >> 32; /* 2^31 low words would overflow */
         sum_lo &= 0xffffffff;
     }
-    const double factor = rw_lambda_factor(rule, sum_hi, sum_lo, e);
-    for (uint32_t i = 0; i < n; i++) {
-        const double *own = weights ? weights + i : NULL;
-        lambda[i] = rw_lambda_final(lambda[i], factor, own);
-        weight[i] = rw_lambda_final(weight[i], factor, own);
-    }
-}
-
-/* ---- the row ---- */
-
-static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
-                 double max_weight)
-{
-    return rw_lambda_check(ctx, &rule->pair, n_longest, max_weight);
+    rw_lambda_finish(query, rw_lambda_factor(rule, sum_hi, sum_lo, e));
 }
 
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
-    const struct rw_lambda_query_of of = {.n = query->n,
-                                          .scores = query->scores,
-                                          .gains = query->gains,
-                                          .weights = query->weights,
-                                          .order = query->order,
-                                          .discounts = query->discounts,
-                                          .ideal = query->ideal,
-                                          .lambda = query->lambda,
-                                          .weight = query->weight};
     if (query->ideal > 0.0 && query->fast)
-        rw_rank_query_fast(query->isa, of.scores, of.n, query->order);
+        rw_rank_query_fast(query->isa, query->scores, query->n, query->order);
     else if (query->ideal > 0.0)
-        rw_rank_query(of.scores, of.n, 0, query->order);
-    if (query->fast)
-        rw_lambda_query_fast(query->isa, &rule->pair, &of);
-    else
-        rw_lambda_query(&rule->pair, of.n, of.scores, of.gains, of.weights, of.order, of.discounts,
-                        of.ideal, of.lambda, of.weight);
+        rw_rank_query(query->scores, query->n, 0, query->order);
+    (query->fast ? rw_lambda_query_fast : rw_lambda_query)(&rule->pair, query);
 }
 
 const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
@@ -95,5 +61,5 @@ const struct rw_objective rw_objective_lambdarank = {.name = "lambdarank",
                                                      .ranks = 1,
                                                      .is_fixed = 1,
                                                      .device = RW_OBJECTIVE_PAIRS,
-                                                     .check = check,
+                                                     .check = rw_lambda_check,
                                                      .query = query_of};

@@ -1,6 +1,7 @@
 /* The table of objectives, and the gradients of those that are handed over. */
 #include "objective/objective.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ctx.h"
@@ -28,15 +29,22 @@ const struct rw_objective *rw_objective_at(int i)
     return i >= 0 && i < (int)(sizeof(objectives) / sizeof(objectives[0])) ? objectives[i] : NULL;
 }
 
+/* The next of the objective's parameters, from *at on; 0: there is none. */
+static int next_param(const char **at, char name[32])
+{
+    const size_t n = strcspn(*at, " ");
+    snprintf(name, 32, "%.*s", (int)n, *at);
+    *at += n + ((*at)[n] == ' ');
+    return n > 0;
+}
+
 int rw_objective_param(const struct rw_objective *objective, const char *name)
 {
-    const size_t length = strlen(name);
     const char *at = objective->params;
-    for (int i = 0; *at; i++) {
-        const size_t n = strcspn(at, " ");
-        if (n == length && memcmp(at, name, n) == 0)
+    char own[32];
+    for (int i = 0; next_param(&at, own); i++) {
+        if (strcmp(own, name) == 0)
             return i;
-        at += n + (at[n] == ' ');
     }
     return -1;
 }
@@ -47,23 +55,28 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
 {
     *rule = (struct rw_objective_rule){.pair = {.sigma = 1.0f}};
     const char *at = objective->params;
-    for (int i = 0; *at; i++) {
-        char name[32];
-        const size_t n = strcspn(at, " ");
-        memcpy(name, at, n);
-        name[n] = 0;
-        rule->value[i] = value_of(user, name);
-        at += n + (at[n] == ' ');
+    char name[32];
+    for (int i = 0; next_param(&at, name); i++) {
+        const double value = rule->value[i] = value_of(user, name);
+        if (strcmp(name, "sigma") == 0)
+            rule->pair.sigma = (float)value;
+        else if (strcmp(name, "truncation") == 0)
+            rule->pair.truncation = (uint32_t)value;
+        else if (strcmp(name, "norm") == 0)
+            rule->pair.norm = value != 0.0;
     }
-    const int sigma = rw_objective_param(objective, "sigma");
-    const int truncation = rw_objective_param(objective, "truncation");
-    const int norm = rw_objective_param(objective, "norm");
-    if (sigma >= 0)
-        rule->pair.sigma = (float)rule->value[sigma];
-    if (truncation >= 0)
-        rule->pair.truncation = (uint32_t)rule->value[truncation];
-    if (norm >= 0)
-        rule->pair.norm = rule->value[norm] != 0.0;
+}
+
+int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
+{
+    double most = dataset->weight ? 0.0 : 1.0;
+    if (!objective || !objective->check)
+        return RW_OK;
+    for (uint32_t i = 0; dataset->weight && i < dataset->n_docs; i++)
+        most = dataset->weight[i] > most ? dataset->weight[i] : most;
+    return objective->check(ctx, rule, rw_longest_query(dataset->query_offset, dataset->n_queries),
+                            most);
 }
 
 /* ---- a training set ---- */
@@ -80,6 +93,10 @@ struct rw_gradients {
     double *discount, *position, *ideal; /* [longest], [longest], [n_queries] or NULL */
     double *scratch;                     /* [n_threads][longest x scratch] */
     uint32_t *order;                     /* [n_threads][longest] */
+    int64_t *lambda, *hessian;           /* [n_docs] */
+    /* of a run */
+    uint32_t tree;
+    const double *scores; /* borrowed */
 };
 
 static int make(struct rw_ctx *ctx, struct rw_gradients *g)
@@ -87,7 +104,10 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     const struct rw_dataset *dataset = g->dataset;
     g->longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
     const size_t room = (size_t)g->n_threads * g->longest;
+    RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset));
     RW_TRY(RW_NEW(ctx, g->order, room));
+    RW_TRY(RW_NEW_RAW(ctx, g->lambda, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, g->hessian, dataset->n_docs));
     RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->positions) {
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
@@ -134,37 +154,31 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->ideal);
     rw_mem_free(g->scratch);
     rw_mem_free(g->order);
+    rw_mem_free(g->lambda);
+    rw_mem_free(g->hessian);
     rw_mem_free(g);
 }
 
-struct run_job {
-    const struct rw_gradients *g;
-    uint32_t tree;
-    const double *scores;
-    double *gradient, *hessian;
-};
-
-static void run_query(const struct run_job *job, uint32_t q, int thread)
+static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
 {
-    const struct rw_gradients *g = job->g;
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
-    const struct rw_objective_query query = {.n = g->dataset->query_offset[q + 1] - first,
-                                             .first_document = first,
-                                             .tree = job->tree,
-                                             .isa = g->isa,
-                                             .fast = 1,
-                                             .scores = job->scores + first,
-                                             .labels = g->dataset->label + first,
-                                             .gains = g->gains ? g->gains + first : NULL,
-                                             .discounts = g->discount,
-                                             .positions = g->position,
-                                             .ideal = g->ideal ? g->ideal[q] : 0.0,
-                                             .order = g->order + own,
-                                             .scratch =
-                                                 g->scratch + own * (size_t)g->objective->scratch,
-                                             .gradient = job->gradient + first,
-                                             .hessian = job->hessian + first};
+    const struct rw_objective_query query = {
+        .n = g->dataset->query_offset[q + 1] - first,
+        .first_document = first,
+        .tree = g->tree,
+        .isa = g->isa,
+        .fast = 1,
+        .scores = g->scores + first,
+        .weights = g->dataset->weight ? g->dataset->weight + first : NULL,
+        .gains = g->gains ? g->gains + first : NULL,
+        .discounts = g->discount,
+        .positions = g->position,
+        .ideal = g->ideal ? g->ideal[q] : 0.0,
+        .order = g->order + own,
+        .scratch = g->scratch + own * (size_t)g->objective->scratch,
+        .lambda = g->lambda + first,
+        .hess = g->hessian + first};
     g->objective->query(&g->rule, &query);
 }
 
@@ -177,9 +191,12 @@ static int run_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores, double *gradient,
-                      double *hessian)
+void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores,
+                      const int64_t **lambda, const int64_t **hessian)
 {
-    struct run_job job = {g, tree, scores, gradient, hessian};
-    rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, &job);
+    g->tree = tree;
+    g->scores = scores;
+    *lambda = g->lambda;
+    *hessian = g->hessian;
+    rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
 }

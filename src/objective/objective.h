@@ -34,13 +34,43 @@ struct rw_objective_query {
     const double *discounts; /* [>= n] by position */
     double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
     uint32_t *order;         /* [n] scratch */
-    /* Of objectives that are handed over. */
+    /* Of RW_OBJECTIVE_HOST. */
     const double *positions; /* [>= n] what `positions` made */
     double *scratch;         /* [n x `scratch`] */
 
-    int64_t *lambda, *weight;   /* [n] written if `is_fixed` */
+    int64_t *lambda, *hess;     /* [n] written if `is_fixed` */
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
+
+/* Adds a pair of documents to the query's sums, in either order; returns its lambda. Pairs of equal
+ * gains are nothing. scale as of rw_lambda_of_pair. */
+static inline int64_t rw_lambda_add_pair(const struct rw_objective_query *query, uint32_t a,
+                                         uint32_t b, double discount_diff, float sigma, int norm,
+                                         float scale)
+{
+    const int up = query->gains[a] > query->gains[b];
+    const uint32_t hi = up ? a : b, lo = up ? b : a;
+    if (query->gains[a] == query->gains[b])
+        return 0;
+    const struct rw_lambda_pair pair = rw_lambda_of_pair(
+        (float)(query->gains[hi] - query->gains[lo]), (float)discount_diff,
+        (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, sigma, norm, scale);
+    query->lambda[hi] += pair.lambda;
+    query->lambda[lo] -= pair.lambda;
+    query->hess[hi] += pair.hessian;
+    query->hess[lo] += pair.hessian;
+    return pair.lambda;
+}
+
+/* The query's sums become its documents' final integers. */
+static inline void rw_lambda_finish(const struct rw_objective_query *query, double factor)
+{
+    for (uint32_t i = 0; i < query->n; i++) {
+        const double *weight = query->weights ? query->weights + i : NULL;
+        query->lambda[i] = rw_lambda_final(query->lambda[i], factor, weight);
+        query->hess[i] = rw_lambda_final(query->hess[i], factor, weight);
+    }
+}
 
 /* What a device computes by itself. */
 enum rw_objective_device {
@@ -55,13 +85,13 @@ struct rw_objective {
     int ranks;          /* compares a query's documents by their gains; else each is by itself */
     int draws;          /* random numbers, by the seed */
     int is_fixed;       /* in units of 2^-40; else real numbers, whose unit a tree chooses */
-    /* With RW_OBJECTIVE_HOST engines are handed the gradients, real ones (not `is_fixed`), made on
-     * the host; otherwise each engine computes it, by `query` or on its device. */
+    /* With RW_OBJECTIVE_HOST engines are handed the gradients (`is_fixed`), made on the host;
+     * otherwise each engine computes it, by `query` or on its device. */
     enum rw_objective_device device;
     int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */
-    int (*check)(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
+    int (*check)(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
                  double max_weight);
     /* Fills a table by position, [n], made once. NULL: it needs none. */
     void (*positions)(const struct rw_objective_rule *rule, double *position, uint32_t n);
@@ -86,14 +116,17 @@ void rw_objective_rule_init(struct rw_objective_rule *rule, const struct rw_obje
 /* The gradients of a training set, for an objective that is handed over. */
 struct rw_dataset;
 struct rw_gradients;
+/* The objective's `check` of a training set; of NULL nothing is checked. */
+int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
+                       const struct rw_lambda_rule *rule, const struct rw_dataset *dataset);
 /* gains: [n_docs] if the objective ranks; kept, borrowed, as the dataset's offsets and labels. */
 int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      const double *gains, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
-/* scores, gradient, hessian: [n_docs]; without the documents' weights. */
+/* scores: [n_docs]. lambda, hessian: [n_docs] in units of 2^-40, until the next run. */
 void rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, const double *scores,
-                      double *gradient, double *hessian);
+                      const int64_t **lambda, const int64_t **hessian);
 
 #ifdef __cplusplus
 }

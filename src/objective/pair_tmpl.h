@@ -17,7 +17,7 @@
  * is -sigma, score_diff has the other sign. `limit` is needed where |sigma score_diff| may pass
  * what PAIR_EXP takes. */
 struct PAIR(real) {
-    PAIR_V lambda, weight; /* before rounding */
+    PAIR_V lambda, hessian; /* before rounding */
 };
 
 PAIR_FN struct PAIR(real)
@@ -35,7 +35,7 @@ PAIR_FN struct PAIR(real)
     const PAIR_V rho = PAIR_SIGMOID(p, shifted, e);
     struct PAIR(real) real;
     real.lambda = sigma * rho * delta;
-    real.weight = sigma * (e * rho) * real.lambda;
+    real.hessian = sigma * (e * rho) * real.lambda;
     return real;
 }
 #undef PAIR_FN

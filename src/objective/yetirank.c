@@ -1,31 +1,28 @@
-#include "objective/yetirank.h"
+/* YetiRank's gradients (Gulin, Kuralenok and Pavlov, "Winning the transfer learning track of
+ * Yahoo!'s learning to rank challenge with YetiRank", 2011, section 4), in fixed point.
+ *
+ * For a tree, each query is ranked several times by its scores with noise: score + log(u / (1 -
+ * u)), u uniform in (0, 1). Documents that stand next to each other in such a ranking, at positions
+ * r and r + 1 from 0, and whose gains differ, are a pair of weight decay^r |g_i - g_j| / IDCG, and
+ * a pair's gradient is that of the logistic loss of their scores without noise: what lambda.h has,
+ * summed over the rankings and divided by their number. The paper's weights of positions are 1 / (r
+ * + 1); decay^r is what CatBoost has, with the same numbers.
+ *
+ * The noise depends on (seed, tree, document, ranking) only, and contributions are rounded to
+ * multiples of 2^-40 before they are summed: any number of threads gives the same gradients. They
+ * are computed on the host for every engine. */
+#include "objective/objective.h"
 
 #include <string.h>
 
 #include "base/rng.h"
-#include "objective/objective.h"
 
 enum { DRAWN = 4, FEW = 64 };
+enum { PERMUTATIONS = 2, DECAY = 3 }; /* among its parameters */
 
-/* Of a random word: u = (word + 1/2) / 2^32, so that u and 1 - u are exact and not 0. */
-static double odds_of(uint32_t word)
-{
-    const double u = ((double)word + 0.5) * 0x1p-32;
-    return u / (1.0 - u);
-}
-
-/* Rankings 4 k to 4 k + 3 share a document's draw. */
-static struct rw_philox draw(uint64_t seed, uint32_t tree, uint32_t document, uint32_t four)
-{
-    return rw_random4(seed, (uint64_t)four << 32 | document, tree, RW_STREAM_YETIRANK);
-}
-
-double rw_yetirank_odds(uint64_t seed, uint32_t tree, uint32_t document, uint32_t permutation)
-{
-    return odds_of(draw(seed, tree, document, permutation / DRAWN).word[permutation % DRAWN]);
-}
-
-void rw_yetirank_powers(const double *scores, uint32_t n, double *power)
+/* exp(score - the query's best), not under 2^-900: power x odds ranks as score + log(odds) does,
+ * for one logarithm less a ranking. */
+static void powers_of(const double *scores, uint32_t n, double *power)
 {
     double most = scores[0];
     for (uint32_t i = 1; i < n; i++)
@@ -36,7 +33,22 @@ void rw_yetirank_powers(const double *scores, uint32_t n, double *power)
     }
 }
 
-/* The first `top` places of rw_rank_query. */
+/* Keys of rankings p to p + 3, which share a document's draw: power x u / (1 - u), where
+ * u = (word + 1/2) / 2^32, so that u and 1 - u are exact and not 0. keys: [DRAWN][n]. */
+static void draw_keys(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
+                      uint32_t p, const double *power, double *keys)
+{
+    for (uint32_t i = 0; i < query->n; i++) {
+        const uint64_t item = (uint64_t)(p / DRAWN) << 32 | (query->first_document + i);
+        const struct rw_philox four = rw_random4(rule->seed, item, query->tree, RW_STREAM_YETIRANK);
+        for (uint32_t k = 0; k < DRAWN; k++) {
+            const double u = ((double)four.word[k] + 0.5) * 0x1p-32;
+            keys[(size_t)k * query->n + i] = power[i] * (u / (1.0 - u));
+        }
+    }
+}
+
+/* The first `top` positions of rw_rank_query. */
 static void rank_top(const double *keys, uint32_t n, uint32_t top, uint32_t *order)
 {
     uint32_t have = 0;
@@ -50,61 +62,33 @@ static void rank_top(const double *keys, uint32_t n, uint32_t top, uint32_t *ord
     }
 }
 
-/* The pairs of one ranking, of which `top` + 1 places are known. */
-static void add_neighbours(const struct rw_yetirank_rule *rule,
-                           const struct rw_yetirank_query_of *query, uint32_t top)
+static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
-    const uint32_t *order = query->order;
-    const float scale = (float)(rw_pow2(RW_LAMBDA_EXPONENT) / (double)rule->permutations);
-    for (uint32_t r = 0; r < top; r++) {
-        const uint32_t a = order[r], b = order[r + 1];
-        if (query->gains[a] == query->gains[b])
-            continue;
-        const int up = query->gains[a] > query->gains[b];
-        const uint32_t hi = up ? a : b, lo = up ? b : a;
-        const struct rw_lambda_pair pair = rw_lambda_of_pair(
-            (float)(query->gains[hi] - query->gains[lo]), (float)query->position[r],
-            (float)(query->scores[hi] - query->scores[lo]), (float)query->ideal, rule->sigma, 0,
-            scale);
-        query->lambda[hi] += pair.lambda;
-        query->lambda[lo] -= pair.lambda;
-        query->weight[hi] += pair.weight;
-        query->weight[lo] += pair.weight;
-    }
-}
-
-void rw_yetirank_query(enum rw_isa isa, const struct rw_yetirank_rule *rule,
-                       const struct rw_yetirank_query_of *query)
-{
-    const uint32_t n = query->n, last = n - 1;
-    const uint32_t top = rule->truncation && rule->truncation < last ? rule->truncation : last;
+    const uint32_t n = query->n, last = n - 1, truncation = rule->pair.truncation;
+    const uint32_t top = truncation && truncation < last ? truncation : last;
+    const float scale = (float)(rw_pow2(RW_LAMBDA_EXPONENT) / rule->value[PERMUTATIONS]);
     double *power = query->scratch + (size_t)DRAWN * n;
     memset(query->lambda, 0, n * sizeof(*query->lambda));
-    memset(query->weight, 0, n * sizeof(*query->weight));
+    memset(query->hess, 0, n * sizeof(*query->hess));
     if (!((float)query->ideal > 0.0f)) /* pairs are computed in float */
         return;
-    rw_yetirank_powers(query->scores, n, power);
-    for (uint32_t p = 0; p < rule->permutations; p++) {
-        for (uint32_t i = 0; p % DRAWN == 0 && i < n; i++) {
-            const struct rw_philox four =
-                draw(rule->seed, query->tree, query->first_document + i, p / DRAWN);
-            for (uint32_t k = 0; k < DRAWN; k++)
-                query->scratch[(size_t)k * n + i] = power[i] * odds_of(four.word[k]);
-        }
+    powers_of(query->scores, n, power);
+    for (uint32_t p = 0; p < (uint32_t)rule->value[PERMUTATIONS]; p++) {
         const double *keys = query->scratch + (size_t)(p % DRAWN) * n;
+        if (p % DRAWN == 0)
+            draw_keys(rule, query, p, power, query->scratch);
         if (top < FEW)
             rank_top(keys, n, top + 1, query->order);
         else
-            rw_rank_query_fast(isa, keys, n, query->order);
-        add_neighbours(rule, query, top);
+            rw_rank_query_fast(query->isa, keys, n, query->order);
+        for (uint32_t r = 0; r < top; r++)
+            rw_lambda_add_pair(query, query->order[r], query->order[r + 1], query->positions[r],
+                               rule->pair.sigma, 0, scale);
     }
+    rw_lambda_finish(query, 1.0);
 }
 
-/* ---- the row ---- */
-
-enum { PERMUTATIONS = 2, DECAY = 3 }; /* among its parameters */
-
-/* The places' weights, as CatBoost has them. */
+/* The weights of positions, as CatBoost has them. */
 static void positions_of(const struct rw_objective_rule *rule, double *position, uint32_t n)
 {
     double weight = 1.0;
@@ -114,37 +98,23 @@ static void positions_of(const struct rw_objective_rule *rule, double *position,
     }
 }
 
-static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
+/* A ranking gives a document two pairs at most: sums stay under those that lambdarank's norm
+ * bounds. */
+static int check(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,
+                 double max_weight)
 {
-    const struct rw_yetirank_rule own = {.sigma = rule->pair.sigma,
-                                         .truncation = rule->pair.truncation,
-                                         .permutations = (uint32_t)rule->value[PERMUTATIONS],
-                                         .seed = rule->seed};
-    const uint32_t n = query->n;
-    int64_t *const sums = (int64_t *)(query->scratch + (size_t)(DRAWN + 1) * n);
-    const struct rw_yetirank_query_of of = {.n = n,
-                                            .first_document = query->first_document,
-                                            .tree = query->tree,
-                                            .scores = query->scores,
-                                            .gains = query->gains,
-                                            .position = query->positions,
-                                            .ideal = query->ideal,
-                                            .scratch = query->scratch,
-                                            .order = query->order,
-                                            .lambda = sums,
-                                            .weight = sums + n};
-    rw_yetirank_query(query->isa, &own, &of);
-    for (uint32_t i = 0; i < n; i++) {
-        query->gradient[i] = (double)of.lambda[i] * 0x1p-40;
-        query->hessian[i] = (double)of.weight[i] * 0x1p-40;
-    }
+    struct rw_lambda_rule bounded = *rule;
+    bounded.norm = 1;
+    return rw_lambda_check(ctx, &bounded, n_longest, max_weight);
 }
 
 const struct rw_objective rw_objective_yetirank = {.name = "yetirank",
                                                    .params = "sigma truncation permutations decay",
                                                    .ranks = 1,
                                                    .draws = 1,
-                                                   .scratch = DRAWN + 3,
+                                                   .is_fixed = 1,
+                                                   .scratch = DRAWN + 1,
                                                    .device = RW_OBJECTIVE_HOST,
+                                                   .check = check,
                                                    .positions = positions_of,
                                                    .query = query_of};

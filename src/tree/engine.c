@@ -1,7 +1,9 @@
 #include "tree/engine.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
 
 static const struct {
     const char *name;
@@ -29,20 +31,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     *out = NULL;
     RW_TRY(check_rules(ctx, rules));
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
-    const char *colon = strchr(name, ':');
-    const size_t length = colon ? (size_t)(colon - name) : strlen(name);
-    for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+    size_t length;
+    const int number = rw_device_number(name, &length);
+    for (size_t i = 0; number >= 0 && i < sizeof(engines) / sizeof(engines[0]); i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
-        int number = 0;
-        if (colon) {
-            char *end;
-            const long value = strtol(colon + 1, &end, 10);
-            if (strcmp(engines[i].name, "cuda") != 0 || end == colon + 1 || *end || value < 0 ||
-                value > 1023)
-                break;
-            number = (int)value;
-        }
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->ctx = ctx;
@@ -79,11 +72,17 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
     return RW_OK;
 }
 
+static int check_handed(struct rw_engine *engine)
+{
+    if (engine->rules.objective || engine->n_sets == 0)
+        return misuse(engine, "gradients are set only where it computes none, after loading");
+    return RW_OK;
+}
+
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians)
 {
-    if (engine->rules.objective || engine->n_sets == 0)
-        return misuse(engine, "gradients are set only for a custom objective, after loading");
+    RW_TRY(check_handed(engine));
     for (uint32_t i = 0; i < engine->n_docs[0]; i++) {
         if (!isfinite(gradients[i]) || fabs(gradients[i]) > 1e30)
             return rw_fail(engine->ctx, RW_ERR_DATA,
@@ -97,6 +96,14 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                            i, hessians[i]);
     }
     RW_TRY(engine->ops->set_gradients(engine, gradients, hessians));
+    engine->has_gradients = 1;
+    return RW_OK;
+}
+
+int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    RW_TRY(check_handed(engine));
+    RW_TRY(engine->ops->set_lambdas(engine, lambda, hessian));
     engine->has_gradients = 1;
     return RW_OK;
 }

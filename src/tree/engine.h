@@ -33,7 +33,7 @@ enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
 /* Everything that stays the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` borrowed until the training set is loaded */
-    /* One that engines compute. NULL: gradients are handed over (rw_engine_set_gradients). */
+    /* One that engines compute. NULL: they are handed over (set_gradients, set_lambdas). */
     const struct rw_objective *objective;
     struct rw_lambda_rule lambda; /* the objective's `pair` */
     int newton;                   /* histograms hold hessians too */
@@ -101,6 +101,8 @@ struct rw_engine_ops {
     /* Without an objective only. gradients, hessians: [n_docs] of the training set; finite. They
      * hold until they are set again; the documents' weights multiply them. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
+    /* The same in units of 2^-RW_LAMBDA_EXPONENT, the documents' weights within; under 2^62. */
+    int (*set_lambdas)(struct rw_engine *, const int64_t *lambda, const int64_t *hessian);
     /* Draws the samples of tree `tree`, computes lambdas from scores, quantises, sums. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
@@ -150,7 +152,7 @@ struct rw_engine {
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
     int in_tree;                     /* begin_tree succeeded */
-    int has_gradients;               /* set_gradients succeeded */
+    int has_gradients;               /* set_gradients or set_lambdas succeeded */
     uint8_t measured[RW_MAX_SETS];   /* measure succeeded */
     struct rw_split_rule split_rule; /* of the tree begun last */
 };
@@ -171,6 +173,7 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
                    const struct rw_bins *bins, const double *gains);
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
+int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
 int rw_engine_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out);
 int rw_engine_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,

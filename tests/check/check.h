@@ -46,6 +46,7 @@ enum check_gradients {
     GRADIENTS_ZERO,
     GRADIENTS_MIXED,
     GRADIENTS_ONE_SIGN, /* sums grow as fast as they can */
+    GRADIENTS_FIXED,    /* integers, by set_lambdas */
 
     N_GRADIENTS
 };

@@ -187,6 +187,8 @@ static const struct check_spec table[] = {
      .newton = 1},
     {BASE, .name = "custom/mixed", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_MIXED,
      .newton = 1, .weights = WEIGHTS_DOC},
+    {BASE, .name = "custom/fixed", .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_FIXED,
+     .newton = 1, .weights = WEIGHTS_DOC, .sample_queries = 0.5},
     /* over the number of documents whose values all decide ranks */
     {BASE, .name = "cuts/sampled", .n_queries = 3000, .query_min = 90, .query_max = 90,
      .n_features = 8,

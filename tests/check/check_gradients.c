@@ -1,4 +1,5 @@
-/* set_gradients: custom gradients of any size; those that are no gradients are refused. */
+/* set_gradients: custom gradients of any size; those that are no gradients are refused.
+ * set_lambdas: integers. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,9 +41,33 @@ static void try_bad(struct check_run *run, double *gradient, double *hessian, ui
     hessian[doc] = kept[1];
 }
 
+/* Integers up to the largest that are allowed, which no double holds. */
+static void set_integers(struct check_run *run)
+{
+    const uint32_t n = run->ref->n_docs[0];
+    int64_t *lambda = malloc(n * sizeof(*lambda)), *hessian = malloc(n * sizeof(*hessian));
+    if (!lambda || !hessian)
+        abort();
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t high = check_bits(&run->random), low = check_bits(&run->random);
+        lambda[i] = (int64_t)((high << 32 | low) >> (2 + check_below(&run->random, 62)));
+        hessian[i] = lambda[i] >> check_below(&run->random, 8);
+        if (check_chance(&run->random, 0.5))
+            lambda[i] = -lambda[i];
+    }
+    check_status(run, OP_GRADIENTS, rw_engine_set_lambdas(run->ref, lambda, hessian),
+                 rw_engine_set_lambdas(run->engine, lambda, hessian));
+    free(lambda);
+    free(hessian);
+}
+
 void check_gradients(struct check_run *run, uint32_t tree)
 {
     const uint32_t n = run->ref->n_docs[0];
+    if (run->c->spec.gradients == GRADIENTS_FIXED) {
+        set_integers(run);
+        return;
+    }
     const enum check_gradients kind = run->c->spec.gradients;
     double *gradient = malloc(n * sizeof(*gradient)), *hessian = malloc(n * sizeof(*hessian));
     if (!gradient || !hessian)

@@ -14,6 +14,7 @@ enum { RUNS = 30 };
 
 struct bench {
     struct rw_device *device;
+    struct rw_device_tables tables; /* the rank's */
     struct rw_cuda_rank rank;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_metrics *metrics;
@@ -97,8 +98,9 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_score, n * sizeof(double)));
     RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_pair, n * sizeof(*b->d_pair)));
     RW_TRY_OUT(rw_device_alloc(ctx, (void **)&b->d_info, sizeof(*b->d_info)));
-    RW_TRY_OUT(rw_cuda_rank_init(ctx, b->device, n, set->data.n_queries, set->data.query_offset,
-                                 &b->rank));
+    b->tables = (struct rw_device_tables){.ctx = ctx, .device = b->device};
+    RW_TRY_OUT(
+        rw_cuda_rank_init(&b->tables, n, set->data.n_queries, set->data.query_offset, &b->rank));
     RW_TRY_OUT(rw_cuda_lambda_new(ctx, b->device, &rules, &set->data, set->gain, &b->lambda));
     printf("    holds %.1f MB (planned %.1f)\n", (double)rw_cuda_lambda_bytes(b->lambda) / 1e6,
            (double)rw_cuda_lambda_plan_bytes(&rules, &set->data) / 1e6);
@@ -114,7 +116,7 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
 out:
     rw_cuda_lambda_free(b->lambda);
     b->lambda = NULL;
-    rw_cuda_rank_release(&b->rank);
+    rw_device_tables_free(&b->tables);
     rw_device_free(b->d_score);
     rw_device_free(b->d_pair);
     rw_device_free(b->d_info);

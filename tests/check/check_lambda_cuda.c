@@ -94,8 +94,8 @@ static void largest_of(const struct lambda_set *set, struct integers *out)
         const uint64_t weight = (uint64_t)llabs(out->weight[i]);
         if (lambda > out->info.largest_lambda)
             out->info.largest_lambda = lambda;
-        if (weight > out->info.largest_weight)
-            out->info.largest_weight = weight;
+        if (weight > out->info.largest_hessian)
+            out->info.largest_hessian = weight;
     }
 }
 
@@ -120,9 +120,17 @@ static int expect_queries(void *user, struct rw_share *share)
         const double ideal =
             rw_ideal_dcg(set->gain + first, n, job->rule->truncation, job->discount, scratch);
         rw_rank_query(set->score + first, n, 0, order);
-        rw_lambda_query(job->rule, n, set->score + first, set->gain + first,
-                        data->weight ? data->weight + first : NULL, order, job->discount, ideal,
-                        job->out->lambda + first, job->out->weight + first);
+        const struct rw_objective_query query = {.n = n,
+                                                 .scores = set->score + first,
+                                                 .gains = set->gain + first,
+                                                 .weights =
+                                                     data->weight ? data->weight + first : NULL,
+                                                 .order = order,
+                                                 .discounts = job->discount,
+                                                 .ideal = ideal,
+                                                 .lambda = job->out->lambda + first,
+                                                 .hess = job->out->weight + first};
+        rw_lambda_query(job->rule, &query);
     }
     free(order);
     free(scratch);
@@ -140,7 +148,7 @@ static void expect_lambdas(struct rw_ctx *ctx, const struct lambda_set *set,
     free(discount);
     memset(&out->info, 0, sizeof(out->info));
     largest_of(set, out);
-    out->info.lambda_exponent = out->info.weight_exponent = RW_LAMBDA_EXPONENT;
+    out->info.lambda_exponent = out->info.hessian_exponent = RW_LAMBDA_EXPONENT;
 }
 
 /* Written apart from the engines. */
@@ -179,7 +187,7 @@ static void expect_reals(const struct lambda_set *set, const double *gradient,
     memset(&out->info, 0, sizeof(out->info));
     largest_of(set, out);
     out->info.lambda_exponent = exponent_for(most);
-    out->info.weight_exponent = exponent_for(heaviest);
+    out->info.hessian_exponent = exponent_for(heaviest);
 }
 
 /* ---- one case of gradients ---- */
@@ -199,7 +207,7 @@ static int differs(const struct lambda_set *set, const struct integers *want,
 {
     for (uint32_t i = 0; i < set->data.n_docs; i++)
         if (set->sampled[i] &&
-            (want->lambda[i] != got[i].lambda || want->weight[i] != got[i].weight)) {
+            (want->lambda[i] != got[i].lambda || want->weight[i] != got[i].hessian)) {
             *doc = i;
             return 1;
         }
@@ -219,7 +227,7 @@ static void compare_pairs(struct lambda_case *c, const struct integers *want)
     } else if (differs(c->set, want, got, &doc)) {
         snprintf(text, sizeof(text),
                  "lambda, weight of document %u are %lld, %lld, expected %lld, %lld", doc,
-                 (long long)got[doc].lambda, (long long)got[doc].weight,
+                 (long long)got[doc].lambda, (long long)got[doc].hessian,
                  (long long)want->lambda[doc], (long long)want->weight[doc]);
         lambda_failed(c->run, c->what, text);
     } else {
@@ -236,17 +244,18 @@ static void compare_info(struct lambda_case *c, const struct rw_cuda_lambda_info
         lambda_device_failed(c->run, c->what);
         return;
     }
-    if (got.largest_lambda == want->largest_lambda && got.largest_weight == want->largest_weight &&
+    if (got.largest_lambda == want->largest_lambda &&
+        got.largest_hessian == want->largest_hessian &&
         got.lambda_exponent == want->lambda_exponent &&
-        got.weight_exponent == want->weight_exponent) {
+        got.hessian_exponent == want->hessian_exponent) {
         c->run->n_equal++;
         return;
     }
     snprintf(
         text, sizeof(text), "largest %llu, %llu; exponents %d, %d; expected %llu, %llu; %d, %d",
-        (unsigned long long)got.largest_lambda, (unsigned long long)got.largest_weight,
-        got.lambda_exponent, got.weight_exponent, (unsigned long long)want->largest_lambda,
-        (unsigned long long)want->largest_weight, want->lambda_exponent, want->weight_exponent);
+        (unsigned long long)got.largest_lambda, (unsigned long long)got.largest_hessian,
+        got.lambda_exponent, got.hessian_exponent, (unsigned long long)want->largest_lambda,
+        (unsigned long long)want->largest_hessian, want->lambda_exponent, want->hessian_exponent);
     lambda_failed(c->run, c->what, text);
 }
 

@@ -2,7 +2,7 @@
 #ifndef HIST_RUN_H
 #define HIST_RUN_H
 
-#include "gpu/device/device.h"
+#include "gpu/device/transfer.h"
 #include "gpu/hist/hist.h"
 #include "gpu/hist/hist_matrix.h"
 #include "made_codes.h"

@@ -246,6 +246,45 @@ ENGINE_TEST(custom_gradients_hold)
     }
 }
 
+/* Integers are taken as they are, the documents' weights within, and hold. */
+ENGINE_TEST(lambdas_handed_over)
+{
+    struct rw_engine_rules rules = plain_rules();
+    rules.objective = NULL;
+    double weights[80];
+    int64_t lambda[80], hessian[80], out[2][80];
+    int32_t quantised[80];
+    uint8_t sampled[80];
+    struct rw_root root;
+    for (int i = 0; i < 80; i++) {
+        lambda[i] = ((int64_t)1 << 61) + i * 7 - 280; /* what no double holds */
+        hessian[i] = ((int64_t)1 << 60) + i;
+        weights[i] = i % 3;
+    }
+    cr_assert_eq(rw_dataset_set_weights(ctx, train, weights, 80), RW_OK);
+    static const char *const devices[] = {"ref", "cpu", "sim"};
+    for (int d = 0; d < 3; d++) {
+        open_engine(devices[d], &rules);
+        cr_assert_eq(rw_engine_set_lambdas(engine, lambda, hessian), RW_ERR_ARGUMENT); /* early */
+        cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_OK);
+        cr_assert_eq(rw_engine_set_gradients(engine, weights, weights), RW_OK); /* replaced */
+        cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
+        cr_assert_eq(rw_engine_set_lambdas(engine, lambda, hessian), RW_OK);
+        for (uint32_t tree = 0; tree < 2; tree++) {
+            cr_assert_eq(rw_engine_begin_tree(engine, tree, &root), RW_OK);
+            cr_assert_eq(root.lambda_exponent, RW_LAMBDA_EXPONENT);
+            cr_assert_eq(root.weight_exponent, RW_LAMBDA_EXPONENT);
+            if (!engine->ops->read_integers)
+                continue;
+            cr_assert_eq(
+                engine->ops->read_integers(engine, out[0], out[1], quantised, quantised, sampled),
+                RW_OK);
+            cr_assert_arr_eq(out[0], lambda, sizeof(lambda));
+            cr_assert_arr_eq(out[1], hessian, sizeof(hessian));
+        }
+    }
+}
+
 /* What lives on the pretended device cannot be touched between operations. */
 #if defined(__SANITIZE_ADDRESS__)
 ENGINE_TEST(sim_is_closed, .disabled = true)

@@ -10,11 +10,8 @@
 static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_cuda *cuda;
-static struct rw_device device = {.name = "made up",
-                                  .n_multiprocessors = 132,
-                                  .shared_bytes = 232448,
-                                  .n_threads = 132 * 2048,
-                                  .block_threads = 1024};
+static struct rw_device device = {
+    .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448};
 static const struct rw_dataset *set[2];
 
 static void setup(void)

@@ -20,7 +20,7 @@ Test(hist_hybrid, names)
     static const char *const nearest[][2] = {{"lane", "lanes"},
                                              {"colision", "collision"},
                                              {"collision-fre", "collision-free"},
-                                             {"packed_private", "packed-private"}};
+                                             {"sort_search", "sort-search"}};
     for (size_t i = 0; i < sizeof(nearest) / sizeof(nearest[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "the nearest is '%s'", nearest[i][1]);
@@ -31,6 +31,66 @@ Test(hist_hybrid, names)
     rw_ctx_free(ctx);
 }
 
+struct row {
+    const struct rw_hist_method *method;
+    const char *file;
+};
+#define RW_HIST_METHOD(name) {&rw_hist_##name, #name},
+static const struct row rows[] = {
+#include "gpu/hist/methods.def"
+};
+#undef RW_HIST_METHOD
+
+/* A call that only its bits, bins and sums can make unfit. */
+static int takes(const struct rw_hist_method *method, int bits, uint32_t n_bins,
+                 enum rw_hist_sums sums)
+{
+    static uint32_t room; /* what is missing, or not */
+    const struct rw_hist_matrix matrix = {
+        .bits = bits, .n_bins = n_bins, .n_features = 3, .n_docs = 0};
+    const struct rw_hist_call call = {.matrix = &matrix,
+                                      .sums = sums,
+                                      .largest = 127,
+                                      .d_lambda = (const int32_t *)&room,
+                                      .d_weight = (const int32_t *)&room,
+                                      .d_float = (const float *)&room,
+                                      .d_count = &room,
+                                      .d_lambda_sum = (int64_t *)(void *)&room,
+                                      .d_weight_sum = (int64_t *)(void *)&room,
+                                      .d_float_sum = (float *)&room,
+                                      .d_scratch = &room,
+                                      .n_multiprocessors = 132,
+                                      .shared_bytes = 232448};
+    return rw_hist_check(NULL, method, &call) == RW_OK;
+}
+
+/* Of each row of the table: a method that is found by its file's name and that takes what it
+ * declares, and nothing else. */
+Test(hist_hybrid, rows)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct rw_hist_method *method = rows[i].method;
+        char name[64];
+        snprintf(name, sizeof(name), "%s", rows[i].file);
+        for (char *c = name; *c; c++)
+            *c = *c == '_' ? '-' : *c;
+        cr_expect_str_eq(method->name, name);
+        cr_expect_eq(rw_hist_method_find(name), method, "%s", name);
+        cr_expect_eq(rw_hist_method_at((int)i), method, "%s", name);
+        cr_assert(method->run && method->scratch_bytes && method->bits && method->sums, "%s", name);
+        for (int bits = 4; bits <= 16; bits *= 2) {
+            const uint32_t most = bits == 16 ? RW_HIST_MOST_BINS : 1u << bits;
+            for (int sums = RW_HIST_COUNT; sums <= RW_HIST_FLOAT; sums++) {
+                const int declared = (method->bits & (unsigned)bits) && (method->sums >> sums & 1u);
+                cr_expect_eq(takes(method, bits, 2, (enum rw_hist_sums)sums), declared, "%s", name);
+                cr_expect_eq(takes(method, bits, most, (enum rw_hist_sums)sums),
+                             declared && most <= method->most_bins, "%s", name);
+            }
+        }
+    }
+    cr_expect_null(rw_hist_method_at((int)(sizeof(rows) / sizeof(rows[0]))));
+}
+
 Test(hist_hybrid, training_never_tries_the_baseline)
 {
     struct rw_hist_candidates all;
@@ -39,7 +99,6 @@ Test(hist_hybrid, training_never_tries_the_baseline)
     int lanes = 0;
     for (int i = 0; i < all.n; i++) {
         cr_expect_neq(all.method[i], &rw_hist_global_atomic);
-        cr_expect_neq(all.method[i], &rw_hist_packed_private, "it only counts");
         lanes += all.method[i] == &rw_hist_lanes;
     }
     cr_expect_eq(lanes, 1);
@@ -92,9 +151,9 @@ Test(hist_hybrid, force)
                  rw_last_error(ctx));
     cr_expect_eq(choice.method, &rw_hist_lanes);
     cr_expect_eq(choice.how, RW_HIST_FORCED);
-    cr_expect_eq(rw_hist_force(ctx, &call, &rw_hist_packed_private, &choice), RW_ERR_UNSUPPORTED);
+    cr_expect_eq(rw_hist_force(ctx, &call, &rw_hist_collision_free, &choice), RW_ERR_UNSUPPORTED);
     cr_expect_str_eq(rw_last_error(ctx),
-                     "histogram method 'packed-private' takes no codes of 16 bits");
+                     "histogram method 'collision-free' takes at most 128 bins, not 1024");
     rw_ctx_free(ctx);
 }
 

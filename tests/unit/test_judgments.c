@@ -232,8 +232,13 @@ Test(judgments, ranges_and_best_order, .init = setup, .fini = teardown)
 {
     const struct rw_dataset dataset = make_set();
     int covered = 0;
-    for (int kind = 0; rw_metric_kind_at(kind); kind++) {
-        const char *name = rw_metric_kind_at(kind)->name;
+    static const char *const names[] = {
+#define RW_METRIC(name, ...) #name,
+#include "metric/metrics.def"
+#undef RW_METRIC
+    };
+    for (size_t kind = 0; kind < sizeof(names) / sizeof(names[0]); kind++) {
+        const char *name = names[kind];
         int any = 0;
         for (int s = 0; s < N_SPELLINGS; s++) {
             struct rw_metric metric;
@@ -374,21 +379,21 @@ Test(judgments, every_allocation_may_fail, .init = setup, .fini = teardown)
         cr_assert_eq(status, RW_ERR_MEMORY);
         failures++;
     }
-    cr_assert_gt(failures, 10);
+    cr_assert_geq(failures, 6);
 }
 
 Test(judgments, conventions, .init = setup, .fini = teardown)
 {
     char line[256];
-    rw_metric_conventions(&gains, RW_EMPTY_SKIP, RW_TIES_FILE, line, sizeof(line));
-    cr_expect_str_eq(line, "gain 2^l - 1, discount 1/log2(1 + rank), queries without a relevant "
-                           "document left out, ties in input order");
     const struct {
         const char *text;
         enum rw_empty empty;
         enum rw_ties ties;
         const char *line;
     } cases[] = {
+        {"dcg", RW_EMPTY_SKIP, RW_TIES_FILE,
+         "gain 2^l - 1, discount 1/log2(1 + rank), queries without a relevant document left out, "
+         "ties in input order"},
         {"ndcg@10", RW_EMPTY_ONE, RW_TIES_MEAN,
          "gain 2^l - 1, discount 1/log2(1 + rank), queries without a relevant document count 1, "
          "mean over orders of ties"},
@@ -409,6 +414,8 @@ Test(judgments, conventions, .init = setup, .fini = teardown)
         cr_expect_str_eq(line, cases[i].line);
     }
     char tiny[8];
-    rw_metric_conventions(&gains, RW_EMPTY_SKIP, RW_TIES_FILE, tiny, sizeof(tiny));
+    struct rw_metric metric;
+    cr_assert_eq(rw_metric_parse(ctx, "dcg", 1, &metric), RW_OK);
+    rw_metrics_conventions(&metric, 1, &gains, RW_EMPTY_SKIP, RW_TIES_FILE, tiny, sizeof(tiny));
     cr_expect_str_eq(tiny, "gain 2^");
 }

@@ -3,7 +3,7 @@
 
 #include "base/ctx.h"
 #include "metric/dcg.h"
-#include "objective/lambda.h"
+#include "objective/objective.h"
 #include "metric/metric.h"
 #include "train_fixture.h"
 
@@ -29,8 +29,16 @@ static void make(struct query *q, uint64_t seed, uint32_t n, uint32_t truncation
 static void compute(struct query *q, const struct rw_lambda_rule *rule, const double *weights)
 {
     rw_rank_query(q->score, q->n, 0, q->order);
-    rw_lambda_query(rule, q->n, q->score, q->gain, weights, q->order, q->discount, q->ideal,
-                    q->lambda, q->weight);
+    const struct rw_objective_query query = {.n = q->n,
+                                             .scores = q->score,
+                                             .gains = q->gain,
+                                             .weights = weights,
+                                             .order = q->order,
+                                             .discounts = q->discount,
+                                             .ideal = q->ideal,
+                                             .lambda = q->lambda,
+                                             .hess = q->weight};
+    rw_lambda_query(rule, &query);
 }
 
 Test(lambda, one_pair_by_hand)
@@ -187,28 +195,30 @@ Test(lambda, limits)
 
 /* Rankings and integers of a query by every path, against the plain ones; nothing past the query's
  * end is written. given: all but order, lambda and weight. */
-static void compare_paths(const struct rw_lambda_rule *rule, const struct rw_lambda_query_of *given,
+static void compare_paths(const struct rw_lambda_rule *rule, const struct rw_objective_query *given,
                           uint64_t seed)
 {
     enum { ROOM = 1101 };
     static uint32_t order[ROOM], places[ROOM];
     static int64_t lambda[2][ROOM], weight[2][ROOM];
-    struct rw_lambda_query_of query = *given;
+    struct rw_objective_query query = *given;
     const uint32_t n = query.n;
     cr_assert(n < ROOM);
     query.order = order;
-    query.lambda = lambda[1];
-    query.weight = weight[1];
+    query.lambda = lambda[0];
+    query.hess = weight[0];
     rw_rank_query(query.scores, n, 0, order);
-    rw_lambda_query(rule, n, query.scores, query.gains, query.weights, order, query.discounts,
-                    query.ideal, lambda[0], weight[0]);
+    rw_lambda_query(rule, &query);
+    query.lambda = lambda[1];
+    query.hess = weight[1];
     for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
         const char *name = rw_isa_name((enum rw_isa)isa);
         memset(lambda[1], 0xA5, sizeof(lambda[1]));
         memset(weight[1], 0xA5, sizeof(weight[1]));
         rw_rank_query_fast((enum rw_isa)isa, query.scores, n, places);
         cr_assert(memcmp(places, order, n * sizeof(*order)) == 0, "%s, seed %d", name, (int)seed);
-        rw_lambda_query_fast((enum rw_isa)isa, rule, &query);
+        query.isa = (enum rw_isa)isa;
+        rw_lambda_query_fast(rule, &query);
         for (uint32_t i = 0; i < n; i++)
             cr_assert(lambda[0][i] == lambda[1][i] && weight[0][i] == weight[1][i],
                       "%s, seed %d, document %u of %u: %lld %lld, not %lld %lld", name, (int)seed,
@@ -247,7 +257,7 @@ Test(lambda, every_path_gives_the_same_integers)
         }
         if (seed % 13 == 2) /* beside it the others are the same, roughly */
             score[n / 2] = seed % 26 == 2 ? 1e12 : -1e30;
-        const struct rw_lambda_query_of query = {
+        const struct rw_objective_query query = {
             .n = n,
             .scores = score,
             .gains = gain,
@@ -296,7 +306,7 @@ Test(lambda, every_path_at_every_length)
         make_kind(n, seed, gain, score);
         for (uint32_t i = 0; i < n; i++)
             weights[i] = seed % 16 == 3 ? 2.5 : fixture_unit(seed, 3 * i + 2);
-        const struct rw_lambda_query_of query = {
+        const struct rw_objective_query query = {
             .n = n,
             .scores = score,
             .gains = gain,

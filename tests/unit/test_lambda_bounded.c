@@ -36,7 +36,7 @@ Test(lambda_bounded, pairs_are_the_rules)
         const struct rw_lambda_pair want =
             rw_lambda_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm, 0x1p40f);
         cr_assert_eq(joined(pair.lambda), want.lambda, "pair %llu", (unsigned long long)i);
-        cr_assert_eq(joined(pair.weight), want.weight, "pair %llu", (unsigned long long)i);
+        cr_assert_eq(joined(pair.hessian), want.hessian, "pair %llu", (unsigned long long)i);
     }
 }
 
@@ -48,7 +48,7 @@ Test(lambda_bounded, a_document_that_is_not_below_forms_no_pair)
         const struct rw_bounded_pair pair =
             rw_bounded_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
         cr_assert_eq(joined(pair.lambda), 0);
-        cr_assert_eq(joined(pair.weight), 0);
+        cr_assert_eq(joined(pair.hessian), 0);
     }
 }
 

@@ -17,19 +17,32 @@ static void teardown(void)
     rw_ctx_free(ctx);
 }
 
-Test(metric, table)
+Test(metric, table, .init = setup, .fini = teardown)
 {
-    int n = 0;
-    for (const struct rw_metric_kind *kind; (kind = rw_metric_kind_at(n)); n++) {
-        cr_assert_not_null(kind->query);
-        cr_assert_not_null(kind->help);
-        cr_assert_leq(strlen(kind->name), 16u);
-        for (int i = 0; i < n; i++)
-            cr_assert_str_neq(kind->name, rw_metric_kind_at(i)->name);
+    static const struct {
+        const char *name;
+        int at;
+    } rows[] = {
+#define RW_METRIC(metric, where, cutoff, ...) {#metric, cutoff},
+#include "metric/metrics.def"
+#undef RW_METRIC
+    };
+    static const char *const behind[] = {[RW_AT_NONE] = "",
+                                         [RW_AT_OPTIONAL] = "",
+                                         [RW_AT_REQUIRED] = "@5",
+                                         [RW_AT_PERSISTENCE] = ":0.5"};
+    const size_t n = sizeof(rows) / sizeof(rows[0]);
+    for (size_t i = 0; i < n; i++) {
+        struct rw_metric metric;
+        char text[32];
+        cr_assert_leq(strlen(rows[i].name), 16u);
+        snprintf(text, sizeof(text), "%s%s", rows[i].name, behind[rows[i].at]);
+        cr_assert_eq(rw_metric_parse(ctx, text, 1, &metric), RW_OK, "%s", text);
+        cr_assert_str_eq(metric.kind->name, rows[i].name); /* no name is another's */
+        cr_assert_not_null(metric.kind->query);
+        cr_assert_not_null(metric.kind->help);
     }
-    cr_assert_geq(n, 10);
-    cr_assert_null(rw_metric_kind_at(-1));
-    cr_assert_null(rw_metric_kind_at(n));
+    cr_assert_geq(n, 10u);
 }
 
 Test(metric, names, .init = setup, .fini = teardown)
@@ -142,10 +155,10 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         CUT("p@00", "p"),
         CUT("map@2147483648", "map"),
         CUT("map@99999999999999999999999999", "map"),
-        {"p", "metric 'p' needs a cut-off, as in 'p@10'"},
-        {"recall", "metric 'recall' needs a cut-off, as in 'recall@10'"},
-        {"p:3", "metric 'p:3': a cut-off is written 'p@10'"},
-        {"ndcg:3", "metric 'ndcg:3': a cut-off is written 'ndcg@10'"},
+        {"p", "metric 'p' needs a cutoff, as in 'p@10'"},
+        {"recall", "metric 'recall' needs a cutoff, as in 'recall@10'"},
+        {"p:3", "metric 'p:3': a cutoff is written 'p@10'"},
+        {"ndcg:3", "metric 'ndcg:3': a cutoff is written 'ndcg@10'"},
         {"rbp", "metric 'rbp' needs a persistence, as in 'rbp:0.8'"},
         {"rbp@10", "metric 'rbp@10' needs a persistence, as in 'rbp:0.8'"},
         PERSISTENCE("rbp:0"),
@@ -157,8 +170,8 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         PERSISTENCE("rbp:0,8"),
         PERSISTENCE("rbp:0.5x"),
         PERSISTENCE("rbp:nan"),
-        {"rmse@3", "metric 'rmse@3': 'rmse' takes no cut-off or persistence"},
-        {"logloss:1", "metric 'logloss:1': 'logloss' takes no cut-off or persistence"},
+        {"rmse@3", "metric 'rmse@3': 'rmse' takes no cutoff or persistence"},
+        {"logloss:1", "metric 'logloss:1': 'logloss' takes no cutoff or persistence"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rw_metric metric;

@@ -45,6 +45,6 @@ Test(ndcg, ranks_by_score_then_place)
 Test(ndcg, a_tie_across_the_cut_off_shares_its_places)
 {
     const double label[] = {0, 2, 0, 0}, score[] = {9, 5, 5, 5};
-    /* place 2 of the three tied ones is inside the cut-off: gain 3/3 there */
+    /* place 2 of the three tied ones is inside the cutoff: gain 3/3 there */
     cr_assert_float_eq(value_of("dcg@2", label, score, 4, RW_TIES_MEAN), 1 / log2(3), 1e-11);
 }

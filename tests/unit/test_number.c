@@ -235,3 +235,31 @@ Test(number, no_locale_matters)
     rw_number_write_double(1.0 / 3, text);
     cr_assert_str_eq(text, "0.3333333333333333");
 }
+
+Test(number, device_numbers)
+{
+    static const struct {
+        const char *device;
+        int number;
+        size_t length;
+    } cases[] = {
+        {"cpu", 0, 3},
+        {"cuda", 0, 4},
+        {"cuda:0", 0, 4},
+        {"cuda:255", 255, 4},
+        {"cuda:256", -1, 4},
+        {"cuda:", -1, 4},
+        {"cuda:-1", -1, 4},
+        {"cuda:1x", -1, 4},
+        {"cuda: 1", -1, 4},
+        {"cpu:0", -1, 3},
+        {"cuda:99999999999", -1, 4},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t length = 99;
+        cr_expect_eq(rw_device_number(cases[i].device, &length), cases[i].number, "%s",
+                     cases[i].device);
+        cr_expect_eq(length, cases[i].length, "%s", cases[i].device);
+    }
+}

@@ -35,6 +35,8 @@ Test(params, table_is_whole)
         cr_expect(info->name && *info->name && info->help && *info->help);
         cr_expect(info->argument && *info->argument && info->range && info->default_value);
         cr_expect_eq(rw_param_find(info->name), n, "'%s' stands twice", info->name);
+        /* as the value is written: what was set is compared with it */
+        cr_expect_str_eq(rw_params_get(params, info->name), info->default_value);
     }
     cr_expect_eq(n, RW_N_PARAMS);
     cr_expect_null(rw_param_info(-1));

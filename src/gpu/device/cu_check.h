@@ -22,9 +22,6 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const ch
             return rw_cu_fail((ctx), rw_cu_error, #call, __FILE__, __LINE__); \
     } while (0)
 
-/* After a launch: was it accepted? */
-#define RW_CU_LAUNCHED(ctx) RW_CU(ctx, cudaGetLastError())
-
 #ifdef __cplusplus
 }
 #endif

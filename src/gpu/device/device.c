@@ -1,6 +1,5 @@
 #include "gpu/device/device.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +30,25 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const ch
                    line);
 }
 
+static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
+                    struct rw_device *device)
+{
+    cudaStream_t stream;
+    RW_TRY(RW_NEW(ctx, device->counts, 1));
+    device->number = number;
+    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
+             properties->name);
+    device->n_multiprocessors = properties->multiProcessorCount;
+    device->shared_bytes = properties->sharedMemPerBlockOptin;
+    RW_CU(ctx, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    device->stream = stream;
+    return RW_OK;
+}
+
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
 {
-    int n_devices = 0, value = 0, status = RW_OK;
+    int n_devices = 0;
+    struct rw_device *device;
     struct cudaDeviceProp properties;
     *out = NULL;
     const cudaError_t error = cudaGetDeviceCount(&n_devices);
@@ -52,34 +67,9 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.0 or newer",
             properties.name, properties.major, properties.minor, LEAST_MAJOR);
     RW_CU(ctx, cudaSetDevice(number));
-    struct rw_device *device;
     RW_TRY(RW_NEW(ctx, device, 1));
-    status = RW_NEW(ctx, device->counts, 1);
+    const int status = describe(ctx, &properties, number, device);
     if (status < 0) {
-        rw_device_close(device);
-        return status;
-    }
-    device->number = number;
-    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
-             properties.name);
-    device->n_multiprocessors = properties.multiProcessorCount;
-    device->memory_bytes = properties.totalGlobalMem;
-    device->l2_bytes = properties.l2CacheSize;
-    device->n_threads = properties.multiProcessorCount * properties.maxThreadsPerMultiProcessor;
-    device->block_threads = properties.maxThreadsPerBlock;
-    cudaStream_t stream = NULL;
-    cudaError_t failed =
-        cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, number);
-    device->shared_bytes = (size_t)value;
-    size_t line_bytes = 0;
-    if (failed == cudaSuccess)
-        failed = cudaDeviceGetLimit(&line_bytes, cudaLimitMaxL2FetchGranularity);
-    device->l2_line_bytes = line_bytes > 0 ? (int)line_bytes : 64; /* 0: not told */
-    if (failed == cudaSuccess)
-        failed = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    device->stream = stream;
-    if (failed != cudaSuccess) {
-        status = rw_cu_fail(ctx, failed, "opening the device", __FILE__, __LINE__);
         rw_device_close(device);
         return status;
     }
@@ -97,17 +87,9 @@ void rw_device_close(struct rw_device *device)
     rw_mem_free(device);
 }
 
-static atomic_ullong n_allocations;
-
-uint64_t rw_device_n_allocations(void)
-{
-    return atomic_load(&n_allocations);
-}
-
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
     *out = NULL;
-    atomic_fetch_add(&n_allocations, 1);
     if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
         return RW_OK;
     (void)cudaGetLastError();
@@ -143,36 +125,37 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int time_runs(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
+                     int (*run)(void *user), void *user, cudaEvent_t begin, cudaEvent_t end,
+                     float *ms)
+{
+    cudaStream_t stream = (cudaStream_t)device->stream;
+    for (int i = -1; i < n_runs; i++) { /* -1: the warm-up */
+        RW_CU(ctx, cudaEventRecord(begin, stream));
+        RW_TRY(run(user));
+        RW_CU(ctx, cudaEventRecord(end, stream));
+        RW_CU(ctx, cudaEventSynchronize(end));
+        if (i >= 0)
+            RW_CU(ctx, cudaEventElapsedTime(&ms[i], begin, end));
+    }
+    return RW_OK;
+}
+
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,
                    int (*run)(void *user), void *user, double *median_ms, double *least_ms,
                    double *most_ms)
 {
     enum { MOST_RUNS = 1000 };
     float ms[MOST_RUNS];
+    cudaEvent_t begin, end;
     if (n_runs < 1 || n_runs > MOST_RUNS)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
-    cudaStream_t stream = (cudaStream_t)device->stream;
-    cudaEvent_t begin, end;
     RW_CU(ctx, cudaEventCreate(&begin));
     if (cudaEventCreate(&end) != cudaSuccess) {
         (void)cudaEventDestroy(begin);
         return rw_cu_fail(ctx, cudaErrorUnknown, "cudaEventCreate", __FILE__, __LINE__);
     }
-    int status = RW_OK;
-    for (int i = -1; i < n_runs && status >= 0; i++) { /* -1: the warm-up */
-        cudaError_t error = cudaEventRecord(begin, stream);
-        status = run(user);
-        if (status < 0)
-            break;
-        if (error == cudaSuccess)
-            error = cudaEventRecord(end, stream);
-        if (error == cudaSuccess)
-            error = cudaEventSynchronize(end);
-        if (error == cudaSuccess && i >= 0)
-            error = cudaEventElapsedTime(&ms[i], begin, end);
-        if (error != cudaSuccess)
-            status = rw_cu_fail(ctx, error, "timing", __FILE__, __LINE__);
-    }
+    const int status = time_runs(ctx, device, n_runs, run, user, begin, end, ms);
     (void)cudaEventDestroy(begin);
     (void)cudaEventDestroy(end);
     if (status < 0)

@@ -17,12 +17,7 @@ struct rw_device {
     int number;
     char name[128];
     int n_multiprocessors;
-    size_t shared_bytes; /* that a block may ask for */
-    size_t memory_bytes; /* of the device */
-    int l2_bytes;
-    int l2_line_bytes;                 /* that L2 fetches at once, at most */
-    int n_threads;                     /* that run at once on the whole device */
-    int block_threads;                 /* of the largest block */
+    size_t shared_bytes;               /* that a block may ask for */
     void *stream;                      /* a cudaStream_t; owned */
     struct rw_transfer_counts *counts; /* owned; see transfer.h */
 };
@@ -37,16 +32,6 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Free memory of a device; 0 where it is not known, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
-/* Allocations of device memory in this process so far: a loop that makes none does not change it.
- */
-uint64_t rw_device_n_allocations(void);
-/* rw_transfer_write, _read and _wait (transfer.h) under their older names. */
-int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
-                    const void *from, size_t bytes);
-int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
-                   size_t bytes);
-int rw_device_wait(struct rw_ctx *ctx, const struct rw_device *device);
-
 /* Milliseconds that `run` takes on the stream, by events: the median of n_runs after one warm-up.
  */
 int rw_device_time(struct rw_ctx *ctx, const struct rw_device *device, int n_runs,

@@ -1,5 +1,6 @@
 #include "gpu/device/transfer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/ctx.h"
@@ -21,9 +22,12 @@ void rw_transfer_launched(const struct rw_device *device, uint64_t n)
     device->counts->launches += n;
 }
 
+/* 0 bytes: nothing. */
 static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *from,
                    size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    if (bytes == 0)
+        return RW_OK;
     RW_CU(ctx, cudaMemcpyAsync(to, from, bytes, kind, stream));
     device->counts->copies++;
     if (kind == cudaMemcpyHostToDevice)
@@ -36,8 +40,6 @@ static int enqueue(struct rw_ctx *ctx, const struct rw_device *device, void *to,
 int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                              const void *from, size_t bytes)
 {
-    if (bytes == 0)
-        return RW_OK;
     return enqueue(ctx, device, d_to, from, bytes, cudaMemcpyHostToDevice,
                    (cudaStream_t)device->stream);
 }
@@ -45,8 +47,6 @@ int rw_transfer_write_pinned(struct rw_ctx *ctx, const struct rw_device *device,
 int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, void *to,
                             const void *d_from, size_t bytes)
 {
-    if (bytes == 0)
-        return RW_OK;
     return enqueue(ctx, device, to, d_from, bytes, cudaMemcpyDeviceToHost,
                    (cudaStream_t)device->stream);
 }
@@ -54,19 +54,15 @@ int rw_transfer_read_pinned(struct rw_ctx *ctx, const struct rw_device *device, 
 int rw_transfer_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
                       const void *from, size_t bytes)
 {
-    if (bytes == 0)
-        return RW_OK;
     RW_TRY(rw_transfer_write_pinned(ctx, device, d_to, from, bytes));
-    return rw_transfer_wait(ctx, device);
+    return bytes ? rw_transfer_wait(ctx, device) : RW_OK;
 }
 
 int rw_transfer_read(struct rw_ctx *ctx, const struct rw_device *device, void *to,
                      const void *d_from, size_t bytes)
 {
-    if (bytes == 0)
-        return RW_OK;
     RW_TRY(rw_transfer_read_pinned(ctx, device, to, d_from, bytes));
-    return rw_transfer_wait(ctx, device);
+    return bytes ? rw_transfer_wait(ctx, device) : RW_OK;
 }
 
 int rw_transfer_wait(struct rw_ctx *ctx, const struct rw_device *device)
@@ -111,23 +107,6 @@ int rw_transfer_await(struct rw_ctx *ctx, const struct rw_device *device,
     }
 }
 
-int rw_device_write(struct rw_ctx *ctx, const struct rw_device *device, void *d_to,
-                    const void *from, size_t bytes)
-{
-    return rw_transfer_write(ctx, device, d_to, from, bytes);
-}
-
-int rw_device_read(struct rw_ctx *ctx, const struct rw_device *device, void *to, const void *d_from,
-                   size_t bytes)
-{
-    return rw_transfer_read(ctx, device, to, d_from, bytes);
-}
-
-int rw_device_wait(struct rw_ctx *ctx, const struct rw_device *device)
-{
-    return rw_transfer_wait(ctx, device);
-}
-
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
     *out = NULL;
@@ -144,9 +123,34 @@ void rw_transfer_pinned_free(void *p)
         (void)cudaGetLastError();
 }
 
+/* ---- Tables ---- */
+
+int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes)
+{
+    void *table = tables; /* without a device */
+    int status = RW_OK;
+    assert(tables->n < RW_DEVICE_MOST_TABLES);
+    tables->bytes += bytes;
+    if (tables->device) {
+        status = rw_device_alloc(tables->ctx, &table, bytes);
+        tables->table[tables->n++] = table;
+        if (status >= 0 && from)
+            status = rw_transfer_write(tables->ctx, tables->device, table, from, bytes);
+    }
+    memcpy(d, &table, sizeof(table));
+    return status;
+}
+
+void rw_device_tables_free(struct rw_device_tables *tables)
+{
+    while (tables->n > 0)
+        rw_device_free(tables->table[--tables->n]);
+    tables->bytes = 0;
+}
+
 /* ---- Pipes ---- */
 
-struct place {
+struct slot {
     cudaStream_t stream;
     cudaEvent_t copied; /* the last copy out of `pinned` is done */
     void *pinned;       /* [chunk_bytes]; made when it is asked for */
@@ -158,17 +162,17 @@ struct rw_transfer_pipe {
     const struct rw_device *device;
     size_t chunk_bytes;
     uint64_t offset;
-    uint32_t n_places, next;
+    uint32_t n_slots, next;
     cudaEvent_t order; /* between the device's stream and the pipe's */
-    struct place place[RW_TRANSFER_MOST_STREAMS];
+    struct slot slot[RW_TRANSFER_MOST_STREAMS];
 };
 
-static int place_init(struct rw_transfer_pipe *pipe, struct place *place)
+static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
 {
     struct rw_ctx *const ctx = pipe->ctx;
-    RW_CU(ctx, cudaStreamCreateWithFlags(&place->stream, cudaStreamNonBlocking));
-    RW_CU(ctx, cudaEventCreateWithFlags(&place->copied, cudaEventDisableTiming));
-    return rw_device_alloc(ctx, &place->d_chunk, pipe->chunk_bytes);
+    RW_CU(ctx, cudaStreamCreateWithFlags(&slot->stream, cudaStreamNonBlocking));
+    RW_CU(ctx, cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming));
+    return rw_device_alloc(ctx, &slot->d_chunk, pipe->chunk_bytes);
 }
 
 int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, size_t chunk_bytes,
@@ -185,8 +189,8 @@ int rw_transfer_pipe_new(struct rw_ctx *ctx, const struct rw_device *device, siz
     pipe->ctx = ctx;
     pipe->device = device;
     pipe->chunk_bytes = chunk_bytes;
-    for (; pipe->n_places < n_streams && status >= 0; pipe->n_places++)
-        status = place_init(pipe, &pipe->place[pipe->n_places]);
+    for (; pipe->n_slots < n_streams && status >= 0; pipe->n_slots++)
+        status = slot_init(pipe, &pipe->slot[pipe->n_slots]);
     RW_TRY_OUT(status);
     const cudaError_t error = cudaEventCreateWithFlags(&pipe->order, cudaEventDisableTiming);
     if (error != cudaSuccess)
@@ -202,16 +206,16 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
 {
     if (!pipe)
         return;
-    for (uint32_t i = 0; i < pipe->n_places; i++) {
-        struct place *place = &pipe->place[i];
-        if (place->stream) {
-            (void)cudaStreamSynchronize(place->stream);
-            (void)cudaStreamDestroy(place->stream);
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        struct slot *slot = &pipe->slot[i];
+        if (slot->stream) {
+            (void)cudaStreamSynchronize(slot->stream);
+            (void)cudaStreamDestroy(slot->stream);
         }
-        if (place->copied)
-            (void)cudaEventDestroy(place->copied);
-        rw_transfer_pinned_free(place->pinned);
-        rw_device_free(place->d_chunk);
+        if (slot->copied)
+            (void)cudaEventDestroy(slot->copied);
+        rw_transfer_pinned_free(slot->pinned);
+        rw_device_free(slot->d_chunk);
     }
     if (pipe->order)
         (void)cudaEventDestroy(pipe->order);
@@ -223,8 +227,8 @@ int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
 {
     pipe->offset = 0;
     RW_CU(pipe->ctx, cudaEventRecord(pipe->order, (cudaStream_t)pipe->device->stream));
-    for (uint32_t i = 0; i < pipe->n_places; i++)
-        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->place[i].stream, pipe->order, 0));
+    for (uint32_t i = 0; i < pipe->n_slots; i++)
+        RW_CU(pipe->ctx, cudaStreamWaitEvent(pipe->slot[i].stream, pipe->order, 0));
     return RW_OK;
 }
 
@@ -232,8 +236,8 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
 {
     /* Waiting for an event means its last record at the time of the call, so that one event serves
      * all streams in turn. */
-    for (uint32_t i = 0; i < pipe->n_places; i++) {
-        RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->place[i].stream));
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        RW_CU(pipe->ctx, cudaEventRecord(pipe->order, pipe->slot[i].stream));
         RW_CU(pipe->ctx, cudaStreamWaitEvent((cudaStream_t)pipe->device->stream, pipe->order, 0));
     }
     return RW_OK;
@@ -241,13 +245,13 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe)
 
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
 {
-    struct place *place = &pipe->place[pipe->next];
+    struct slot *slot = &pipe->slot[pipe->next];
     *chunk = NULL;
-    if (!place->pinned)
-        RW_TRY(rw_transfer_pinned_alloc(pipe->ctx, &place->pinned, pipe->chunk_bytes));
+    if (!slot->pinned)
+        RW_TRY(rw_transfer_pinned_alloc(pipe->ctx, &slot->pinned, pipe->chunk_bytes));
     pipe->device->counts->waits++;
-    RW_CU(pipe->ctx, cudaEventSynchronize(place->copied)); /* at once if it was never recorded */
-    *chunk = place->pinned;
+    RW_CU(pipe->ctx, cudaEventSynchronize(slot->copied)); /* at once if it was never recorded */
+    *chunk = slot->pinned;
     return RW_OK;
 }
 
@@ -255,26 +259,25 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
 static int send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
                 rw_transfer_use_fn use, void *user, const void *note)
 {
-    struct place *place = &pipe->place[pipe->next];
-    const struct rw_transfer_chunk chunk = {.d_data = place->d_chunk,
+    struct slot *slot = &pipe->slot[pipe->next];
+    const struct rw_transfer_chunk chunk = {.d_data = slot->d_chunk,
                                             .bytes = bytes,
                                             .offset = pipe->offset,
                                             .place = pipe->next,
-                                            .stream = place->stream,
+                                            .stream = slot->stream,
                                             .note = note};
-    if (bytes > 0)
-        RW_TRY(enqueue(pipe->ctx, pipe->device, place->d_chunk, from, bytes, cudaMemcpyHostToDevice,
-                       place->stream));
-    RW_CU(pipe->ctx, cudaEventRecord(place->copied, place->stream));
+    RW_TRY(enqueue(pipe->ctx, pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice,
+                   slot->stream));
+    RW_CU(pipe->ctx, cudaEventRecord(slot->copied, slot->stream));
     pipe->offset += bytes;
-    pipe->next = (pipe->next + 1) % pipe->n_places;
+    pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);
 }
 
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transfer_use_fn use,
                           void *user, const void *note)
 {
-    const void *const pinned = pipe->place[pipe->next].pinned;
+    const void *const pinned = pipe->slot[pipe->next].pinned;
     if (!pinned || bytes > pipe->chunk_bytes)
         return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
                        bytes, pinned ? pipe->chunk_bytes : 0);

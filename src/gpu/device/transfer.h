@@ -58,6 +58,27 @@ void rw_transfer_pinned_free(void *p);
 /* memcpy on the context's threads: what fills a pinned buffer. */
 void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
 
+/* ---- Tables ---- */
+
+enum { RW_DEVICE_MOST_TABLES = 32 };
+
+/* Device memory of one owner, freed at once. Without a device nothing is allocated, only counted,
+ * so that what allocates also says beforehand how much. */
+struct rw_device_tables {
+    struct rw_ctx *ctx;             /* borrowed */
+    const struct rw_device *device; /* borrowed, or NULL */
+    void *table[RW_DEVICE_MOST_TABLES];
+    int n;
+    uint64_t bytes;
+};
+
+/* d: the address of a pointer, which becomes that of `bytes` bytes on the device, filled from the
+ * host (from NULL: not filled); without a device, not NULL and not to be followed. */
+int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes);
+#define RW_DEVICE_TABLE(tables, d, from, n) \
+    rw_device_table((tables), &(d), (from), (n) * sizeof(*(d)))
+void rw_device_tables_free(struct rw_device_tables *tables);
+
 /* ---- Pipes ---- */
 
 enum { RW_TRANSFER_MOST_STREAMS = 8 };

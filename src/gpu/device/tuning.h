@@ -1,59 +1,43 @@
-/* Every launch constant, with the device, the data and the figures it was chosen by, and, one line
- * each, what was tried and failed. */
+/* Every launch constant, with what it was chosen by: H200, mslr30k (3.77 M documents, 136 features)
+ * where nothing else is said. */
 #ifndef RW_GPU_TUNING_H
 #define RW_GPU_TUNING_H
 
 /* ---- lanes ----
- * H200; 3.77 M documents, 128 features of 256 bins, uniform; kernel alone, cells neither cleared
- * nor drained; G updates/s:
- *
- *   all documents, words read at fixed offsets: 512 threads, 32 words in flight 2937; 768, 16:
- * 3890; 1024, 16: 3993; 1024, 8: 4065 (all that memory gives) a gathered quarter: list, then words:
- * 8 in flight 2331, 16: 2502; list and lambdas staged a turn ahead 2370; words a turn ahead too: 8
- * in flight 3084, 16: 3003; rows staged in shared memory by asynchronous copies 3118 (64 KB more);
- * lambdas gathered in the pipeline, not packed before: 2762, without the 8 us of the packing
- *   atomics alone, addresses ready: 8138, one warp's a clock: what is left is instructions. A
- * cell's address by shift, mask and add (3 instructions): 2662 in whole calls; by a byte
- * permutation of code and lane, but the array's base added: 2704; by one dot product with the base
- * in it: 2907 codes of 16 bits, 1024 bins: 1579 all; gathered, 8 in flight 863, 16: 936 (spills
- * with newton: 12)
- *
- * Failed: two features a lane (16-bit loads) and two blocks a multiprocessor: 1789. Two documents'
- * codes of 16 bits in a word: 1722 against 1579, but no gathering. Words of two 16-bit codes, a
- * half of the features a pass: 1242 at 512 bins, 968 at 1024 (before the rest of this). */
+ * 128 features of 256 bins, uniform; G updates/s: 512 threads, 32 words in flight 2937; 1024, 8:
+ * 4065, all that memory gives. A gathered quarter, 8 words in flight: list, then words 2331; list
+ * and lambdas staged a turn ahead 2370; words a turn ahead too 3084. Atomics alone give 8138: what
+ * is left is instructions, so a cell's address is one dot product. Codes of 16 bits, 16 words in
+ * flight: spills with newton.
+ * Failed: two features a lane and two blocks a multiprocessor (1789); rows staged by asynchronous
+ * copies (1 % faster, 64 KB more); two documents' codes of 16 bits in a word (no gathering). */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
 #define RW_TUNE_LANES_RING      4
-/* A cell is drained at a look if it is fuller than 1 / so much: a quarter left sigma 10 of 1024
- * bins at 0.80 of uniform's rate. */
+/* A cell is drained at a look if it is fuller than 1 / so much; 4 was slower where few bins hold
+ * all documents. */
 #define RW_TUNE_LANES_FULL 16
-/* Documents of a range whose rows are asked for before a look, to be in the L2 cache after it.
- * First guess, to be measured: 64 KB a block, what memory gives in a microsecond or two. */
+/* Documents of a range whose rows are fetched to the L2 cache before a look: 64 KB a block. Not
+ * measured. */
 #define RW_TUNE_LANES_AHEAD 512
-/* 1: of a range too, codes of 16 bits are read a turn ahead: 12 rows of 64 bytes a warp are 24 KB a
- * multiprocessor, less than the memory's latency asks for. First guess, to be measured (0: 1328 at
- * 1024 bins in whole calls). */
+/* 1: of a range too, codes of 16 bits are read a turn ahead. Not measured. */
 #define RW_TUNE_LANES_RANGE_AHEAD_16 1
-/* What a narrow tile's document costs at least, of one of 32 lanes. All builds of a tree of 255
- * leaves, ms, at 0.03 | 0.05 | 0.1 | 0.15 | 0.2 | 0.3 of a list: 1.281 | 1.176 | 1.052 | 0.996
- * | 1.002 | 1.038. */
+/* What a document of a narrow tile costs at least, of one of 32 lanes. All builds of a tree of 255
+ * leaves, ms, at 0.05 | 0.15 | 0.3 of a list: 1.176 | 0.996 | 1.038. */
 #define RW_TUNE_LANES_NARROW        0.03
 #define RW_TUNE_LANES_NARROW_LISTED 0.15
 /* Documents (of 32 lanes) that a block takes at least, and those in whose time a block clears and
- * drains its cells. The same builds at 512, 1200 | 512, 600 | 1024, 1200: 1.199 | 1.207 | 1.200
- * (before narrow tiles were weighed). */
+ * drains its cells; the same builds differ by 1 % with half or twice as many. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
 /* ---- growth ---- Nodes that the engine for GPUs is asked for at once, at most. The same builds at
- * 16 | 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms in 22 | 18 | 17 | 18 batches: too many are
- * expanded in vain, and then slots run out. */
+ * 16 | 24 | 32 | 64: 1.033 | 0.996 | 1.013 | 1.089 ms: too many are expanded in vain. */
 #define RW_TUNE_GROWTH_BATCH 24
 
-/* ---- the documents' methods ---- Not measured yet: the documents' own figures (Tables 5 and 6 of
- * weighted histogramming, the slides of privatized histograms) where they state one, else a first
- * guess. To be measured on the H200. */
+/* ---- the papers' methods ---- The papers' own figures (Tables 5 and 6 of weighted histogramming,
+ * the slides of privatized histograms) where they state one, else guesses. */
 /* Documents of a job: at least, so that clearing and draining a histogram is little beside it, and
  * at most, so that a large node spreads over the device even with many features. Multiples of 32.
  */
@@ -79,20 +63,15 @@
 #define RW_TUNE_FREE_UNROLL_2    1
 #define RW_TUNE_FREE_UNROLL_8    4
 #define RW_TUNE_FREE_UNROLL_MORE 16
-/* packed-private: threads a block (64 on the slides) and words in flight a thread. */
-#define RW_TUNE_PACKED_THREADS 64
-#define RW_TUNE_PACKED_UNROLL  8
-
 /* multi: threads a block, words of codes in flight. */
 #define RW_TUNE_MULTI_HIST_THREADS 1024
 #define RW_TUNE_MULTI_HIST_UNROLL  2
-/* sort-search: blocks a multiprocessor of the kernels around the sort; documents x features that
- * are sorted at a time; documents of a job that makes keys, at least. */
-#define RW_TUNE_SORT_SEARCH_BLOCKS  16
+/* sort-search: documents x features that are sorted at a time; documents of a job that makes keys,
+ * at least. */
 #define RW_TUNE_SORT_SEARCH_DOCS    67108864
 #define RW_TUNE_SORT_SEARCH_SEGMENT 256
 
-/* ---- hybrid ---- First guesses, to be measured. */
+/* ---- hybrid ---- Not measured. */
 /* The rule: codes of a feature up to which `lanes` is taken without timing (4-bit groups), and
  * `collision-free` where `lanes` is no candidate (Table 7 of weighted histogramming). */
 #define RW_TUNE_HYBRID_FEW_LANES 16
@@ -101,21 +80,17 @@
 #define RW_TUNE_HYBRID_RUNS     3
 #define RW_TUNE_HYBRID_HOPELESS 1.5
 /* What another method than `lanes`, which takes batches of nodes and their siblings at once, must
- * take of its time at the root to be chosen. All features in 1,024 bins: `multi` takes 0.81 of it
- * at the root (rankwood-lab weighted), which says nothing of small nodes. 46 features, 10,045
- * documents, 31 leaves: `collision` is the better one, a tree 0.494 ms, with `lanes` 0.593. First
- * guess. */
+ * take of its time at the root to be chosen: at 1,024 bins `multi` takes 0.81 of it there, which
+ * says nothing of small nodes; on 10,045 documents of 46 features `collision` is rightly taken. */
 #define RW_TUNE_HYBRID_FAVOUR 0.7
 /* Bytes of scratch that a candidate may need; a method that wants more, to sort all codes at once,
  * would also be slow. */
 #define RW_TUNE_HYBRID_SCRATCH 1073741824
 
-/* ---- engine ---- H200, mslr30k, 3.77 M documents, 255 leaves; microseconds a launch.
- * Searches of 48 nodes: every gain in double 25, float first 22, in 32-bit sums too 22, exact gains
- * for a block's best only 19; of one node 9, most of it waiting. Partitions of all documents from
- * tiles 97: the memory gives 64 bytes a document. To wait for the chunk before (a scan with
- * look-back), not to take places by an atomic: no difference that could be seen. Memory fetched by
- * 32 bytes, not 64 (cudaLimitMaxL2FetchGranularity): a tree 2.775 ms, not 2.78 to 2.81. */
+/* ---- engine ---- Searches of 48 nodes, us: every gain in double 25, float first 22, exact gains
+ * for a block's best only 19. A partition of all documents 97: the memory gives 64 bytes a
+ * document; waiting for the chunk before (a scan with look-back) in place of an atomic: no
+ * difference. */
 #define RW_TUNE_QUANTISE_THREADS  256
 #define RW_TUNE_QUANTISE_BLOCKS   1056 /* 8 a multiprocessor of the H200 */
 #define RW_TUNE_SPLIT_WARPS       8
@@ -130,10 +105,9 @@
 /* Columns that partitions keep: bytes of all of them, a share of the codes'; a node is large with
  * 1 / so many of all documents, since smaller ones' read a sector a document from columns, too;
  * what use counts a tree later; by how much it must be above that of the column which gives way, in
- * all documents; the share of a partition that a column made just before it saves; and copies
- * between two trees. 3.77 M documents: a copy is 0.074 ms, a partition of all 0.088 ms, or 0.020
- * from a column. Trees of 255 leaves, ms, by how much it must be above, all copies between trees:
- * 1 2.91, 2 2.94, 4 3.05, 8 3.10. */
+ * all documents (trees of 255 leaves, ms, at 1 | 2 | 4 | 8: 2.91 | 2.94 | 3.05 | 3.10); the share
+ * of a partition that a column made just before it saves (a copy is 0.074 ms, a partition of all
+ * 0.088 ms, or 0.020 from a column); and copies between two trees. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_SHARE   0.2
 #define RW_TUNE_COLUMNS_LARGE   32
@@ -142,24 +116,17 @@
 #define RW_TUNE_COLUMNS_SAVED   0.9
 #define RW_TUNE_COLUMNS_A_TREE  4
 
-/* ---- lambdas and ranks ---- Measured by check_lambda --bench where figures stand; others are
- * first guesses, to be measured. */
+/* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each.
- * Queries of up to 128 by counting, not sorting, were tried on an H200 (medians): 3 % less time for
- * 31,531 queries of mslr30k (.1415 to .1368 ms), 36 % more for 6,306 (.0351 to .0478), 15 % less
- * for yahoo (.0192 to .0163). */
+ * Queries of up to 128 by counting, not sorting: 3 % less time for 31,531 queries, 36 % more for
+ * 6,306. */
 #define RW_TUNE_RANK_THREADS 256
 /* Warps of a block of pairs: they share a query over 256 documents, or have one each. */
 #define RW_TUNE_LAMBDA_WARPS 4
 /* Documents of a thread in the kernel of bounded queries, which meet each upper one, whose sums are
  * added over the warp once for all of them; and blocks a multiprocessor that registers must leave
- * room for. Registers (nvcc 13, sm_90): 95, none spilled.
- * Measured on an H200, medians in ms, mslr30k (31,531 queries, truncation 30, 98.4 M pairs), with
- * the ranks (.137, then counted). Slots x blocks, a launch for queries of RW_LAMBDA_NARROW_DOCS:
- *     2 x 7 .5888   2 x 6 .5847   2 x 8 .6246   3 x 5 .5810   4 x 5 .5982   1 x 8 .6390
- * Without that launch: 2 x 7 .5996; plain pairs, 4 x 5, .8450. It costs where queries are few or
- * short: 2 x 7 without and with it, a fifth of mslr30k .1835 and .2003, yahoo .1009 and .1296.
- * 3 x 5 without it is to be measured. */
+ * room for: 95 registers, none spilled. ms, slots x blocks, truncation 30, with the ranks: 2 x 7
+ * .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5 .5982, 1 x 8 .6390; plain pairs .8450. */
 #define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5
 /* Documents of a thread of the kernel of spread queries: 80 registers. */
@@ -172,11 +139,11 @@
 
 /* ---- plan ---- What a tree is expected to take: bytes at a share of the memory's bandwidth, pairs
  * of documents, and launches and waits of each batch of nodes; `--device auto` decides by it.
- * Fitted to `bench train --suite grow` on an H200, mslr30k, ms measured | expected: 255 leaves,
- * 0.95 M documents 1.50 | 1.5, 3.77 M 2.68 | 2.9, 30.2 M 16.3 | 15.7; 3.77 M, 15 leaves 1.57 | 1.8,
- * 31 leaves 1.82 | 2.1, 1,023 bins 7.61 | 4.4. */
+ * Fitted to `bench train --suite grow`, ms measured | expected: 255 leaves, 0.95 M documents 1.50
+ * | 1.5, 3.77 M 2.68 | 2.9, 30.2 M 16.3 | 15.7; 3.77 M, 31 leaves 1.82 | 2.1, 1,023 bins 7.61
+ * | 4.4. */
 #define RW_TUNE_PLAN_BATCH_US        38.0
-#define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* where the device does not tell */
+#define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* where the device does not say */
 #define RW_TUNE_PLAN_BANDWIDTH_SHARE 0.75
 /* Bytes of a document: beside its codes each time a histogram reads it; at each level; at each
  * tree; and at each level of a tree that it only walks. */
@@ -190,7 +157,7 @@
 #define RW_TUNE_PLAN_PAIR_NS         0.004
 #define RW_TUNE_PLAN_MULTIPROCESSORS 132.0
 
-/* ---- predict ---- First guesses, to be measured (rankwood predict --verbose on an H200).
+/* ---- predict ---- Not measured.
  * Threads of a block, blocks of a multiprocessor that registers must leave room for, documents of a
  * block where their values fit (64 documents of 136 features are 34 KiB), trees of a batch at most,
  * and the share of a block's shared memory that must be left for trees. */

@@ -116,7 +116,7 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
     __shared__ int shift[2];
     if (threadIdx.x == 0) {
         shift[0] = rw_quantise_shift((int64_t)a.d_begin->info.largest_lambda, a.bits);
-        shift[1] = rw_quantise_shift((int64_t)a.d_begin->info.largest_weight, a.bits);
+        shift[1] = rw_quantise_shift((int64_t)a.d_begin->info.largest_hessian, a.bits);
     }
     __syncthreads();
     struct rw_sum sum = {0, 0, 0, 0, 0};
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
         if (a.d_sampled && !a.d_sampled[doc])
             continue;
         const struct rw_lambda_pair pair = pair_at(a.d_pair, doc);
-        const int64_t lambda = pair.lambda, weight = pair.weight;
+        const int64_t lambda = pair.lambda, weight = pair.hessian;
         rw_sum_add(&sum, lambda, weight);
         const int32_t lambda_q = rw_quantise(
             lambda, shift[0], a.nearest,

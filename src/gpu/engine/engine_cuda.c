@@ -186,11 +186,11 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     const struct rw_cuda_begin *begin = cuda->answer;
     root.sum = begin->sum;
     root.lambda_exponent = begin->info.lambda_exponent;
-    root.weight_exponent = begin->info.weight_exponent;
+    root.weight_exponent = begin->info.hessian_exponent;
     root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
     if (engine->rules.newton)
         root.weight_shift =
-            rw_quantise_shift((int64_t)begin->info.largest_weight, engine->rules.bits);
+            rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->hess_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
         cuda->buffer_of[s] = cuda->child[s][0] = -1;
@@ -207,6 +207,11 @@ static int cuda_set_gradients(struct rw_engine *engine, const double *gradients,
                               const double *hessians)
 {
     return rw_cuda_lambda_set_gradients(rw_cuda_of(engine)->lambda, gradients, hessians);
+}
+
+static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    return rw_cuda_lambda_set_lambdas(rw_cuda_of(engine)->lambda, lambda, hessian);
 }
 
 /* ---- partition ---- */
@@ -430,7 +435,7 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
     RW_TRY_OUT(rw_transfer_read(ctx, cuda->device, pair, cuda->d_pair, n * sizeof(*pair)));
     for (size_t i = 0; i < n; i++) {
         lambda[i] = pair[i].lambda;
-        hessian[i] = pair[i].weight;
+        hessian[i] = pair[i].hessian;
     }
     memset(sampled, 1, n);
     if (cuda->d_sampled)
@@ -473,6 +478,7 @@ static const struct rw_engine_ops cuda_ops = {
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,
+    .set_lambdas = cuda_set_lambdas,
     .begin_tree = cuda_begin_tree,
     .histograms = rw_cuda_histograms,
     .best_splits = rw_cuda_best_splits,

@@ -1,13 +1,14 @@
 /* Weighted histograms on the device: one interface, a method a file (hist_<method>.cu).
  *
  * A method adds, for each node (a list of documents) and each feature of a matrix, every document's
- * count and quantised lambda (and weight) to the cell of the document's code: Algorithm 1 of Xu et
+ * count and quantised lambda (and hessian) to the cell of the document's code: Algorithm 1 of Xu et
  * al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All methods give
  * the integers of `serial`.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
- * rw_hist_<name>`, (2) give it its row in methods.def. The build, `--hist`, the choice between
- * methods and tests/check go by the rows; hist_multi.cu is a short example.
+ * rw_hist_<name>`, (2) add the row RW_HIST_METHOD(<name>) to methods.def. That is all: the build,
+ * `--hist`, the choice between methods and the tests go by the rows. hist_block.cuh has what most
+ * methods need; hist_global_atomic.cu is the shortest example.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
  * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
@@ -52,9 +53,9 @@ struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
     uint32_t n_bins; /* codes of a feature, at most: 1 to 16, 256 or RW_HIST_MOST_BINS */
-    /* Where each feature's row begins in a histogram, [n_features + 1] multiples of 4, the last
-     * their end: a row has a cell for each code that its feature's documents have, at most n_bins.
-     * NULL: every row has n_bins cells. */
+    /* Where each feature's cells begin in a histogram, [n_features + 1] multiples of 4, the last
+     * their end: a feature has a cell for each code that its documents have, at most n_bins. NULL:
+     * every feature has n_bins cells. */
     const uint32_t *d_row;
     uint32_t n_row_cells; /* d_row's end */
     uint32_t n_tiles;
@@ -64,7 +65,8 @@ struct rw_hist_matrix {
         column_words; /* of a feature: n_docs codes, padded with code 0 to a multiple of 32 words */
 };
 
-/* A node's documents: places [first, first + n) of the list, or, without a list, those documents.
+/* A node's documents: positions [first, first + n) of the list, or, without a list, those
+ * documents.
  */
 struct rw_hist_node {
     uint64_t first;
@@ -74,8 +76,13 @@ struct rw_hist_node {
 enum rw_hist_sums {
     RW_HIST_COUNT,  /* counts only */
     RW_HIST_MART,   /* count and lambda */
-    RW_HIST_NEWTON, /* count, weight and lambda */
-    RW_HIST_FLOAT   /* count and a float weight, for the documents' tables only: not exact */
+    RW_HIST_NEWTON, /* count, lambda and hessian */
+    RW_HIST_FLOAT   /* count and a float, for the papers' tables only: not exact */
+};
+/* A method's set of these. */
+enum {
+    RW_HIST_ANY_SUMS =
+        1 << RW_HIST_COUNT | 1 << RW_HIST_MART | 1 << RW_HIST_NEWTON | 1 << RW_HIST_FLOAT
 };
 
 enum { RW_HIST_MAX_NODES = 1024 };
@@ -102,8 +109,8 @@ struct rw_hist_call {
     const struct rw_hist_node *d_node; /* [n_nodes] the same on the device */
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
-    const int32_t *d_weight; /* [n_docs] newton; 0 <= weight <= largest */
-    int by_place;            /* lambdas and weights are by place in d_list instead: [places] */
+    const int32_t *d_weight; /* [n_docs] newton: hessians, 0 to largest */
+    int by_place;            /* lambdas and hessians are by position in d_list instead */
     const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
     int32_t largest;         /* 1 to 32767 */
     int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
@@ -127,19 +134,17 @@ struct rw_hist_call {
 };
 
 struct rw_hist_method {
-    const char *name;      /* "lanes" */
-    const char *origin;    /* which document, which section */
-    unsigned bits;         /* widths it takes: 4 | 8 | 16 */
-    uint32_t most_bins;    /* codes a feature, at most */
-    unsigned sums;         /* 1 << RW_HIST_MART | ... */
-    int lists, many_nodes; /* gathered documents; more than one node a launch */
+    const char *name;   /* "lanes" */
+    unsigned bits;      /* widths it takes: 4 | 8 | 16 */
+    uint32_t most_bins; /* codes a feature, at most */
+    unsigned sums;      /* 1 << RW_HIST_MART | ... */
     int zero_skip;
     int reads_tiles; /* 1: tiles; 0: columns */
     /* Scratch that a call needs. */
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_place;     /* takes lambdas and weights by place */
+    int by_place;     /* takes lambdas and hessians by position in the list */
     int subtracts;    /* derives siblings itself; else rw_hist_run does */
     int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
     int is_baseline;  /* never chosen, only named: so slow that its timing would be felt */
@@ -164,6 +169,10 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 /* Enqueues the siblings of a call whose histograms are done (hist_common.cu). Returns a
  * cudaError_t. */
 int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
+/* As the `run` of `collision-free`, with `unroll` words of codes in flight a thread: 1, 2, 4, 8, 16
+ * or 32; and the unrolling that it takes itself for so many bins. */
+int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll, void *stream);
+int rw_hist_collision_free_unroll(uint32_t n_bins);
 
 #ifdef __cplusplus
 }

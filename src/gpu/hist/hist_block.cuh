@@ -1,6 +1,6 @@
-/* What the histogram methods of the documents share: a call's arguments for a kernel, the split of
- * the nodes into jobs, the walk over a job's documents in the column layout, and the kernels around
- * the histograms (hist_common.cu). */
+/* What the methods of the papers share: a call's arguments for a kernel, the split of the nodes
+ * into jobs, the walk over a job's documents in the column layout, the launch, and the kernels
+ * around the histograms (hist_common.cu). */
 #ifndef RW_GPU_HIST_BLOCK_CUH
 #define RW_GPU_HIST_BLOCK_CUH
 
@@ -8,9 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/search.h"
 #include "gpu/hist/hist.h"
 
-/* A job is a segment of one node's documents: job j of node i has the places
+/* Numbers of a document that are summed, at most. */
+enum { RW_HIST_NUMBERS = 2 };
+
+/* A job is a segment of one node's documents: job j of node i has the positions
  * [first + (j - first_job[i]) * segment, ...) of `segment` documents, the node's last one fewer. */
 struct rw_hist_jobs {
     uint64_t segment; /* documents; a multiple of 32 */
@@ -18,7 +22,15 @@ struct rw_hist_jobs {
     uint32_t first_job[RW_HIST_MAX_NODES + 1]; /* [n_nodes + 1]; the last is the number of jobs */
 };
 
-/* A call as a kernel sees it, passed by value: all pointers are the device's. */
+/* Histograms of jobs: [n_jobs][n_cells] of each sum; those a call has not are NULL. */
+struct rw_hist_parts {
+    uint32_t *d_count;
+    void *d_sum[RW_HIST_NUMBERS]; /* of int64_t, or of float */
+};
+
+/* A call as a kernel sees it, passed by value: all pointers are the device's. The numbers of a
+ * document are its lambda and its hessian, or the one float of RW_HIST_FLOAT, whose bits travel in
+ * an int32_t. */
 struct rw_hist_args {
     const uint32_t *d_column; /* [n_features][column_words] */
     uint64_t column_words;
@@ -26,27 +38,28 @@ struct rw_hist_args {
     const uint32_t *d_row; /* as the matrix has it */
     uint32_t n_cells;      /* of a histogram */
     int bits;
-    int wide; /* lambdas, weights and floats may be read by 16 bytes */
+    int wide; /* numbers may be read by 16 bytes */
     const uint32_t *d_list;
     const struct rw_hist_node *d_node; /* [n_nodes] */
-    const int32_t *d_lambda, *d_weight;
-    const float *d_float;
+    const int32_t *d_number[RW_HIST_NUMBERS];
     const uint16_t *d_frequent; /* [n_features]; NULL: no zero-skip */
-    uint32_t *d_count;          /* [n_nodes][n_cells], as the sums below */
-    unsigned long long *d_lambda_sum, *d_weight_sum;
-    float *d_float_sum;
-    uint64_t chunk; /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
-    int whole;      /* 1: a job is a whole node; its block writes all cells, and takes them from the
-                       parent's */
+    uint32_t *d_count;          /* [n_nodes][n_cells], as the sums */
+    void *d_sum[RW_HIST_NUMBERS];
+    uint64_t chunk;  /* documents of one block that its 32-bit sums can hold; a multiple of 32 */
+    uint32_t copies; /* of a block's histogram: `multi` */
+    int whole; /* 1: a job is a whole node; its block writes all cells, and takes them from the
+                  parent's */
     const uint32_t *d_parent; /* [n_nodes]; NULL: no node has one; whole jobs only */
-    struct rw_hist_pool parents;
+    uint32_t *d_parent_count;
+    int64_t *d_parent_sum[RW_HIST_NUMBERS];
+    struct rw_hist_parts parts; /* `collision-free` */
     struct rw_hist_jobs jobs;
 };
 
-/* Sums of one node's documents, for the cell that zero-skip leaves out. */
+/* Sums of one node's documents, for the cell that zero-skip leaves out: integers modulo 2^64, or
+ * doubles. */
 struct rw_hist_total {
-    unsigned long long lambda, weight;
-    double value;
+    unsigned long long sum[RW_HIST_NUMBERS];
 };
 
 /* ---- Host ---- */
@@ -60,7 +73,7 @@ static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 {
     return args->jobs.first_job[args->jobs.n_nodes];
 }
-/* Documents in one bin that a 32-bit sum of their lambdas or weights holds; a multiple of 32. */
+/* Documents in one bin that a 32-bit sum of their numbers holds; a multiple of 32. */
 uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
 static inline size_t rw_hist_round_up(size_t bytes)
 {
@@ -80,64 +93,141 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
  * launches. */
 int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
-/* A method's launch for each of enum rw_hist_sums, in its order. */
-typedef int (*rw_hist_launch_fn)(const struct rw_hist_args *args, cudaStream_t stream);
-#define RW_HIST_ALL_SUMS(launch)                                                                   \
-    {                                                                                              \
-        launch<RW_HIST_COUNT>, launch<RW_HIST_MART>, launch<RW_HIST_NEWTON>, launch<RW_HIST_FLOAT> \
-    }
+/* A method's kernel, run by a block a (job, feature). */
+typedef void (*rw_hist_kernel_fn)(const struct rw_hist_args a);
+struct rw_hist_launch {
+    rw_hist_kernel_fn kernel;
+    unsigned threads;
+    size_t bytes; /* of shared memory a block */
+};
+/* What a method launches for a call; may set args->copies. */
+typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *call,
+                                                   struct rw_hist_args *args);
+int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
+                        cudaStream_t stream);
 
-/* The whole of a method whose blocks add to the result in place: clears it, launches one block a
- * (job, feature) if there is any, and derives what zero-skip left out. */
-int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
-                          cudaStream_t stream);
+/* A table of instances: by enum rw_hist_sums; of a first parameter and those; of 4, 8 and 16 bits
+ * (hist_width) and those. */
+#define RW_HIST_ALL_SUMS(kernel)                                                                   \
+    {                                                                                              \
+        kernel<RW_HIST_COUNT>, kernel<RW_HIST_MART>, kernel<RW_HIST_NEWTON>, kernel<RW_HIST_FLOAT> \
+    }
+#define RW_HIST_WITH_SUMS(kernel, first)                                                          \
+    {                                                                                             \
+        kernel<first, RW_HIST_COUNT>, kernel<first, RW_HIST_MART>, kernel<first, RW_HIST_NEWTON>, \
+            kernel<first, RW_HIST_FLOAT>,                                                         \
+    }
+#define RW_HIST_ALL_WIDTHS(kernel)                                                                \
+    {                                                                                             \
+        RW_HIST_WITH_SUMS(kernel, 4), RW_HIST_WITH_SUMS(kernel, 8), RW_HIST_WITH_SUMS(kernel, 16) \
+    }
+static inline int hist_width(const struct rw_hist_call *call)
+{
+    return call->matrix->bits == 4 ? 0 : call->matrix->bits == 8 ? 1 : 2;
+}
+
+/* The whole of a method whose blocks add to the result in place: clears it, launches, and derives
+ * what zero-skip left out. */
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch, void *stream);
 /* The same, siblings too, of a method that knows whole jobs: where all nodes are small that one
  * launch is all. */
-int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
-                       cudaStream_t stream);
+int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch, void *stream);
 
-/* Histograms of jobs: [n_jobs][n_cells] of each sum; those a call has not are NULL. */
-struct rw_hist_parts {
-    uint32_t *d_count;
-    long long *d_lambda_sum, *d_weight_sum;
-    float *d_float_sum;
-};
-/* Bytes of all parts; parts: NULL, or where they lie from d_scratch on. */
-size_t rw_hist_parts_bytes(const struct rw_hist_call *call, uint32_t n_jobs, void *d_scratch,
-                           struct rw_hist_parts *parts);
+/* Bytes of the parts of all jobs; sets where they lie, from d_scratch on. */
+size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
+                           void *d_scratch);
 /* The result from the parts of all jobs; writes every cell, so nothing need be cleared. */
 int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       const struct rw_hist_parts *parts, cudaStream_t stream);
+                       cudaStream_t stream);
+
+/* Numbers of a document that a call sums, beside counting it. */
+__host__ __device__ constexpr int hist_numbers(int sums)
+{
+    return sums == RW_HIST_COUNT ? 0 : sums == RW_HIST_NEWTON ? 2 : 1;
+}
+/* 32-bit words that the cell of one bin has in shared memory. */
+__host__ __device__ constexpr uint32_t hist_words(int sums)
+{
+    return 1 + (uint32_t)hist_numbers(sums);
+}
 
 /* ---- Device ---- */
 
 #ifdef __CUDACC__
 
-/* One document's numbers; those that a kind of sum does not have stay 0. */
+/* One document's numbers. */
 struct hist_item {
-    int32_t lambda, weight;
-    float value;
+    int32_t number[RW_HIST_NUMBERS];
 };
 
-/* What a block works on: documents at places [lo, hi) of the list, or those documents. */
+/* What a sum of many documents needs. */
+template <int SUMS> struct hist_wide {
+    using type = unsigned long long; /* two's complement makes it the signed sum */
+};
+template <> struct hist_wide<RW_HIST_FLOAT> {
+    using type = double;
+};
+
+template <int SUMS>
+__device__ __forceinline__ typename hist_wide<SUMS>::type hist_widen(int32_t number)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        return (double)__int_as_float(number);
+    else
+        return (unsigned long long)(long long)number;
+}
+
+template <int SUMS> __device__ __forceinline__ int32_t hist_plus(int32_t a, int32_t b)
+{
+    return SUMS == RW_HIST_FLOAT ? __float_as_int(__int_as_float(a) + __int_as_float(b))
+                                 : (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+/* Adds to a cell of a block. */
+template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int32_t number)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        atomicAdd(reinterpret_cast<float *>(cell), __int_as_float(number));
+    else
+        atomicAdd(cell, number);
+}
+
+/* Adds to a cell of the result. */
+template <int SUMS>
+__device__ __forceinline__ void hist_add_wide(void *d_sum, size_t cell, int32_t number)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        atomicAdd((float *)d_sum + cell, __int_as_float(number));
+    else
+        atomicAdd((unsigned long long *)d_sum + cell, hist_widen<SUMS>(number));
+}
+
+/* Cells of the result, or of parts. */
+template <int SUMS>
+__device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
+                                                                        size_t cell)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        return (double)((const float *)d_sum)[cell];
+    else
+        return ((const unsigned long long *)d_sum)[cell];
+}
+template <int SUMS>
+__device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell,
+                                               typename hist_wide<SUMS>::type sum)
+{
+    if constexpr (SUMS == RW_HIST_FLOAT)
+        ((float *)d_sum)[cell] = (float)sum;
+    else
+        ((unsigned long long *)d_sum)[cell] = sum;
+}
+
+/* What a block works on: documents at positions [lo, hi) of the list, or those documents. */
 struct hist_work {
     uint32_t job, node, feature;
     uint32_t skip; /* the code left out; no code if none is */
     uint64_t lo, hi;
 };
-
-__device__ __forceinline__ uint32_t hist_node_of(const struct rw_hist_jobs &jobs, uint32_t job)
-{
-    uint32_t lo = 0, hi = jobs.n_nodes; /* first_job[lo] <= job < first_job[hi] */
-    while (hi - lo > 1) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        if (jobs.first_job[mid] <= job)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return lo;
-}
 
 /* Block b takes feature b % n_features of job b / n_features, so that blocks that run together read
  * the same lambdas. */
@@ -147,7 +237,7 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
     struct hist_work work;
     work.job = block / n_features;
     work.feature = block % n_features;
-    work.node = hist_node_of(a.jobs, work.job);
+    work.node = rw_numbers_under(a.jobs.first_job, a.jobs.n_nodes, work.job + 1) - 1;
     const struct rw_hist_node node = a.d_node[work.node];
     const uint64_t before = (uint64_t)(work.job - a.jobs.first_job[work.node]) * a.jobs.segment;
     const uint64_t begin = before < node.n ? before : node.n;
@@ -177,27 +267,13 @@ __device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a,
     return (size_t)work.node * a.n_cells + hist_first(a, work.feature);
 }
 
-__host__ __device__ constexpr bool hist_has_lambda(int sums)
-{
-    return sums == RW_HIST_MART || sums == RW_HIST_NEWTON;
-}
-
-/* Numbers of 32 bits that the cell of one bin has in shared memory. */
-__host__ __device__ constexpr uint32_t hist_words(int sums)
-{
-    return sums == RW_HIST_COUNT ? 1 : sums == RW_HIST_NEWTON ? 3 : 2;
-}
-
 template <int SUMS>
 __device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t doc)
 {
-    struct hist_item item = {0, 0, 0.0f};
-    if (hist_has_lambda(SUMS))
-        item.lambda = __ldg(a.d_lambda + doc);
-    if (SUMS == RW_HIST_NEWTON)
-        item.weight = __ldg(a.d_weight + doc);
-    if (SUMS == RW_HIST_FLOAT)
-        item.value = __ldg(a.d_float + doc);
+    struct hist_item item = {};
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++)
+        item.number[k] = __ldg(a.d_number[k] + doc);
     return item;
 }
 
@@ -231,23 +307,17 @@ __device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint
                                               uint32_t word, uint64_t doc, Add add)
 {
     constexpr int K = RW_HIST_WORD_BITS / BITS;
-    int32_t lambda[K], weight[K], value[K];
-    if (hist_has_lambda(SUMS))
-        hist_load<K>(a.d_lambda + doc, a.wide, lambda);
-    if (SUMS == RW_HIST_NEWTON)
-        hist_load<K>(a.d_weight + doc, a.wide, weight);
-    if (SUMS == RW_HIST_FLOAT)
-        hist_load<K>(reinterpret_cast<const int32_t *>(a.d_float) + doc, a.wide, value);
+    int32_t number[RW_HIST_NUMBERS][K];
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++)
+        hist_load<K>(a.d_number[k] + doc, a.wide, number[k]);
 #pragma unroll
     for (int j = 0; j < K; j++) {
         const uint32_t code = (word >> (j * BITS)) & ((1u << BITS) - 1);
-        struct hist_item item = {0, 0, 0.0f};
-        if (hist_has_lambda(SUMS))
-            item.lambda = lambda[j];
-        if (SUMS == RW_HIST_NEWTON)
-            item.weight = weight[j];
-        if (SUMS == RW_HIST_FLOAT)
-            item.value = __int_as_float(value[j]);
+        struct hist_item item = {};
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            item.number[k] = number[k][j];
         if (code != skip)
             add(code, item);
     }
@@ -338,8 +408,8 @@ __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
     }
 }
 
-/* add(code, item) for every document at places [lo, hi) whose code is not left out, by the threads
- * of a block. No barrier inside. */
+/* add(code, item) for every document at positions [lo, hi) whose code is not left out, by the
+ * threads of a block. No barrier inside. */
 template <int BITS, int SUMS, int UNROLL, class Add>
 __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
                                            const struct hist_work &work, uint64_t lo, uint64_t hi,
@@ -367,28 +437,16 @@ __device__ __forceinline__ void hist_visit_any(const struct rw_hist_args &a,
         hist_visit<16, SUMS, UNROLL>(a, work, lo, hi, add);
 }
 
-/* Adds to a 64-bit cell of the result; two's complement makes the unsigned sum the signed one. */
-__device__ __forceinline__ void hist_add_wide(unsigned long long *cell, long long v)
-{
-    atomicAdd(cell, (unsigned long long)v);
-}
-
 /* A histogram of a block in shared memory: `n_bins` counts, then as many of each other sum. The
  * 32-bit sums hold a.chunk documents. */
 struct hist_shared {
     uint32_t *count;
-    int32_t *lambda, *weight; /* floats of RW_HIST_FLOAT lie in `lambda`'s place */
-    float *value;
+    int32_t *sum[RW_HIST_NUMBERS];
 };
 
 __device__ __forceinline__ struct hist_shared hist_shared_at(uint32_t *memory, uint32_t n_bins)
 {
-    struct hist_shared hist;
-    hist.count = memory;
-    hist.lambda = reinterpret_cast<int32_t *>(memory + n_bins);
-    hist.weight = reinterpret_cast<int32_t *>(memory + 2 * n_bins);
-    hist.value = reinterpret_cast<float *>(memory + n_bins);
-    return hist;
+    return {memory, {(int32_t *)memory + n_bins, (int32_t *)memory + 2 * n_bins}};
 }
 
 template <int SUMS>
@@ -396,12 +454,9 @@ __device__ __forceinline__ void hist_shared_clear(const struct hist_shared &hist
 {
     for (uint32_t b = threadIdx.x; b < n_bins; b += blockDim.x) {
         hist.count[b] = 0;
-        if (hist_has_lambda(SUMS))
-            hist.lambda[b] = 0;
-        if (SUMS == RW_HIST_NEWTON)
-            hist.weight[b] = 0;
-        if (SUMS == RW_HIST_FLOAT)
-            hist.value[b] = 0.0f;
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            hist.sum[k][b] = 0; /* of a float, too */
     }
 }
 
@@ -410,12 +465,9 @@ __device__ __forceinline__ void hist_shared_add(const struct hist_shared &hist, 
                                                 uint32_t count, const struct hist_item &item)
 {
     atomicAdd(hist.count + code, count);
-    if (hist_has_lambda(SUMS))
-        atomicAdd(hist.lambda + code, item.lambda);
-    if (SUMS == RW_HIST_NEWTON)
-        atomicAdd(hist.weight + code, item.weight);
-    if (SUMS == RW_HIST_FLOAT)
-        atomicAdd(hist.value + code, item.value);
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++)
+        hist_add<SUMS>(hist.sum[k] + code, item.number[k]);
 }
 
 /* Adds the block's histogram to the result and clears it. Each thread has its own bins, the same as
@@ -432,28 +484,12 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
             continue;
         atomicAdd(a.d_count + row + b, count);
         hist.count[b] = 0;
-        if (hist_has_lambda(SUMS)) {
-            hist_add_wide(a.d_lambda_sum + row + b, hist.lambda[b]);
-            hist.lambda[b] = 0;
-        }
-        if (SUMS == RW_HIST_NEWTON) {
-            hist_add_wide(a.d_weight_sum + row + b, hist.weight[b]);
-            hist.weight[b] = 0;
-        }
-        if (SUMS == RW_HIST_FLOAT) {
-            atomicAdd(a.d_float_sum + row + b, hist.value[b]);
-            hist.value[b] = 0.0f;
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++) {
+            hist_add_wide<SUMS>(a.d_sum[k], row + b, hist.sum[k][b]);
+            hist.sum[k][b] = 0;
         }
     }
-}
-
-template <class CELL>
-__device__ __forceinline__ void hist_write_cell(CELL *d_cell, size_t at, CELL *d_parent,
-                                                size_t parent_at, CELL value)
-{
-    d_cell[at] = value;
-    if (d_parent)
-        d_parent[parent_at] -= value;
 }
 
 /* The block's histogram, of a whole node, becomes the result, and is taken from the parent's. */
@@ -468,18 +504,15 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
     const size_t from = takes ? (size_t)parent * a.n_cells + hist_first(a, work.feature) : 0;
     const uint32_t n_bins = hist_length(a, work.feature);
     for (uint32_t b = threadIdx.x; b < n_bins; b += blockDim.x) {
-        hist_write_cell(a.d_count, row + b, takes ? a.parents.d_count : NULL, from + b,
-                        hist.count[b]);
-        if (hist_has_lambda(SUMS))
-            hist_write_cell((int64_t *)a.d_lambda_sum, row + b,
-                            takes ? a.parents.d_lambda_sum : NULL, from + b,
-                            (int64_t)hist.lambda[b]);
-        if (SUMS == RW_HIST_NEWTON)
-            hist_write_cell((int64_t *)a.d_weight_sum, row + b,
-                            takes ? a.parents.d_weight_sum : NULL, from + b,
-                            (int64_t)hist.weight[b]);
-        if (SUMS == RW_HIST_FLOAT)
-            a.d_float_sum[row + b] = hist.value[b];
+        a.d_count[row + b] = hist.count[b];
+        if (takes)
+            a.d_parent_count[from + b] -= hist.count[b];
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++) {
+            hist_store_sum<SUMS>(a.d_sum[k], row + b, hist_widen<SUMS>(hist.sum[k][b]));
+            if (takes) /* never floats */
+                a.d_parent_sum[k][from + b] -= hist.sum[k][b];
+        }
     }
 }
 

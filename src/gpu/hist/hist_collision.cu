@@ -1,15 +1,15 @@
 /* `collision`: one histogram a block in shared memory, filled by shared atomics.
  *
  * Why: weighted histogramming, section 4.3: with many bins a histogram a thread does not fit. Fast
- * on even data; documents of one code in a warp queue. The document's own floats (RW_HIST_FLOAT)
+ * on even data; documents of one code in a warp queue. The paper's own floats (RW_HIST_FLOAT)
  * fall apart then, since the hardware has no float atomic on shared memory; integers suffer less.
  *
  * Shapes: columns [n_features][column_words]; shared [sums][n_bins] of 32 bits; result
  * [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature); its threads over words of codes, or over places of the
- * list. A block drains into the result after every `chunk` documents, which is as many as a 32-bit
- * sum holds if all of them have one code and the largest lambda, and at the end. */
+ * Decomposition: a block a (job, feature); its threads over words of codes, or over positions of
+ * the list. A block drains into the result after every `chunk` documents, which is as many as a
+ * 32-bit sum holds if all of them have one code and the largest lambda, and at the end. */
 #include "gpu/hist/hist_shared_job.cuh"
 #include "gpu/device/tuning.h"
 
@@ -23,32 +23,24 @@ __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_shared_job<BITS, SUMS>(a, work, hist, [](uint32_t code) { return code; });
 }
 
-template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    static const hist_kernel_fn kernel[] = {hist_collision_kernel<4, SUMS>,
-                                            hist_collision_kernel<8, SUMS>,
-                                            hist_collision_kernel<16, SUMS>};
-    return hist_shared_launch(args, kernel, hist_words(SUMS), stream);
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_collision_kernel);
+    return hist_shared_launch(args, kernel[hist_width(call)][call->sums], hist_words(call->sums));
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch);
-    return rw_cuda_hist_whole(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_whole(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_collision = {
-    "collision",
-    "weighted histogramming 4.3",
-    4 | 8 | 16,
-    1024,
-    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
-    /* by_place */ 0,
-    /* subtracts */ 1,
+    .name = "collision",
+    .bits = 4 | 8 | 16,
+    .most_bins = 1024,
+    .sums = RW_HIST_ANY_SUMS,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
+    .subtracts = 1,
 };

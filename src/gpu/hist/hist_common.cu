@@ -1,15 +1,15 @@
-/* The kernels around a method's own: clearing the result, merging the histograms of jobs, and the
- * cells that zero-skip left out.
+/* The launch of a method, and the kernels around it: clearing the result, merging the histograms of
+ * jobs, siblings, and the cells that zero-skip left out.
  *
- * Why: a method that skips the most frequent code of a feature (section 4.4.2 of the weighted
- * histogramming document) gets that cell as the node's total less the other cells; and a method
- * whose blocks write one histogram a job (sections 4.2.2 and 4.4.1) needs them added up.
+ * Why: a method that skips the most frequent code of a feature (weighted histogramming, section
+ * 4.4.2) gets that cell as the node's total less the other cells; and a method whose blocks write
+ * one histogram a job (sections 4.2.2 and 4.4.1) needs them added up.
  *
  * Shapes: totals [n_nodes]; parts [n_jobs][n_cells]; the result [n_nodes][n_cells].
  *
  * Decomposition: totals: a block a job, all its features being alike. Derive: a block a (node,
- * feature), threads over bins. Merge: a block has HIST_MERGE_THREADS / n_lanes cells in a row; its
- * lane l adds jobs l, l + n_lanes, ... of the cell's node, so that few cells of many jobs keep a
+ * feature), threads over bins. Merge: a block has HIST_MERGE_THREADS / n_slices cells in a row; its
+ * slice l adds jobs l, l + n_slices, ... of the cell's node, so that few cells of many jobs keep a
  * device as busy as many cells of few. */
 #include <cub/block/block_reduce.cuh>
 #include <string.h>
@@ -18,6 +18,7 @@
 #include "gpu/device/tuning.h"
 
 enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_MERGE_THREADS = 256 };
+enum { UNASKED_SHARED_BYTES = 48 * 1024 }; /* that a block has without asking */
 
 /* ---- Host: a call's arguments ---- */
 
@@ -29,6 +30,7 @@ static int aligned(const void *p)
 int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
                       uint64_t least, uint64_t most, struct rw_hist_args *args)
 {
+    const int floats = call->sums == RW_HIST_FLOAT;
     memset(args, 0, sizeof *args);
     args->d_column = call->matrix->d_column;
     args->column_words = call->matrix->column_words;
@@ -40,14 +42,12 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->wide = aligned(call->d_lambda) && aligned(call->d_weight) && aligned(call->d_float);
     args->d_list = call->d_list;
     args->d_node = call->d_node;
-    args->d_lambda = call->d_lambda;
-    args->d_weight = call->d_weight;
-    args->d_float = call->d_float;
+    args->d_number[0] = floats ? (const int32_t *)call->d_float : call->d_lambda;
+    args->d_number[1] = call->d_weight;
     args->d_frequent = call->zero_skip ? call->d_frequent : NULL;
     args->d_count = call->d_count;
-    args->d_lambda_sum = (unsigned long long *)call->d_lambda_sum;
-    args->d_weight_sum = (unsigned long long *)call->d_weight_sum;
-    args->d_float_sum = call->d_float_sum;
+    args->d_sum[0] = floats ? (void *)call->d_float_sum : call->d_lambda_sum;
+    args->d_sum[1] = call->d_weight_sum;
     args->chunk = rw_hist_most_documents(call);
 
     uint64_t n_docs = 0;
@@ -78,14 +78,13 @@ uint64_t rw_hist_most_documents(const struct rw_hist_call *call)
 
 int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
 {
-    const size_t n = rw_hist_n_cells(call);
+    const int floats = call->sums == RW_HIST_FLOAT;
+    void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum,
+                         call->d_weight_sum};
+    const size_t n = rw_hist_n_cells(call), size = floats ? sizeof(float) : sizeof(int64_t);
     cudaError_t error = cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream);
-    if (error == cudaSuccess && hist_has_lambda(call->sums))
-        error = cudaMemsetAsync(call->d_lambda_sum, 0, n * sizeof *call->d_lambda_sum, stream);
-    if (error == cudaSuccess && call->sums == RW_HIST_NEWTON)
-        error = cudaMemsetAsync(call->d_weight_sum, 0, n * sizeof *call->d_weight_sum, stream);
-    if (error == cudaSuccess && call->sums == RW_HIST_FLOAT)
-        error = cudaMemsetAsync(call->d_float_sum, 0, n * sizeof *call->d_float_sum, stream);
+    for (int k = 0; k < hist_numbers(call->sums) && error == cudaSuccess; k++)
+        error = cudaMemsetAsync(sum[k], 0, n * size, stream);
     return error;
 }
 
@@ -95,35 +94,25 @@ template <int SUMS>
 __global__ void hist_totals_kernel(const __grid_constant__ struct rw_hist_args a,
                                    struct rw_hist_total *d_total)
 {
-    using reduce_sum = cub::BlockReduce<unsigned long long, HIST_TOTALS_THREADS>;
-    using reduce_value = cub::BlockReduce<double, HIST_TOTALS_THREADS>;
-    __shared__ union {
-        typename reduce_sum::TempStorage sum;
-        typename reduce_value::TempStorage value;
-    } shared;
+    using wide = typename hist_wide<SUMS>::type;
+    using reduce = cub::BlockReduce<wide, HIST_TOTALS_THREADS>;
+    __shared__ typename reduce::TempStorage shared;
 
     const struct hist_work work = hist_work_of(a, blockIdx.x, 1);
-    long long lambda = 0, weight = 0;
-    double value = 0.0;
+    wide sum[RW_HIST_NUMBERS] = {};
     for (uint64_t p = work.lo + threadIdx.x; p < work.hi; p += HIST_TOTALS_THREADS) {
         const uint64_t doc = a.d_list ? a.d_list[p] : p;
         const struct hist_item item = hist_item_at<SUMS>(a, doc);
-        lambda += item.lambda;
-        weight += item.weight;
-        value += (double)item.value;
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            sum[k] += hist_widen<SUMS>(item.number[k]);
     }
-    if (SUMS == RW_HIST_FLOAT) {
-        const double total = reduce_value(shared.value).Sum(value);
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++) {
+        const wide total = reduce(shared).Sum(sum[k]);
         if (threadIdx.x == 0)
-            atomicAdd(&d_total[work.node].value, total);
-        return;
-    }
-    const unsigned long long lambdas = reduce_sum(shared.sum).Sum((unsigned long long)lambda);
-    __syncthreads(); /* the reduction's memory is used again */
-    const unsigned long long weights = reduce_sum(shared.sum).Sum((unsigned long long)weight);
-    if (threadIdx.x == 0) {
-        atomicAdd(&d_total[work.node].lambda, lambdas);
-        atomicAdd(&d_total[work.node].weight, weights);
+            atomicAdd((wide *)&d_total[work.node].sum[k], total);
+        __syncthreads(); /* the reduction's memory is used again */
     }
 }
 
@@ -131,11 +120,12 @@ template <int SUMS>
 __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a,
                                    const struct rw_hist_total *d_total)
 {
-    using reduce_sum = cub::BlockReduce<unsigned long long, HIST_DERIVE_THREADS>;
-    using reduce_value = cub::BlockReduce<double, HIST_DERIVE_THREADS>;
+    using wide = typename hist_wide<SUMS>::type;
+    using reduce_count = cub::BlockReduce<unsigned long long, HIST_DERIVE_THREADS>;
+    using reduce_sum = cub::BlockReduce<wide, HIST_DERIVE_THREADS>;
     __shared__ union {
+        typename reduce_count::TempStorage count;
         typename reduce_sum::TempStorage sum;
-        typename reduce_value::TempStorage value;
     } shared;
 
     const uint32_t node = blockIdx.x / a.n_features, feature = blockIdx.x % a.n_features;
@@ -143,39 +133,26 @@ __global__ void hist_derive_kernel(const __grid_constant__ struct rw_hist_args a
     const uint32_t n_bins = hist_length(a, feature), frequent = a.d_frequent[feature];
     if (frequent >= n_bins) /* no document was left out; the same for the whole block */
         return;
-    unsigned long long count = 0, lambda = 0, weight = 0;
-    double value = 0.0;
+    unsigned long long count = 0;
+    wide sum[RW_HIST_NUMBERS] = {};
     for (uint32_t b = threadIdx.x; b < n_bins; b += HIST_DERIVE_THREADS) {
         if (b == frequent)
             continue;
         count += a.d_count[row + b];
-        if (hist_has_lambda(SUMS))
-            lambda += a.d_lambda_sum[row + b];
-        if (SUMS == RW_HIST_NEWTON)
-            weight += a.d_weight_sum[row + b];
-        if (SUMS == RW_HIST_FLOAT)
-            value += (double)a.d_float_sum[row + b];
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            sum[k] += hist_load_sum<SUMS>(a.d_sum[k], row + b);
     }
-    count = reduce_sum(shared.sum).Sum(count);
+    count = reduce_count(shared.count).Sum(count);
     if (threadIdx.x == 0)
         a.d_count[row + frequent] = (uint32_t)(a.d_node[node].n - count);
-    if (hist_has_lambda(SUMS)) {
-        __syncthreads();
-        lambda = reduce_sum(shared.sum).Sum(lambda);
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++) {
+        __syncthreads(); /* the reduction's memory is used again */
+        sum[k] = reduce_sum(shared.sum).Sum(sum[k]);
         if (threadIdx.x == 0)
-            a.d_lambda_sum[row + frequent] = d_total[node].lambda - lambda;
-    }
-    if (SUMS == RW_HIST_NEWTON) {
-        __syncthreads();
-        weight = reduce_sum(shared.sum).Sum(weight);
-        if (threadIdx.x == 0)
-            a.d_weight_sum[row + frequent] = d_total[node].weight - weight;
-    }
-    if (SUMS == RW_HIST_FLOAT) {
-        __syncthreads();
-        value = reduce_value(shared.value).Sum(value);
-        if (threadIdx.x == 0)
-            a.d_float_sum[row + frequent] = (float)(d_total[node].value - value);
+            hist_store_sum<SUMS>(a.d_sum[k], row + frequent,
+                                 *(const wide *)&d_total[node].sum[k] - sum[k]);
     }
 }
 
@@ -184,55 +161,60 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call)
     return call->zero_skip ? rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_total)) : 0;
 }
 
-template <int SUMS> static int derive_launch(const struct rw_hist_call *call, cudaStream_t stream)
+int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
 {
+    static void (*const totals[])(const struct rw_hist_args, struct rw_hist_total *) =
+        RW_HIST_ALL_SUMS(hist_totals_kernel);
+    static void (*const derive[])(const struct rw_hist_args, const struct rw_hist_total *) =
+        RW_HIST_ALL_SUMS(hist_derive_kernel);
     struct rw_hist_total *const d_total = (struct rw_hist_total *)call->d_scratch;
     const uint64_t blocks = (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_TOTALS_BLOCKS;
     struct rw_hist_args args;
-    const int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
-                                         RW_TUNE_HIST_MOST_SEGMENT, &args);
+    if (!call->zero_skip || rw_hist_n_cells(call) == 0)
+        return cudaSuccess;
+    int status = rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
+                                   RW_TUNE_HIST_MOST_SEGMENT, &args);
     if (status != cudaSuccess)
         return status;
     if ((uint64_t)call->n_nodes * args.n_features > INT32_MAX)
         return cudaErrorInvalidConfiguration;
-    if (SUMS != RW_HIST_COUNT) {
-        const cudaError_t error =
-            cudaMemsetAsync(d_total, 0, call->n_nodes * sizeof *d_total, stream);
-        if (error != cudaSuccess)
-            return error;
-        if (rw_hist_n_jobs(&args) > 0) {
-            hist_totals_kernel<SUMS>
-                <<<rw_hist_n_jobs(&args), HIST_TOTALS_THREADS, 0, stream>>>(args, d_total);
-            const cudaError_t launched = cudaGetLastError();
-            if (launched != cudaSuccess)
-                return launched;
+    if (call->sums != RW_HIST_COUNT) {
+        status = cudaMemsetAsync(d_total, 0, call->n_nodes * sizeof *d_total, stream);
+        if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0) {
+            totals[call->sums]<<<rw_hist_n_jobs(&args), HIST_TOTALS_THREADS, 0, stream>>>(args,
+                                                                                          d_total);
+            status = cudaGetLastError();
         }
+        if (status != cudaSuccess)
+            return status;
     }
-    hist_derive_kernel<SUMS>
-        <<<call->n_nodes * args.n_features, HIST_DERIVE_THREADS, 0, stream>>>(args, d_total);
+    derive[call->sums]<<<call->n_nodes * args.n_features, HIST_DERIVE_THREADS, 0, stream>>>(
+        args, d_total);
     return cudaGetLastError();
 }
 
-int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
+/* ---- A method's launch ---- */
+
+int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
+                        cudaStream_t stream)
 {
-    if (!call->zero_skip || rw_hist_n_cells(call) == 0)
+    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
+    if (grid == 0)
         return cudaSuccess;
-    switch (call->sums) {
-    case RW_HIST_COUNT:
-        return derive_launch<RW_HIST_COUNT>(call, stream);
-    case RW_HIST_MART:
-        return derive_launch<RW_HIST_MART>(call, stream);
-    case RW_HIST_NEWTON:
-        return derive_launch<RW_HIST_NEWTON>(call, stream);
-    case RW_HIST_FLOAT:
-        return derive_launch<RW_HIST_FLOAT>(call, stream);
+    if (launch->bytes > UNASKED_SHARED_BYTES) {
+        const cudaError_t error = cudaFuncSetAttribute(
+            launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->bytes);
+        if (error != cudaSuccess)
+            return error;
     }
-    return cudaErrorInvalidValue;
+    launch->kernel<<<grid, launch->threads, launch->bytes, stream>>>(*args);
+    return cudaGetLastError();
 }
 
-int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
-                          cudaStream_t stream)
+int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch_of,
+                          void *stream_of_call)
 {
+    cudaStream_t const stream = (cudaStream_t)stream_of_call;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
     struct rw_hist_args args;
@@ -241,8 +223,10 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, const rw_hist_launch_
                                    RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
     if (status == cudaSuccess)
         status = rw_cuda_hist_clear(call, stream);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch[call->sums](&args, stream);
+    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0) {
+        const struct rw_hist_launch launch = launch_of(call, &args);
+        status = rw_cuda_hist_launch(&args, &launch, stream);
+    }
     return status == cudaSuccess ? rw_cuda_hist_derive(call, stream) : status;
 }
 
@@ -258,15 +242,14 @@ static int are_small(const struct rw_hist_call *call)
     return !call->zero_skip;
 }
 
-int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn *launch,
-                       cudaStream_t stream)
+int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch_of, void *stream)
 {
     struct rw_hist_args args;
     int status;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
     if (!are_small(call)) {
-        status = rw_cuda_hist_in_place(call, launch, stream);
+        status = rw_cuda_hist_in_place(call, launch_of, stream);
         return status == cudaSuccess && call->d_parent ? rw_cuda_hist_subtract(call, stream)
                                                        : status;
     }
@@ -276,8 +259,11 @@ int rw_cuda_hist_whole(const struct rw_hist_call *call, const rw_hist_launch_fn 
         return status;
     args.whole = 1;
     args.d_parent = call->d_parent;
-    args.parents = call->parents;
-    return launch[call->sums](&args, stream);
+    args.d_parent_count = call->parents.d_count;
+    args.d_parent_sum[0] = call->parents.d_lambda_sum;
+    args.d_parent_sum[1] = call->parents.d_weight_sum;
+    const struct rw_hist_launch launch = launch_of(call, &args);
+    return rw_cuda_hist_launch(&args, &launch, (cudaStream_t)stream);
 }
 
 /* ---- Siblings ---- */
@@ -314,125 +300,82 @@ int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream)
 /* ---- Merging the histograms of jobs ---- */
 
 template <int SUMS>
-__global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a,
-                                  const struct rw_hist_parts parts, uint32_t n_lanes)
+__global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a, uint32_t n_slices)
 {
+    using wide = typename hist_wide<SUMS>::type;
     __shared__ uint32_t counts[HIST_MERGE_THREADS];
-    __shared__ long long lambdas[HIST_MERGE_THREADS], weights[HIST_MERGE_THREADS];
-    __shared__ double values[HIST_MERGE_THREADS];
+    __shared__ wide sums[RW_HIST_NUMBERS][HIST_MERGE_THREADS];
 
     const size_t node_cells = a.n_cells;
     const size_t n_cells = a.jobs.n_nodes * node_cells;
-    const uint32_t cells = HIST_MERGE_THREADS / n_lanes;
-    const uint32_t lane = threadIdx.x / cells;
+    const uint32_t cells = HIST_MERGE_THREADS / n_slices;
+    const uint32_t slice = threadIdx.x / cells;
     const size_t cell = (size_t)blockIdx.x * cells + threadIdx.x % cells;
     uint32_t count = 0;
-    long long lambda = 0, weight = 0;
-    double value = 0.0;
+    wide sum[RW_HIST_NUMBERS] = {};
     if (cell < n_cells) {
         const uint32_t node = (uint32_t)(cell / node_cells);
         const size_t inside = cell % node_cells;
         const uint32_t end = a.jobs.first_job[node + 1];
 #pragma unroll 4
-        for (uint32_t job = a.jobs.first_job[node] + lane; job < end; job += n_lanes) {
+        for (uint32_t job = a.jobs.first_job[node] + slice; job < end; job += n_slices) {
             const size_t part = job * node_cells + inside;
-            count += parts.d_count[part];
-            if (hist_has_lambda(SUMS))
-                lambda += parts.d_lambda_sum[part];
-            if (SUMS == RW_HIST_NEWTON)
-                weight += parts.d_weight_sum[part];
-            if (SUMS == RW_HIST_FLOAT)
-                value += (double)parts.d_float_sum[part];
+            count += a.parts.d_count[part];
+#pragma unroll
+            for (int k = 0; k < hist_numbers(SUMS); k++)
+                sum[k] += hist_load_sum<SUMS>(a.parts.d_sum[k], part);
         }
     }
     counts[threadIdx.x] = count;
-    lambdas[threadIdx.x] = lambda;
-    weights[threadIdx.x] = weight;
-    values[threadIdx.x] = value;
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++)
+        sums[k][threadIdx.x] = sum[k];
     __syncthreads();
-    if (lane > 0 || cell >= n_cells)
+    if (slice > 0 || cell >= n_cells)
         return;
-    for (uint32_t l = 1; l < n_lanes; l++) {
+    for (uint32_t l = 1; l < n_slices; l++) {
         count += counts[l * cells + threadIdx.x];
-        lambda += lambdas[l * cells + threadIdx.x];
-        weight += weights[l * cells + threadIdx.x];
-        value += values[l * cells + threadIdx.x];
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            sum[k] += sums[k][l * cells + threadIdx.x];
     }
     a.d_count[cell] = count;
-    if (hist_has_lambda(SUMS))
-        a.d_lambda_sum[cell] = (unsigned long long)lambda;
-    if (SUMS == RW_HIST_NEWTON)
-        a.d_weight_sum[cell] = (unsigned long long)weight;
-    if (SUMS == RW_HIST_FLOAT)
-        a.d_float_sum[cell] = (float)value;
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++)
+        hist_store_sum<SUMS>(a.d_sum[k], cell, sum[k]);
 }
 
-size_t rw_hist_parts_bytes(const struct rw_hist_call *call, uint32_t n_jobs, void *d_scratch,
-                           struct rw_hist_parts *parts)
+size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
+                           void *d_scratch)
 {
-    const size_t n = (size_t)n_jobs * rw_hist_matrix_cells(call->matrix);
-    const size_t narrow = rw_hist_round_up(n * sizeof(uint32_t));
-    const size_t wide = rw_hist_round_up(n * sizeof(long long));
-    char *const base = (char *)d_scratch;
-    if (parts) {
-        memset(parts, 0, sizeof *parts);
-        parts->d_count = (uint32_t *)base;
-    }
-    size_t bytes = narrow;
-    if (hist_has_lambda(call->sums)) {
-        if (parts)
-            parts->d_lambda_sum = (long long *)(base + bytes);
-        bytes += wide;
-    }
-    if (call->sums == RW_HIST_NEWTON) {
-        if (parts)
-            parts->d_weight_sum = (long long *)(base + bytes);
-        bytes += wide;
-    }
-    if (call->sums == RW_HIST_FLOAT) {
-        if (parts)
-            parts->d_float_sum = (float *)(base + bytes);
-        bytes += narrow;
+    const size_t n = (size_t)rw_hist_n_jobs(args) * args->n_cells;
+    const size_t size = call->sums == RW_HIST_FLOAT ? sizeof(float) : sizeof(int64_t);
+    size_t bytes = rw_hist_round_up(n * sizeof(uint32_t));
+    args->parts.d_count = (uint32_t *)d_scratch;
+    for (int k = 0; k < hist_numbers(call->sums); k++) {
+        args->parts.d_sum[k] = d_scratch ? (char *)d_scratch + bytes : NULL;
+        bytes += rw_hist_round_up(n * size);
     }
     return bytes;
 }
 
 int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       const struct rw_hist_parts *parts, cudaStream_t stream)
+                       cudaStream_t stream)
 {
+    static void (*const kernel[])(const struct rw_hist_args, uint32_t) =
+        RW_HIST_ALL_SUMS(hist_merge_kernel);
     uint32_t most = 1; /* jobs of a node */
     for (uint32_t i = 0; i < args->jobs.n_nodes; i++) {
         const uint32_t n = args->jobs.first_job[i + 1] - args->jobs.first_job[i];
         most = n > most ? n : most;
     }
-    uint32_t n_lanes = 1;
-    while (n_lanes < 32 && n_lanes < most)
-        n_lanes *= 2;
-    const size_t n_cells = rw_hist_n_cells(call);
-    const uint32_t cells = HIST_MERGE_THREADS / n_lanes;
-    const size_t blocks = (n_cells + cells - 1) / cells;
+    uint32_t n_slices = 1;
+    while (n_slices < 32 && n_slices < most)
+        n_slices *= 2;
+    const uint32_t cells = HIST_MERGE_THREADS / n_slices;
+    const size_t blocks = (rw_hist_n_cells(call) + cells - 1) / cells;
     if (blocks > INT32_MAX)
         return cudaErrorInvalidConfiguration;
-    const unsigned grid = (unsigned)blocks;
-    if (grid == 0)
-        return cudaSuccess;
-    switch (call->sums) {
-    case RW_HIST_COUNT:
-        hist_merge_kernel<RW_HIST_COUNT>
-            <<<grid, HIST_MERGE_THREADS, 0, stream>>>(*args, *parts, n_lanes);
-        break;
-    case RW_HIST_MART:
-        hist_merge_kernel<RW_HIST_MART>
-            <<<grid, HIST_MERGE_THREADS, 0, stream>>>(*args, *parts, n_lanes);
-        break;
-    case RW_HIST_NEWTON:
-        hist_merge_kernel<RW_HIST_NEWTON>
-            <<<grid, HIST_MERGE_THREADS, 0, stream>>>(*args, *parts, n_lanes);
-        break;
-    case RW_HIST_FLOAT:
-        hist_merge_kernel<RW_HIST_FLOAT>
-            <<<grid, HIST_MERGE_THREADS, 0, stream>>>(*args, *parts, n_lanes);
-        break;
-    }
+    kernel[call->sums]<<<(unsigned)blocks, HIST_MERGE_THREADS, 0, stream>>>(*args, n_slices);
     return cudaGetLastError();
 }

@@ -44,9 +44,9 @@ static const char *misuse(const struct rw_hist_call *call)
         (call->largest < 1 || call->largest > 32767 || !call->d_lambda || !call->d_lambda_sum))
         return "lambdas are missing or out of range";
     if (call->sums == RW_HIST_NEWTON && (!call->d_weight || !call->d_weight_sum))
-        return "weights are missing";
+        return "hessians are missing";
     if (call->sums == RW_HIST_FLOAT && (!call->d_float || !call->d_float_sum))
-        return "float weights are missing";
+        return "floats are missing";
     if (!call->d_count || (call->zero_skip && !call->d_frequent))
         return "counts or frequent codes are missing";
     if (call->d_parent && (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
@@ -77,25 +77,19 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "histogram method '%s' takes at most %u bins, not %u", method->name,
                        method->most_bins, matrix->n_bins);
+    const int there = !matrix->n_features || !matrix->n_docs ||
+                      (method->reads_tiles ? matrix->n_tiles > 0 : matrix->d_column != NULL);
+    const char *refused = NULL;
     if (!(method->sums >> call->sums & 1u))
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' does not have these sums",
-                       method->name);
-    if (call->d_list && !method->lists)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no gathered documents",
-                       method->name);
-    if (call->n_nodes > 1 && !method->many_nodes)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes one node at a time",
-                       method->name);
-    if (call->d_list && call->by_place && !method->by_place)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "histogram method '%s' takes no lambdas by place in the list", method->name);
-    if (call->zero_skip && !method->zero_skip)
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                       "histogram method '%s' cannot skip the frequent code", method->name);
-    if (matrix->n_features && matrix->n_docs &&
-        (method->reads_tiles ? matrix->n_tiles == 0 : !matrix->d_column))
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' needs codes by %s",
-                       method->name, method->reads_tiles ? "tiles" : "columns");
+        refused = "does not have these sums";
+    else if (call->d_list && call->by_place && !method->by_place)
+        refused = "takes no lambdas by position in the list";
+    else if (call->zero_skip && !method->zero_skip)
+        refused = "cannot skip the frequent code";
+    else if (!there)
+        refused = method->reads_tiles ? "needs codes by tiles" : "needs codes by columns";
+    if (refused)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' %s", method->name, refused);
     if (method->scratch_bytes(call) > 0 && !call->d_scratch)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "histogram: scratch is missing");
     return RW_OK;

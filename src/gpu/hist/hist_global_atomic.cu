@@ -1,13 +1,13 @@
 /* `global-atomic`: every document adds to the result in global memory.
  *
- * Why: the straightforward mapping that the documents start from (weighted histogramming, section
- * 4.1; the naive code of privatized histograms): the baseline of the contention table, never a
- * choice. Documents of one code queue at one address of the L2 cache.
+ * Why: the straightforward mapping that the papers start from (weighted histogramming, section 4.1;
+ * the naive code of privatized histograms): the baseline of the contention table, never chosen.
+ * Documents of one code queue at one address of the L2 cache.
  *
  * Shapes: columns [n_features][column_words]; result [n_nodes][n_features][n_bins].
  *
  * Decomposition: a block a (job, feature), see hist_block.cuh; threads over words of codes, or over
- * places of the list. */
+ * positions of the list. */
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"
 
@@ -19,48 +19,31 @@ __global__ void __launch_bounds__(RW_TUNE_GLOBAL_ATOMIC_THREADS)
     const size_t row = hist_row(a, work);
     hist_visit<BITS, SUMS, 1>(a, work, work.lo, work.hi, [&](uint32_t code, struct hist_item item) {
         atomicAdd(a.d_count + row + code, 1u);
-        if (hist_has_lambda(SUMS))
-            hist_add_wide(a.d_lambda_sum + row + code, item.lambda);
-        if (SUMS == RW_HIST_NEWTON)
-            hist_add_wide(a.d_weight_sum + row + code, item.weight);
-        if (SUMS == RW_HIST_FLOAT)
-            atomicAdd(a.d_float_sum + row + code, item.value);
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            hist_add_wide<SUMS>(a.d_sum[k], row + code, item.number[k]);
     });
 }
 
-template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    const unsigned threads = RW_TUNE_GLOBAL_ATOMIC_THREADS;
-    if (args->bits == 4)
-        hist_global_kernel<4, SUMS><<<grid, threads, 0, stream>>>(*args);
-    else if (args->bits == 8)
-        hist_global_kernel<8, SUMS><<<grid, threads, 0, stream>>>(*args);
-    else
-        hist_global_kernel<16, SUMS><<<grid, threads, 0, stream>>>(*args);
-    return cudaGetLastError();
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_global_kernel);
+    (void)args;
+    return {kernel[hist_width(call)][call->sums], RW_TUNE_GLOBAL_ATOMIC_THREADS, 0};
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch);
-    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_in_place(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_global_atomic = {
-    "global-atomic",
-    "weighted histogramming 4.1; privatized histograms, naive code",
-    4 | 8 | 16,
-    1024,
-    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
-    /* by_place */ 0,
-    /* subtracts */ 0,
-    /* leaves_clean */ 0,
-    /* is_baseline */ 1,
+    .name = "global-atomic",
+    .bits = 4 | 8 | 16,
+    .most_bins = 1024,
+    .sums = RW_HIST_ANY_SUMS,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
+    .is_baseline = 1,
 };

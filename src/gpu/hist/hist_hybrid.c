@@ -9,12 +9,12 @@
 
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
 {
+    const char *nearest = NULL;
+    size_t best = SIZE_MAX;
     *out = rw_hist_method_find(name);
     if (*out)
         return RW_OK;
-    const char *nearest = rw_hist_method_at(0)->name;
-    size_t best = rw_word_distance(name, nearest);
-    for (int i = 1; rw_hist_method_at(i); i++) {
+    for (int i = 0; rw_hist_method_at(i); i++) {
         const size_t distance = rw_word_distance(name, rw_hist_method_at(i)->name);
         if (distance < best) {
             best = distance;
@@ -33,17 +33,17 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
     for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
         const struct rw_hist_method *method = rw_hist_method_at(i);
         const unsigned sums = 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON;
-        if (method->lists && method->many_nodes && (method->sums & sums) && !method->is_baseline)
+        if ((method->sums & sums) && !method->is_baseline)
             out->method[out->n++] = method;
     }
 }
 
 static const struct rw_hist_method *among(const struct rw_hist_candidates *candidates,
-                                          const char *name)
+                                          const struct rw_hist_method *method)
 {
     for (int i = 0; i < candidates->n; i++) {
-        if (strcmp(candidates->method[i]->name, name) == 0)
-            return candidates->method[i];
+        if (candidates->method[i] == method)
+            return method;
     }
     return NULL;
 }
@@ -51,11 +51,9 @@ static const struct rw_hist_method *among(const struct rw_hist_candidates *candi
 const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
                                           uint32_t n_bins)
 {
-    const struct rw_hist_method *lanes = among(candidates, "lanes");
-    const struct rw_hist_method *private = among(candidates, "collision-free");
-    if (lanes)
-        return n_bins <= RW_TUNE_HYBRID_FEW_LANES ? lanes : NULL;
-    return private && n_bins <= RW_TUNE_HYBRID_FEW_FREE ? private : NULL;
+    if (among(candidates, &rw_hist_lanes))
+        return n_bins <= RW_TUNE_HYBRID_FEW_LANES ? &rw_hist_lanes : NULL;
+    return n_bins <= RW_TUNE_HYBRID_FEW_FREE ? among(candidates, &rw_hist_collision_free) : NULL;
 }
 
 /* The call with zero-skip on or off. */

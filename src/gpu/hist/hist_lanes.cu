@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cuda_runtime.h>
 
+#include "base/search.h"
 #include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 #include "gpu/device/launch_after.cuh"
@@ -42,15 +43,9 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 /* The row of the plan that a block belongs to: the last one that begins at it or before. */
 static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
 {
-    uint32_t low = 0, high = plan.n_rows;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (plan.row[middle].first_block <= blockIdx.x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return rw_records_under(&plan.row[0].first_block, sizeof(plan.row[0]), plan.n_rows,
+                            (uint64_t)blockIdx.x + 1) -
+           1;
 }
 
 /* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
@@ -476,19 +471,15 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     return error;
 }
 
-extern "C" const struct rw_hist_method rw_hist_lanes = {
-    /* name */ "lanes",
-    /* origin */ "this project: feature-interleaved cells, exact packed integers",
-    /* bits */ 4 | 8 | 16,
-    /* most_bins */ RW_HIST_MOST_BINS,
-    /* sums */ 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
-    /* lists, many_nodes */ 1,
-    1,
-    /* zero_skip */ 0,
-    /* reads_tiles */ 1,
-    lanes_scratch,
-    lanes_run,
-    /* by_place */ 1,
-    /* subtracts */ 1,
-    /* leaves_clean */ 1,
+const struct rw_hist_method rw_hist_lanes = {
+    .name = "lanes",
+    .bits = 4 | 8 | 16,
+    .most_bins = RW_HIST_MOST_BINS,
+    .sums = 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
+    .reads_tiles = 1,
+    .scratch_bytes = lanes_scratch,
+    .run = lanes_run,
+    .by_place = 1,
+    .subtracts = 1,
+    .leaves_clean = 1,
 };

@@ -1,3 +1,4 @@
+#include "gpu/device/transfer.h"
 #include "gpu/hist/hist_matrix.h"
 
 #include <string.h>
@@ -106,7 +107,7 @@ static int make_tiles(struct rw_ctx *ctx, const struct rw_device *device,
         struct fill_job job = {tile, codes, word};
         rw_parallel(ctx, ctx->n_threads, matrix->n_docs, 0, fill_tile, &job);
         RW_TRY_OUT(rw_device_alloc(ctx, (void **)&tile->d_word, n_bytes));
-        RW_TRY_OUT(rw_device_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
+        RW_TRY_OUT(rw_transfer_write(ctx, device, (void *)(uintptr_t)tile->d_word, word, n_bytes));
         rw_mem_free(word);
         word = NULL;
     }
@@ -129,7 +130,7 @@ static int make_columns(struct rw_ctx *ctx, const struct rw_device *device,
         memset(word, 0, matrix->column_words * sizeof(*word));
         for (uint32_t doc = 0; doc < matrix->n_docs; doc++)
             word[doc / codes_a_word] |= (uint32_t)codes[f][doc] << (doc % codes_a_word * bits);
-        RW_TRY_OUT(rw_device_write(
+        RW_TRY_OUT(rw_transfer_write(
             ctx, device, (uint32_t *)(uintptr_t)matrix->d_column + f * matrix->column_words, word,
             matrix->column_words * sizeof(*word)));
     }

@@ -3,14 +3,14 @@
  * Why: Henriksen et al., "Compiling generalized histograms for GPU": documents of one code in a
  * warp queue at one cell unless the cell has copies, and M is as many as fit and as the documents
  * of a block pay for (equations 1 and 2; M x bins is no more than the documents of the block). A
- * document's (count, lambda) or (count, weight, lambda) is a vector, added number by number
+ * document's (count, lambda) or (count, lambda, hessian) is a vector, added number by number
  * (section IV-D). With at most 1024 bins one pass always does (equation 3).
  *
  * Shapes: columns [n_features][column_words]; shared [sums][n_bins][M] of 32 bits: the copies of a
  * bin lie side by side, each in its own bank; result [n_nodes][n_features][n_bins].
  *
  * Decomposition: batched histograms (section IV-C): a block a (job, feature), the jobs of a node
- * being its K blocks; threads over words of codes, or over places of the list; thread t adds to
+ * being its K blocks; threads over words of codes, or over positions of the list; thread t adds to
  * copy t % M. A block folds its copies into the result after every `chunk` documents, which is as
  * many as a 32-bit sum holds if all have one code and the largest lambda, and at the end. */
 #include "gpu/hist/hist_block.cuh"
@@ -23,11 +23,11 @@ enum {
 };
 
 /* Sums over the m lanes of a bin; m is a power of 2. */
-template <class T> __device__ __forceinline__ T hist_multi_sum(T v, uint32_t m)
+template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t number, uint32_t m)
 {
     for (uint32_t step = m / 2; step > 0; step /= 2)
-        v += __shfl_xor_sync(0xffffffffu, v, step);
-    return v;
+        number = hist_plus<SUMS>(number, __shfl_xor_sync(0xffffffffu, number, step));
+    return number;
 }
 
 /* Adds the copies of each bin to the result and clears them. A lane a cell: whole warps go on,
@@ -43,33 +43,26 @@ __device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
         const uint32_t i = first + lane;
         const bool there = i < n;
         const size_t cell = row + i / m;
-        const uint32_t count = hist_multi_sum(there ? hist.count[i] : 0u, m);
+        const uint32_t count =
+            (uint32_t)hist_multi_sum<RW_HIST_COUNT>(there ? (int32_t)hist.count[i] : 0, m);
         const bool leads = there && i % m == 0 && count > 0;
         if (leads)
             atomicAdd(a.d_count + cell, count);
-        if (hist_has_lambda(SUMS)) {
-            const int32_t lambda = hist_multi_sum(there ? hist.lambda[i] : 0, m);
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++) {
+            const int32_t sum = hist_multi_sum<SUMS>(there ? hist.sum[k][i] : 0, m);
             if (leads)
-                hist_add_wide(a.d_lambda_sum + cell, lambda);
-        }
-        if (SUMS == RW_HIST_NEWTON) {
-            const int32_t weight = hist_multi_sum(there ? hist.weight[i] : 0, m);
-            if (leads)
-                hist_add_wide(a.d_weight_sum + cell, weight);
-        }
-        if (SUMS == RW_HIST_FLOAT) {
-            const float value = hist_multi_sum(there ? hist.value[i] : 0.0f, m);
-            if (leads)
-                atomicAdd(a.d_float_sum + cell, value);
+                hist_add_wide<SUMS>(a.d_sum[k], cell, sum);
         }
     }
 }
 
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(HIST_MULTI_THREADS)
-    hist_multi_kernel(const __grid_constant__ struct rw_hist_args a, uint32_t m)
+    hist_multi_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];
+    const uint32_t m = a.copies;
     const struct hist_work work = hist_work_of(a, blockIdx.x, a.n_features);
     const struct hist_shared hist = hist_shared_at(memory, a.n_bins * m);
     const uint32_t copy = threadIdx.x & (m - 1);
@@ -106,75 +99,26 @@ static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_arg
     return m;
 }
 
-template <int BITS, int SUMS>
-static int launch(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                  cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    const uint32_t cell_bytes = hist_words(SUMS) * (uint32_t)sizeof(uint32_t);
-    const uint32_t m = copies(call, args, cell_bytes);
-    const size_t bytes = (size_t)args->n_bins * m * cell_bytes;
-    const cudaError_t error = cudaFuncSetAttribute(
-        hist_multi_kernel<BITS, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-    if (error != cudaSuccess)
-        return error;
-    hist_multi_kernel<BITS, SUMS>
-        <<<rw_hist_n_jobs(args) * args->n_features, HIST_MULTI_THREADS, bytes, stream>>>(*args, m);
-    return cudaGetLastError();
-}
-
-template <int SUMS>
-static int launch_bits(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       cudaStream_t stream)
-{
-    if (args->bits == 4)
-        return launch<4, SUMS>(call, args, stream);
-    if (args->bits == 8)
-        return launch<8, SUMS>(call, args, stream);
-    return launch<16, SUMS>(call, args, stream);
-}
-
-static int launch_sums(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       cudaStream_t stream)
-{
-    switch (call->sums) {
-    case RW_HIST_COUNT:
-        return launch_bits<RW_HIST_COUNT>(call, args, stream);
-    case RW_HIST_MART:
-        return launch_bits<RW_HIST_MART>(call, args, stream);
-    case RW_HIST_NEWTON:
-        return launch_bits<RW_HIST_NEWTON>(call, args, stream);
-    case RW_HIST_FLOAT:
-        return launch_bits<RW_HIST_FLOAT>(call, args, stream);
-    }
-    return cudaErrorInvalidValue;
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_multi_kernel);
+    const uint32_t cell_bytes = hist_words(call->sums) * (uint32_t)sizeof(uint32_t);
+    args->copies = copies(call, args, cell_bytes);
+    return {kernel[hist_width(call)][call->sums], HIST_MULTI_THREADS,
+            (size_t)args->n_bins * args->copies * cell_bytes};
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    cudaStream_t on = (cudaStream_t)stream;
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    struct rw_hist_args args;
-    int status = rw_hist_args_init(call, call->matrix->n_features,
-                                   (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_BLOCKS,
-                                   RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args);
-    if (status == cudaSuccess)
-        status = rw_cuda_hist_clear(call, on);
-    if (status == cudaSuccess && rw_hist_n_jobs(&args) > 0)
-        status = launch_sums(call, &args, on);
-    return status == cudaSuccess ? rw_cuda_hist_derive(call, on) : status;
+    return rw_cuda_hist_in_place(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_multi = {
-    "multi",
-    "generalized histograms III-C, IV-C, IV-D",
-    4 | 8 | 16,
-    1024,
-    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
+    .name = "multi",
+    .bits = 4 | 8 | 16,
+    .most_bins = 1024,
+    .sums = RW_HIST_ANY_SUMS,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
 };

@@ -28,32 +28,25 @@ __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
         a, work, hist, [&](uint32_t code) { return rw_edge_search(edge, a.n_bins, top, code); });
 }
 
-template <int SUMS> static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    static const hist_kernel_fn kernel[] = {hist_privatized_kernel<4, SUMS>,
-                                            hist_privatized_kernel<8, SUMS>,
-                                            hist_privatized_kernel<16, SUMS>};
-    return hist_shared_launch(args, kernel, hist_words(SUMS) + 1, stream);
+    static const rw_hist_kernel_fn kernel[][4] = RW_HIST_ALL_WIDTHS(hist_privatized_kernel);
+    return hist_shared_launch(args, kernel[hist_width(call)][call->sums],
+                              hist_words(call->sums) + 1);
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    static const rw_hist_launch_fn launches[] = RW_HIST_ALL_SUMS(launch);
-    return rw_cuda_hist_whole(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_whole(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_privatized = {
-    "privatized",
-    "general histogram III-B; parallel patterns, privatisation",
-    4 | 8 | 16,
-    RW_HIST_MOST_BINS,
-    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON | 1u << RW_HIST_FLOAT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
-    /* by_place */ 0,
-    /* subtracts */ 1,
+    .name = "privatized",
+    .bits = 4 | 8 | 16,
+    .most_bins = RW_HIST_MOST_BINS,
+    .sums = RW_HIST_ANY_SUMS,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
+    .subtracts = 1,
 };

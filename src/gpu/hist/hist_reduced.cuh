@@ -15,14 +15,16 @@ static inline int hist_reduced_buffer(uint32_t n_bins)
 {
     return n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 16;
 }
-/* Shared memory of a block. */
-static inline size_t hist_reduced_bytes(unsigned n_warps, unsigned n_buffer, uint32_t n_bins,
-                                        size_t words)
+/* The launch of a kernel of so many. At most 3 * 4 * (16 * 192 + 1024) = 49,152 bytes of shared
+ * memory: what a block has without asking. */
+static inline struct rw_hist_launch hist_reduced_launch(const struct rw_hist_call *call,
+                                                        rw_hist_kernel_fn kernel, int n_warps,
+                                                        int n_buffer)
 {
-    return ((size_t)n_buffer * 32 * n_warps + n_bins) * sizeof(uint32_t) * words;
+    const unsigned threads = 32 * (unsigned)n_warps;
+    const size_t cells = (size_t)n_buffer * threads + call->matrix->n_bins;
+    return {kernel, threads, cells * sizeof(uint32_t) * hist_words(call->sums)};
 }
-
-#ifdef __CUDACC__
 
 enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
 
@@ -43,13 +45,10 @@ template <int N_BUFFER, int SUMS> __device__ __noinline__ void buffer_empty(uint
         const uint32_t count = key_count & 0xffffu;
         if (count == 0)
             continue;
-        struct hist_item item = {0, 0, 0.0f};
-        if (hist_has_lambda(SUMS))
-            item.lambda = (int32_t)cell[plane];
-        if (SUMS == RW_HIST_NEWTON)
-            item.weight = (int32_t)cell[2 * plane];
-        if (SUMS == RW_HIST_FLOAT)
-            item.value = __uint_as_float(cell[plane]);
+        struct hist_item item = {};
+#pragma unroll
+        for (int k = 0; k < hist_numbers(SUMS); k++)
+            item.number[k] = (int32_t)cell[(k + 1) * plane];
         hist_shared_add<SUMS>(hist, key_count >> 16, count, item);
         *cell = 0;
     }
@@ -62,22 +61,21 @@ __device__ __forceinline__ void buffer_add(uint32_t *buffer, uint32_t code,
 {
     const uint32_t n_threads = blockDim.x;
     const uint32_t plane = N_BUFFER * n_threads;
-    uint32_t place = (code % N_BUFFER + threadIdx.x) % N_BUFFER;
-    uint32_t *cell = buffer + place * n_threads + threadIdx.x;
+    uint32_t slot = (code % N_BUFFER + threadIdx.x) % N_BUFFER;
+    uint32_t *cell = buffer + slot * n_threads + threadIdx.x;
     uint32_t key_count = *cell;
     while ((key_count & 0xffffu) != 0 && key_count >> 16 != code) { /* linear probing */
-        place = place + 1 == N_BUFFER ? 0 : place + 1;
-        cell = buffer + place * n_threads + threadIdx.x;
+        slot = slot + 1 == N_BUFFER ? 0 : slot + 1;
+        cell = buffer + slot * n_threads + threadIdx.x;
         key_count = *cell;
     }
     const bool is_new = (key_count & 0xffffu) == 0;
     *cell = is_new ? (code << 16) + 1 : key_count + 1;
-    if (hist_has_lambda(SUMS))
-        cell[plane] = (is_new ? 0u : cell[plane]) + (uint32_t)item.lambda;
-    if (SUMS == RW_HIST_NEWTON)
-        cell[2 * plane] = (is_new ? 0u : cell[2 * plane]) + (uint32_t)item.weight;
-    if (SUMS == RW_HIST_FLOAT)
-        cell[plane] = __float_as_uint((is_new ? 0.0f : __uint_as_float(cell[plane])) + item.value);
+#pragma unroll
+    for (int k = 0; k < hist_numbers(SUMS); k++) {
+        uint32_t *const sum = cell + (k + 1) * plane;
+        *sum = (uint32_t)hist_plus<SUMS>(is_new ? 0 : (int32_t)*sum, item.number[k]);
+    }
 }
 
 template <int N_BUFFER, int SUMS>
@@ -111,5 +109,4 @@ static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
     }
 }
 
-#endif
 #endif

@@ -32,20 +32,13 @@ __device__ __forceinline__ void hist_shared_job(const struct rw_hist_args &a,
     }
 }
 
-typedef void (*hist_kernel_fn)(const struct rw_hist_args a);
-
-/* A block a (job, feature), with bin_words words of shared memory a bin; under 48 KiB. kernel: for
- * codes of 4, 8 and 16 bits. Whole nodes have no other block to share the work with. */
-static inline int hist_shared_launch(const struct rw_hist_args *args,
-                                     const hist_kernel_fn (&kernel)[3], uint32_t bin_words,
-                                     cudaStream_t stream)
+/* The launch of such a kernel, with bin_words words of shared memory a bin; under 48 KiB. Whole
+ * nodes have no other block to share the work with. */
+static inline struct rw_hist_launch hist_shared_launch(const struct rw_hist_args *args,
+                                                       rw_hist_kernel_fn kernel, uint32_t bin_words)
 {
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    const size_t bytes = args->n_bins * sizeof(uint32_t) * bin_words;
-    const hist_kernel_fn of_bits = kernel[args->bits == 4 ? 0 : args->bits == 8 ? 1 : 2];
     const unsigned threads = args->whole ? RW_TUNE_HIST_WHOLE_THREADS : RW_TUNE_COLLISION_THREADS;
-    of_bits<<<grid, threads, bytes, stream>>>(*args);
-    return cudaGetLastError();
+    return {kernel, threads, args->n_bins * sizeof(uint32_t) * bin_words};
 }
 
 #endif

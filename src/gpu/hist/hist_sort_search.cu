@@ -12,9 +12,9 @@
  * keys, CUB sorts and scans, a thread a cell searches, a thread a cell takes the differences. */
 #include "gpu/hist/sort_search.cuh"
 
-/* Both numbers of newton travel together. */
-struct code_pair {
-    int32_t lambda, weight;
+/* What travels with a key. */
+template <int SUMS> struct code_item {
+    int32_t number[hist_numbers(SUMS) ? hist_numbers(SUMS) : 1];
 };
 
 struct code_group {
@@ -24,10 +24,10 @@ struct code_group {
 
 /* A block's documents follow those of earlier nodes and of earlier jobs of its node; a feature of
  * the group follows the one before. The key is the cell among those of the group. */
-template <int SUMS, class V>
+template <int SUMS>
 __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     codes_key_kernel(const __grid_constant__ struct rw_hist_args a, struct code_group group,
-                     uint32_t *d_key, V *d_item)
+                     uint32_t *d_key, struct code_item<SUMS> *d_item)
 {
     using reduce = cub::BlockReduce<unsigned long long, SORT_SEARCH_THREADS>;
     __shared__ typename reduce::TempStorage shared;
@@ -49,12 +49,12 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
             const uint32_t code = a.bits == 4   ? hist_code_at<4>(column, doc)
                                   : a.bits == 8 ? hist_code_at<8>(column, doc)
                                                 : hist_code_at<16>(column, doc);
-            const uint64_t place = f * group.n_docs + at + (p - work.lo);
-            d_key[place] = (work.node * group.n + f) * a.n_bins + code;
+            const uint64_t to = f * group.n_docs + at + (p - work.lo);
+            d_key[to] = (work.node * group.n + f) * a.n_bins + code;
             if constexpr (SUMS == RW_HIST_MART)
-                d_item[place] = item.lambda;
+                d_item[to] = {item.number[0]};
             if constexpr (SUMS == RW_HIST_NEWTON)
-                d_item[place] = {item.lambda, item.weight};
+                d_item[to] = {item.number[0], item.number[1]};
         }
     }
 }
@@ -106,25 +106,23 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
                       : 0;
 }
 
-struct first_of {
-    __host__ __device__ __forceinline__ long long operator()(const struct code_pair &pair) const
+template <int SUMS> struct number_of {
+    int k;
+    __host__ __device__ __forceinline__ long long
+    operator()(const struct code_item<SUMS> &item) const
     {
-        return pair.lambda;
-    }
-};
-struct second_of {
-    __host__ __device__ __forceinline__ long long operator()(const struct code_pair &pair) const
-    {
-        return pair.weight;
+        return item.number[k];
     }
 };
 
-template <class Get>
-static cudaError_t scan_pairs(void *d_temp, size_t &bytes, const struct code_pair *d_pair,
-                              long long *d_prefix, uint64_t n, cudaStream_t stream)
+/* Inclusive sums of the items' k-th number; `bytes` is asked for when d_temp is NULL. */
+template <int SUMS>
+static cudaError_t scan_numbers(void *d_temp, size_t &bytes, const void *d_item, int k,
+                                long long *d_prefix, uint64_t n, cudaStream_t stream)
 {
-    const auto part = thrust::make_transform_iterator(d_pair, Get());
-    return cub::DeviceScan::InclusiveSum(d_temp, bytes, part, d_prefix, n, stream);
+    const auto number =
+        thrust::make_transform_iterator((const struct code_item<SUMS> *)d_item, number_of<SUMS>{k});
+    return cub::DeviceScan::InclusiveSum(d_temp, bytes, number, d_prefix, n, stream);
 }
 
 struct code_parts {
@@ -138,29 +136,23 @@ struct code_parts {
     size_t temp_bytes, bytes;
 };
 
-template <int SUMS> struct payload {
-    using type = int32_t;
-};
-template <> struct payload<RW_HIST_NEWTON> {
-    using type = struct code_pair;
-};
-
 template <int SUMS>
 static cudaError_t sort_codes(struct code_parts *p, uint64_t n, int bits, cudaStream_t stream)
 {
-    using V = typename payload<SUMS>::type;
-    if (SUMS == RW_HIST_COUNT)
+    using V = struct code_item<SUMS>;
+    if constexpr (SUMS == RW_HIST_COUNT)
         return cub::DeviceRadixSort::SortKeys(p->d_temp, p->temp_bytes, p->d_key, p->d_sorted, n, 0,
                                               bits, stream);
-    return cub::DeviceRadixSort::SortPairs(p->d_temp, p->temp_bytes, p->d_key, p->d_sorted,
-                                           (const V *)p->d_item, (V *)p->d_sorted_item, n, 0, bits,
-                                           stream);
+    else
+        return cub::DeviceRadixSort::SortPairs(p->d_temp, p->temp_bytes, p->d_key, p->d_sorted,
+                                               (const V *)p->d_item, (V *)p->d_sorted_item, n, 0,
+                                               bits, stream);
 }
 
 template <int SUMS>
 static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_scratch)
 {
-    using V = typename payload<SUMS>::type;
+    using V = struct code_item<SUMS>;
     struct code_parts p = {};
     struct sort_search_layout at = {(char *)d_scratch, 0};
     const uint64_t most_cells = (uint64_t)1 << 31;
@@ -182,12 +174,7 @@ static struct code_parts code_parts_of(const struct rw_hist_call *call, void *d_
         p.d_item = sort_search_take<V>(&at, n);
         p.d_sorted_item = sort_search_take<V>(&at, n);
         p.d_prefix = sort_search_take<long long>(&at, n);
-        (void)sort_search_scan(NULL, scan_bytes, NULL, NULL, n, NULL);
-        size_t first_bytes = 0, second_bytes = 0;
-        (void)scan_pairs<first_of>(NULL, first_bytes, NULL, NULL, n, NULL);
-        (void)scan_pairs<second_of>(NULL, second_bytes, NULL, NULL, n, NULL);
-        scan_bytes = scan_bytes < first_bytes ? first_bytes : scan_bytes;
-        scan_bytes = scan_bytes < second_bytes ? second_bytes : scan_bytes;
+        (void)scan_numbers<SUMS>(NULL, scan_bytes, NULL, 0, NULL, n, NULL);
     }
     struct code_parts sizes = {}; /* d_temp NULL: asks for the size */
     (void)sort_codes<SUMS>(&sizes, n, 32, NULL);
@@ -213,14 +200,13 @@ template <int SUMS>
 static cudaError_t run_group(const struct rw_hist_args *args, const struct code_group *group,
                              struct code_parts *p, cudaStream_t stream)
 {
-    using V = typename payload<SUMS>::type;
     const uint64_t n = group->n_docs * group->n;
     const uint32_t n_cells = args->jobs.n_nodes * group->n * args->n_bins;
     int bits = 1;
     while (bits < 32 && (n_cells - 1) >> bits)
         bits++;
-    codes_key_kernel<SUMS, V><<<rw_hist_n_jobs(args), SORT_SEARCH_THREADS, 0, stream>>>(
-        *args, *group, p->d_key, (V *)p->d_item);
+    codes_key_kernel<SUMS><<<rw_hist_n_jobs(args), SORT_SEARCH_THREADS, 0, stream>>>(
+        *args, *group, p->d_key, (struct code_item<SUMS> *)p->d_item);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)
         error = sort_codes<SUMS>(p, n, bits, stream);
@@ -231,23 +217,13 @@ static cudaError_t run_group(const struct rw_hist_args *args, const struct code_
     error = cudaGetLastError();
     if (error == cudaSuccess)
         error = differences(args, group, p, NULL, stream);
-    if (SUMS == RW_HIST_COUNT || error != cudaSuccess)
-        return error;
-    if (SUMS == RW_HIST_MART)
-        error = sort_search_scan(p->d_temp, p->temp_bytes, (const int32_t *)p->d_sorted_item,
-                                 p->d_prefix, n, stream);
-    else
-        error = scan_pairs<first_of>(p->d_temp, p->temp_bytes,
-                                     (const struct code_pair *)p->d_sorted_item, p->d_prefix, n,
-                                     stream);
-    if (error == cudaSuccess)
-        error = differences(args, group, p, args->d_lambda_sum, stream);
-    if (SUMS == RW_HIST_MART || error != cudaSuccess)
-        return error;
-    error =
-        scan_pairs<second_of>(p->d_temp, p->temp_bytes, (const struct code_pair *)p->d_sorted_item,
-                              p->d_prefix, n, stream);
-    return error == cudaSuccess ? differences(args, group, p, args->d_weight_sum, stream) : error;
+    for (int k = 0; k < hist_numbers(SUMS) && error == cudaSuccess; k++) {
+        error = scan_numbers<SUMS>(p->d_temp, p->temp_bytes, p->d_sorted_item, k, p->d_prefix, n,
+                                   stream);
+        if (error == cudaSuccess)
+            error = differences(args, group, p, (unsigned long long *)args->d_sum[k], stream);
+    }
+    return error;
 }
 
 template <int SUMS> static int run_sums(const struct rw_hist_call *call, cudaStream_t stream)
@@ -272,39 +248,26 @@ template <int SUMS> static int run_sums(const struct rw_hist_call *call, cudaStr
 
 static size_t codes_bytes(const struct rw_hist_call *call)
 {
-    if (rw_hist_n_cells(call) == 0)
+    static struct code_parts (*const parts_of[])(const struct rw_hist_call *, void *) = {
+        code_parts_of<RW_HIST_COUNT>, code_parts_of<RW_HIST_MART>, code_parts_of<RW_HIST_NEWTON>};
+    if (rw_hist_n_cells(call) == 0 || call->sums == RW_HIST_FLOAT) /* it is asked before checks */
         return 0;
-    return call->sums == RW_HIST_COUNT  ? code_parts_of<RW_HIST_COUNT>(call, NULL).bytes
-           : call->sums == RW_HIST_MART ? code_parts_of<RW_HIST_MART>(call, NULL).bytes
-                                        : code_parts_of<RW_HIST_NEWTON>(call, NULL).bytes;
+    return parts_of[call->sums](call, NULL).bytes;
 }
 
 static int run_codes(const struct rw_hist_call *call, void *stream)
 {
-    if (rw_hist_n_cells(call) == 0)
-        return cudaSuccess;
-    switch (call->sums) {
-    case RW_HIST_COUNT:
-        return run_sums<RW_HIST_COUNT>(call, (cudaStream_t)stream);
-    case RW_HIST_MART:
-        return run_sums<RW_HIST_MART>(call, (cudaStream_t)stream);
-    case RW_HIST_NEWTON:
-        return run_sums<RW_HIST_NEWTON>(call, (cudaStream_t)stream);
-    default:
-        return cudaErrorInvalidValue;
-    }
+    static int (*const run_of[])(const struct rw_hist_call *, cudaStream_t) = {
+        run_sums<RW_HIST_COUNT>, run_sums<RW_HIST_MART>, run_sums<RW_HIST_NEWTON>};
+    return rw_hist_n_cells(call) == 0 ? cudaSuccess
+                                      : run_of[call->sums](call, (cudaStream_t)stream);
 }
 
 const struct rw_hist_method rw_hist_sort_search = {
-    "sort-search",
-    "general histogram III-C",
-    4 | 8 | 16,
-    RW_HIST_MOST_BINS,
-    1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
-    1,
-    1,
-    0,
-    0,
-    codes_bytes,
-    run_codes,
+    .name = "sort-search",
+    .bits = 4 | 8 | 16,
+    .most_bins = RW_HIST_MOST_BINS,
+    .sums = 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
+    .scratch_bytes = codes_bytes,
+    .run = run_codes,
 };

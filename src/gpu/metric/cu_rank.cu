@@ -1,5 +1,5 @@
 // Why: a document's lambda and a query's metric need every document's position. The order is total
-// (falling score, -0 as +0, then place), so any sort gives the host's; these are CUB's, stable,
+// (falling score, -0 as +0, then index), so any sort gives the host's; these are CUB's, stable,
 // over integer keys that rise where scores fall (metric/order.h), of 32 bits where those suffice.
 //
 // Shapes: d_scores, d_order [n_docs], query by query; d_query [n_block + n_warp] by falling size.
@@ -11,6 +11,9 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
 
+#include <type_traits>
+
+#include "base/search.h"
 #include "gpu/metric/rank_cuda.h"
 #include "gpu/device/tuning.h"
 #include "metric/order.h"
@@ -42,17 +45,17 @@ enum {
 
 /* A document of a sorted list. */
 struct rank_item {
-    uint32_t key, place;
+    uint32_t key, index;
 };
 
-/* The largest of each kind; smaller sorts fit into the same place. */
+/* The largest of each kind; smaller sorts fit into the same room. */
 union rank_shared {
     typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage warp[RANK_WARPS];
     typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
     struct rank_item first[RANK_THREADS];
 };
 
-/* A query's place in the set. */
+/* A query's documents in the set. */
 struct rank_query {
     uint32_t first, n;
 };
@@ -74,30 +77,30 @@ __device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
     *key = rank_short_key(score);
 }
 
-/* Item k of thread t is place t * ITEMS + k; what is past the end sorts last. */
+/* Item k of thread t is index t * ITEMS + k; what is past the end sorts last. */
 template <class KEY, int ITEMS>
 __device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
                                           uint32_t thread, KEY (&key)[ITEMS],
-                                          uint32_t (&place)[ITEMS])
+                                          uint32_t (&index)[ITEMS])
 {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        place[k] = thread * ITEMS + k;
+        index[k] = thread * ITEMS + k;
         key[k] = (KEY)-1;
-        if (place[k] < query.n)
-            rank_key_of(d_scores[query.first + place[k]], &key[k]);
+        if (index[k] < query.n)
+            rank_key_of(d_scores[query.first + index[k]], &key[k]);
     }
 }
 
 template <int ITEMS>
 __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query query,
-                                           uint32_t thread, const uint32_t (&place)[ITEMS])
+                                           uint32_t thread, const uint32_t (&index)[ITEMS])
 {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const uint32_t r = thread * ITEMS + k;
         if (r < query.n)
-            d_order[query.first + r] = query.first + place[k];
+            d_order[query.first + r] = query.first + index[k];
     }
 }
 
@@ -105,79 +108,63 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
 __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
                                              const struct rank_item &a, const struct rank_item &b)
 {
-    return a.key == b.key && a.place < query.n && b.place < query.n &&
-           rw_falling_key(d_scores[query.first + a.place]) !=
-               rw_falling_key(d_scores[query.first + b.place]);
+    return a.key == b.key && a.index < query.n && b.index < query.n &&
+           rw_falling_key(d_scores[query.first + a.index]) !=
+               rw_falling_key(d_scores[query.first + b.index]);
 }
 
 /* Among a thread's sorted documents and the one behind them. */
 template <int ITEMS>
 __device__ __forceinline__ bool
 rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],
-              const uint32_t (&place)[ITEMS], const struct rank_item &behind)
+              const uint32_t (&index)[ITEMS], const struct rank_item &behind)
 {
-    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], place[ITEMS - 1]}, behind);
+    bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], index[ITEMS - 1]}, behind);
 #pragma unroll
     for (int k = 0; k + 1 < ITEMS; k++)
-        any |= rank_is_open(d_scores, query, {key[k], place[k]}, {key[k + 1], place[k + 1]});
+        any |= rank_is_open(d_scores, query, {key[k], index[k]}, {key[k + 1], index[k + 1]});
     return any;
 }
 
-/* By keys of 32 bits, which are sorted in less; again by keys of 64 bits where scores are too near.
- */
-template <int ITEMS>
-__device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
-                                             union rank_shared &shared, uint32_t *d_order)
+/* Of a block's query, or of a warp's: by keys of 32 bits, which are sorted in less; again by keys
+ * of 64 bits where scores are too near. */
+template <bool BLOCK, int ITEMS>
+__device__ __forceinline__ void rank_by(const double *d_scores, struct rank_query query,
+                                        union rank_shared &shared, uint32_t *d_order)
 {
-    typedef rank_warp_sort<uint32_t, ITEMS> short_sort;
-    typedef rank_warp_sort<uint64_t, ITEMS> long_sort;
-    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.warp[0] &&
-                      sizeof(typename short_sort::TempStorage) <= sizeof shared.warp[0],
+    using short_sort = std::conditional_t<BLOCK, rank_block_sort<uint32_t, ITEMS>,
+                                          rank_warp_sort<uint32_t, ITEMS>>;
+    using long_sort = std::conditional_t<BLOCK, rank_block_sort<uint64_t, ITEMS>,
+                                         rank_warp_sort<uint64_t, ITEMS>>;
+    constexpr size_t ROOM = BLOCK ? sizeof shared.block : sizeof shared.warp[0];
+    static_assert(sizeof(typename long_sort::TempStorage) <= ROOM &&
+                      sizeof(typename short_sort::TempStorage) <= ROOM,
                   "a smaller sort needs less");
-    uint32_t key[ITEMS], place[ITEMS];
-    const uint32_t lane = threadIdx.x % 32;
-    void *const storage = &shared.warp[threadIdx.x / 32];
-    rank_load<uint32_t, ITEMS>(d_scores, query, lane, key, place);
-    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
-    struct rank_item behind = {__shfl_down_sync(~0u, key[0], 1),
-                               __shfl_down_sync(~0u, place[0], 1)};
-    if (lane == 31)
-        behind.place = UINT32_MAX;
-    if (__any_sync(~0u, rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
-        uint64_t whole[ITEMS];
-        rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, place);
-        long_sort(*(typename long_sort::TempStorage *)storage)
-            .StableSort(whole, place, rank_less());
-    }
-    rank_store<ITEMS>(d_order, query, lane, place);
-}
-
-template <int ITEMS>
-__device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
-                                              union rank_shared &shared, uint32_t *d_order)
-{
-    typedef rank_block_sort<uint32_t, ITEMS> short_sort;
-    typedef rank_block_sort<uint64_t, ITEMS> long_sort;
-    static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.block &&
-                      sizeof(typename short_sort::TempStorage) <= sizeof shared.block,
-                  "a smaller sort needs less");
-    uint32_t key[ITEMS], place[ITEMS];
-    void *const storage = &shared.block;
-    rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, place);
-    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, place, rank_less());
-    __syncthreads();
-    shared.first[threadIdx.x] = {key[0], place[0]};
-    __syncthreads();
+    uint32_t key[ITEMS], index[ITEMS];
+    const uint32_t thread = BLOCK ? threadIdx.x : threadIdx.x % 32;
+    void *const storage = BLOCK ? (void *)&shared.block : (void *)&shared.warp[threadIdx.x / 32];
+    rank_load<uint32_t, ITEMS>(d_scores, query, thread, key, index);
+    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, index, rank_less());
     struct rank_item behind = {0, UINT32_MAX};
-    if (threadIdx.x + 1 < RANK_THREADS)
-        behind = shared.first[threadIdx.x + 1];
-    if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, place, behind))) {
-        uint64_t whole[ITEMS];
-        rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, place);
-        long_sort(*(typename long_sort::TempStorage *)storage)
-            .StableSort(whole, place, rank_less());
+    if constexpr (BLOCK) {
+        __syncthreads();
+        shared.first[threadIdx.x] = {key[0], index[0]};
+        __syncthreads();
+        if (threadIdx.x + 1 < RANK_THREADS)
+            behind = shared.first[threadIdx.x + 1];
+    } else {
+        behind = {__shfl_down_sync(~0u, key[0], 1), __shfl_down_sync(~0u, index[0], 1)};
+        if (thread == 31)
+            behind.index = UINT32_MAX;
     }
-    rank_store<ITEMS>(d_order, query, threadIdx.x, place);
+    const bool open = rank_any_open<ITEMS>(d_scores, query, key, index, behind);
+    if (BLOCK ? __syncthreads_or(open) : __any_sync(~0u, open)) {
+        uint64_t whole[ITEMS];
+        rank_load<uint64_t, ITEMS>(d_scores, query, thread, whole, index);
+        long_sort(*(typename long_sort::TempStorage *)storage)
+            .StableSort(whole, index, rank_less());
+    }
+    rank_store<ITEMS>(d_order, query, thread, index);
 }
 
 __global__ void __launch_bounds__(RANK_THREADS)
@@ -197,22 +184,20 @@ __global__ void __launch_bounds__(RANK_THREADS)
     query.n = rank.d_offset[q + 1] - query.first;
     if (d_sampled && !d_sampled[query.first])
         return;
-    if (by_block) {
-        if (query.n <= 2 * RANK_THREADS)
-            rank_by_block<2>(d_scores, query, shared, rank.d_order);
-        else if (query.n <= 4 * RANK_THREADS)
-            rank_by_block<4>(d_scores, query, shared, rank.d_order);
-        else
-            rank_by_block<RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
-    } else if (query.n <= 32) {
-        rank_by_warp<1>(d_scores, query, shared, rank.d_order);
-    } else if (query.n <= 64) {
-        rank_by_warp<2>(d_scores, query, shared, rank.d_order);
-    } else if (query.n <= 128) {
-        rank_by_warp<4>(d_scores, query, shared, rank.d_order);
-    } else {
-        rank_by_warp<RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
-    }
+    if (by_block && query.n <= 2 * RANK_THREADS)
+        rank_by<true, 2>(d_scores, query, shared, rank.d_order);
+    else if (by_block && query.n <= 4 * RANK_THREADS)
+        rank_by<true, 4>(d_scores, query, shared, rank.d_order);
+    else if (by_block)
+        rank_by<true, RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
+    else if (query.n <= 32)
+        rank_by<false, 1>(d_scores, query, shared, rank.d_order);
+    else if (query.n <= 64)
+        rank_by<false, 2>(d_scores, query, shared, rank.d_order);
+    else if (query.n <= 128)
+        rank_by<false, 4>(d_scores, query, shared, rank.d_order);
+    else
+        rank_by<false, RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
 }
 
 /* ---- Long queries ---- */
@@ -221,15 +206,7 @@ __global__ void __launch_bounds__(RANK_THREADS)
  */
 __device__ __forceinline__ uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
 {
-    uint32_t lo = 0, hi = large.n; /* begin[lo] <= i < begin[hi] */
-    while (hi - lo > 1) {
-        const uint32_t middle = lo + (hi - lo) / 2;
-        if (large.d_begin[middle] <= i)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return lo;
+    return rw_numbers_under(large.d_begin, large.n, (uint64_t)i + 1) - 1;
 }
 
 __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
@@ -240,7 +217,7 @@ __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_lar
         return;
     const uint32_t part = rank_part(large, i);
     large.d_key[0][i] = rw_falling_key(d_scores[large.d_first[part] + (i - large.d_begin[part])]);
-    large.d_doc[0][i] = i; /* its place in the list */
+    large.d_doc[0][i] = i; /* its index in the list */
 }
 
 /* From documents by score to the queries that they belong to. */

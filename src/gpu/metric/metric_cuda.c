@@ -7,44 +7,18 @@
 #include "gpu/metric/cu_metric.h"
 #include "gpu/device/transfer.h"
 
-enum { MOST_TABLES = 16 };
-
 struct rw_cuda_metrics {
-    struct rw_ctx *ctx;       /* borrowed */
-    struct rw_device *device; /* borrowed; NULL: nothing is allocated, only counted */
+    struct rw_device_tables tables; /* without a device: they are only counted */
     struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
     struct rw_metric *metric;         /* [n_metrics] owned */
     struct rw_cuda_metric_part *part; /* [n_metrics] room for the results; owned */
-    void *table[MOST_TABLES];         /* device memory, owned */
-    int n_tables;
-    void **scratch; /* [n_metrics] device memory, or NULL; owned */
-    uint64_t bytes;
 };
-
-static int upload(struct rw_cuda_metrics *metrics, void *out, const void *from, size_t n,
-                  size_t size)
-{
-    void *d = NULL;
-    if (!metrics->device) {
-        metrics->bytes += n * size;
-        d = metrics; /* only whether it is there is looked at */
-        memcpy(out, &d, sizeof(d));
-        return RW_OK;
-    }
-    const int status =
-        rw_cuda_upload(metrics->ctx, metrics->device, &d, from, n * size, &metrics->bytes);
-    if (d)
-        metrics->table[metrics->n_tables++] = d;
-    memcpy(out, &d, sizeof(d));
-    return status;
-}
-
-#define UPLOAD(metrics, field, from, n) upload((metrics), &(field), (from), (n), sizeof(*(field)))
 
 /* The tables by document, and room for them in rank order. */
 static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
+    struct rw_device_tables *tables = &metrics->tables;
     const struct rw_judgments *judgments = plan->judgments;
     struct rw_cuda_metric_args *args = &metrics->args;
     const size_t n = judgments->n_docs;
@@ -57,36 +31,36 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
         weight |= kind->by_document && judgments->doc_weight;
     }
     if (gain) {
-        RW_TRY(UPLOAD(metrics, args->d_gain, judgments->gain, n));
-        RW_TRY(UPLOAD(metrics, args->d_ideal, judgments->ideal, n));
-        RW_TRY(UPLOAD(metrics, args->d_ranked_gain, NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, judgments->gain, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_ideal, judgments->ideal, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_ranked_gain, NULL, n));
     }
     if (label) {
-        RW_TRY(UPLOAD(metrics, args->d_label, judgments->label, n));
-        RW_TRY(UPLOAD(metrics, args->d_ranked_label, NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_label, judgments->label, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_ranked_label, NULL, n));
     }
     if (weight) {
-        RW_TRY(UPLOAD(metrics, args->d_doc_weight, judgments->doc_weight, n));
-        RW_TRY(UPLOAD(metrics, args->d_ranked_weight, NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_doc_weight, judgments->doc_weight, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_ranked_weight, NULL, n));
     }
     if (score)
-        RW_TRY(UPLOAD(metrics, args->d_ranked_score, NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_ranked_score, NULL, n));
     if (plan->ties == RW_TIES_MEAN)
-        RW_TRY(UPLOAD(metrics, args->d_tie_end, NULL, n));
-    return UPLOAD(metrics, args->d_discount, judgments->discount, judgments->longest);
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_tie_end, NULL, n));
+    return RW_DEVICE_TABLE(tables, args->d_discount, judgments->discount, judgments->longest);
 }
 
 /* Queries' weights: one table for the means over queries, one for those over documents. */
-static int upload_weights(struct rw_cuda_metrics *metrics, const struct rw_judgments *judgments,
+static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
     int status = RW_OK;
     int64_t *weight = NULL;
     if (*d_weight || (!judgments->weight && !kind->by_document))
         return RW_OK;
-    RW_TRY_OUT(RW_NEW_RAW(metrics->ctx, weight, judgments->n_queries));
+    RW_TRY_OUT(RW_NEW_RAW(tables->ctx, weight, judgments->n_queries));
     rw_metric_weights(kind, judgments, weight);
-    RW_TRY_OUT(UPLOAD(metrics, *d_weight, weight, judgments->n_queries));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, *d_weight, weight, judgments->n_queries));
 out:
     rw_mem_free(weight);
     return status;
@@ -94,31 +68,32 @@ out:
 
 static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
+    struct rw_device_tables *tables = &metrics->tables;
     const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
+    const size_t scratch = (size_t)judgments->n_docs + judgments->n_queries;
     const int64_t *d_weight[2] = {NULL, NULL};
     int status = RW_OK;
     struct rw_cuda_metric *metric = NULL;
-    RW_TRY_OUT(RW_NEW(metrics->ctx, metric, n_metrics));
+    double *d_scratch = NULL;
+    size_t n_scratch = 0;
+    RW_TRY_OUT(RW_NEW(tables->ctx, metric, n_metrics));
+    for (size_t m = 0; m < n_metrics; m++)
+        n_scratch += plan->metric[m].kind->ties_scratch && plan->ties == RW_TIES_MEAN;
+    if (n_scratch)
+        RW_TRY_OUT(RW_DEVICE_TABLE(tables, d_scratch, NULL, n_scratch * scratch));
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
-        RW_TRY_OUT(upload_weights(metrics, judgments, kind, &d_weight[!!kind->by_document]));
+        RW_TRY_OUT(upload_weights(tables, judgments, kind, &d_weight[!!kind->by_document]));
         metric[m].kind = kind->device;
         metric[m].metric = plan->metric[m];
         metric[m].metric.kind = NULL;
         metric[m].by_document = kind->by_document;
         metric[m].d_weight = d_weight[!!kind->by_document];
-        if (!kind->ties_scratch || plan->ties != RW_TIES_MEAN)
-            continue;
-        const size_t bytes = ((size_t)judgments->n_docs + judgments->n_queries) * sizeof(double);
-        if (metrics->device)
-            RW_TRY_OUT(rw_cuda_upload(metrics->ctx, metrics->device, &metrics->scratch[m], NULL,
-                                      bytes, &metrics->bytes));
-        else
-            metrics->bytes += bytes;
-        metric[m].d_scratch = metrics->scratch[m];
+        if (kind->ties_scratch && plan->ties == RW_TIES_MEAN)
+            metric[m].d_scratch = d_scratch + --n_scratch * scratch;
     }
-    RW_TRY_OUT(UPLOAD(metrics, metrics->args.d_metric, metric, n_metrics));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, metrics->args.d_metric, metric, n_metrics));
 out:
     rw_mem_free(metric);
     return status;
@@ -126,7 +101,7 @@ out:
 
 static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
-    struct rw_ctx *ctx = metrics->ctx;
+    struct rw_device_tables *tables = &metrics->tables;
     struct rw_cuda_metric_args *args = &metrics->args;
     const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
@@ -136,23 +111,18 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     args->n_parts = rw_cuda_metric_parts(judgments->n_queries);
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    RW_TRY(RW_NEW(ctx, metrics->scratch, n_metrics));
-    RW_TRY(RW_NEW(ctx, metrics->metric, n_metrics));
-    RW_TRY(RW_NEW(ctx, metrics->part, n_metrics));
+    RW_TRY(RW_NEW(tables->ctx, metrics->metric, n_metrics));
+    RW_TRY(RW_NEW(tables->ctx, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
-    if (metrics->device)
-        RW_TRY(rw_cuda_rank_init(ctx, metrics->device, judgments->n_docs, judgments->n_queries,
-                                 judgments->query_offset, &metrics->rank));
-    else
-        metrics->rank.bytes = rw_cuda_rank_plan_bytes(judgments->n_docs, judgments->n_queries,
-                                                      judgments->query_offset);
+    RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
+                             judgments->query_offset, &metrics->rank));
     args->d_offset = metrics->rank.d_offset;
     args->d_order = metrics->rank.d_order;
     args->d_by_size = metrics->rank.d_by_size;
     RW_TRY(upload_documents(metrics, plan));
     RW_TRY(upload_metrics(metrics, plan));
-    RW_TRY(UPLOAD(metrics, args->d_part, NULL, n_metrics * args->n_parts));
-    return UPLOAD(metrics, args->d_result, NULL, n_metrics);
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_part, NULL, n_metrics * args->n_parts));
+    return RW_DEVICE_TABLE(tables, args->d_result, NULL, n_metrics);
 }
 
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
@@ -161,8 +131,7 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
     struct rw_cuda_metrics *metrics;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, metrics, 1));
-    metrics->ctx = ctx;
-    metrics->device = device;
+    metrics->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
     const int status = load(metrics, plan);
     if (status < 0) {
         rw_cuda_metrics_free(metrics);
@@ -177,25 +146,17 @@ int rw_cuda_metrics_plan_bytes(struct rw_ctx *ctx, const struct rw_metric_plan *
 {
     struct rw_cuda_metrics *metrics;
     *bytes = 0;
-    RW_TRY(RW_NEW(ctx, metrics, 1));
-    metrics->ctx = ctx;
-    const int status = load(metrics, plan);
+    RW_TRY(rw_cuda_metrics_new(ctx, NULL, plan, &metrics));
     *bytes = rw_cuda_metrics_bytes(metrics);
-    metrics->rank = (struct rw_cuda_rank){0};
     rw_cuda_metrics_free(metrics);
-    return status;
+    return RW_OK;
 }
 
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
 {
     if (!metrics)
         return;
-    rw_cuda_rank_release(&metrics->rank);
-    for (int i = 0; i < metrics->n_tables; i++)
-        rw_device_free(metrics->table[i]);
-    for (uint32_t m = 0; metrics->scratch && m < metrics->args.n_metrics; m++)
-        rw_device_free(metrics->scratch[m]);
-    rw_mem_free(metrics->scratch);
+    rw_device_tables_free(&metrics->tables);
     rw_mem_free(metrics->metric);
     rw_mem_free(metrics->part);
     rw_mem_free(metrics);
@@ -203,15 +164,15 @@ void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
 
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics)
 {
-    return metrics->bytes + metrics->rank.bytes;
+    return metrics->tables.bytes;
 }
 
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream)
 {
-    struct rw_ctx *ctx = metrics->ctx;
+    struct rw_ctx *ctx = metrics->tables.ctx;
     struct rw_cuda_metric_args args = metrics->args;
     args.d_scores = d_scores;
-    rw_transfer_launched(metrics->device, rw_cuda_metrics_launches(metrics));
+    rw_transfer_launched(metrics->tables.device, rw_cuda_metrics_launches(metrics));
     RW_CU(ctx, (cudaError_t)rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
     RW_CU(ctx, (cudaError_t)rw_cuda_metric_launch(&args, stream));
     return RW_OK;
@@ -220,8 +181,8 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out)
 {
     const uint32_t n = metrics->args.n_metrics;
-    RW_TRY(rw_transfer_read(metrics->ctx, metrics->device, metrics->part, metrics->args.d_result,
-                            n * sizeof(*metrics->part)));
+    RW_TRY(rw_transfer_read(metrics->tables.ctx, metrics->tables.device, metrics->part,
+                            metrics->args.d_result, n * sizeof(*metrics->part)));
     for (uint32_t m = 0; m < n; m++)
         if (metrics->part[m].too_large)
             return 0;

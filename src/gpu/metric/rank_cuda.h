@@ -2,7 +2,7 @@
 #ifndef RW_GPU_RANK_CUDA_H
 #define RW_GPU_RANK_CUDA_H
 
-#include "gpu/device/device.h"
+#include "gpu/device/transfer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +14,7 @@ enum {
 };
 
 /* Queries beyond a block's size. Their documents stand one after another in a list of their own,
- * query by query. All pointers but the arrays of the host are on the device, and owned. */
+ * query by query. All pointers are of the device, and the tables' owner's. */
 struct rw_cuda_rank_large {
     uint32_t n;          /* queries */
     uint32_t n_docs;     /* of all of them */
@@ -37,13 +37,11 @@ struct rw_cuda_rank {
     uint32_t n_block, n_warp;
     uint32_t *d_order; /* [n_docs] the document of the set at each position, query by query */
     struct rw_cuda_rank_large large;
-    uint64_t bytes; /* of device memory held */
 };
 
-/* query_offset: [n_queries + 1], not kept. On failure `rank` is empty. */
-int rw_cuda_rank_init(struct rw_ctx *ctx, const struct rw_device *device, uint32_t n_docs,
-                      uint32_t n_queries, const uint32_t *query_offset, struct rw_cuda_rank *rank);
-void rw_cuda_rank_release(struct rw_cuda_rank *rank); /* of an empty one: nothing */
+/* Its memory is the tables'. query_offset: [n_queries + 1], not kept. */
+int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
+                      const uint32_t *query_offset, struct rw_cuda_rank *rank);
 uint64_t rw_cuda_rank_plan_bytes(uint32_t n_docs, uint32_t n_queries, const uint32_t *query_offset);
 
 /* Enqueues the ranking into rank->d_order. d_scores: [n_docs], finite. d_sampled: [n_docs], by
@@ -56,10 +54,6 @@ uint32_t rw_cuda_rank_launches(const struct rw_cuda_rank *rank);
 
 /* Scratch of the large queries' sorts. */
 size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);
-
-/* Device memory filled with `bytes` bytes of the host (NULL: not filled). Adds to *held. */
-int rw_cuda_upload(struct rw_ctx *ctx, const struct rw_device *device, void **out, const void *from,
-                   size_t bytes, uint64_t *held);
 
 #ifdef __cplusplus
 }

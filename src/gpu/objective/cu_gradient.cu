@@ -52,13 +52,13 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     const double gradient = rw_double_of_bits(a.d_info->gradient_bits);
     const double hessian = rw_double_of_bits(a.d_info->hessian_bits);
     const int lambda_exponent = rw_fixed_exponent(gradient, RW_LAMBDA_EXPONENT);
-    const int weight_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
-    const double lambda_scale = rw_pow2(lambda_exponent), weight_scale = rw_pow2(weight_exponent);
+    const int hessian_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
+    const double lambda_scale = rw_pow2(lambda_exponent), hessian_scale = rw_pow2(hessian_exponent);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         a.d_info->lambda_exponent = lambda_exponent;
-        a.d_info->weight_exponent = weight_exponent;
+        a.d_info->hessian_exponent = hessian_exponent;
         a.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
-        a.d_info->largest_weight = (uint64_t)rw_round_int64(hessian * weight_scale);
+        a.d_info->largest_hessian = (uint64_t)rw_round_int64(hessian * hessian_scale);
     }
     for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
          doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
@@ -66,8 +66,29 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
         a.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
-        a.d_pair[doc].weight = rw_round_int64(g.hessian * weight_scale);
+        a.d_pair[doc].hessian = rw_round_int64(g.hessian * hessian_scale);
     }
+}
+
+/* What was handed over in fixed point stays as it is. */
+__global__ void gradient_fixed_kernel(const __grid_constant__ struct rw_gradient_args a)
+{
+    uint64_t lambda = 0, hessian = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        a.d_info->lambda_exponent = a.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
+    for (uint64_t doc = (uint64_t)blockIdx.x * GRADIENT_THREADS + threadIdx.x; doc < a.n_docs;
+         doc += (uint64_t)gridDim.x * GRADIENT_THREADS) {
+        if (a.d_sampled && !a.d_sampled[doc])
+            continue;
+        const struct rw_lambda_pair pair = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
+                                            reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
+        a.d_pair[doc] = pair;
+        lambda = max(lambda, lambda_magnitude(pair.lambda));
+        hessian = max(hessian, lambda_magnitude(pair.hessian));
+    }
+    __syncwarp();
+    lambda_raise(&a.d_info->largest_lambda, lambda);
+    lambda_raise(&a.d_info->largest_hessian, hessian);
 }
 
 extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_multiprocessors,
@@ -80,6 +101,10 @@ extern "C" int rw_cuda_gradients(const struct rw_gradient_args *args, int n_mult
         cudaMemsetAsync(args->d_info, 0, sizeof *args->d_info, (cudaStream_t)stream);
     if (error != cudaSuccess)
         return (int)error;
+    if (args->is_fixed) {
+        gradient_fixed_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
+        return (int)cudaGetLastError();
+    }
     gradient_largest_kernel<<<grid, GRADIENT_THREADS, 0, (cudaStream_t)stream>>>(*args);
     error = cudaGetLastError();
     if (error != cudaSuccess)

@@ -11,8 +11,8 @@
 // upper documents (positions under the truncation) are taken gain by gain; a thread has SLOTS other
 // documents, keeps their sums in registers, and meets all upper documents of that gain in turn; the
 // upper document's sum is added over the warp. bounded queries (lambda_bounded.h) have a loop of
-// their own. Shared memory a document: score and discount, lambda, weight, position, upper. Queries
-// with very many pairs: cu_lambda_spread.cu.
+// their own. Shared memory a document: score and discount, lambda, hessian, position, upper.
+// Queries with very many pairs: cu_lambda_spread.cu.
 #include "gpu/objective/cu_lambda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
@@ -29,7 +29,7 @@ enum {
 
 /* ---- A query in shared memory ---- */
 
-enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_place) + 16 + 4 };
+enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 4 };
 
 /* Who works on a query: a warp, or the block. */
 template <bool BLOCK> struct lambda_group {
@@ -67,11 +67,11 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
     for (uint32_t r = lambda_group<BLOCK>::thread(); r < query.n; r += lambda_group<BLOCK>::size) {
         const uint32_t doc = a.d_order[query.first + r];
         const uint32_t slot = a.d_slot[doc];
-        query.place[slot].score = a.d_scores[doc];
-        query.place[slot].discount = __ldg(a.d_discount + r);
+        query.item[slot].score = a.d_scores[doc];
+        query.item[slot].discount = __ldg(a.d_discount + r);
         query.position[slot] = (uint16_t)r;
         query.lambda[slot] = 0;
-        query.weight[slot] = 0;
+        query.hessian[slot] = 0;
     }
 }
 
@@ -157,13 +157,13 @@ __device__ __forceinline__ void lambda_take(const struct lambda_query &query, co
 #pragma unroll
     for (int k = 0; k < PLAIN_SLOTS; k++) {
         const uint32_t slot = lambda_own_slot<BLOCK>(query, run, base, k);
-        own.lambda[k] = own.weight[k] = 0;
+        own.lambda[k] = own.hessian[k] = 0;
         own.position[k] = 0;
         own.gain_diff[k] = 0.0f;
-        own.place[k].score = own.place[k].discount = 0.0;
+        own.item[k].score = own.item[k].discount = 0.0;
         if (slot == UINT32_MAX)
             continue;
-        own.place[k] = query.place[slot];
+        own.item[k] = query.item[slot];
         own.position[k] = query.position[slot];
         own.gain_diff[k] = (float)(__ldg(d_gain + slot) - run.gain);
     }
@@ -182,8 +182,8 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
     for (uint32_t j = run.begin; j < run.end; j++) {
         const uint32_t slot = query.top[j];
         const uint32_t r = query.position[slot];
-        const struct lambda_place upper = query.place[slot];
-        long long lambda = 0, weight = 0;
+        const struct lambda_item upper = query.item[slot];
+        long long lambda = 0, hessian = 0;
 #pragma unroll
         for (int k = 0; k < PLAIN_SLOTS; k++) {
             if (base + stride * k >= n) /* none of the warp's: the same in all lanes */
@@ -191,18 +191,18 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
             if (own.position[k] <= r)
                 continue;
             const struct rw_lambda_pair pair =
-                lambda_pair(query, sigma, upper, own.place[k], own.gain_diff[k]);
+                lambda_pair(query, sigma, upper, own.item[k], own.gain_diff[k]);
             own.lambda[k] += pair.lambda;
-            own.weight[k] += pair.weight;
+            own.hessian[k] += pair.hessian;
             lambda -= pair.lambda;
-            weight += pair.weight;
+            hessian += pair.hessian;
         }
         __syncwarp();
         lambda = lambda_warp_sum(lambda);
-        weight = lambda_warp_sum(weight);
+        hessian = lambda_warp_sum(hessian);
         if (threadIdx.x % 32 == 0) {
             lambda_group<BLOCK>::add(&query.lambda[slot], lambda);
-            lambda_group<BLOCK>::add(&query.weight[slot], weight);
+            lambda_group<BLOCK>::add(&query.hessian[slot], hessian);
         }
     }
     __syncwarp(); /* sums that lane 0 wrote are added to by others now */
@@ -212,7 +212,7 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
         if (slot == UINT32_MAX)
             continue;
         lambda_group<BLOCK>::add(&query.lambda[slot], own.lambda[k]);
-        lambda_group<BLOCK>::add(&query.weight[slot], own.weight[k]);
+        lambda_group<BLOCK>::add(&query.hessian[slot], own.hessian[k]);
         const long long sum = slot < run.above ? own.lambda[k] : -own.lambda[k];
         hi += sum >> 32;
         lo += sum & 0xffffffff;
@@ -225,15 +225,15 @@ __device__ __forceinline__ void lambda_meet(const struct lambda_query &query, fl
 struct lambda_bounded {
     struct rw_bounded_query query;
     float sigma;
-    struct lambda_place *stage; /* [32] of this warp: the upper documents at hand */
+    struct lambda_item *stage; /* [32] of this warp: the upper documents at hand */
 };
 
 /* A document of a thread. */
 struct bounded_own {
-    struct lambda_place place;
-    float gain_diff, toward;                /* as rw_bounded_pair_of has them */
-    int side;                               /* 1 if its gain is the larger, else -1 */
-    struct rw_bounded_parts lambda, weight; /* sums, with biases */
+    struct lambda_item item;
+    float gain_diff, toward;                 /* as rw_bounded_pair_of has them */
+    int side;                                /* 1 if its gain is the larger, else -1 */
+    struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
 /* Past the end: any document, without a gain. */
@@ -244,7 +244,7 @@ __device__ __forceinline__ void bounded_take(const struct lambda_query &query, f
 {
     const bool past = slot == UINT32_MAX;
     slot = past ? 0 : slot;
-    own.place = query.place[slot];
+    own.item = query.item[slot];
     own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + slot) - run.gain));
     own.side = slot < run.above ? 1 : -1;
     own.toward = slot < run.above ? sigma : -sigma;
@@ -253,23 +253,23 @@ __device__ __forceinline__ void bounded_take(const struct lambda_query &query, f
 /* One upper document against the lane's K: their sums and, with their biases, its own. */
 template <int K>
 __device__ __forceinline__ void
-bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_place &upper,
+bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &upper,
               struct bounded_own (&own)[K], struct rw_bounded_parts &lambda,
-              struct rw_bounded_parts &weight)
+              struct rw_bounded_parts &hessian)
 {
 #pragma unroll
     for (int k = 0; k < K; k++) {
         const struct rw_bounded_pair pair = rw_bounded_pair_of(
-            &bounded.query, own[k].gain_diff, (float)(upper.discount - own[k].place.discount),
-            (float)(own[k].place.score - upper.score), own[k].toward, bounded.sigma);
+            &bounded.query, own[k].gain_diff, (float)(upper.discount - own[k].item.discount),
+            (float)(own[k].item.score - upper.score), own[k].toward, bounded.sigma);
         own[k].lambda.high += pair.lambda.high;
         own[k].lambda.low += pair.lambda.low;
-        own[k].weight.high += pair.weight.high;
-        own[k].weight.low += pair.weight.low;
+        own[k].hessian.high += pair.hessian.high;
+        own[k].hessian.low += pair.hessian.low;
         lambda.high -= (uint32_t)own[k].side * pair.lambda.high;
         lambda.low -= (uint32_t)own[k].side * pair.lambda.low;
-        weight.high += pair.weight.high;
-        weight.low += pair.weight.low;
+        hessian.high += pair.hessian.high;
+        hessian.low += pair.hessian.low;
     }
 }
 
@@ -283,10 +283,10 @@ __device__ __forceinline__ void bounded_add(const struct lambda_query &query, ui
         return;
     const long long lambda = rw_bounded_join(own.lambda.high - n * RW_BOUNDED_HIGH_BIAS,
                                              own.lambda.low - n * RW_BOUNDED_LOW_BIAS);
-    const long long weight = rw_bounded_join(own.weight.high - n * RW_BOUNDED_HIGH_BIAS,
-                                             own.weight.low - n * RW_BOUNDED_LOW_BIAS);
+    const long long hessian = rw_bounded_join(own.hessian.high - n * RW_BOUNDED_HIGH_BIAS,
+                                              own.hessian.low - n * RW_BOUNDED_LOW_BIAS);
     lambda_group<BLOCK>::add(&query.lambda[slot], own.side > 0 ? lambda : -lambda);
-    lambda_group<BLOCK>::add(&query.weight[slot], weight);
+    lambda_group<BLOCK>::add(&query.hessian[slot], hessian);
     hi += lambda >> 32;
     lo += lambda & 0xffffffff;
 }
@@ -313,24 +313,24 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
     for (uint32_t begin = run.begin; begin < run.end; begin += 32) {
         const uint32_t n = run.end - begin < 32 ? run.end - begin : 32;
         const uint32_t mine = query.top[lane < n ? begin + lane : begin];
-        bounded.stage[lane] = query.place[mine];
-        struct rw_bounded_parts lambda_sum = {0, 0}, weight_sum = {0, 0};
+        bounded.stage[lane] = query.item[mine];
+        struct rw_bounded_parts lambda_sum = {0, 0}, hessian_sum = {0, 0};
 #pragma unroll
         for (int k = 0; k < K; k++)
-            own[k].lambda = own[k].weight = {0, 0};
+            own[k].lambda = own[k].hessian = {0, 0};
         __syncwarp();
         for (uint32_t j = 0; j < n; j++) {
             struct rw_bounded_parts lambda = start;
-            struct rw_bounded_parts weight = {0u - K * RW_BOUNDED_HIGH_BIAS,
-                                              0u - K * RW_BOUNDED_LOW_BIAS};
-            bounded_pairs<K>(bounded, bounded.stage[j], own, lambda, weight);
+            struct rw_bounded_parts hessian = {0u - K * RW_BOUNDED_HIGH_BIAS,
+                                               0u - K * RW_BOUNDED_LOW_BIAS};
+            bounded_pairs<K>(bounded, bounded.stage[j], own, lambda, hessian);
             lambda.high = __reduce_add_sync(~0u, lambda.high);
             lambda.low = __reduce_add_sync(~0u, lambda.low);
-            weight.high = __reduce_add_sync(~0u, weight.high);
-            weight.low = __reduce_add_sync(~0u, weight.low);
+            hessian.high = __reduce_add_sync(~0u, hessian.high);
+            hessian.low = __reduce_add_sync(~0u, hessian.low);
             if (lane == j) {
                 lambda_sum = lambda;
-                weight_sum = weight;
+                hessian_sum = hessian;
             }
         }
 #pragma unroll
@@ -340,10 +340,10 @@ __device__ __forceinline__ void bounded_meet(const struct lambda_query &query,
         if (lane < n) {
             lambda_group<BLOCK>::add(&query.lambda[mine],
                                      rw_bounded_join(lambda_sum.high, lambda_sum.low));
-            lambda_group<BLOCK>::add(&query.weight[mine],
-                                     rw_bounded_join(weight_sum.high, weight_sum.low));
+            lambda_group<BLOCK>::add(&query.hessian[mine],
+                                     rw_bounded_join(hessian_sum.high, hessian_sum.low));
         }
-        __syncwarp(); /* the next ones' places and sums may be other lanes' */
+        __syncwarp(); /* the next ones' items and sums may be other lanes' */
     }
 }
 
@@ -371,23 +371,23 @@ template <bool BLOCK>
 __device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
                                               const struct lambda_query &query, double factor)
 {
-    uint64_t largest_lambda = 0, largest_weight = 0;
+    uint64_t largest_lambda = 0, largest_hessian = 0;
     for (uint32_t i = lambda_group<BLOCK>::thread(); i < query.n; i += lambda_group<BLOCK>::size) {
         const uint32_t doc = query.first + i;
         const uint32_t slot = a.d_slot[doc];
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
         const int64_t lambda = rw_lambda_final((int64_t)query.lambda[slot], factor, by);
-        const int64_t weight = rw_lambda_final((int64_t)query.weight[slot], factor, by);
+        const int64_t hessian = rw_lambda_final((int64_t)query.hessian[slot], factor, by);
         a.d_pair[doc].lambda = lambda;
-        a.d_pair[doc].weight = weight;
+        a.d_pair[doc].hessian = hessian;
         const uint64_t lambda_size = lambda_magnitude(lambda);
-        const uint64_t weight_size = lambda_magnitude(weight);
+        const uint64_t hessian_size = lambda_magnitude(hessian);
         largest_lambda = lambda_size > largest_lambda ? lambda_size : largest_lambda;
-        largest_weight = weight_size > largest_weight ? weight_size : largest_weight;
+        largest_hessian = hessian_size > largest_hessian ? hessian_size : largest_hessian;
     }
     __syncwarp();
     lambda_raise(&a.d_info->largest_lambda, largest_lambda);
-    lambda_raise(&a.d_info->largest_weight, largest_weight);
+    lambda_raise(&a.d_info->largest_hessian, largest_hessian);
 }
 
 /* Pairs of all runs. */
@@ -419,7 +419,7 @@ lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
 template <bool BLOCK>
 __device__ __forceinline__ void
 lambda_of_query(const struct rw_lambda_args &a, struct lambda_query &query,
-                struct lambda_place *stage, unsigned long long *total)
+                struct lambda_item *stage, unsigned long long *total)
 {
     using group = lambda_group<BLOCK>;
     const double highest = a.d_scores[a.d_order[query.first]];
@@ -466,7 +466,7 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
                                            const struct lambda_jobs &jobs)
 {
     extern __shared__ __align__(16) unsigned char memory[];
-    __shared__ struct lambda_place stage[WARPS][32];
+    __shared__ struct lambda_item stage[WARPS][32];
     __shared__ unsigned long long total[2];
     const uint32_t warp = threadIdx.x / 32;
     const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
@@ -482,16 +482,16 @@ __device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
     if (!(query.ideal > 0.0f)) {
         const uint32_t size = lambda_group<BLOCK>::size;
         for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
-            a.d_pair[query.first + i].lambda = a.d_pair[query.first + i].weight = 0;
+            a.d_pair[query.first + i].lambda = a.d_pair[query.first + i].hessian = 0;
         return;
     }
     query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
     const uint32_t room = jobs.room;
-    query.place = reinterpret_cast<struct lambda_place *>(
+    query.item = reinterpret_cast<struct lambda_item *>(
         memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
-    query.lambda = reinterpret_cast<unsigned long long *>(query.place + room);
-    query.weight = query.lambda + room;
-    query.position = reinterpret_cast<uint16_t *>(query.weight + room);
+    query.lambda = reinterpret_cast<unsigned long long *>(query.item + room);
+    query.hessian = query.lambda + room;
+    query.position = reinterpret_cast<uint16_t *>(query.hessian + room);
     query.top = query.position + room;
     lambda_of_query<BLOCK>(a, query, stage[warp], total);
 }

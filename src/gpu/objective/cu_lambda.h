@@ -36,11 +36,10 @@ struct rw_lambda_args {
     struct rw_lambda_rule rule;
     const uint32_t *d_offset; /* [n_queries + 1] */
     const double *d_ideal;    /* [n_queries] */
-    const double *d_gain;     /* [n_docs] of queries of a warp or a block by falling gain, of spread
-                                 ones by     place */
-    const uint16_t *d_slot;   /* [n_docs] where a document's gain stands among its query's; not of
-                                 spread   queries */
-    const double *d_discount; /* [longest] */
+    const double *d_gain;     /* [n_docs] in queries of a warp or a block by falling gain */
+    /* [n_docs] the rank of a document's gain in its query; not of spread ones */
+    const uint16_t *d_slot;
+    const double *d_discount;           /* [longest] */
     const double *d_doc_weight;         /* [n_docs] NULL: all 1 */
     const uint32_t *d_query;            /* [n_block + n_warp] by falling size */
     uint32_t n_block, n_warp, n_narrow; /* n_narrow of the n_warp: RW_LAMBDA_NARROW_DOCS or less */
@@ -62,7 +61,8 @@ struct rw_lambda_args {
 struct rw_gradient_args {
     uint32_t n_docs;
     const float *d_label;                 /* residuals; else NULL */
-    const double *d_gradient, *d_hessian; /* custom; else NULL */
+    const double *d_gradient, *d_hessian; /* handed over; else NULL */
+    int is_fixed;                         /* these are integers, the documents' weights within */
     const double *d_doc_weight;           /* NULL: all 1 */
     const double *d_scores;
     const uint8_t *d_sampled;

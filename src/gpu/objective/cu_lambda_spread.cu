@@ -1,7 +1,7 @@
 // Why: LambdaRank's gradients for queries of so many pairs that blocks share them: the integers of
 // rw_lambda_query to the bit, as cu_lambda.cu's.
 //
-// Shapes: rw_lambda_args in cu_lambda.h; gains by place.
+// Shapes: rw_lambda_args in cu_lambda.h; gains by document.
 //
 // Decomposition: a kernel clears; a block takes 512 documents, by position, and some of the upper
 // ones, and adds to device memory; another kernel finishes, a thread a document.
@@ -26,12 +26,12 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_arg
         const uint32_t q = a.d_spread[tile.spread];
         const uint32_t doc = a.d_offset[q] + tile.begin + threadIdx.x;
         if (doc < a.d_offset[q + 1])
-            a.d_pair[doc].lambda = a.d_pair[doc].weight = 0;
+            a.d_pair[doc].lambda = a.d_pair[doc].hessian = 0;
         return;
     }
     if (threadIdx.x == 0) {
         struct rw_cuda_lambda_info info = {};
-        info.lambda_exponent = info.weight_exponent = RW_LAMBDA_EXPONENT;
+        info.lambda_exponent = info.hessian_exponent = RW_LAMBDA_EXPONENT;
         *a.d_info = info;
     }
     for (uint32_t i = threadIdx.x; i < a.n_spread; i += BEGIN_THREADS)
@@ -39,13 +39,13 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_arg
 }
 
 struct spread_top {
-    struct lambda_place place;
+    struct lambda_item item;
     double gain;
 };
 
 struct spread_shared {
     struct spread_top top[RW_LAMBDA_SPREAD_TOPS];
-    unsigned long long lambda[RW_LAMBDA_SPREAD_TOPS], weight[RW_LAMBDA_SPREAD_TOPS];
+    unsigned long long lambda[RW_LAMBDA_SPREAD_TOPS], hessian[RW_LAMBDA_SPREAD_TOPS];
     unsigned long long total[2];
 };
 
@@ -60,25 +60,25 @@ __device__ __forceinline__ void spread_meet(const struct lambda_query &query, fl
     long long sum = 0; /* at most SLOTS x 128 of n pairs, all of which stay under 2^62 */
     for (uint32_t j = 0; j < end - top; j++) {
         const struct spread_top upper = shared.top[j];
-        long long lambda = 0, weight = 0;
+        long long lambda = 0, hessian = 0;
 #pragma unroll
         for (int k = 0; k < SLOTS; k++) {
             if (own.position[k] <= top + j || gain[k] == upper.gain)
                 continue;
             const struct rw_lambda_pair pair =
-                lambda_pair(query, sigma, upper.place, own.place[k], (float)(gain[k] - upper.gain));
+                lambda_pair(query, sigma, upper.item, own.item[k], (float)(gain[k] - upper.gain));
             own.lambda[k] += pair.lambda;
-            own.weight[k] += pair.weight;
+            own.hessian[k] += pair.hessian;
             lambda -= pair.lambda;
-            weight += pair.weight;
+            hessian += pair.hessian;
             sum += gain[k] > upper.gain ? pair.lambda : -pair.lambda;
         }
         __syncwarp();
         lambda = lambda_warp_sum(lambda);
-        weight = lambda_warp_sum(weight);
+        hessian = lambda_warp_sum(hessian);
         if (threadIdx.x % 32 == 0) {
             lambda_shared_add(&shared.lambda[j], lambda);
-            lambda_shared_add(&shared.weight[j], weight);
+            lambda_shared_add(&shared.hessian[j], hessian);
         }
     }
     hi += sum >> 32;
@@ -99,16 +99,16 @@ __device__ __forceinline__ void spread_take(const struct rw_lambda_args &a,
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) {
         const uint32_t t = low + THREADS * k + threadIdx.x;
-        own.lambda[k] = own.weight[k] = 0;
+        own.lambda[k] = own.hessian[k] = 0;
         own.position[k] = 0;
-        own.place[k].score = own.place[k].discount = 0.0;
+        own.item[k].score = own.item[k].discount = 0.0;
         gain[k] = 0.0;
         if (t >= query.n)
             continue;
         const uint32_t doc = a.d_order[query.first + t];
         own.position[k] = t;
-        own.place[k].score = a.d_scores[doc];
-        own.place[k].discount = a.d_discount[t];
+        own.item[k].score = a.d_scores[doc];
+        own.item[k].discount = a.d_discount[t];
         gain[k] = a.d_gain[doc];
     }
 }
@@ -143,10 +143,10 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];
-            shared.top[j].place.score = a.d_scores[doc];
-            shared.top[j].place.discount = a.d_discount[top + j];
+            shared.top[j].item.score = a.d_scores[doc];
+            shared.top[j].item.discount = a.d_discount[top + j];
             shared.top[j].gain = a.d_gain[doc];
-            shared.lambda[j] = shared.weight[j] = 0;
+            shared.lambda[j] = shared.hessian[j] = 0;
         }
         __syncthreads();
         spread_meet(query, a.rule.sigma, shared, top, end, gain, own, hi, lo);
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(THREADS)
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
             const uint32_t doc = a.d_order[query.first + top + j];
             spread_add(&a.d_pair[doc].lambda, shared.lambda[j]);
-            spread_add(&a.d_pair[doc].weight, shared.weight[j]);
+            spread_add(&a.d_pair[doc].hessian, shared.hessian[j]);
         }
     }
 #pragma unroll
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(THREADS)
             continue;
         const uint32_t doc = a.d_order[query.first + t];
         spread_add(&a.d_pair[doc].lambda, (unsigned long long)own.lambda[k]);
-        spread_add(&a.d_pair[doc].weight, (unsigned long long)own.weight[k]);
+        spread_add(&a.d_pair[doc].hessian, (unsigned long long)own.hessian[k]);
     }
     hi = lambda_warp_sum(hi);
     lo = lambda_warp_sum(lo);
@@ -190,19 +190,19 @@ __global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args 
     const double factor = rw_lambda_factor(&a.rule, (int64_t)total.hi, (int64_t)total.lo,
                                            rw_lambda_shift(n, &a.rule));
     const uint32_t doc = first + tile.begin + threadIdx.x;
-    uint64_t lambda_size = 0, weight_size = 0;
+    uint64_t lambda_size = 0, hessian_size = 0;
     if (tile.begin + threadIdx.x < n) {
         const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
         const int64_t lambda = rw_lambda_final(a.d_pair[doc].lambda, factor, by);
-        const int64_t weight = rw_lambda_final(a.d_pair[doc].weight, factor, by);
+        const int64_t hessian = rw_lambda_final(a.d_pair[doc].hessian, factor, by);
         a.d_pair[doc].lambda = lambda;
-        a.d_pair[doc].weight = weight;
+        a.d_pair[doc].hessian = hessian;
         lambda_size = lambda_magnitude(lambda);
-        weight_size = lambda_magnitude(weight);
+        hessian_size = lambda_magnitude(hessian);
     }
     __syncwarp();
     lambda_raise(&a.d_info->largest_lambda, lambda_size);
-    lambda_raise(&a.d_info->largest_weight, weight_size);
+    lambda_raise(&a.d_info->largest_hessian, hessian_size);
 }
 
 /* ---- Launchers ---- */

@@ -49,7 +49,7 @@ __device__ __forceinline__ uint64_t lambda_magnitude(int64_t v)
 
 /* ---- Queries and pairs ---- */
 
-struct alignas(16) lambda_place { /* one load */
+struct alignas(16) lambda_item { /* one load */
     double score, discount;
 };
 
@@ -57,26 +57,26 @@ struct lambda_query {
     uint32_t first, n, n_top;
     float ideal, scale;
     int shift, norm;
-    struct lambda_place *place;          /* [n] by slot, as all of these */
-    unsigned long long *lambda, *weight; /* [n] sums */
-    uint16_t *position;                  /* [n] */
-    uint16_t *top;                       /* [n_top] slots of upper documents, ascending */
+    struct lambda_item *item;             /* [n] by slot, as all of these */
+    unsigned long long *lambda, *hessian; /* [n] sums */
+    uint16_t *position;                   /* [n] */
+    uint16_t *top;                        /* [n_top] slots of upper documents, ascending */
 };
 
 /* The documents of a thread. */
 template <int SLOTS> struct lambda_own {
-    struct lambda_place place[SLOTS];
+    struct lambda_item item[SLOTS];
     float gain_diff[SLOTS]; /* own less the upper one's */
     uint32_t position[SLOTS];
-    long long lambda[SLOTS], weight[SLOTS];
+    long long lambda[SLOTS], hessian[SLOTS];
 };
 
 /* One pair: an upper document and one of the thread's, whose gain is larger by gain_diff (or, if
  * that is negative, smaller). lambda: the own document's, with its sign. Negating an operand of a
  * difference, a product or a rounding negates the result: nothing else differs from the host's. */
 __device__ __forceinline__ struct rw_lambda_pair
-lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_place &upper,
-            const struct lambda_place &own, float gain_diff)
+lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_item &upper,
+            const struct lambda_item &own, float gain_diff)
 {
     const float sign = copysignf(1.0f, gain_diff);
     const struct rw_lambda_real real = rw_lambda_real_of_pair(
@@ -84,7 +84,7 @@ lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_p
         sign * (float)(own.score - upper.score), sigma, sigma, query.ideal, query.norm, 1);
     struct rw_lambda_pair pair;
     pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
-    pair.weight = rw_round_float(real.weight * query.scale);
+    pair.hessian = rw_round_float(real.hessian * query.scale);
     return pair;
 }
 

@@ -4,7 +4,7 @@
  * Bounded (rw_bounded_rule, rw_bounded_scores): sigma in [2^-20, 1.25], gains in [0, 2^31] at least
  * 2^-40 apart, at most 2,048 documents, scores within 2^20 and within 40 / sigma of one another.
  * Then no operation overflows or comes near the denormal numbers, exp needs no clamp, a unit is
- * 2^-40, and a pair's lambda and weight are under 64: delta <= 1 / 0.01 (the ideal DCG is no less
+ * 2^-40, and a pair's lambda and hessian are under 64: delta <= 1 / 0.01 (the ideal DCG is no less
  * than the largest gain), and rho / (0.01 + |s|) <= 50 for such a sigma.
  *
  * Why the integers are the same:
@@ -42,7 +42,7 @@ struct rw_bounded_parts {
 enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
 struct rw_bounded_pair {
-    struct rw_bounded_parts lambda, weight;
+    struct rw_bounded_parts lambda, hessian;
 };
 
 RW_HD float rw_bounded_fma(float a, float b, float c)
@@ -154,7 +154,7 @@ RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *q
         rw_bounded_real_of_pair(gain_diff, discount_diff, score_diff, toward, sigma, query, 1, 0);
     struct rw_bounded_pair pair;
     pair.lambda = rw_bounded_round(real.lambda);
-    pair.weight = rw_bounded_round(real.weight);
+    pair.hessian = rw_bounded_round(real.hessian);
     return pair;
 }
 

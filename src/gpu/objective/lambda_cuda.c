@@ -12,16 +12,12 @@
 
 struct objective;
 struct rw_cuda_lambda {
-    struct rw_ctx *ctx;       /* borrowed */
-    struct rw_device *device; /* borrowed */
+    struct rw_device_tables tables;
     const struct objective *objective;
     uint32_t n_docs;
-    uint64_t bytes;
     struct rw_cuda_rank rank;     /* lambdas only */
     struct rw_lambda_args lambda; /* its pointers are the tables below, but those of a run */
     struct rw_gradient_args real;
-    void *table[16]; /* device memory, owned */
-    int n_tables;
 };
 
 /* What the lists of work are made from, and the lists while they are counted or filled. */
@@ -83,7 +79,7 @@ static uint32_t choose_spread_tops(const struct work *work)
 /* Counts the lists; fills those that have room. Queries of a block or a warp: by falling size. */
 static void list_work(struct work *work)
 {
-    uint32_t place[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
+    uint32_t position[RW_LAMBDA_BLOCK_DOCS + 2] = {0};
     work->n_block = work->n_warp = work->n_narrow = 0;
     work->n_spread = work->n_jobs = work->n_tiles = 0;
     for (uint32_t q = 0; q < work->n_queries; q++) {
@@ -104,7 +100,7 @@ static void list_work(struct work *work)
             }
             continue;
         }
-        place[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
+        position[RW_LAMBDA_BLOCK_DOCS - n + 1]++;
         const int warp = n <= RW_LAMBDA_WARP_DOCS;
         uint32_t *longest = warp ? &work->longest_warp : &work->longest_block;
         *longest = n > *longest ? n : *longest;
@@ -113,26 +109,13 @@ static void list_work(struct work *work)
         work->n_block += !warp;
     }
     for (uint32_t i = 1; i <= RW_LAMBDA_BLOCK_DOCS; i++)
-        place[i] += place[i - 1];
+        position[i] += position[i - 1];
     for (uint32_t q = 0; work->query && q < work->n_queries; q++) {
         const uint32_t n = docs_of(work, q);
         if (n > 0 && !is_spread(work, n))
-            work->query[place[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
+            work->query[position[RW_LAMBDA_BLOCK_DOCS - n]++] = q;
     }
 }
-
-static int upload(struct rw_cuda_lambda *lambda, void *out, const void *from, size_t n, size_t size)
-{
-    void *d = NULL;
-    const int status =
-        rw_cuda_upload(lambda->ctx, lambda->device, &d, from, n * size, &lambda->bytes);
-    if (d)
-        lambda->table[lambda->n_tables++] = d;
-    memcpy(out, &d, sizeof(d));
-    return status;
-}
-
-#define UPLOAD(lambda, field, from, n) upload((lambda), &(field), (from), (n), sizeof(*(field)))
 
 /* ---- LambdaRank's tables ---- */
 
@@ -196,7 +179,7 @@ static uint32_t round_32(uint32_t n)
 static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
 {
     struct rw_lambda_args *args = &lambda->lambda;
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     int status = RW_OK;
     work->spread_tops = choose_spread_tops(work);
     list_work(work);
@@ -214,11 +197,12 @@ static int upload_work(struct rw_cuda_lambda *lambda, struct work *work)
     args->n_jobs = work->n_jobs;
     args->n_tiles = work->n_tiles;
     args->spread_tops = work->spread_tops;
-    RW_TRY_OUT(UPLOAD(lambda, args->d_query, work->query, (size_t)work->n_block + work->n_warp));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_spread, work->spread, work->n_spread));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_job, work->job, work->n_jobs));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_tile, work->tile, work->n_tiles));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_total, NULL, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_query, work->query,
+                               (size_t)work->n_block + work->n_warp));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_spread, work->spread, work->n_spread));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_job, work->job, work->n_jobs));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_tile, work->tile, work->n_tiles));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_total, NULL, work->n_spread));
 out:
     rw_mem_free(work->query);
     rw_mem_free(work->spread);
@@ -230,7 +214,7 @@ out:
 static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_rule *rule,
                         const struct rw_dataset *dataset, const double *gains)
 {
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     struct rw_lambda_args *args = &lambda->lambda;
     const size_t n = dataset->n_docs;
     int status = RW_OK;
@@ -254,11 +238,11 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_lambda_ru
     args->rule = *rule;
     work.ideal = ideal;
     RW_TRY_OUT(upload_work(lambda, &work));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_discount, discount, work.longest));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_ideal, ideal, dataset->n_queries));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_gain, gain, n));
-    RW_TRY_OUT(UPLOAD(lambda, args->d_slot, slot, n));
-    RW_TRY_OUT(rw_cuda_rank_init(ctx, lambda->device, dataset->n_docs, dataset->n_queries,
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_discount, discount, work.longest));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_ideal, ideal, dataset->n_queries));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_gain, gain, n));
+    RW_TRY_OUT(RW_DEVICE_TABLE(&lambda->tables, args->d_slot, slot, n));
+    RW_TRY_OUT(rw_cuda_rank_init(&lambda->tables, dataset->n_docs, dataset->n_queries,
                                  dataset->query_offset, &lambda->rank));
     args->d_offset = lambda->rank.d_offset;
     args->d_order = lambda->rank.d_order;
@@ -295,7 +279,7 @@ static int run_lambdas(struct rw_cuda_lambda *lambda, const double *d_scores,
                        const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                        struct rw_cuda_lambda_info *d_info)
 {
-    struct rw_ctx *ctx = lambda->ctx;
+    struct rw_ctx *ctx = lambda->tables.ctx;
     struct rw_lambda_args args = lambda->lambda;
     args.d_scores = d_scores;
     args.d_sampled = d_sampled;
@@ -322,7 +306,7 @@ static int load_residuals(struct rw_cuda_lambda *lambda, const struct rw_lambda_
                           const struct rw_dataset *dataset, const double *gains)
 {
     (void)rule, (void)gains;
-    return UPLOAD(lambda, lambda->real.d_label, dataset->label, dataset->n_docs);
+    return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_label, dataset->label, dataset->n_docs);
 }
 
 static uint64_t bytes_of_residuals(const struct rw_lambda_rule *rule,
@@ -336,8 +320,8 @@ static int load_handed(struct rw_cuda_lambda *lambda, const struct rw_lambda_rul
                        const struct rw_dataset *dataset, const double *gains)
 {
     (void)rule, (void)gains;
-    RW_TRY(UPLOAD(lambda, lambda->real.d_gradient, NULL, dataset->n_docs));
-    return UPLOAD(lambda, lambda->real.d_hessian, NULL, dataset->n_docs);
+    RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, dataset->n_docs));
+    return RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, dataset->n_docs);
 }
 
 static uint64_t bytes_of_handed(const struct rw_lambda_rule *rule, const struct rw_dataset *dataset)
@@ -355,15 +339,14 @@ static int run_reals(struct rw_cuda_lambda *lambda, const double *d_scores,
     real.d_sampled = d_sampled;
     real.d_pair = d_pair;
     real.d_info = d_info;
-    RW_CU(lambda->ctx,
-          (cudaError_t)rw_cuda_gradients(&real, lambda->device->n_multiprocessors, stream));
+    RW_CU(lambda->tables.ctx,
+          (cudaError_t)rw_cuda_gradients(&real, lambda->tables.device->n_multiprocessors, stream));
     return RW_OK;
 }
 
 static uint32_t launches_of_reals(const struct rw_cuda_lambda *lambda)
 {
-    (void)lambda;
-    return 3;
+    return lambda->real.is_fixed ? 2 : 3;
 }
 
 /* ---- The table ---- */
@@ -393,21 +376,12 @@ static const struct objective *objective_of(const struct rw_engine_rules *rules)
 static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                 const struct rw_dataset *dataset, const double *gains)
 {
-    const struct rw_objective_rule rule = {.pair = rules->lambda};
-    const size_t n = dataset->n_docs;
     const double *d_doc_weight = NULL;
-    double most = 1.0;
-    if (dataset->weight) {
-        most = 0.0;
-        for (size_t i = 0; i < n; i++)
-            most = dataset->weight[i] > most ? dataset->weight[i] : most;
-        RW_TRY(UPLOAD(lambda, d_doc_weight, dataset->weight, n));
-    }
+    if (dataset->weight)
+        RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
-    if (rules->objective && rules->objective->check)
-        RW_TRY(rules->objective->check(
-            lambda->ctx, &rule, rw_longest_query(dataset->query_offset, dataset->n_queries), most));
+    RW_TRY(rw_objective_check(lambda->tables.ctx, rules->objective, &rules->lambda, dataset));
     return lambda->objective->load(lambda, &rules->lambda, dataset, gains);
 }
 
@@ -418,8 +392,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
     struct rw_cuda_lambda *lambda;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, lambda, 1));
-    lambda->ctx = ctx;
-    lambda->device = device;
+    lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
     lambda->objective = objective_of(rules);
     lambda->n_docs = dataset->n_docs;
     const int status = load(lambda, rules, dataset, gains);
@@ -435,15 +408,13 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda)
 {
     if (!lambda)
         return;
-    rw_cuda_rank_release(&lambda->rank);
-    for (int i = 0; i < lambda->n_tables; i++)
-        rw_device_free(lambda->table[i]);
+    rw_device_tables_free(&lambda->tables);
     rw_mem_free(lambda);
 }
 
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda)
 {
-    return lambda->bytes + lambda->rank.bytes;
+    return lambda->tables.bytes;
 }
 
 uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
@@ -453,21 +424,34 @@ uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
            objective_of(rules)->bytes(&rules->lambda, dataset);
 }
 
+static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const void *hessians,
+                     int is_fixed)
+{
+    const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    const int device = lambda->tables.device;
+    lambda->real.is_fixed = is_fixed;
+    RW_TRY(rw_transfer_write(ctx, device, (void *)lambda->real.d_gradient, gradients, bytes));
+    return rw_transfer_write(ctx, device, (void *)lambda->real.d_hessian, hessians, bytes);
+}
+
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
                                  const double *hessians)
 {
-    const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
-    RW_TRY(rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_gradient,
-                             gradients, bytes));
-    return rw_transfer_write(lambda->ctx, lambda->device, (void *)lambda->real.d_hessian, hessians,
-                             bytes);
+    return hand_over(lambda, gradients, hessians, 0);
+}
+
+int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
+                               const int64_t *hessians)
+{
+    return hand_over(lambda, lambdas, hessians, 1);
 }
 
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const double *d_scores,
                         const uint8_t *d_sampled, void *stream, struct rw_lambda_pair *d_pair,
                         struct rw_cuda_lambda_info *d_info)
 {
-    rw_transfer_launched(lambda->device, rw_cuda_lambda_launches(lambda));
+    rw_transfer_launched(lambda->tables.device, rw_cuda_lambda_launches(lambda));
     return lambda->objective->run(lambda, d_scores, d_sampled, stream, d_pair, d_info);
 }
 

@@ -20,9 +20,9 @@ struct rw_cuda_lambda;
 /* What a run says about its integers; on the device. */
 struct rw_cuda_lambda_info {
     /* Largest magnitudes over the sampled documents: what rw_quantise_shift takes. */
-    uint64_t largest_lambda, largest_weight;
+    uint64_t largest_lambda, largest_hessian;
     /* Units are 2^-exponent, as in struct rw_root. */
-    int32_t lambda_exponent, weight_exponent;
+    int32_t lambda_exponent, hessian_exponent;
     /* Of residuals and custom gradients: the bits of the largest magnitudes as doubles. */
     uint64_t gradient_bits, hessian_bits;
 };
@@ -43,6 +43,9 @@ uint64_t rw_cuda_lambda_plan_bytes(const struct rw_engine_rules *rules,
  * without the documents' weights. Waits for the copy. */
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const double *gradients,
                                  const double *hessians);
+/* The same in fixed point, of magnitudes under 2^62, with the documents' weights. */
+int rw_cuda_lambda_set_lambdas(struct rw_cuda_lambda *lambda, const int64_t *lambdas,
+                               const int64_t *hessians);
 
 /* Enqueues one tree's gradients on the cudaStream_t. Device pointers:
  *   d_scores  [n_docs] finite (not read for custom gradients)

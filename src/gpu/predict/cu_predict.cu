@@ -3,8 +3,8 @@
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
- * Decomposition: a block a tile of documents; a thread a document and every so-manieth tree of a
- * batch, so that a warp walks 32 documents down one tree; the first threads then add a document's
+ * Decomposition: a block a tile of documents; a thread a document and every n-th tree of a batch,
+ * so that a warp walks 32 documents down one tree; the first threads then add a document's
  * leaves in tree order while the others fetch the next batch. */
 #include <cuda_runtime.h>
 

@@ -19,11 +19,10 @@ enum { PIECE_DOCS = 8192 };
 struct scorer_cuda {
     struct rw_scorer base; /* first: handed out by its address */
     struct rw_device *device;
-    struct rw_predict_plan plan;
-    struct rw_predict_args args;    /* the plan's, with the model's pointers */
-    void *d_node, *d_leaf, *d_tree; /* owned */
-    void *d_batch, *d_score;        /* owned */
-    size_t score_room;              /* documents of d_score */
+    struct rw_device_tables tables; /* of the model */
+    struct rw_predict_args args;
+    double *d_score;   /* owned */
+    size_t score_room; /* documents of d_score */
     uint32_t chunk_docs;
     struct rw_transfer_pipe *pipe;
 };
@@ -38,20 +37,10 @@ static void close_cuda(struct rw_scorer *base)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
     rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
-    rw_device_free(s->d_node);
-    rw_device_free(s->d_leaf);
-    rw_device_free(s->d_tree);
-    rw_device_free(s->d_batch);
+    rw_device_tables_free(&s->tables);
     rw_device_free(s->d_score);
-    rw_predict_plan_release(&s->plan);
     rw_device_close(s->device);
     rw_mem_free(s);
-}
-
-static int upload(struct scorer_cuda *s, void **d, const void *from, size_t bytes)
-{
-    RW_TRY(rw_device_alloc(s->base.ctx, d, bytes));
-    return rw_transfer_write(s->base.ctx, s->device, *d, from, bytes);
 }
 
 /* ---- a run ---- */
@@ -100,7 +89,7 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
     struct rw_predict_args args = s->args;
     args.d_value = chunk->d_data;
     args.n_docs = note->n_docs;
-    args.d_score = (double *)s->d_score + note->begin;
+    args.d_score = s->d_score + note->begin;
     rw_transfer_launched(s->device, 1);
     RW_CU(s->base.ctx, (cudaError_t)rw_cuda_predict(&args, chunk->stream));
     return RW_OK;
@@ -129,7 +118,7 @@ static int grow_scores(struct scorer_cuda *s, uint32_t n_docs)
     rw_device_free(s->d_score);
     s->d_score = NULL;
     s->score_room = 0;
-    RW_TRY(rw_device_alloc(s->base.ctx, &s->d_score, n_docs * sizeof(double)));
+    RW_TRY(rw_device_alloc(s->base.ctx, (void **)&s->d_score, n_docs * sizeof(double)));
     s->score_room = n_docs;
     return RW_OK;
 }
@@ -173,21 +162,31 @@ static double run_ms_cuda(const struct rw_scorer *base, uint32_t n_docs)
 
 /* ---- opening ---- */
 
+static int load_model(struct scorer_cuda *s)
+{
+    struct rw_device_tables *tables = &s->tables;
+    struct rw_predict_args *args = &s->args;
+    const struct rw_flat *flat = s->base.flat;
+    const size_t n_trees = (size_t)flat->n_trees;
+    struct rw_predict_plan plan;
+    int status = RW_OK;
+    RW_TRY(rw_predict_plan_init(s->base.ctx, &plan, flat, s->device->shared_bytes));
+    *args = plan.args;
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_tree, plan.tree, n_trees));
+    RW_TRY_OUT(RW_DEVICE_TABLE(tables, args->d_batch, plan.batch, args->n_batches));
+out:
+    rw_predict_plan_release(&plan);
+    return status;
+}
+
 static int load(struct scorer_cuda *s)
 {
     struct rw_ctx *const ctx = s->base.ctx;
     const struct rw_flat *flat = s->base.flat;
-    const size_t n_trees = (size_t)flat->n_trees;
-    RW_TRY(rw_predict_plan_init(ctx, &s->plan, flat, s->device->shared_bytes));
-    RW_TRY(upload(s, &s->d_node, flat->node, flat->first_node[n_trees] * sizeof(*flat->node)));
-    RW_TRY(upload(s, &s->d_leaf, flat->leaf, flat->first_leaf[n_trees] * sizeof(*flat->leaf)));
-    RW_TRY(upload(s, &s->d_tree, s->plan.tree, n_trees * sizeof(*s->plan.tree)));
-    RW_TRY(upload(s, &s->d_batch, s->plan.batch, s->plan.args.n_batches * sizeof(*s->plan.batch)));
-    s->args = s->plan.args;
-    s->args.d_node = s->d_node;
-    s->args.d_leaf = s->d_leaf;
-    s->args.d_tree = s->d_tree;
-    s->args.d_batch = s->d_batch;
+    s->tables = (struct rw_device_tables){.ctx = ctx, .device = s->device};
+    RW_TRY(load_model(s));
     /* A model without a split sends no values, but its chunks must end somewhere. */
     const size_t doc_bytes = (flat->n_used ? flat->n_used : 1) * sizeof(float);
     const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;

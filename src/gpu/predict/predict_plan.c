@@ -10,34 +10,31 @@
 /* That the driver keeps of a block's shared memory. */
 enum { KEPT_BYTES = 1024 };
 
-static size_t found_bytes(uint32_t tile_docs)
-{
-    return (size_t)RW_TUNE_PREDICT_TREES * tile_docs * sizeof(float);
-}
-
-/* Documents of a block, and where values lie: the first way that leaves trees a fair share. */
+/* Documents of a block, and where values lie: the first layout that leaves trees a fair share, or
+ * the last one. */
 static void choose_tile(struct rw_predict_args *args, size_t shared_bytes)
 {
     static const struct {
         uint32_t blocks, tile_docs; /* blocks of a multiprocessor */
-    } ways[] = {{2, RW_TUNE_PREDICT_DOCS}, {1, RW_TUNE_PREDICT_DOCS}, {1, 32}};
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        const size_t room = (shared_bytes + KEPT_BYTES) / ways[i].blocks - KEPT_BYTES;
-        const size_t values = (size_t)args->n_used * ways[i].tile_docs * sizeof(float);
-        const size_t other = values + found_bytes(ways[i].tile_docs);
-        if (other > room || (double)(room - other) < RW_TUNE_PREDICT_SHARE * (double)room)
+        int32_t values_in_shared;
+    } layouts[] = {{2, RW_TUNE_PREDICT_DOCS, 1},
+                   {1, RW_TUNE_PREDICT_DOCS, 1},
+                   {1, 32, 1},
+                   {2, RW_TUNE_PREDICT_DOCS, 0}};
+    const int last = sizeof(layouts) / sizeof(layouts[0]) - 1;
+    for (int i = 0; i <= last; i++) {
+        const size_t room = (shared_bytes + KEPT_BYTES) / layouts[i].blocks - KEPT_BYTES;
+        const size_t rows =
+            RW_TUNE_PREDICT_TREES + (layouts[i].values_in_shared ? (size_t)args->n_used : 0);
+        const size_t other = rows * layouts[i].tile_docs * sizeof(float);
+        const size_t trees = room > other ? room - other : 0;
+        if (i < last && (other > room || (double)trees < RW_TUNE_PREDICT_SHARE * (double)room))
             continue;
-        args->tile_docs = ways[i].tile_docs;
-        args->values_in_shared = 1;
-        args->tree_bytes = (uint32_t)((room - other) / 16 * 16);
+        args->tile_docs = layouts[i].tile_docs;
+        args->values_in_shared = layouts[i].values_in_shared;
+        args->tree_bytes = (uint32_t)(trees / 16 * 16);
         return;
     }
-    const size_t room = (shared_bytes + KEPT_BYTES) / 2 - KEPT_BYTES;
-    args->tile_docs = RW_TUNE_PREDICT_DOCS;
-    args->values_in_shared = 0;
-    args->tree_bytes = room > found_bytes(args->tile_docs)
-                           ? (uint32_t)((room - found_bytes(args->tile_docs)) / 16 * 16)
-                           : 0;
 }
 
 static size_t bytes_of(uint64_t n_nodes, uint64_t n_leaves)

@@ -1,4 +1,4 @@
-/* A document's lambda and weight, in one load. */
+/* A document's lambda and hessian, in one load. */
 #ifndef RW_GPU_CU_PAIR_CUH
 #define RW_GPU_CU_PAIR_CUH
 

@@ -185,14 +185,14 @@ static __global__ void __launch_bounds__(THREADS)
     struct rw_lambda_pair pair[ITEMS]; /* all asked for before the first is added */
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        pair[r].lambda = pair[r].weight = 0;
+        pair[r].lambda = pair[r].hessian = 0;
         if (r * THREADS + threadIdx.x < n)
             pair[r] = pair_at(a.d_pair, doc[r]);
     }
     struct rw_sum sum = {0, 0, 0, 0, 0};
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        rw_sum_add(&sum, pair[r].lambda, pair[r].weight);
+        rw_sum_add(&sum, pair[r].lambda, pair[r].hessian);
         if (r * THREADS + threadIdx.x < n)
             a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
     }

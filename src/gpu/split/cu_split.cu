@@ -51,28 +51,15 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
 {
     typedef typename S::sum sum;
     const uint4 n = *(const uint4 *)(cells.d_count + at);
-    const longlong2 low = *(const longlong2 *)(cells.d_lambda + at);
-    const longlong2 high = *(const longlong2 *)(cells.d_lambda + at + 2);
-    cell[0].n = n.x;
-    cell[0].lambda = (sum)low.x;
-    cell[0].weight = 0;
-    cell[1].n = n.y;
-    cell[1].lambda = (sum)low.y;
-    cell[1].weight = 0;
-    cell[2].n = n.z;
-    cell[2].lambda = (sum)high.x;
-    cell[2].weight = 0;
-    cell[3].n = n.w;
-    cell[3].lambda = (sum)high.y;
-    cell[3].weight = 0;
-    if (S::NEWTON) {
-        const longlong2 light = *(const longlong2 *)(cells.d_weight + at);
-        const longlong2 heavy = *(const longlong2 *)(cells.d_weight + at + 2);
-        cell[0].weight = (sum)light.x;
-        cell[1].weight = (sum)light.y;
-        cell[2].weight = (sum)heavy.x;
-        cell[3].weight = (sum)heavy.y;
-    }
+    const longlong2 none = {0, 0};
+    const longlong2 lambda[] = {*(const longlong2 *)(cells.d_lambda + at),
+                                *(const longlong2 *)(cells.d_lambda + at + 2)};
+    const longlong2 weight[] = {S::NEWTON ? *(const longlong2 *)(cells.d_weight + at) : none,
+                                S::NEWTON ? *(const longlong2 *)(cells.d_weight + at + 2) : none};
+    cell[0] = tally<S>{n.x, (sum)lambda[0].x, (sum)weight[0].x};
+    cell[1] = tally<S>{n.y, (sum)lambda[0].y, (sum)weight[0].y};
+    cell[2] = tally<S>{n.z, (sum)lambda[1].x, (sum)weight[1].x};
+    cell[3] = tally<S>{n.w, (sum)lambda[1].y, (sum)weight[1].y};
 }
 
 /* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
@@ -122,6 +109,11 @@ template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> 
     to->lambda += cell.lambda;
     if (S::NEWTON)
         to->weight += cell.weight;
+}
+
+template <class S> static __device__ tally<S> without(const tally<S> &from, const tally<S> &cell)
+{
+    return {from.n - cell.n, from.lambda - cell.lambda, from.weight - cell.weight};
 }
 
 /* The sum over the lanes up to this one. */
@@ -195,8 +187,7 @@ static __device__ void try_cut(const struct rw_split_rule &rule, const tally<S> 
                                const tally<S> &all, const tally<S> &missing, double parent,
                                int zero_goes_left, uint32_t bin, struct rw_cuda_found *best)
 {
-    const tally<S> right = {all.n - left.n - missing.n, all.lambda - left.lambda - missing.lambda,
-                            all.weight - left.weight - missing.weight};
+    const tally<S> right = without<S>(without<S>(all, left), missing);
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         if (missing.n == 0 && missing_left != zero_goes_left)
             continue;
@@ -287,9 +278,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
     tally<S> left = sum_up_to<S>(mine, lane);
     if (lane == WARP - 1)
         of_warp[warp] = left;
-    left.n -= mine.n;
-    left.lambda -= mine.lambda;
-    left.weight -= mine.weight;
+    left = without<S>(left, mine);
     __syncthreads();
     const tally<S> missing = feature.has_missing ? of_missing[first_warp] : none;
     tally<S> all = missing;
@@ -305,9 +294,7 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
 #pragma unroll
     for (int i = 0; i < BINS; i++) {
         add_cell<S>(&left, cell[i]);
-        const tally<S> right = {all.n - left.n - missing.n,
-                                all.lambda - left.lambda - missing.lambda,
-                                all.weight - left.weight - missing.weight};
+        const tally<S> right = without<S>(without<S>(all, left), missing);
         score[i] = bin + i < feature.n_bins ? rough_score<S>(rule, left, right, missing) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }

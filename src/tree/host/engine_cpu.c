@@ -366,6 +366,7 @@ static const struct rw_engine_ops cpu_ops = {
     .close = cpu_close,
     .load = cpu_load,
     .set_gradients = rw_host_set_gradients,
+    .set_lambdas = rw_host_set_lambdas,
     .begin_tree = cpu_begin_tree,
     .histograms = rw_cpu_histograms,
     .best_splits = rw_cpu_best_splits,

@@ -100,18 +100,14 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
 {
     const struct rw_engine_rules *rules = &host->base.rules;
     const struct rw_objective *objective = rules->objective;
-    const struct rw_objective_rule rule = {.pair = rules->lambda};
     const size_t n = dataset->n_docs;
     RW_TRY(rw_host_allocate(host, dataset));
     memcpy(host->query_offset, dataset->query_offset,
            ((size_t)host->n_queries + 1) * sizeof(*host->query_offset));
-    double most = dataset->weight ? 0.0 : 1.0;
-    for (size_t i = 0; dataset->weight && i < n; i++) {
-        host->weight_doc[i] = dataset->weight[i];
-        most = dataset->weight[i] > most ? dataset->weight[i] : most;
-    }
-    if (objective && objective->check)
-        RW_TRY(objective->check(host->base.ctx, &rule, host->longest, most));
+    if (dataset->weight)
+        memcpy(host->weight_doc, dataset->weight, n * sizeof(*host->weight_doc));
+    host->is_fixed = objective && objective->is_fixed;
+    RW_TRY(rw_objective_check(host->base.ctx, objective, &rules->lambda, dataset));
     if (host->label)
         memcpy(host->label, dataset->label, n * sizeof(*host->label));
     if (!rw_rules_rank(rules))
@@ -150,6 +146,16 @@ int rw_host_set_gradients(struct rw_engine *engine, const double *gradients, con
     memcpy(host->gradient, gradients, engine->n_docs[0] * sizeof(*gradients));
     memcpy(host->hessian, hessians, engine->n_docs[0] * sizeof(*hessians));
     weigh_reals(host, 0, engine->n_docs[0]);
+    host->is_fixed = 0;
+    return RW_OK;
+}
+
+int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    memcpy(host->lambda, lambda, engine->n_docs[0] * sizeof(*lambda));
+    memcpy(host->hess, hessian, engine->n_docs[0] * sizeof(*hessian));
+    host->is_fixed = 1;
     return RW_OK;
 }
 
@@ -249,7 +255,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
         .ideal = host->ideal ? host->ideal[q] : 0.0,
         .order = order,
         .lambda = host->lambda + first,
-        .weight = host->hess + first,
+         .hess = host->hess + first,
         .gradient = host->gradient ? host->gradient + first : NULL,
         .hessian = host->hessian ? host->hessian + first : NULL};
     rules->objective->query(&rule, &query);
@@ -271,13 +277,14 @@ static int fixed_of_queries(void *user, struct rw_share *share)
 {
     const struct gradient_job *job = user;
     const struct rw_host *host = job->host;
-    uint32_t *order = host->order + (size_t)share->thread * host->longest;
+    uint32_t *order = host->order ? host->order + (size_t)share->thread * host->longest : NULL;
     struct rw_extent own = {0};
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
             if (!host->sampled[host->query_offset[q]])
                 continue;
-            gradients_of_query(host, (uint32_t)q, order);
+            if (host->base.rules.objective)
+                gradients_of_query(host, (uint32_t)q, order);
             add_extent(host, host->query_offset[q], host->query_offset[q + 1], &own);
         }
     }
@@ -287,7 +294,7 @@ static int fixed_of_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* An objective's own fixed point. */
+/* In an objective's own fixed point, computed or handed over. */
 static void fixed_gradients(struct rw_host *host, struct rw_extent *extent)
 {
     struct gradient_job job = {.host = host, .extent = extent};
@@ -421,7 +428,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     RW_TRY(draw_samples(host));
     root->lambda_exponent = root->weight_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
-    if (rules->objective && rules->objective->is_fixed)
+    if (host->is_fixed)
         fixed_gradients(host, &extent);
     else
         real_gradients(host, &extent);

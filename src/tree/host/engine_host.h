@@ -27,6 +27,7 @@ struct rw_host {
     struct rw_plan *plan;
     const char *part; /* of the plan, that memory is asked for */
     struct rw_host_set set[RW_MAX_SETS];
+    int is_fixed;    /* gradients come in fixed point: the objective's, or by set_lambdas */
     int fast;        /* lambdas by the fast path, to the same bits; ref has the plain one */
     enum rw_isa isa; /* ref's: plain */
     /* the training set */
@@ -95,6 +96,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
 /* Operations that are the same for all (tree/engine.h). */
 int rw_host_set_gradients(struct rw_engine *engine, const double *gradients,
                           const double *hessians);
+int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);
 int rw_host_read_scores(struct rw_engine *engine, int set, double *scores);
 int rw_host_set_scores(struct rw_engine *engine, int set, const double *scores);
 int rw_host_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *weight,

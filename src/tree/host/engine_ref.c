@@ -210,6 +210,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .close = ref_close,
     .load = ref_load,
     .set_gradients = rw_host_set_gradients,
+    .set_lambdas = rw_host_set_lambdas,
     .begin_tree = ref_begin_tree,
     .histograms = ref_histograms,
     .best_splits = ref_best_splits,

@@ -147,6 +147,12 @@ static int sim_set_gradients(struct rw_engine *engine, const double *gradients,
     return leave(engine, rw_ref_ops.set_gradients(engine, gradients, hessians));
 }
 
+static int sim_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian)
+{
+    RW_TRY(enter(engine));
+    return leave(engine, rw_ref_ops.set_lambdas(engine, lambda, hessian));
+}
+
 static int sim_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
 {
     memset(out, POISON, sizeof(*out));
@@ -224,6 +230,7 @@ static const struct rw_engine_ops sim_ops = {
     .close = sim_close,
     .load = sim_load,
     .set_gradients = sim_set_gradients,
+    .set_lambdas = sim_set_lambdas,
     .begin_tree = sim_begin_tree,
     .histograms = sim_histograms,
     .best_splits = sim_best_splits,

@@ -7,16 +7,18 @@
  * Shapes: columns [n_features][column_words] of 8-bit codes; shared [n_bins / 4][threads] words;
  * result [n_nodes][n_features][n_bins].
  *
- * Decomposition: a block a (job, feature); threads over words of codes, or over places of the list.
+ * Decomposition: a block a (job, feature); threads over words of codes, or over positions of the
+ * list.
  * Before a counter can pass 255 the block gathers: thread r adds up row r, that is bins 4 r to 4 r
  * + 3, over the threads, two counters at a time in halves of a word, starting at its own number so
  * that a warp touches 32 banks; it keeps the four totals in registers and adds them to the result
  * at the end. */
+#include "lab/kernels/packed_private.h"
 #include "gpu/hist/hist_block.cuh"
-#include "gpu/device/tuning.h"
 
 enum {
-    HIST_PACKED_THREADS = RW_TUNE_PACKED_THREADS,
+    HIST_PACKED_THREADS = 64, /* the slides' */
+    HIST_PACKED_UNROLL = 8,   /* words in flight a thread */
     HIST_PACKED_MOST_BINS = 256,
     /* Documents of a thread between two gatherings: with the 2 at the ends of a range, under 255.
      */
@@ -41,7 +43,7 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     const uint64_t step = (uint64_t)HIST_PACKED_ROUND * HIST_PACKED_THREADS;
     for (uint64_t lo = work.lo; lo < work.hi; lo += step) { /* alike for the whole block */
         const uint64_t hi = work.hi - lo < step ? work.hi : lo + step;
-        hist_visit<8, RW_HIST_COUNT, RW_TUNE_PACKED_UNROLL>(
+        hist_visit<8, RW_HIST_COUNT, HIST_PACKED_UNROLL>(
             a, work, lo, hi, [&](uint32_t code, const struct hist_item &) {
                 own[(code >> 2) * HIST_PACKED_THREADS] += 1u << ((code & 3) * 8);
             });
@@ -71,30 +73,24 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     }
 }
 
-static int launch(const struct rw_hist_args *args, cudaStream_t stream)
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    const size_t bytes = (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t);
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    hist_packed_kernel<<<grid, HIST_PACKED_THREADS, bytes, stream>>>(*args);
-    return cudaGetLastError();
+    (void)call; /* counts are all there is */
+    return {hist_packed_kernel, HIST_PACKED_THREADS,
+            (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t)};
 }
 
 static int run(const struct rw_hist_call *call, void *stream)
 {
-    static const rw_hist_launch_fn launches[] = {launch}; /* counts are all there is */
-    return rw_cuda_hist_in_place(call, launches, (cudaStream_t)stream);
+    return rw_cuda_hist_in_place(call, launch_of, stream);
 }
 
 const struct rw_hist_method rw_hist_packed_private = {
-    "packed-private",
-    "privatized histograms, 32-bit increments and gathering",
-    8,
-    HIST_PACKED_MOST_BINS,
-    1u << RW_HIST_COUNT,
-    1,
-    1,
-    1,
-    0,
-    rw_hist_derive_bytes,
-    run,
+    .name = "packed-private",
+    .bits = 8,
+    .most_bins = HIST_PACKED_MOST_BINS,
+    .sums = 1u << RW_HIST_COUNT,
+    .zero_skip = 1,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
 };
