@@ -66,7 +66,7 @@ enum rw_status {
 };
 
 struct rw_ctx;     /* errors, log, threads */
-struct rw_dataset; /* documents, labels, queries; immutable once read, but for weights */
+struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights */
 struct rw_params;  /* parameters, by name */
 struct rw_model;   /* a trained ensemble; needs nothing else */
 
@@ -167,14 +167,25 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
                                   struct rw_dataset **out);
 
-/* A training set, for rw_train with these `params` (their bins, absent, min-docs and device). As
- * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and of
- * plain text with more than 262,144 documents, for training on the CPU, the values become codes while it
- * is read, from several passes over the files: values are never in memory as a whole. Such a dataset
- * trains the same model, byte for byte; it cannot go on from a model, and what looks at values (scores,
- * caches, validation sets) refuses it: RW_ERR_ARGUMENT. */
-RW_API int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
-                                 const char *const *paths, int n_paths, struct rw_dataset **out);
+/* A training set as training sees it: binned, with small codes in place of values. */
+struct rw_binned;
+/* Reads one, for rw_train_binned with these `params` (their bins, absent, min-docs and device). As
+ * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and plain
+ * text with more than 262,144 documents is binned while it is read, from several passes over the files,
+ * for training on the CPU: values are never in memory as a whole. Of other input the values are kept until
+ * training bins them. */
+RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
+                          const char *const *paths, int n_paths, struct rw_binned **out);
+/* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
+ * the values were kept. They are freed with the set. */
+RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
+/* Features that appear at least once. */
+RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
+RW_API void rw_binned_free(struct rw_binned *binned);
+/* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params. */
+RW_API int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_binned *train, const struct rw_dataset *const *valid,
+                           int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
 
 /* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
  * accepted wherever text is. Written atomically. */
@@ -581,11 +592,16 @@ struct rw_plan {
     uint64_t free_bytes; /* of the GPU; 0 on the host */
     double tree_ms;      /* expected of a tree */
 };
-/* The same arguments as rw_train; what it would take on the device that it would choose. Makes cuts,
- * but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is filled). */
+/* The same arguments as rw_train, or rw_train_binned; what it would take on the device that it would
+ * choose. Makes cuts, but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is
+ * filled). */
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *train, const struct rw_dataset *const *valid,
                          int n_valid, struct rw_plan *out);
+RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_binned *train,
+                                const struct rw_dataset *const *valid, int n_valid,
+                                struct rw_plan *out);
 
 /* --- models --- */
 RW_API int rw_model_n_trees(const struct rw_model *model);

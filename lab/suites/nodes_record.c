@@ -139,7 +139,7 @@ static int load(struct rw_ctx *ctx, struct rw_asked *asked, const struct rw_data
     for (uint32_t i = 0; i < dataset->n_docs; i++) /* 2^label - 1 */
         gain[i] = (double)(((uint64_t)1 << (int)dataset->label[i]) - 1);
     RW_TRY_OUT(rw_engine_open(ctx, "cpu", &rules, &asked->engine));
-    RW_TRY_OUT(rw_engine_load(asked->engine, 0, dataset, gain));
+    RW_TRY_OUT(rw_engine_load(asked->engine, 0, dataset, NULL, gain));
     asked->n_docs = dataset->n_docs;
 out:
     rw_mem_free(gain);

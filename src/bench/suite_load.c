@@ -89,20 +89,22 @@ static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
     struct rw_dataset *dataset = NULL;
+    struct rw_binned *binned = NULL;
     struct rw_model *model = NULL;
     struct ready ready = {0};
     const struct rw_train_hooks hooks = {.user = &ready, .on_stage = on_stage};
     int status;
     const double start = rw_clock_ms();
-    RW_TRY_OUT(is_ready ? rw_dataset_read_codes(ctx, s->params, &s->path, 1, &dataset)
+    RW_TRY_OUT(is_ready ? rw_binned_read(ctx, s->params, &s->path, 1, &binned)
                         : rw_dataset_read(ctx, &s->path, 1, &dataset));
     ready = (struct ready){rw_clock_ms(), peak_bytes()};
     if (is_ready)
-        RW_TRY_OUT(rw_train(ctx, s->params, dataset, NULL, 0, &hooks, &model));
+        RW_TRY_OUT(rw_train_binned(ctx, s->params, binned, NULL, 0, &hooks, &model));
     *ms = ready.at_ms - start;
     *peak = ready.peak;
 out:
     rw_dataset_free(dataset);
+    rw_binned_free(binned);
     rw_model_free(model);
     return status;
 }

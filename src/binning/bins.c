@@ -23,19 +23,6 @@ static void coder_of(const struct rw_cuts *cuts, uint32_t f, int absent_missing,
                            absent_missing, special.missing);
 }
 
-static void put_code(void *codes, size_t bytes, uint32_t i, uint32_t code)
-{
-    if (bytes == 1)
-        ((uint8_t *)codes)[i] = (uint8_t)code;
-    else
-        ((uint16_t *)codes)[i] = (uint16_t)code;
-}
-
-static uint32_t get_code(const void *codes, size_t bytes, uint32_t i)
-{
-    return bytes == 1 ? ((const uint8_t *)codes)[i] : ((const uint16_t *)codes)[i];
-}
-
 static int new_sparse(struct rw_codes *codes, uint32_t n, uint32_t rest, size_t bytes)
 {
     codes->n = n;
@@ -58,9 +45,9 @@ static int list_others(const uint32_t *row, const void *code, size_t bytes, uint
 {
     RW_TRY(new_sparse(out, n, rest, bytes));
     for (uint32_t i = 0, at = 0; at < n; i++) {
-        const uint32_t one = get_code(code, bytes, i);
+        const uint32_t one = rw_codes_get(code, bytes, i);
         out->row[at] = row ? row[i] : i;
-        put_code(out->code, bytes, at, one);
+        rw_codes_put(out->code, bytes, at, one);
         at += one != rest;
     }
     return RW_OK;
@@ -73,9 +60,9 @@ static int fill_up(const struct rw_column *column, uint32_t n_docs, size_t bytes
     void *all;
     const int status = rw_mem_new_raw(NULL, &all, n_docs, bytes);
     for (uint32_t doc = 0; status >= 0 && doc < n_docs; doc++)
-        put_code(all, bytes, doc, absent);
+        rw_codes_put(all, bytes, doc, absent);
     for (uint32_t i = 0; status >= 0 && column && i < column->n; i++)
-        put_code(all, bytes, column->row[i], get_code(*code, bytes, i));
+        rw_codes_put(all, bytes, column->row[i], rw_codes_get(*code, bytes, i));
     rw_mem_free(*code);
     *code = all;
     return status;
@@ -174,7 +161,6 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
     int status = RW_OK;
     struct rw_bins *bins = NULL;
     *out = NULL;
-    RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(new_bins(ctx, dataset, cuts, rule, &bins));
     struct code_job job = {dataset, cuts, rule, rw_isa(), bins->codes, NULL};
     status = rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, code_some, &job);
@@ -209,7 +195,7 @@ static int codes_of_intervals(const struct rw_cut_intervals *intervals,
     void *mapped;
     const int status = rw_mem_new_raw(NULL, &mapped, n, bytes);
     for (uint32_t i = 0; status >= 0 && i < n; i++)
-        put_code(mapped, bytes, i, map[get_code(*code, room, i)]);
+        rw_codes_put(mapped, bytes, i, map[rw_codes_get(*code, room, i)]);
     rw_mem_free(*code);
     *code = mapped;
     return status;
@@ -276,7 +262,6 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     struct rw_cut_finder finder;
     struct rw_codes *codes = NULL;
     *out = NULL;
-    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(rw_cut_finder_init(ctx, &finder, dataset, rule));
     RW_TRY_OUT(RW_NEW(ctx, codes, dataset->n_columns));
     RW_TRY_OUT(rw_cuts_find_on_host(codes, &finder));

@@ -7,10 +7,6 @@
 #include "binning/cuts.h"
 #include "base/search.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* One feature's codes. Where one code is so frequent that listing the others takes less memory,
  * only those are listed. */
 struct rw_codes {
@@ -62,10 +58,24 @@ static inline uint64_t rw_codes_bytes(const struct rw_cuts *cuts, uint32_t f, ui
     return (uint64_t)n * (rw_cuts_code_bytes(cuts, f) + (n < n_docs ? sizeof(uint32_t) : 0));
 }
 
+/* The i-th of codes that take 1 or 2 bytes each. */
+static inline uint32_t rw_codes_get(const void *codes, size_t bytes, uint32_t i)
+{
+    return bytes == 1 ? ((const uint8_t *)codes)[i] : ((const uint16_t *)codes)[i];
+}
+
+static inline void rw_codes_put(void *codes, size_t bytes, uint32_t i, uint32_t code)
+{
+    if (bytes == 1)
+        ((uint8_t *)codes)[i] = (uint8_t)code;
+    else
+        ((uint16_t *)codes)[i] = (uint16_t)code;
+}
+
 /* The i-th entry of a feature's codes. */
 static inline uint32_t rw_codes_entry(const struct rw_codes *codes, size_t bytes, uint32_t i)
 {
-    return bytes == 1 ? ((const uint8_t *)codes->code)[i] : ((const uint16_t *)codes->code)[i];
+    return rw_codes_get(codes->code, bytes, i);
 }
 
 /* The code of a document. */
@@ -89,7 +99,4 @@ static inline int rw_code_bits(uint32_t n_codes)
     return n_codes <= 16 ? 4 : n_codes <= 256 ? 8 : 16;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

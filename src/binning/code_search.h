@@ -6,10 +6,6 @@
 #include "base/isa.h"
 #include "binning/cuts.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { RW_SEARCH_ROOM = RW_MAX_BOUNDS + 1 };
 
 /* A value's place is the number of boundaries that are not above it. */
@@ -49,7 +45,4 @@ void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *search, c
 /* Adds to counts: [n_places] how often each place occurs. */
 void rw_code_count(const void *places, size_t n, size_t bytes, uint32_t n_places, uint32_t *counts);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

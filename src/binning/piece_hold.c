@@ -33,7 +33,7 @@ static void scratch_release(struct rw_piece_scratch *s)
     rw_rank_scratch_release(&s->rank);
 }
 
-int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, struct rw_dataset *dataset,
+int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const uint32_t *piece_docs, uint32_t n_pieces)
 {
     *pieces = (struct rw_pieces){.ctx = ctx,
@@ -49,13 +49,15 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, struct rw_datas
         pieces->piece[p].first_doc = doc;
         pieces->piece[p].n_docs = piece_docs[p];
         doc += piece_docs[p];
+        pieces->most_docs = piece_docs[p] > pieces->most_docs ? piece_docs[p] : pieces->most_docs;
     }
     RW_TRY(RW_NEW(ctx, pieces->scratch, (size_t)pieces->n_threads));
-    for (int t = 0; t < pieces->n_threads; t++)
+    for (int t = 0; t < pieces->n_threads; t++) {
         RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[t].next, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(ctx, pieces->bound_at, RW_FEATURE_IDS + 1));
-    RW_TRY(RW_NEW(ctx, pieces->room, RW_FEATURE_IDS));
-    return RW_NEW(ctx, pieces->absent, RW_FEATURE_IDS);
+        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[t].line, pieces->most_docs));
+    }
+    RW_TRY(RW_NEW(ctx, pieces->full, RW_FEATURE_IDS));
+    return RW_NEW(ctx, pieces->feature, RW_FEATURE_IDS);
 }
 
 void rw_pieces_release(struct rw_pieces *pieces)
@@ -66,12 +68,13 @@ void rw_pieces_release(struct rw_pieces *pieces)
         scratch_release(&pieces->scratch[t]);
     rw_mem_free(pieces->piece);
     rw_mem_free(pieces->scratch);
-    rw_mem_free(pieces->bound);
-    rw_mem_free(pieces->bound_at);
-    rw_mem_free(pieces->room);
-    rw_mem_free(pieces->absent);
-    rw_mem_free(pieces->n_present);
-    rw_mem_free(pieces->n_others);
+    for (uint32_t f = 0; pieces->feature && f < RW_FEATURE_IDS; f++) {
+        rw_mem_free(pieces->feature[f].bound);
+        rw_mem_free(pieces->feature[f].place);
+        rw_mem_free(pieces->feature[f].row);
+    }
+    rw_mem_free(pieces->feature);
+    rw_mem_free(pieces->full);
     rw_cut_sample_release(&pieces->sample);
 }
 
@@ -215,7 +218,6 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
     uint32_t n_values = 0, n_rows = 0, n_bits = 0;
     const uint32_t n_held = builder->n_docs;
     RW_TRY(rw_piece_sort(s, builder, NULL));
-    RW_TRY(RW_GROW(NULL, s->line, s->line_room, n_held));
     RW_TRY(RW_GROW(NULL, s->column, s->column_room, s->n_features));
     for (uint32_t i = 0; i < s->n_features; i++) {
         struct rw_piece_column *column = &s->column[i];
@@ -244,109 +246,96 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
 
 /* ---- boundaries ---- */
 
-/* Where each feature is held: columns of pieces, by feature. */
-struct where {
-    uint64_t *at; /* [RW_FEATURE_IDS + 1] */
-    struct {
-        uint32_t piece, column;
-    } * held;
-};
-
-static int find_where(const struct rw_pieces *pieces, struct where *where)
+/* Chains the columns of each feature, from the first piece on. */
+static void chain_held(struct rw_pieces *pieces)
 {
-    RW_TRY(RW_NEW(pieces->ctx, where->at, RW_FEATURE_IDS + 2));
-    uint64_t *next = where->at + 1; /* where the next goes: the first, when all are in */
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
-        for (uint32_t c = 0; c < piece->n_columns; c++)
-            next[piece->column[c].feature + 1]++;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        next[f + 1] += next[f];
-    RW_TRY(rw_mem_new_raw(pieces->ctx, (void **)&where->held, next[RW_FEATURE_IDS],
-                          sizeof(*where->held)));
-    for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_piece *piece = &pieces->piece[p];
+    for (uint32_t p = pieces->n_pieces; p-- > 0;) {
+        struct rw_piece *piece = &pieces->piece[p];
         for (uint32_t c = 0; c < piece->n_columns; c++) {
-            const uint64_t to = next[piece->column[c].feature]++;
-            where->held[to].piece = p;
-            where->held[to].column = c;
+            struct rw_piece_column *column = &piece->column[c];
+            struct rw_piece_feature *feature = &pieces->feature[column->feature];
+            column->next = feature->held;
+            feature->held = (struct rw_held){p + 1, c};
+            feature->n_other += pieces->rule.absent_missing ? column->n_present : column->n;
         }
     }
-    return RW_OK;
 }
 
-static void find_bounds(const struct rw_pieces *pieces, const struct where *where, uint32_t f,
-                        struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
+static void find_bounds(const struct rw_pieces *pieces, uint32_t f, struct rw_rank_scratch *s,
+                        struct rw_cut_intervals *intervals)
 {
     struct rw_rank_values v = {.least = UINT32_MAX};
     const int absent_missing = pieces->rule.absent_missing;
     uint32_t n_seen = 0;
-    for (uint64_t i = where->at[f]; i < where->at[f + 1]; i++) {
-        const struct rw_piece *piece = &pieces->piece[where->held[i].piece];
-        const struct rw_piece_column *column = &piece->column[where->held[i].column];
-        const struct rw_column held = {.n = column->n, .value = piece->value + column->at};
-        rw_rank_add(pieces->isa, &v, &held, NULL, absent_missing, s);
+    for (struct rw_held held = pieces->feature[f].held; held.piece;) {
+        const struct rw_piece *piece = &pieces->piece[held.piece - 1];
+        const struct rw_piece_column *column = &piece->column[held.column];
+        const struct rw_column values = {.n = column->n, .value = piece->value + column->at};
+        rw_rank_add(pieces->isa, &v, &values, NULL, absent_missing, s);
         n_seen += column->n;
         if (absent_missing && column->rest == 0)
             v.n_zeros += piece->n_held - column->n;
+        held = column->next;
     }
     if (!absent_missing)
         v.n_zeros += pieces->sample.n - n_seen;
     rw_rank_bounds(pieces->isa, &v, &pieces->rule, s, intervals);
 }
 
-/* What follows from a feature's boundaries. */
-static void end_bounds(struct rw_pieces *pieces)
+static int find_some(void *user, struct rw_share *share)
+{
+    struct rw_pieces *pieces = user;
+    struct rw_cut_intervals intervals;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        struct rw_piece_feature *feature = &pieces->feature[f];
+        if (!feature->held.piece)
+            continue;
+        find_bounds(pieces, (uint32_t)f, &pieces->scratch[share->thread].rank, &intervals);
+        RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
+        feature->n_bounds = intervals.n_bounds;
+        memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
+    }
+    return RW_OK;
+}
+
+/* What follows from boundaries. A feature gets a full column if, by the sample, a list of the
+ * documents whose place is not that of an absent value would take more memory. */
+static int end_bounds(struct rw_pieces *pieces)
 {
     const uint32_t zero = rw_key_of_float(0.0f);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t *bound = pieces->bound + pieces->bound_at[f];
-        const uint32_t n = rw_pieces_n_bounds(pieces, f);
-        uint32_t place = 0;
-        while (place < n && bound[place] <= zero)
-            place++;
-        pieces->room[f] = n + 2 > 256 ? 2 : 1;
-        pieces->absent[f] = (uint16_t)(pieces->rule.absent_missing ? n + 1 : place);
+        struct rw_piece_feature *feature = &pieces->feature[f];
+        const uint32_t n = feature->n_bounds;
+        while (feature->absent < n && feature->bound[feature->absent] <= zero)
+            feature->absent++;
+        if (pieces->rule.absent_missing)
+            feature->absent = (uint16_t)(n + 1);
+        feature->room = n + 2 > 256 ? 2 : 1;
+        feature->most_at = pieces->n_most;
+        pieces->n_most += n + 1;
+        if (!feature->n_other || feature->n_other < pieces->sample.n / RW_SPARSE_SHARE)
+            continue;
+        pieces->full[pieces->n_full++] = f;
+        RW_TRY(
+            rw_mem_new_raw(pieces->ctx, &feature->place, pieces->dataset->n_docs, feature->room));
     }
+    return RW_OK;
 }
 
 static int begin_places(struct rw_pieces *pieces)
 {
-    const uint64_t n_most = pieces->bound_at[RW_FEATURE_IDS] + RW_FEATURE_IDS;
-    RW_TRY(RW_NEW(pieces->ctx, pieces->n_present, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(pieces->ctx, pieces->n_others, RW_FEATURE_IDS));
     for (int t = 0; t < pieces->n_threads; t++) {
         struct rw_piece_scratch *s = &pieces->scratch[t];
         rw_rank_scratch_release(&s->rank);
         memset(&s->rank, 0, sizeof(s->rank));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->search, 1));
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, n_most));
-        for (uint64_t k = 0; k < n_most; k++)
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->all_values, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->code, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_code, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->held_row, pieces->most_docs));
+        RW_TRY(RW_NEW_RAW(pieces->ctx, s->most, pieces->n_most));
+        for (uint64_t k = 0; k < pieces->n_most; k++)
             s->most[k] = INT32_MIN;
-    }
-    return RW_OK;
-}
-
-struct bounds_job {
-    struct rw_pieces *pieces;
-    const struct where *where;
-    uint32_t **found; /* [RW_FEATURE_IDS] each with its number first */
-};
-
-static int find_some(void *user, struct rw_share *share)
-{
-    const struct bounds_job *job = user;
-    struct rw_rank_scratch *s = &job->pieces->scratch[share->thread].rank;
-    struct rw_cut_intervals intervals;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        if (job->where->at[f] == job->where->at[f + 1])
-            continue;
-        find_bounds(job->pieces, job->where, (uint32_t)f, s, &intervals);
-        const uint32_t n = intervals.n_bounds;
-        RW_TRY(RW_NEW_RAW(NULL, job->found[f], (size_t)n + 1));
-        job->found[f][0] = n;
-        memcpy(job->found[f] + 1, intervals.bound, n * sizeof(**job->found));
     }
     return RW_OK;
 }
@@ -354,37 +343,15 @@ static int find_some(void *user, struct rw_share *share)
 int rw_pieces_find_bounds(struct rw_pieces *pieces)
 {
     struct rw_ctx *ctx = pieces->ctx;
-    struct where where = {0};
-    uint32_t **found = NULL; /* [RW_FEATURE_IDS] */
-    int status;
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
-    RW_TRY_OUT(find_where(pieces, &where));
-    RW_TRY_OUT(RW_NEW(ctx, found, RW_FEATURE_IDS));
+    chain_held(pieces);
     for (int t = 0; t < n_threads; t++)
-        RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
-    struct bounds_job job = {pieces, &where, found};
-    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &job);
-    if (status < 0) {
-        rw_fail(ctx, status, "out of memory while finding cuts");
-        goto out;
-    }
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        pieces->bound_at[f + 1] = pieces->bound_at[f] + (found[f] ? found[f][0] : 0);
-    RW_TRY_OUT(RW_NEW_RAW(ctx, pieces->bound, pieces->bound_at[RW_FEATURE_IDS]));
-    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (found[f] && found[f][0])
-            memcpy(pieces->bound + pieces->bound_at[f], found[f] + 1,
-                   found[f][0] * sizeof(**found));
-    }
-    end_bounds(pieces);
-    RW_TRY_OUT(begin_places(pieces));
-out:
-    for (uint32_t f = 0; found && f < RW_FEATURE_IDS; f++)
-        rw_mem_free(found[f]);
-    rw_mem_free(found);
-    rw_mem_free(where.at);
-    rw_mem_free(where.held);
-    return status;
+        RW_TRY(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, &pieces->sample));
+    const int status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, pieces);
+    if (status < 0)
+        return rw_fail(ctx, status, "out of memory while finding cuts");
+    RW_TRY(end_bounds(pieces));
+    return begin_places(pieces);
 }

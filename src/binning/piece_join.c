@@ -5,34 +5,19 @@
 #include "binning/code_search.h"
 #include "binning/pieces.h"
 
-/* A feature of the data set while its pieces come together. */
-struct joined {
-    uint32_t feature, n_present;
-    uint32_t n;    /* places: of all documents, or of those listed */
-    uint32_t next; /* listed: where the next goes */
-    uint32_t *row; /* [n] NULL: all documents; owned */
-    void *place;   /* [n] owned */
-};
-
 struct join {
     struct rw_pieces *pieces; /* borrowed */
-    struct joined *joined;    /* [n_columns] owned */
+    struct rw_column *column; /* [n_columns] dense or sparse, as values would be; owned */
     uint32_t n_columns;
-    uint32_t *column_of;           /* [RW_FEATURE_IDS] owned */
     struct rw_feature_cuts *found; /* [n_columns] owned, with its cuts */
     struct rw_codes *codes;        /* [n_columns] owned */
 };
 
 static void join_release(struct join *join)
 {
-    for (uint32_t c = 0; join->joined && c < join->n_columns; c++) {
-        rw_mem_free(join->joined[c].row);
-        rw_mem_free(join->joined[c].place);
-    }
     for (uint32_t c = 0; join->found && c < join->n_columns; c++)
         rw_mem_free(join->found[c].cut);
-    rw_mem_free(join->joined);
-    rw_mem_free(join->column_of);
+    rw_mem_free(join->column);
     rw_mem_free(join->found);
     rw_codes_free(join->codes, join->n_columns);
 }
@@ -41,10 +26,9 @@ static void join_release(struct join *join)
 static void add_threads(struct rw_pieces *pieces)
 {
     struct rw_piece_scratch *sum = &pieces->scratch[0];
-    const uint64_t n_most = pieces->bound_at[RW_FEATURE_IDS] + RW_FEATURE_IDS;
     for (int t = 1; t < pieces->n_threads; t++) {
         const struct rw_piece_scratch *s = &pieces->scratch[t];
-        for (uint64_t k = 0; k < n_most; k++)
+        for (uint64_t k = 0; k < pieces->n_most; k++)
             sum->most[k] = s->most[k] > sum->most[k] ? s->most[k] : sum->most[k];
     }
 }
@@ -53,116 +37,46 @@ static int make_columns(struct join *join)
 {
     struct rw_pieces *pieces = join->pieces;
     struct rw_ctx *ctx = pieces->ctx;
-    struct rw_dataset *dataset = pieces->dataset;
+    const uint32_t n_docs = pieces->dataset->n_docs;
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
-        n_columns += pieces->n_present[f] > 0;
-    RW_TRY(RW_NEW(ctx, join->column_of, RW_FEATURE_IDS));
-    RW_TRY(RW_NEW(ctx, join->joined, n_columns));
+        n_columns += pieces->feature[f].n_present > 0;
     RW_TRY(RW_NEW(ctx, join->found, n_columns));
     RW_TRY(RW_NEW(ctx, join->codes, n_columns));
-    rw_mem_free(dataset->column); /* of a data set without features: room for none */
-    dataset->column = NULL;
-    RW_TRY(RW_NEW(ctx, dataset->column, n_columns));
+    RW_TRY(RW_NEW(ctx, join->column, n_columns));
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        if (!pieces->n_present[f])
+        struct rw_piece_feature *feature = &pieces->feature[f];
+        const uint32_t n = feature->n_present;
+        feature->column = n ? join->n_columns++ : UINT32_MAX;
+        if (n == 0)
             continue;
-        struct joined *one = &join->joined[join->n_columns];
-        struct rw_column *column = &dataset->column[join->n_columns];
-        join->column_of[f] = join->n_columns++;
-        one->feature = f;
-        one->n_present = pieces->n_present[f];
-        const int is_listed = pieces->n_others[f] < dataset->n_docs / RW_SPARSE_SHARE;
-        one->n = is_listed ? pieces->n_others[f] : dataset->n_docs;
-        /* dense and sparse values are told apart as rw_builder_finish does */
-        column->feature = f;
-        column->n =
-            (uint64_t)one->n_present * 2 >= dataset->n_docs ? dataset->n_docs : one->n_present;
-        if (is_listed)
-            RW_TRY(RW_NEW_RAW(ctx, one->row, one->n));
-        RW_TRY(rw_mem_new_raw(ctx, &one->place, one->n, pieces->room[f]));
+        join->column[feature->column] =
+            (struct rw_column){.feature = f, .n = rw_column_is_dense(n, n_docs) ? n_docs : n};
+        if (feature->place)
+            continue;
+        RW_TRY(RW_NEW_RAW(ctx, feature->row, feature->n_listed));
+        RW_TRY(rw_mem_new_raw(ctx, &feature->place, feature->n_listed, feature->room));
     }
-    dataset->n_columns = n_columns;
     return RW_OK;
 }
 
-/* ---- pieces to columns ---- */
-
-static void fill(void *places, size_t room, uint32_t first, uint32_t n, uint32_t place)
-{
-    if (room == 1)
-        memset((uint8_t *)places + first, (int)place, n);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            ((uint16_t *)places)[first + i] = (uint16_t)place;
-}
-
-static void scatter(void *places, size_t room, uint32_t first, const struct rw_piece *piece,
-                    const struct rw_piece_column *column)
-{
-    const uint32_t *row = piece->row + column->row_at;
-    for (uint32_t i = 0; i < column->n; i++) {
-        if (room == 1)
-            ((uint8_t *)places)[first + row[i]] = piece->place[column->at + i];
-        else
-            memcpy((uint16_t *)places + first + row[i], piece->place + column->at + i * room, room);
-    }
-}
-
-/* The entries of a column of places that are not the absent one, behind those listed so far. */
-static void list_more(struct joined *one, size_t room, uint32_t absent,
-                      const struct rw_piece *piece, const struct rw_piece_column *column)
-{
-    const uint8_t *from = piece->place + column->at;
-    if (column->is_listed) {
-        for (uint32_t i = 0; i < column->n; i++)
-            one->row[one->next + i] = piece->first_doc + piece->row[column->row_at + i];
-        if (column->n)
-            memcpy((uint8_t *)one->place + one->next * room, from, column->n * room);
-        one->next += column->n;
-        return;
-    }
-    for (uint32_t i = 0; i < column->n; i++) {
-        uint16_t place = from[i * room];
-        if (room == 2)
-            memcpy(&place, from + i * room, sizeof(place));
-        if (place == absent)
-            continue;
-        one->row[one->next] = piece->first_doc + i;
-        memcpy((uint8_t *)one->place + one->next * room, from + i * room, room);
-        one->next++;
-    }
-}
+/* ---- lists of pieces to lists of columns ---- */
 
 /* The piece's part of data set columns [first, end). */
 static void join_piece(const struct join *join, const struct rw_piece *piece, uint32_t first,
                        uint32_t end)
 {
-    uint32_t c = 0, high = piece->n_columns; /* the first of the piece's */
-    while (c < high) {
-        const uint32_t middle = (c + high) / 2;
-        if (join->column_of[piece->column[middle].feature] < first)
-            c = middle + 1;
-        else
-            high = middle;
-    }
-    for (uint32_t at = first; at < end; at++) {
-        struct joined *one = &join->joined[at];
-        const size_t room = join->pieces->room[one->feature];
-        const uint32_t absent = join->pieces->absent[one->feature];
-        const struct rw_piece_column *column = NULL;
-        if (c < piece->n_columns && piece->column[c].feature == one->feature)
-            column = &piece->column[c++];
-        if (one->row && column)
-            list_more(one, room, absent, piece, column);
-        else if (!one->row && column && !column->is_listed)
-            memcpy((uint8_t *)one->place + piece->first_doc * room, piece->place + column->at,
-                   piece->n_docs * room);
-        else if (!one->row) {
-            fill(one->place, room, piece->first_doc, piece->n_docs, absent);
-            if (column)
-                scatter(one->place, room, piece->first_doc, piece, column);
-        }
+    for (uint32_t c = 0; c < piece->n_columns; c++) {
+        const struct rw_piece_column *column = &piece->column[c];
+        struct rw_piece_feature *feature = &join->pieces->feature[column->feature];
+        const uint32_t to = feature->n_joined;
+        if (feature->column < first || feature->column >= end || column->n == 0)
+            continue;
+        for (uint32_t i = 0; i < column->n; i++)
+            feature->row[to + i] = piece->first_doc + piece->row[column->row_at + i];
+        memcpy((uint8_t *)feature->place + to * feature->room, piece->place + column->at,
+               column->n * feature->room);
+        feature->n_joined += column->n;
     }
 }
 
@@ -203,46 +117,46 @@ static void join_pieces(const struct join *join)
 
 /* ---- cuts and codes ---- */
 
-static void intervals_of(const struct join *join, const struct joined *one,
-                         struct rw_cut_intervals *intervals)
+static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_feature *feature,
+                         uint32_t n_places, struct rw_cut_intervals *intervals)
 {
-    const struct rw_pieces *pieces = join->pieces;
-    const uint32_t f = one->feature, n_docs = pieces->dataset->n_docs;
-    const int32_t *most = pieces->scratch[0].most + rw_pieces_most_at(pieces, f);
-    const uint32_t n = rw_pieces_n_bounds(pieces, f), absent = pieces->absent[f];
-    const uint32_t zero = rw_key_of_float(0.0f);
+    const uint32_t n_docs = pieces->dataset->n_docs, zero = rw_key_of_float(0.0f);
+    const int32_t *most = pieces->scratch[0].most + feature->most_at;
+    const uint32_t n = feature->n_bounds, absent = feature->absent;
     intervals->n_bounds = n;
-    memcpy(intervals->bound, pieces->bound + pieces->bound_at[f], n * sizeof(uint32_t));
+    if (n)
+        memcpy(intervals->bound, feature->bound, n * sizeof(*feature->bound));
     for (uint32_t k = 0; k <= n; k++)
         intervals->below[k] = rw_key_of_ordered(most[k]);
-    if (!pieces->rule.absent_missing && one->n_present < n_docs && zero > intervals->below[absent])
+    if (!pieces->rule.absent_missing && feature->n_present < n_docs &&
+        zero > intervals->below[absent])
         intervals->below[absent] = zero;
     memset(intervals->count, 0, (n + 2) * sizeof(intervals->count[0]));
-    rw_code_count(one->place, one->n, pieces->room[f], n + 2, intervals->count);
-    intervals->count[absent] += n_docs - one->n;
+    rw_code_count(feature->place, n_places, feature->room, n + 2, intervals->count);
+    intervals->count[absent] += n_docs - n_places;
     intervals->n_missing = intervals->count[n + 1];
 }
 
 static int end_column(const struct join *join, uint32_t c)
 {
     const struct rw_pieces *pieces = join->pieces;
-    struct joined *one = &join->joined[c];
-    struct rw_column column = pieces->dataset->column[c];
+    struct rw_column column = join->column[c];
+    struct rw_piece_feature *feature = &pieces->feature[column.feature];
     const uint32_t n_docs = pieces->dataset->n_docs;
     struct rw_cut_intervals intervals;
-    void *place = one->place;
     uint32_t none;
     column.row = column.n < n_docs ? &none : NULL; /* sparse or dense is all that is asked */
     if (rw_cuts_decided(&column, &pieces->rule, &join->found[c]))
         return RW_OK;
-    intervals_of(join, one, &intervals);
-    column = (struct rw_column){.feature = one->feature, .n = one->n, .row = one->row};
-    one->place = NULL;
-    const int status =
-        rw_codes_of_places(&intervals, &pieces->rule, &column, n_docs, pieces->room[one->feature],
-                           place, &join->found[c], &join->codes[c]);
-    rw_mem_free(one->row);
-    one->row = NULL;
+    column.n = feature->row ? feature->n_listed : n_docs;
+    column.row = feature->row;
+    intervals_of(pieces, feature, column.n, &intervals);
+    void *place = feature->place;
+    feature->place = NULL;
+    const int status = rw_codes_of_places(&intervals, &pieces->rule, &column, n_docs, feature->room,
+                                          place, &join->found[c], &join->codes[c]);
+    rw_mem_free(feature->row);
+    feature->row = NULL;
     return status;
 }
 
@@ -253,7 +167,20 @@ static int end_columns(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-int rw_pieces_finish(struct rw_pieces *pieces)
+/* The features, and the bins of those in use. */
+static int end_bins(struct join *join, struct rw_binned *out)
+{
+    const struct rw_pieces *pieces = join->pieces;
+    const struct rw_dataset columns = {
+        .n_docs = pieces->dataset->n_docs, .n_columns = join->n_columns, .column = join->column};
+    RW_TRY(RW_NEW(pieces->ctx, out->feature, join->n_columns));
+    for (; out->n_features < join->n_columns; out->n_features++)
+        out->feature[out->n_features] = join->column[out->n_features].feature;
+    return rw_bins_gather(pieces->ctx, &columns, &pieces->rule, join->found, join->codes,
+                          &out->bins);
+}
+
+int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
 {
     struct rw_ctx *ctx = pieces->ctx;
     struct join join = {.pieces = pieces};
@@ -266,8 +193,7 @@ int rw_pieces_finish(struct rw_pieces *pieces)
         rw_fail(ctx, status, "out of memory while coding %u documents", pieces->dataset->n_docs);
         goto out;
     }
-    RW_TRY_OUT(rw_bins_gather(ctx, pieces->dataset, &pieces->rule, join.found, join.codes,
-                              &pieces->dataset->bins));
+    RW_TRY_OUT(end_bins(&join, out));
 out:
     join_release(&join);
     return status;

@@ -8,7 +8,8 @@ struct at_work {
     const struct rw_pieces *pieces;
     const struct rw_piece *piece;
     struct rw_piece_scratch *s;
-    uint32_t feature;
+    struct rw_piece_feature *feature;
+    uint32_t id;        /* of the feature */
     const float *value; /* [n_new] of the documents row[n_new]; ascending */
     const uint32_t *row;
     uint32_t n_new;
@@ -17,19 +18,6 @@ struct at_work {
     uint32_t absent;
     int32_t *most;
 };
-
-static uint32_t get_place(const void *places, size_t room, uint32_t i)
-{
-    return room == 1 ? ((const uint8_t *)places)[i] : ((const uint16_t *)places)[i];
-}
-
-static void put_place(void *places, size_t room, uint32_t i, uint32_t place)
-{
-    if (room == 1)
-        ((uint8_t *)places)[i] = (uint8_t)place;
-    else
-        ((uint16_t *)places)[i] = (uint16_t)place;
-}
 
 /* ---- held values ---- */
 
@@ -40,12 +28,11 @@ static void unpack(const struct at_work *w)
                     w->piece->n_held, w->held->rest, w->s->line);
 }
 
-/* Places of `n` values in s->code, by the feature's search. */
-static void search(const struct at_work *w, const float *value, uint32_t n)
+static void search(const struct at_work *w, const float *value, uint32_t n, void *places)
 {
-    enum { FEW = 64 }; /* the vectors' way has more to prepare than these take */
+    enum { FEW = 64 }; /* vectors have more to prepare than these take */
     rw_code_search_most(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->room,
-                        w->s->code, w->most);
+                        places, w->most);
 }
 
 /* ---- one feature ---- */
@@ -75,26 +62,21 @@ static void gather(const struct at_work *w)
     }
 }
 
-/* The places of all documents of the piece, in s->code; returns how many are not the absent one. */
-static uint32_t place_all(const struct at_work *w)
+/* The places of all documents of the piece. */
+static int place_all(const struct at_work *w, void *places)
 {
-    const struct rw_piece_scratch *s = w->s;
-    const uint32_t n_docs = w->piece->n_docs, absent = w->absent;
-    uint32_t n_others = 0;
+    const struct rw_pieces *pieces = w->pieces;
+    const uint32_t n_docs = w->piece->n_docs;
     gather(w);
-    search(w, s->all_values, n_docs);
-    if (w->room == 1) {
-        for (uint32_t i = 0; i < n_docs; i++)
-            n_others += ((const uint8_t *)s->code)[i] != absent;
-        return n_others;
-    }
-    for (uint32_t i = 0; i < n_docs; i++)
-        n_others += s->code[i] != absent;
-    return n_others;
+    search(w, w->s->all_values, n_docs, places);
+    return pieces->take ? pieces->take(pieces->take_user, w->id, w->piece->first_doc,
+                                       w->s->all_values, n_docs)
+                        : RW_OK;
 }
 
-/* The same of few: the others' documents and places, ascending, in `row` and `place`, which have
- * room for all. Held values that are not listed are unpacked: there are few held documents then. */
+/* The same of few, but listed: documents whose place is not the absent one, ascending, in `row` and
+ * `place`, which have room for all. Returns their number. Held values that are not listed are
+ * unpacked: there are few held documents then. */
 static uint32_t place_few(const struct at_work *w, uint32_t *row, void *place)
 {
     struct rw_piece_scratch *s = w->s;
@@ -106,17 +88,16 @@ static uint32_t place_few(const struct at_work *w, uint32_t *row, void *place)
         held_row = held->is_listed ? w->piece->row + held->row_at : NULL;
         if (!held->is_listed)
             unpack(w);
-        search(w, held->is_listed ? w->piece->value + held->at : s->line, n_held);
-        memcpy(s->held_code, s->code, n_held * w->room);
+        search(w, held->is_listed ? w->piece->value + held->at : s->line, n_held, s->held_code);
     }
-    search(w, w->value, w->n_new);
+    search(w, w->value, w->n_new, s->code);
     while (i < w->n_new || k < n_held) {
         const uint32_t held_doc = k < n_held ? s->held_row[held_row ? held_row[k] : k] : UINT32_MAX;
         const int is_new = i < w->n_new && w->row[i] < held_doc;
         const uint32_t one =
-            is_new ? get_place(s->code, w->room, i) : get_place(s->held_code, w->room, k);
+            is_new ? rw_codes_get(s->code, w->room, i) : rw_codes_get(s->held_code, w->room, k);
         row[n] = is_new ? w->row[i] : held_doc;
-        put_place(place, w->room, n, one);
+        rw_codes_put(place, w->room, n, one);
         n += one != w->absent;
         i += (uint32_t)is_new;
         k += (uint32_t)!is_new;
@@ -125,23 +106,24 @@ static uint32_t place_few(const struct at_work *w, uint32_t *row, void *place)
 }
 
 /* s->code listed. */
-static void list_others(const struct at_work *w, uint32_t *row, void *place)
+static uint32_t list_others(const struct at_work *w, uint32_t *row, void *place)
 {
-    for (uint32_t i = 0, n = 0; i < w->piece->n_docs; i++) {
-        const uint32_t one = get_place(w->s->code, w->room, i);
-        if (one == w->absent)
-            continue;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->piece->n_docs; i++) {
+        const uint32_t one = rw_codes_get(w->s->code, w->room, i);
         row[n] = i;
-        put_place(place, w->room, n++, one);
+        rw_codes_put(place, w->room, n, one);
+        n += one != w->absent;
     }
+    return n;
 }
 
-/* What is made of the piece so far, in the thread's memory. */
+/* The lists of the piece so far, in the thread's memory. */
 struct made {
     uint32_t n_columns, n_rows, n_bytes;
 };
 
-static int place_feature(const struct at_work *w, struct made *made)
+static int list_feature(const struct at_work *w, struct made *made)
 {
     enum { FEW = 8 }; /* documents for each that has the feature */
     struct rw_piece_scratch *s = w->s;
@@ -150,37 +132,34 @@ static int place_feature(const struct at_work *w, struct made *made)
     RW_TRY(RW_GROW(NULL, s->column, s->column_room, (size_t)made->n_columns + 1));
     RW_TRY(RW_GROW(NULL, s->place, s->place_room, most));
     RW_TRY(RW_GROW(NULL, s->listed, s->listed_room, (size_t)made->n_rows + n_docs));
-    rw_code_search_init(s->search, w->pieces->bound + w->pieces->bound_at[w->feature],
-                        rw_pieces_n_bounds(w->pieces, w->feature), w->pieces->rule.absent_missing,
-                        rw_pieces_n_bounds(w->pieces, w->feature) + 1);
-    struct rw_piece_column *column = &s->column[made->n_columns++];
     made->n_bytes += made->n_bytes % (uint32_t)w->room; /* two bytes begin at an even one */
-    *column = (struct rw_piece_column){
-        .feature = (uint16_t)w->feature, .at = made->n_bytes, .row_at = made->n_rows};
-    uint32_t *row = s->listed + made->n_rows;
-    void *place = s->place + made->n_bytes;
-    uint32_t n_others;
+    struct rw_piece_column column = {
+        .feature = (uint16_t)w->id, .at = made->n_bytes, .row_at = made->n_rows};
+    uint32_t *row = s->listed + column.row_at;
+    void *place = s->place + column.at;
     if ((uint64_t)(w->n_new + n_held) * FEW < n_docs &&
         (!w->held || w->held->is_listed || (uint64_t)w->piece->n_held * FEW < n_docs)) {
-        n_others = place_few(w, row, place);
-        column->is_listed = 1;
+        column.n = place_few(w, row, place);
     } else {
-        n_others = place_all(w);
-        if (w->pieces->take)
-            RW_TRY(w->pieces->take(w->pieces->take_user, w->feature, w->piece->first_doc,
-                                   s->all_values, n_docs));
-        column->is_listed = n_others * (sizeof(*row) + w->room) < n_docs * w->room;
-        if (column->is_listed)
-            list_others(w, row, place);
-        else
-            memcpy(place, s->code, n_docs * w->room);
+        RW_TRY(place_all(w, s->code));
+        column.n = list_others(w, row, place);
     }
-    column->n = column->is_listed ? n_others : n_docs;
-    made->n_rows += column->is_listed ? n_others : 0;
-    made->n_bytes += column->n * (uint32_t)w->room;
-    __atomic_fetch_add(&w->pieces->n_present[w->feature], w->n_new + n_held, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&w->pieces->n_others[w->feature], n_others, __ATOMIC_RELAXED);
+    s->column[made->n_columns++] = column;
+    made->n_rows += column.n;
+    made->n_bytes += column.n * (uint32_t)w->room;
+    __atomic_fetch_add(&w->feature->n_listed, column.n, __ATOMIC_RELAXED);
     return RW_OK;
+}
+
+static int place_feature(const struct at_work *w, struct made *made)
+{
+    const uint32_t n_present = w->n_new + (w->held ? w->held->n_present : 0);
+    struct rw_piece_feature *feature = w->feature;
+    char *full = feature->place;
+    rw_code_search_init(w->s->search, feature->bound, feature->n_bounds,
+                        w->pieces->rule.absent_missing, feature->n_bounds + 1);
+    __atomic_fetch_add(&feature->n_present, n_present, __ATOMIC_RELAXED);
+    return full ? place_all(w, full + w->piece->first_doc * w->room) : list_feature(w, made);
 }
 
 /* ---- a piece ---- */
@@ -195,21 +174,6 @@ static void find_held(const struct rw_pieces *pieces, const struct rw_piece *pie
         held_row[n] = i;
         n += in[i];
     }
-}
-
-static int begin_piece(const struct rw_pieces *pieces, struct rw_piece_scratch *s,
-                       const struct rw_piece *piece, const struct rw_builder *builder,
-                       const uint32_t *row)
-{
-    const size_t n = piece->n_docs;
-    RW_TRY(rw_piece_sort(s, builder, row));
-    RW_TRY(RW_GROW(NULL, s->line, s->line_room, n));
-    RW_TRY(RW_GROW(NULL, s->code, s->code_room, n));
-    RW_TRY(RW_GROW(NULL, s->held_code, s->held_code_room, n));
-    RW_TRY(RW_GROW(NULL, s->all_values, s->all_values_room, n));
-    RW_TRY(RW_GROW(NULL, s->held_row, s->held_row_room, n));
-    find_held(pieces, piece, s->held_row);
-    return RW_OK;
 }
 
 /* What was made takes the place of what was held. */
@@ -240,18 +204,23 @@ int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
     struct made made = {0};
-    RW_TRY(begin_piece(pieces, s, piece, builder, row));
-    for (uint32_t i = 0, c = 0; i < s->n_features || c < piece->n_columns;) {
+    RW_TRY(rw_piece_sort(s, builder, row));
+    find_held(pieces, piece, s->held_row);
+    for (uint32_t i = 0, c = 0, k = 0;
+         i < s->n_features || c < piece->n_columns || k < pieces->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
         const uint32_t held_id = c < piece->n_columns ? piece->column[c].feature : UINT32_MAX;
-        const uint32_t f = new_id < held_id ? new_id : held_id;
+        const uint32_t full_id = k < pieces->n_full ? pieces->full[k] : UINT32_MAX;
+        const uint32_t first = new_id < held_id ? new_id : held_id;
+        const uint32_t f = first < full_id ? first : full_id;
         struct at_work w = {.pieces = pieces,
                             .piece = piece,
                             .s = s,
-                            .feature = f,
-                            .room = pieces->room[f],
-                            .absent = pieces->absent[f],
-                            .most = s->most + rw_pieces_most_at(pieces, f)};
+                            .feature = &pieces->feature[f],
+                            .id = f,
+                            .room = pieces->feature[f].room,
+                            .absent = pieces->feature[f].absent,
+                            .most = s->most + pieces->feature[f].most_at};
         if (new_id == f) {
             w.value = s->value + s->begin[i];
             w.row = rw_piece_rows(s, i);
@@ -260,6 +229,7 @@ int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
         }
         if (held_id == f)
             w.held = &piece->column[c++];
+        k += full_id == f;
         RW_TRY(place_feature(&w, &made));
     }
     return keep(piece, s, &made);

@@ -3,30 +3,33 @@
  * Its documents come in pieces, each piece twice: first the sampled documents, whose values are
  * held (packed: what most documents of a feature have is not written down) until they have decided
  * the boundaries; then the others. With those a piece's documents become places between boundaries,
- * one or two bytes each, and the largest value of every interval is noted. When all pieces are
- * placed, that says where the cuts are, and the places become codes: rw_bins_make_training's, for a
- * value's place among boundaries does not change when a boundary moves into a gap between values.
- */
+ * one or two bytes each, in a column of all documents, or in the piece's list if the sample says
+ * that most documents have the place of an absent value; and the largest value of every interval is
+ * noted. When all pieces are placed, that says where the cuts are, and the places become codes:
+ * rw_bins_make_training's, for a value's place among boundaries does not change when a boundary
+ * moves into a gap between values. */
 #ifndef RW_DATA_PIECES_H
 #define RW_DATA_PIECES_H
 
 #include "base/isa.h"
+#include "binning/binned.h"
 #include "binning/cut_find.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* Where a feature is held: a column of a piece, which counts from 1; 0: nowhere. */
+struct rw_held {
+    uint32_t piece, column;
+};
 
 /* One feature of a piece. */
 struct rw_piece_column {
+    struct rw_held next; /* values: where the feature is held, too */
     uint16_t feature;
-    uint8_t
-        is_listed; /* entries with their rows; else one bit a document (values), or all (places) */
-    uint32_t n;    /* values, or places, that are written down */
-    uint32_t rest; /* values: bits of the others, 0 or RW_ABSENT_BITS */
+    uint8_t is_listed;  /* entries with their rows, as places are; else one bit a document */
+    uint32_t n;         /* values, or places, that are written down */
+    uint32_t rest;      /* values: bits of the others, 0 or RW_ABSENT_BITS */
     uint32_t n_present; /* values: documents that have the feature */
     uint32_t at;        /* of values: the first; of places: its byte */
-    uint32_t row_at;    /* listed: the first in `row`; else, of values, the first byte in `bits` */
+    uint32_t row_at;    /* listed: the first in `row`; else the first byte in `bits` */
 };
 
 struct rw_piece {
@@ -57,12 +60,10 @@ struct rw_piece_scratch {
         *row; /* [entries] ascending within a feature; [documents] for all, if they share them */
     int shares_rows; /* all documents have the same features */
     size_t value_room, row_room;
-    float *line;         /* [documents of a piece] */
-    uint16_t *code;      /* [documents of a piece] */
-    uint16_t *held_code; /* [documents of a piece] */
-    float *all_values;   /* [documents of a piece] */
-    uint32_t *held_row;  /* [documents of a piece] */
-    size_t line_room, code_room, held_code_room, all_values_room, held_row_room;
+    /* of the documents of a piece: [most_docs] */
+    float *line, *all_values;
+    uint16_t *code, *held_code;
+    uint32_t *held_row;
     struct rw_piece_column *column; /* of the piece being made */
     size_t column_room;
     uint8_t *place; /* the same */
@@ -74,27 +75,42 @@ struct rw_piece_scratch {
     int32_t *most; /* [of all intervals] ordered */
 };
 
+/* A feature of all pieces. */
+struct rw_piece_feature {
+    struct rw_held held;
+    uint32_t n_other; /* held documents that have another value than an absent one stands for */
+    uint32_t n_bounds;
+    uint32_t *bound;  /* [n_bounds] keys; owned */
+    uint64_t most_at; /* its n_bounds + 1 intervals in rw_piece_scratch.most */
+    uint16_t absent;  /* the place of an absent value */
+    uint8_t room;     /* bytes of a place: 1 or 2 */
+    /* of the documents placed; all threads add to the two numbers */
+    uint32_t n_present; /* documents that have the feature */
+    uint32_t n_listed;  /* documents in the lists of all pieces; of a full column none */
+    void *place;        /* [n_docs] of all documents, or [n_listed], joined last; owned */
+    uint32_t *row;      /* [n_listed] NULL: all documents; owned */
+    uint32_t n_joined;  /* of n_listed */
+    uint32_t column;    /* of the data set; UINT32_MAX: none has it */
+};
+
 struct rw_pieces {
     struct rw_ctx *ctx; /* borrowed */
     enum rw_isa isa;
     int n_threads;
-    struct rw_cut_rule rule;    /* `ignore` is NULL */
-    struct rw_dataset *dataset; /* borrowed: all but its columns */
+    struct rw_cut_rule rule;          /* `ignore` is NULL */
+    const struct rw_dataset *dataset; /* the documents, without features; borrowed */
     struct rw_cut_sample sample;
-    struct rw_piece *piece; /* [n_pieces] owned */
-    uint32_t n_pieces;
+    struct rw_piece *piece;       /* [n_pieces] owned */
+    uint32_t n_pieces, most_docs; /* of a piece */
     /* NULL, or what gets the values of many documents of a feature (RW_ABSENT_BITS for those
      * without it), doc .. doc + n - 1, when they are placed. Called by all threads. A status. */
     int (*take)(void *user, uint32_t feature, uint32_t doc, const float *value, uint32_t n);
     void *take_user;                  /* borrowed */
     struct rw_piece_scratch *scratch; /* [n_threads] owned */
-    uint32_t *bound;                  /* keys; owned */
-    uint64_t *bound_at;               /* [RW_FEATURE_IDS + 1] a feature's in `bound`; owned */
-    uint8_t *room;                    /* [RW_FEATURE_IDS] bytes of a place: 1 or 2; owned */
-    uint16_t *absent;                 /* [RW_FEATURE_IDS] the place of an absent value; owned */
-    /* of all pieces that are placed; all threads add to them */
-    uint32_t *n_present; /* [RW_FEATURE_IDS] documents that have the feature; owned */
-    uint32_t *n_others;  /* [RW_FEATURE_IDS] whose place is not that of an absent value; owned */
+    struct rw_piece_feature *feature; /* [RW_FEATURE_IDS] owned */
+    uint32_t *full; /* [n_full] features with a place for every document, ascending; owned */
+    uint32_t n_full;
+    uint64_t n_most; /* intervals of all features */
 };
 
 /* 1 if every piece that holds something holds the same features. */
@@ -102,7 +118,7 @@ int rw_pieces_are_even(const struct rw_pieces *pieces);
 
 /* piece_docs: [n_pieces] documents of each, in the data set's order. Released also after a failure.
  */
-int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, struct rw_dataset *dataset,
+int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const uint32_t *piece_docs, uint32_t n_pieces);
 void rw_pieces_release(struct rw_pieces *pieces);
 
@@ -116,9 +132,9 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces);
  * documents row: [builder->n_docs] of the piece. As rw_pieces_hold. */
 int rw_pieces_place(struct rw_pieces *pieces, uint32_t p, int thread,
                     const struct rw_builder *builder, const uint32_t *row);
-/* When all are placed: the data set's columns (without values) and bins. The pieces are emptied,
- * one after the other, while the codes fill. */
-int rw_pieces_finish(struct rw_pieces *pieces);
+/* When all are placed: features and bins of the documents. The pieces are emptied, one after the
+ * other, while the codes fill. */
+int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out);
 
 /* --- between the files that do this --- */
 
@@ -138,18 +154,5 @@ uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t
 /* The n values again. */
 void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
                      uint32_t rest, float *out);
-/* A feature's boundaries. */
-static inline uint32_t rw_pieces_n_bounds(const struct rw_pieces *pieces, uint32_t feature)
-{
-    return (uint32_t)(pieces->bound_at[feature + 1] - pieces->bound_at[feature]);
-}
-/* A feature's intervals in rw_piece_scratch.most: one more than it has boundaries. */
-static inline uint64_t rw_pieces_most_at(const struct rw_pieces *pieces, uint32_t feature)
-{
-    return pieces->bound_at[feature] + feature;
-}
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "binning/binned.h"
 #include "boost/features.h"
 #include "boost/resume.h"
 #include "boost/model_size.h"
@@ -24,6 +25,8 @@ struct booster {
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
+    struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
+    uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
     uint8_t *ignore; /* [RW_FEATURE_IDS] NULL: none */
@@ -41,8 +44,7 @@ struct booster {
     struct rw_resume resume;      /* with init only */
     struct rw_model *model;
     size_t tree_room;
-    int first_round; /* rounds of the model to go on from */
-    int round;       /* last one finished */
+    int first_round, round; /* rounds of the model to go on from; last one finished */
     int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
     int is_interrupted;        /* ended by the caller, who would have had more rounds */
@@ -51,6 +53,7 @@ struct booster {
 
 static void booster_release(struct booster *b)
 {
+    rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
     rw_mem_free(b->ignore);
     rw_mem_free(b->gain);
@@ -98,7 +101,7 @@ static int effective_params(struct booster *b, const struct rw_params *params)
                ROUNDS_WITHOUT_VALID);
     if (b->n_sets == 1)
         b->params.early_stop = 0;
-    b->chosen = rw_params_choose(b->ctx, &b->params, b->set[0]->n_docs, b->set[0]->n_columns);
+    b->chosen = rw_params_choose(b->ctx, &b->params, b->set[0]->n_docs, b->n_features);
     if (b->params.depth <= 0) /* auto, or no limit */
         b->params.depth = b->params.grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
     if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
@@ -111,12 +114,12 @@ static int prepare_features(struct booster *b)
 {
     if (b->params.names[0])
         RW_TRY(rw_names_read(b->ctx, b->params.names, &b->names, &b->n_names));
-    rw_names_warn(b->ctx, b->names, b->n_names, b->set[0]);
+    rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
     if (!b->params.ignore[0])
         return RW_OK;
     RW_TRY(RW_NEW(b->ctx, b->ignore, RW_FEATURE_IDS));
     RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
-    rw_ignore_warn(b->ctx, b->ignore, b->set[0]);
+    rw_ignore_warn(b->ctx, b->ignore, b->feature, b->n_features);
     return RW_OK;
 }
 
@@ -147,10 +150,19 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
 }
 
+static struct rw_plan_data plan_data(const struct booster *b,
+                                     const struct rw_metric_plan *const *measured)
+{
+    struct rw_plan_data data = {b->set, measured, b->n_sets, b->train.bins, 0};
+    for (uint32_t f = 0; f < b->n_features; f++)
+        data.n_features += !b->ignore || !b->ignore[b->feature[f]];
+    return data;
+}
+
 /* `auto`: a GPU, opened, if training is expected to take less there; else the host's engine. */
 static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
 {
-    const struct rw_plan_data data = {.set = b->set, .n_sets = b->n_sets};
+    const struct rw_plan_data data = plan_data(b, NULL);
     struct rw_plan_work work;
     rw_plan_work_of(&work, rules, &data);
     const double cpu_ms = rw_plan_cpu_ms(&work, b->ctx->n_threads);
@@ -172,19 +184,19 @@ static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
     return rw_engine_open(b->ctx, "cpu", rules, &b->engine);
 }
 
-static int open_engine(struct booster *b)
+static int open_engine(struct booster *b, const char *device)
 {
     struct rw_engine_rules rules;
     make_rules(b, &rules);
-    if (strcmp(b->params.device, "auto") == 0)
-        return open_auto(b, &rules);
-    return rw_engine_open(b->ctx, b->params.device, &rules, &b->engine);
+    return strcmp(device, "auto") == 0 ? open_auto(b, &rules)
+                                       : rw_engine_open(b->ctx, device, &rules, &b->engine);
 }
 
 static int load_sets(struct booster *b)
 {
-    for (int set = 0; set < b->n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->set[set], set == 0 ? b->gain : NULL));
+    RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
+    for (int set = 1; set < b->n_sets; set++)
+        RW_TRY(rw_engine_load(b->engine, set, b->set[set], NULL, NULL));
     return RW_OK;
 }
 
@@ -196,11 +208,9 @@ static int took_gpu(const struct booster *b)
 /* The host's engine takes over from the one that `auto` chose. */
 static int take_cpu(struct booster *b)
 {
-    struct rw_engine_rules rules;
     rw_engine_close(b->engine);
     b->engine = NULL;
-    make_rules(b, &rules);
-    RW_TRY(rw_engine_open(b->ctx, "cpu", &rules, &b->engine));
+    RW_TRY(open_engine(b, "cpu"));
     return load_sets(b);
 }
 
@@ -248,7 +258,7 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
                                .min_docs = (uint32_t)b->params.min_docs,
                                .rate = b->params.rate,
                                .l2 = b->params.l2};
-    return open_engine(b);
+    return open_engine(b, b->params.device);
 }
 
 static int prepare_own_gradients(struct booster *b)
@@ -267,9 +277,6 @@ static int prepare_own_gradients(struct booster *b)
 
 static int resume(struct booster *b)
 {
-    if (!b->init)
-        return RW_OK;
-    RW_TRY(rw_dataset_need_values(b->ctx, b->set[0]));
     RW_TRY(rw_resume_init(&b->resume, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
     rw_resume_warn(&b->resume, &b->params);
     int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
@@ -307,13 +314,14 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(prepare_engine(b, params, &start));
     RW_TRY(load_engine(b));
     RW_TRY(rw_model_new(b->ctx, &b->model));
-    RW_TRY(resume(b));
+    if (b->init)
+        RW_TRY(resume(b));
     if (b->grow_rules.batch == 0)
         b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
     RW_TRY(RW_NEW(b->ctx, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
-    rw_model_size_init(&b->size, b->set[0], &b->params, &b->eval_sets, b->init);
+    rw_model_size_init(&b->size, b->n_features, &b->params, &b->eval_sets, b->init);
     rw_model_size_start(&b->size, b->names, b->n_names, b->model);
     stage(b, "cuts and codes", &start);
     const struct rw_engine_info *info = &b->engine->info;
@@ -411,7 +419,6 @@ static int run_round(struct booster *b, int *more)
     model->n_trees++;
     b->round++;
     rw_model_size_add(&b->size, tree->n_leaves);
-    const int n_leaves = tree->n_leaves;
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
@@ -419,7 +426,7 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
     *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, n_leaves, start, added - grown, measured - added) != 0)
+    if (tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0)
         *more = 0;
     if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
         b->is_interrupted = 1;
@@ -454,11 +461,6 @@ static int report_params(struct booster *b)
     return RW_OK;
 }
 
-static void drop_last_tree(struct rw_model *model)
-{
-    rw_tree_release(&model->tree[--model->n_trees]);
-}
-
 /* What is kept: up to the best round, and no trees at the end that could split nothing. Those of
  * the model to go on from stay. */
 static int keep_trees(struct booster *b)
@@ -476,9 +478,9 @@ static int keep_trees(struct booster *b)
         rw_log(b->ctx, RW_LOG_WARNING, "training stops after %d rounds: %s", b->round, b->no_split);
     const int stops = b->params.early_stop > 0 && b->eval_sets.best_round > 0;
     while (stops && model->n_trees > b->eval_sets.best_round)
-        drop_last_tree(model);
+        rw_tree_release(&model->tree[--model->n_trees]);
     while (model->n_trees > b->first_round && model->tree[model->n_trees - 1].n_leaves == 1) {
-        drop_last_tree(model);
+        rw_tree_release(&model->tree[--model->n_trees]);
         model->empty_rounds += !stops; /* going on from the best round is no repetition of these */
     }
     model->best_round = stops ? model->n_trees : 0;
@@ -488,55 +490,89 @@ static int keep_trees(struct booster *b)
 static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
-    const struct rw_dataset *train = b->set[0];
     RW_TRY(keep_trees(b));
     model->is_interrupted = b->is_interrupted;
     model->absent_missing = b->params.absent;
-    RW_TRY(RW_NEW(b->ctx, model->feature, train->n_columns));
-    for (uint32_t c = 0; c < train->n_columns; c++)
-        model->feature[c] = train->column[c].feature;
-    model->n_features = train->n_columns;
+    model->feature = b->feature;
+    model->n_features = b->n_features;
+    b->feature = NULL;
     model->name = b->names;
     model->n_names = b->n_names;
     b->names = NULL;
-    b->n_names = 0;
     RW_TRY(report_params(b));
     if (b->init)
         RW_TRY(rw_resume_finish(&b->resume, model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
-static int take_sets(struct booster *b, const struct rw_dataset *train,
-                     const struct rw_dataset *const *valid, int n_valid)
+static int take_sets(struct booster *b, const struct rw_dataset *const *valid, int n_valid)
 {
     if (n_valid < 0 || n_valid > RW_MAX_SETS - 1)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT, "%d validation sets; expected 0 to %d", n_valid,
                        RW_MAX_SETS - 1);
-    b->set[0] = train;
-    for (int v = 0; v < n_valid; v++)
-        b->set[b->n_sets++] = valid[v];
+    for (b->n_sets = 1; b->n_sets <= n_valid; b->n_sets++)
+        b->set[b->n_sets] = valid[b->n_sets - 1];
+    const uint32_t *ids = b->train.feature;
+    b->n_features = ids ? b->train.n_features : b->set[0]->n_columns;
+    RW_TRY(RW_NEW(b->ctx, b->feature, b->n_features));
+    for (uint32_t f = 0; f < b->n_features; f++)
+        b->feature[f] = ids ? ids[f] : b->set[0]->column[f].feature;
     return RW_OK;
+}
+
+static int make_plan(struct booster *b, const struct rw_params *params,
+                     const struct rw_dataset *const *valid, int n_valid, struct rw_plan *out)
+{
+    RW_DEFAULT_FPENV;
+    int status = RW_OK;
+    struct rw_metric_plan metrics[RW_MAX_SETS];
+    const struct rw_metric_plan *measured[RW_MAX_SETS];
+    double start = rw_clock_ms();
+    memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(take_sets(b, valid, n_valid));
+    RW_TRY_OUT(prepare_engine(b, params, &start));
+    for (int set = 0; set < b->n_sets; set++)
+        measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
+    const struct rw_plan_data data = plan_data(b, measured);
+    RW_TRY_OUT(rw_engine_plan(b->engine, &data, out));
+out:
+    booster_release(b);
+    return status;
 }
 
 int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, struct rw_plan *out)
 {
+    struct booster b = {.ctx = ctx, .set = {train}};
+    return make_plan(&b, params, valid, n_valid, out);
+}
+
+int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_binned *train, const struct rw_dataset *const *valid,
+                         int n_valid, struct rw_plan *out)
+{
+    struct booster b = {.ctx = ctx, .set = {train->documents}, .train = *train};
+    return make_plan(&b, params, valid, n_valid, out);
+}
+
+static int run_training(struct booster *b, const struct rw_params *params,
+                        const struct rw_dataset *const *valid, int n_valid, struct rw_model **out)
+{
     RW_DEFAULT_FPENV;
     int status = RW_OK;
-    struct booster b = {.ctx = ctx, .n_sets = 1};
-    struct rw_metric_plan plan[RW_MAX_SETS];
-    const struct rw_metric_plan *measured[RW_MAX_SETS];
+    *out = NULL;
+    RW_TRY_OUT(take_sets(b, valid, n_valid));
+    RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
-    memset(out, 0, sizeof(*out));
-    RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
-    RW_TRY_OUT(prepare_engine(&b, params, &start));
-    for (int set = 0; set < b.n_sets; set++)
-        measured[set] = rw_eval_sets_plan(&b.eval_sets, set, &plan[set]) ? &plan[set] : NULL;
-    const struct rw_plan_data data = {.set = b.set, .measured = measured, .n_sets = b.n_sets};
-    RW_TRY_OUT(rw_engine_plan(b.engine, &data, out));
+    for (int more = 1; more;)
+        RW_TRY_OUT(run_round(b, &more));
+    stage(b, "rounds", &start);
+    RW_TRY_OUT(finish_model(b));
+    *out = b->model;
+    b->model = NULL;
 out:
-    booster_release(&b);
+    booster_release(b);
     return status;
 }
 
@@ -544,7 +580,6 @@ int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw
              const struct rw_dataset *const *valid, int n_valid, const struct rw_train_hooks *hooks,
              struct rw_model **out)
 {
-    RW_DEFAULT_FPENV;
     return rw_train_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
 }
 
@@ -552,20 +587,14 @@ int rw_train_from(struct rw_ctx *ctx, const struct rw_params *params, const stru
                   const struct rw_dataset *train, const struct rw_dataset *const *valid,
                   int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
 {
-    RW_DEFAULT_FPENV;
-    int status = RW_OK;
-    struct booster b = {.ctx = ctx, .hooks = hooks, .n_sets = 1, .init = init};
-    *out = NULL;
-    RW_TRY_OUT(take_sets(&b, train, valid, n_valid));
-    RW_TRY_OUT(prepare(&b, params));
-    double start = rw_clock_ms();
-    for (int more = 1; more;)
-        RW_TRY_OUT(run_round(&b, &more));
-    stage(&b, "rounds", &start);
-    RW_TRY_OUT(finish_model(&b));
-    *out = b.model;
-    b.model = NULL;
-out:
-    booster_release(&b);
-    return status;
+    struct booster b = {.ctx = ctx, .hooks = hooks, .init = init, .set = {train}};
+    return run_training(&b, params, valid, n_valid, out);
+}
+
+int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_binned *train, const struct rw_dataset *const *valid,
+                    int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
+{
+    struct booster b = {.ctx = ctx, .hooks = hooks, .set = {train->documents}, .train = *train};
+    return run_training(&b, params, valid, n_valid, out);
 }

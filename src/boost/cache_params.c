@@ -1,7 +1,7 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
+#include "base/mem.h"
 #include "boost/params.h"
-#include "binning/bins.h"
 #include "io/cache.h"
 #include "io/format.h"
 #include "io/letor.h"
@@ -20,7 +20,6 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
     struct rw_bins *bins;
-    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY(rw_bins_make_training(ctx, dataset, &rule, &bins));
     const int status = rw_cache_write(ctx, dataset, bins, path);
     rw_bins_free(bins);
@@ -32,16 +31,17 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
+    struct rw_binned binned = {.documents = NULL};
     struct rw_dataset *dataset = NULL;
     struct rw_cache_values *values = NULL;
     int status;
     /* a path that cannot be written is told when the data is read, as that of a small set is */
     if (rw_letor_is_large(ctx, paths, n_paths) && rw_cache_values_open(ctx, path, &values) >= 0 &&
         values)
-        RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, values,
-                                       &dataset));
-    if (dataset) {
-        status = rw_cache_values_finish(ctx, values, dataset);
+        RW_TRY_OUT(
+            rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, values, &binned));
+    if (binned.bins) {
+        status = rw_cache_values_finish(ctx, values, &binned);
         goto out;
     }
     rw_cache_values_close(values); /* room for the whole file may be needed */
@@ -49,6 +49,7 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY_OUT(rw_dataset_read(ctx, paths, n_paths, &dataset));
     RW_TRY_OUT(rw_dataset_write_cache(ctx, dataset, params, path));
 out:
+    rw_binned_release(&binned);
     rw_dataset_free(dataset);
     rw_cache_values_close(values);
     return status;
@@ -72,15 +73,25 @@ static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
     return 1;
 }
 
-int rw_dataset_read_codes(struct rw_ctx *ctx, const struct rw_params *params,
-                          const char *const *paths, int n_paths, struct rw_dataset **out)
+int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
+                   int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = {.bins = params->bins,
                                      .absent_missing = params->absent == 1,
                                      .min_docs = (uint32_t)params->min_docs};
+    struct rw_binned *binned;
+    int status;
     *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
     if (rw_letor_is_large(ctx, paths, n_paths) && trains_on_host(ctx, params))
-        RW_TRY(rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, out));
-    return *out ? RW_OK : rw_dataset_read_by(ctx, paths, n_paths, &rule, out);
+        RW_TRY_OUT(
+            rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, binned));
+    if (!binned->bins)
+        RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &rule, binned));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
 }

@@ -7,10 +7,6 @@
 #include "model/model.h"
 #include "tree/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_eval_sets {
     struct rw_ctx *ctx;                 /* borrowed */
     const struct rw_params *params;     /* borrowed */
@@ -56,7 +52,4 @@ int rw_eval_sets_report(struct rw_eval_sets *eval, struct rw_model *model);
  * the model. *out is the caller's. */
 int rw_eval_sets_gain_text(const struct rw_eval_sets *eval, char **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "dataset/dataset.h"
+#include "base/search.h"
 
 /* A feature id at the start of `text`; -1 if there is none in range. */
 static long parse_id(const char *text, const char **end)
@@ -126,17 +126,18 @@ out:
 
 void rw_names_free(struct rw_feature_name *names, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; names && i < n; i++)
         rw_mem_free(names[i].name);
     rw_mem_free(names);
 }
 
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
-                   const struct rw_dataset *train)
+                   const uint32_t *feature, uint32_t n_features)
 {
     int32_t n_unknown = 0, first = 0;
     for (int32_t i = n_names - 1; i >= 0; i--) {
-        if (!rw_dataset_column(train, names[i].feature)) {
+        const uint32_t at = rw_numbers_under(feature, n_features, names[i].feature);
+        if (at == n_features || feature[at] != names[i].feature) {
             n_unknown++;
             first = i;
         }
@@ -207,10 +208,11 @@ int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out)
     return RW_OK;
 }
 
-void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const struct rw_dataset *data)
+void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *feature,
+                    uint32_t n_features)
 {
-    for (uint32_t c = 0; c < data->n_columns; c++) {
-        if (ignore[data->column[c].feature])
+    for (uint32_t f = 0; f < n_features; f++) {
+        if (ignore[feature[f]])
             return;
     }
     rw_log(ctx, RW_LOG_WARNING, "ignore: the training set has none of these features");

@@ -2,21 +2,18 @@
 #ifndef RW_BOOST_FEATURES_H
 #define RW_BOOST_FEATURES_H
 
-#include "dataset/dataset.h"
 #include "model/model.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
 void rw_names_free(struct rw_feature_name *names, int32_t n);
-/* Warns if the data have none of the features to leave out. ignore: [RW_FEATURE_IDS]. */
-void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const struct rw_dataset *data);
+/* Warns if the training set has none of the features to leave out. ignore: [RW_FEATURE_IDS];
+ * feature: [n_features] the training set's, ascending. */
+void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *feature,
+                    uint32_t n_features);
 /* Warns of names of features that the training set lacks: there may be a slip in the file. */
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
-                   const struct rw_dataset *train);
+                   const uint32_t *feature, uint32_t n_features);
 
 /* list: ids, ranges of ids "3-7" and names, with commas; ignore: [RW_FEATURE_IDS], 1 where left
  * out. */
@@ -26,7 +23,4 @@ int rw_ignore_parse(struct rw_ctx *ctx, const char *list, const struct rw_featur
  * caller. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

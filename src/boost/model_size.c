@@ -35,12 +35,11 @@ static void add_names(struct rw_model_size *size, const struct rw_feature_name *
     }
 }
 
-void rw_model_size_init(struct rw_model_size *size, const struct rw_dataset *train,
-                        struct rw_params *params, const struct rw_eval_sets *eval,
-                        const struct rw_model *init)
+void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct rw_params *params,
+                        const struct rw_eval_sets *eval, const struct rw_model *init)
 {
     *size = (struct rw_model_size){0};
-    size->bytes = HEAD + RANGE * (uint64_t)train->n_columns;
+    size->bytes = HEAD + RANGE * (uint64_t)n_features;
     size->round_bytes = LINE + RW_MODEL_VALUE_BYTES * (uint64_t)eval->n_values;
     for (int i = 0; i < RW_N_PARAMS; i++) {
         if (rw_param_rows[i].info.model)
@@ -48,7 +47,7 @@ void rw_model_size_init(struct rw_model_size *size, const struct rw_dataset *tra
     }
     size->bytes += RW_MODEL_VALUE_BYTES * (uint64_t)eval->gains.n_table;
     if (params->ignore[0]) /* as ids, from names or ranges of them */
-        size->bytes += RANGE * (uint64_t)train->n_columns + text_line(params->ignore);
+        size->bytes += RANGE * (uint64_t)n_features + text_line(params->ignore);
     for (int v = 0; v < eval->n_values; v++)
         size->bytes += text_line(eval->name[v]);
     if (!init)

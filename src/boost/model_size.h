@@ -5,10 +5,6 @@
 
 #include "boost/eval_sets.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_model_size {
     uint64_t bytes;        /* of what has been added */
     uint64_t longest_name; /* of a feature */
@@ -16,9 +12,8 @@ struct rw_model_size {
 };
 
 /* All but names, trees and what they bring; init: the model that training goes on from, or NULL. */
-void rw_model_size_init(struct rw_model_size *size, const struct rw_dataset *train,
-                        struct rw_params *params, const struct rw_eval_sets *eval,
-                        const struct rw_model *init);
+void rw_model_size_init(struct rw_model_size *size, uint32_t n_features, struct rw_params *params,
+                        const struct rw_eval_sets *eval, const struct rw_model *init);
 /* The names that trees are written with, and the trees that are there from the start. */
 void rw_model_size_start(struct rw_model_size *size, const struct rw_feature_name *names,
                          int32_t n_names, const struct rw_model *model);
@@ -27,7 +22,4 @@ void rw_model_size_add(struct rw_model_size *size, int32_t n_leaves);
 /* The bytes with one more such round. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

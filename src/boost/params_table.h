@@ -4,10 +4,6 @@
 
 #include "boost/params.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A parameter's index in the table, which is also its bit in rw_params.set: RW_AT_PARAM_leaves. */
 enum rw_param_at {
 #define RW_PARAM(type, field, ...) RW_AT_PARAM_##field,
@@ -32,7 +28,4 @@ int rw_param_word(const char *words, const char *word);
 /* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "boost/eval_sets.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_resume {
     struct rw_ctx *ctx;                   /* borrowed, like all here but the scratch */
     const struct rw_model *init;          /* the trees to go on from */
@@ -37,7 +33,4 @@ void rw_resume_warn(const struct rw_resume *resume, struct rw_params *params);
  * its names unless there are others, and its trainings. The model's own parameters are known. */
 int rw_resume_finish(const struct rw_resume *resume, struct rw_model *model);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -182,7 +182,7 @@ static int read_data(struct rw_cli *cli)
     job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path)
         RW_STEP(rw_model_read(ctx, init_path, &job.init));
-    if (init_path || plan_only) { /* these need values */
+    if (init_path) { /* the model's scores are of values */
         RW_STEP(rw_load_weighted(cli, &cli->operands));
     } else {
         RW_STEP(rw_load_training(cli, &cli->operands));
@@ -196,7 +196,7 @@ static int read_data(struct rw_cli *cli)
             RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], file));
     }
     rw_msg_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(cli->dataset),
-                rw_dataset_n_queries(cli->dataset), rw_dataset_n_features(cli->dataset));
+                rw_dataset_n_queries(cli->dataset), rw_load_n_features(cli));
     for (int i = 0; i < n_valid; i++)
         rw_msg_line("%s: %u documents in %u queries", set_name(i + 1, set),
                     rw_dataset_n_docs(job.valid[i]), rw_dataset_n_queries(job.valid[i]));
@@ -279,9 +279,12 @@ static int train(struct rw_cli *cli)
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();
-    const int status = rw_train_from(ctx, cli->params, job.init, cli->dataset,
-                                     (const struct rw_dataset *const *)job.valid,
-                                     valid_files.given.n, &hooks, &cli->model);
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)job.valid;
+    const int n_valid = valid_files.given.n;
+    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
+                                                     &hooks, &cli->model)
+                                   : rw_train_from(ctx, cli->params, job.init, cli->dataset, valid,
+                                                   n_valid, &hooks, &cli->model);
     rw_progress_end();
     if (status < 0 && stop_asked) {
         rw_msg_failed(ctx, status, "train");
@@ -322,9 +325,9 @@ static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan;
     RW_STEP(read_data(cli));
-    const int status =
-        rw_train_plan(cli->ctx, cli->params, cli->dataset,
-                      (const struct rw_dataset *const *)job.valid, valid_files.given.n, &plan);
+    const int status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
+                                            (const struct rw_dataset *const *)job.valid,
+                                            valid_files.given.n, &plan);
     if (plan.n_parts > 0)
         print_plan(&plan);
     return status;

@@ -29,14 +29,9 @@ void rw_load_stage_since(const char *stage, double start)
     rw_load_stage(stage, (rw_progress_clock() - start) * 1e3, peak_bytes_so_far());
 }
 
-/* params: of a training; NULL: the values are needed. */
-static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_list *files,
-                struct rw_dataset **out)
+static int say_read(const struct rw_list *files, double start)
 {
-    const double start = rw_progress_clock();
     char stage[300];
-    RW_STEP(params ? rw_dataset_read_codes(ctx, params, files->text, files->n, out)
-                   : rw_dataset_read(ctx, files->text, files->n, out));
     snprintf(stage, sizeof(stage), "read %.250s%s", files->text[0], files->n > 1 ? " ..." : "");
     rw_load_stage_since(stage, start);
     return 0;
@@ -44,7 +39,9 @@ static int load(struct rw_ctx *ctx, const struct rw_params *params, const struct
 
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
-    return load(cli->ctx, NULL, files, out);
+    const double start = rw_progress_clock();
+    RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, out));
+    return say_read(files, start);
 }
 
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
@@ -56,7 +53,15 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
-    return load(cli->ctx, cli->params, files, &cli->dataset);
+    const double start = rw_progress_clock();
+    RW_STEP(rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
+    cli->dataset = rw_binned_documents(cli->binned);
+    return say_read(files, start);
+}
+
+uint32_t rw_load_n_features(const struct rw_cli *cli)
+{
+    return cli->binned ? rw_binned_n_features(cli->binned) : rw_dataset_n_features(cli->dataset);
 }
 
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out)

@@ -14,8 +14,10 @@ int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
 /* cli->dataset, with the weights that the parameter 'weights' names. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
-/* cli->dataset, for training only: a large set is turned into codes as it is read. */
+/* cli->binned, and its documents as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
+/* Of the training set. */
+uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Scores of a file for cli->dataset, numbers or a TREC run: [documents], written. Warns of what a
  * run leaves out. */
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);

@@ -533,7 +533,9 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     rw_out_file_remove_all();
     rw_predictor_close(cli.predictor);
     rw_model_free(cli.model);
-    rw_dataset_free(cli.dataset);
+    if (!cli.binned)
+        rw_dataset_free(cli.dataset);
+    rw_binned_free(cli.binned);
     rw_params_free(cli.params);
     rw_ctx_free(cli.ctx);
     for (int i = 0; i < p.n_help; i++)

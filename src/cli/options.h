@@ -65,6 +65,7 @@ struct rw_cli {
     unsigned char *given; /* by option of the command */
     struct rw_model *model;
     struct rw_dataset *dataset;
+    struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
     struct rw_predictor *predictor;
     struct rw_out_file out; /* removed if it is not committed */
 };

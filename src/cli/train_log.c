@@ -58,7 +58,7 @@ void rw_train_log_params(struct rw_train_log *log, struct rw_params *used, const
                          "train", texts(&cli->operands), "valid", texts(valid), "documents",
                          (json_int_t)rw_dataset_n_docs(cli->dataset), "queries",
                          (json_int_t)rw_dataset_n_queries(cli->dataset), "features",
-                         (json_int_t)rw_dataset_n_features(cli->dataset)));
+                         (json_int_t)rw_load_n_features(cli)));
 }
 
 const char *rw_train_log_set(int set, char buffer[32])

@@ -339,7 +339,6 @@ int rw_verify_ensemble(struct rw_ctx *ctx, const struct rw_model *model,
     into->earlier = consumer->earlier;
     into->n_docs = n;
     rw_rules_text(&consumer->rules, into->rules, sizeof(into->rules));
-    RW_TRY_OUT(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(match_trees(&v));
     RW_TRY_OUT(find_used(&v));
     RW_TRY_OUT(RW_NEW(ctx, v.score[0], n));

@@ -272,7 +272,6 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
     struct rw_builder lines = {0}; /* only its entries are used */
     uint64_t *next = NULL;
     int status;
-    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY_OUT(RW_NEW(ctx, next, (size_t)(end - begin) + 1));
     RW_TRY_OUT(copy_entries(ctx, &lines, dataset, begin, end, next));
     uint32_t q = /* the query that holds `begin` */

@@ -179,17 +179,13 @@ static size_t column_bytes(uint32_t n)
     return ((size_t)n * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static int is_dense(const struct finish *finish, uint32_t n)
-{
-    return (uint64_t)n * 2 >= finish->dataset->n_docs;
-}
-
 /* The early column that is a feature's column as it stands; NULL: there is none. */
 static float *early_of(const struct finish *finish, uint32_t f)
 {
     const struct rw_early *early = finish->early;
     uint32_t low = 0, high = early ? early->n_columns : 0;
-    if (high == 0 || finish->dataset->n_docs > early->room || !is_dense(finish, finish->n_of[f]))
+    if (high == 0 || finish->dataset->n_docs > early->room ||
+        !rw_column_is_dense(finish->n_of[f], finish->dataset->n_docs))
         return NULL;
     while (low + 1 < high) {
         const uint32_t middle = (low + high) / 2;
@@ -218,7 +214,8 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
         const uint32_t n = finish->n_of[f];
         dataset->n_columns += n > 0;
         if (n && !early_of(finish, f))
-            bytes += is_dense(finish, n) ? column_bytes(dataset->n_docs) : 2 * column_bytes(n);
+            bytes += rw_column_is_dense(n, dataset->n_docs) ? column_bytes(dataset->n_docs)
+                                                            : 2 * column_bytes(n);
     }
     RW_TRY(RW_NEW(ctx, dataset->column, dataset->n_columns));
     /* Not in huge pages: one of every column would be touched early, while builders are full; and
@@ -236,13 +233,13 @@ static int make_columns(struct rw_ctx *ctx, struct finish *finish)
         finish->column_of[f] = c;
         struct rw_column *column = &dataset->column[c++];
         column->feature = f;
-        column->n = is_dense(finish, n) ? dataset->n_docs : n;
+        column->n = rw_column_is_dense(n, dataset->n_docs) ? dataset->n_docs : n;
         column->value = early_of(finish, f);
         if (column->value)
             continue;
         column->value = (void *)at;
         at += column_bytes(column->n);
-        if (is_dense(finish, n))
+        if (rw_column_is_dense(n, dataset->n_docs))
             continue;
         column->row = (void *)at;
         at += column_bytes(n);

@@ -7,7 +7,6 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/search.h"
-#include "binning/bins.h"
 
 int rw_dataset_new(struct rw_ctx *ctx, struct rw_dataset **out)
 {
@@ -18,7 +17,6 @@ void rw_dataset_free(struct rw_dataset *dataset)
 {
     if (!dataset)
         return;
-    rw_bins_free(dataset->bins);
     if (dataset->cache) {
         munmap(dataset->cache, dataset->cache_bytes);
     } else {
@@ -167,15 +165,6 @@ const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint
                                                                            : NULL;
 }
 
-int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset)
-{
-    if (rw_dataset_has_values(dataset))
-        return RW_OK;
-    return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "the data set holds codes for training, and no values\n"
-                   "hint: rw_dataset_read keeps the values");
-}
-
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
                       float *values)
 {
@@ -198,7 +187,7 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
 {
     RW_DEFAULT_FPENV;
     const struct rw_column *column = rw_dataset_column(dataset, feature);
-    if (column && column->value) {
+    if (column) {
         rw_column_values(column, 0, dataset->n_docs, absent, values);
         return;
     }

@@ -8,10 +8,6 @@
 #include "base/bits.h"
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
  * data states is RW_MISSING_BITS. Values never hold any other NaN, infinity or -0. */
@@ -27,10 +23,8 @@ struct rw_column {
     uint32_t feature; /* id in the data */
     uint32_t n;       /* entries: n_docs when dense */
     uint32_t *row;    /* [n] ascending; NULL: dense; owned by the dataset (or a view of its map) */
-    float *value;     /* [n]; the same; NULL: the values were not kept */
+    float *value;     /* [n]; the same */
 };
-
-struct rw_bins;
 
 /* Documents from `doc` on, up to the next place, stand on the lines from `line` on of one file. */
 struct rw_place {
@@ -54,9 +48,8 @@ struct rw_dataset {
     char *comment_text;        /* each comment ends with 0; owned */
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
-    struct rw_bins *bins;      /* cuts and codes that came with the data; NULL: none; owned */
-    /* Of a cache: all arrays above but `weight` and `column`, and the codes of `bins`, are views of
-     * these; NULL: not from a cache; owned, a mapping */
+    /* Of a cache: all arrays above but `weight` and `column` are views of these; NULL: not from a
+     * cache; owned, a mapping */
     void *cache;
     size_t cache_bytes;
     struct rw_place *place; /* [n_places] by document; NULL: not read from text; owned */
@@ -78,16 +71,14 @@ int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, siz
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
 
+/* Is a feature that n documents have held as a value for each of all n_docs? */
+static inline int rw_column_is_dense(uint32_t n, uint32_t n_docs)
+{
+    return (uint64_t)n * 2 >= n_docs;
+}
+
 /* The column of a feature id, or NULL. */
 const struct rw_column *rw_dataset_column(const struct rw_dataset *dataset, uint32_t feature);
-
-/* 0: the values were not kept when the data was read, only `bins`: columns have neither rows nor
- * values. Then whatever looks at values refuses the data set (rw_dataset_need_values). */
-static inline int rw_dataset_has_values(const struct rw_dataset *dataset)
-{
-    return dataset->n_columns == 0 || dataset->column[0].value != NULL;
-}
-int rw_dataset_need_values(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
 /* values: [end - begin], written, of documents [begin, end); `absent` is 0 or NaN. */
 void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t end, float absent,
@@ -187,7 +178,4 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
 int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
                     int n_builders, struct rw_dataset **out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

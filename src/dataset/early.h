@@ -6,10 +6,6 @@
 
 #include "dataset/dataset.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_early {
     uint64_t n_builders, n_known; /* first[n_known] is known, and all before it */
     uint64_t *first;              /* [n_builders + 1] documents before each; owned */
@@ -34,7 +30,4 @@ static inline float *rw_early_column(const struct rw_early *early, uint32_t k)
     return (float *)(void *)(early->block + k * early->stride);
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -82,6 +82,13 @@ static void pad(struct cache_out *out)
     put(out, zeros, aligned(out->at) - out->at);
 }
 
+/* What begins at a multiple of 64 bytes, and what follows does. */
+static void put_part(struct cache_out *out, const void *data, uint64_t n_bytes)
+{
+    put(out, data, n_bytes);
+    pad(out);
+}
+
 /* A feature's block of codes: n and rest, rows if sparse (n under n_docs), codes; each aligned. */
 static uint64_t block_bytes(uint32_t n, uint32_t n_docs, size_t code_bytes)
 {
@@ -176,43 +183,30 @@ static void put_columns(struct cache_out *out, const struct rw_dataset *dataset)
 static void put_bins(struct cache_out *out, const struct rw_bins *bins)
 {
     const struct rw_cuts *cuts = bins->cuts;
-    put(out, cuts->feature, cuts->n_features * sizeof(uint32_t));
-    pad(out);
-    put(out, cuts->offset, ((uint64_t)cuts->n_features + 1) * sizeof(uint64_t));
-    pad(out);
-    put(out, cuts->cut, cuts->offset[cuts->n_features] * sizeof(float));
-    pad(out);
-    put(out, cuts->has_missing, cuts->n_features);
-    pad(out);
+    put_part(out, cuts->feature, cuts->n_features * sizeof(uint32_t));
+    put_part(out, cuts->offset, ((uint64_t)cuts->n_features + 1) * sizeof(uint64_t));
+    put_part(out, cuts->cut, cuts->offset[cuts->n_features] * sizeof(float));
+    put_part(out, cuts->has_missing, cuts->n_features);
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         const struct rw_codes *codes = &bins->codes[f];
         const uint32_t head[2] = {codes->n, codes->rest};
-        put(out, head, sizeof(head));
-        pad(out);
+        put_part(out, head, sizeof(head));
         if (codes->row)
-            put(out, codes->row, codes->n * sizeof(uint32_t));
-        pad(out);
-        put(out, codes->code, codes->n * rw_cuts_code_bytes(cuts, f));
-        pad(out);
+            put_part(out, codes->row, codes->n * sizeof(uint32_t));
+        put_part(out, codes->code, codes->n * rw_cuts_code_bytes(cuts, f));
     }
 }
 
 static void put_lines(struct cache_out *out, const struct rw_dataset *dataset,
                       const struct rw_cache_header *header)
 {
-    put(out, dataset->label, dataset->n_docs * sizeof(float));
-    pad(out);
-    put(out, dataset->query_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint32_t));
-    pad(out);
-    put(out, dataset->query_id_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint64_t));
-    pad(out);
-    put(out, dataset->query_id_text, header->query_id_bytes);
-    pad(out);
+    put_part(out, dataset->label, dataset->n_docs * sizeof(float));
+    put_part(out, dataset->query_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint32_t));
+    put_part(out, dataset->query_id_offset, ((uint64_t)header->n_queries + 1) * sizeof(uint64_t));
+    put_part(out, dataset->query_id_text, header->query_id_bytes);
     if (header->has_comments) {
-        put(out, dataset->comment_offset, ((uint64_t)header->n_docs + 1) * sizeof(uint64_t));
-        pad(out);
-        put(out, dataset->comment_text, header->comment_bytes);
-        pad(out);
+        put_part(out, dataset->comment_offset, ((uint64_t)header->n_docs + 1) * sizeof(uint64_t));
+        put_part(out, dataset->comment_text, header->comment_bytes);
     }
 }
 
@@ -226,8 +220,7 @@ int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     fill_header(dataset, bins, &header);
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
     header.file_bytes = layout.file_bytes;
-    put(&out, &header, sizeof(header));
-    pad(&out);
+    put_part(&out, &header, sizeof(header));
     put_columns(&out, dataset);
     put_lines(&out, dataset, &header);
     if (bins)
@@ -377,12 +370,11 @@ static struct rw_cut_rule rule_of(const struct rw_cache_header *h)
 
 /* Cuts are copied, for they are freed like any other; codes stay in the file's bytes. */
 static int view_bins(struct rw_ctx *ctx, const char *name, const struct rw_cache_header *h,
-                     const struct rw_cache_layout *layout, struct rw_dataset *dataset)
+                     const struct rw_cache_layout *layout, char *map, struct rw_bins **out)
 {
-    char *map = dataset->cache;
     struct rw_bins *bins;
-    RW_TRY(RW_NEW(ctx, dataset->bins, 1));
-    bins = dataset->bins;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    bins = *out;
     bins->codes_are_views = 1;
     bins->owns_cuts = 1;
     RW_TRY(RW_NEW(ctx, bins->cuts, 1));
@@ -435,17 +427,27 @@ static void leave_out_values(const struct rw_input *input, const struct rw_cut_r
     loaded->left_out_end = layout.offset[RW_CACHE_LABEL];
 }
 
+/* Columns whose values are left out are their features. */
+static int take_features(struct rw_ctx *ctx, struct rw_binned *binned)
+{
+    struct rw_dataset *dataset = binned->documents;
+    RW_TRY(RW_NEW(ctx, binned->feature, dataset->n_columns));
+    for (; binned->n_features < dataset->n_columns; binned->n_features++)
+        binned->feature[binned->n_features] = dataset->column[binned->n_features].feature;
+    dataset->n_columns = 0;
+    return RW_OK;
+}
+
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                  struct rw_dataset **out)
+                  struct rw_binned *out)
 {
     const char *name = rw_input_name(input);
     struct rw_cache_header header, before;
     struct rw_cache_layout layout;
-    struct rw_dataset *dataset;
     struct rw_loaded loaded = {.data = NULL};
     int status;
-    *out = NULL;
-    RW_TRY(rw_dataset_new(ctx, &dataset));
+    RW_TRY(rw_dataset_new(ctx, &out->documents));
+    struct rw_dataset *dataset = out->documents;
     if (rule)
         leave_out_values(input, rule, &before, &loaded);
     RW_TRY_OUT(rw_input_load(ctx, input, &loaded));
@@ -477,12 +479,17 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     }
     RW_TRY_OUT(view_columns(ctx, name, &header, &layout, !loaded.left_out_end, dataset));
     if (header.has_bins)
-        RW_TRY_OUT(view_bins(ctx, name, &header, &layout, dataset));
-    RW_TRY_OUT(rw_cache_check(ctx, name, dataset, &header));
-    *out = dataset;
-    dataset = NULL;
+        RW_TRY_OUT(view_bins(ctx, name, &header, &layout, map, &out->bins));
+    RW_TRY_OUT(rw_cache_check(ctx, name, dataset, out->bins, &header));
+    if (loaded.left_out_end)
+        RW_TRY_OUT(take_features(ctx, out));
+    else {
+        rw_bins_free(out->bins);
+        out->bins = NULL;
+    }
+    return RW_OK;
 out:
-    rw_dataset_free(dataset);
+    rw_binned_release(out);
     return status;
 }
 
@@ -518,12 +525,14 @@ static int format_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_see
                        void **state)
 {
     struct cache_reader *reader;
+    struct rw_binned read = {.documents = NULL};
     int status;
     *state = NULL;
     RW_TRY(RW_NEW(ctx, reader, 1));
     reader->seen = seen;
     RW_TRY_OUT(rw_mem_copy_text(ctx, &reader->name, rw_input_name(input)));
-    RW_TRY_OUT(rw_cache_read(ctx, input, NULL, &reader->dataset));
+    RW_TRY_OUT(rw_cache_read(ctx, input, NULL, &read));
+    reader->dataset = read.documents;
     *state = reader;
     return RW_OK;
 out:

@@ -8,12 +8,8 @@
 #ifndef RW_IO_CACHE_H
 #define RW_IO_CACHE_H
 
-#include "binning/bins.h"
+#include "binning/binned.h"
 #include "io/input.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define RW_CACHE_MAGIC "\x89RWcache"
 enum { RW_CACHE_VERSION = 2, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
@@ -62,21 +58,22 @@ struct rw_cache_layout {
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
                     struct rw_cache_layout *layout);
 
-/* Reads and checks a whole cache. The data set keeps its bytes, not the file, which may change.
- * rule: NULL, or of a training: if the codes serve it, values are read, for the checksum, but not
- * kept. */
+/* Reads and checks a whole cache. The documents keep its bytes, not the file, which may change.
+ * rule: NULL, or of a training: if the codes serve it, they are kept in place of the values, which
+ * are read for the checksum only. Else the values are kept, and no bins. out: empty; after a
+ * failure, too. */
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                  struct rw_dataset **out);
+                  struct rw_binned *out);
 
 /* Every count, order and range of a data set whose arrays came from outside (cache_check.c), so
  * that nothing later can be led astray. name: of the file. */
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_cache_header *header);
+                   const struct rw_bins *bins, const struct rw_cache_header *header);
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);
-/* The same to an open file, which is committed. Values that the data set does not hold are in
- * the file already. */
+/* The same to an open file, which is committed. Values that a column does not hold are in the file
+ * already. */
 struct rw_out_file;
 int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const struct rw_bins *bins, struct rw_out_file *file);
@@ -98,15 +95,10 @@ int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
  * do so side by side. RW_ERR_IO; a feature that was not expected is not written. */
 int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float *value,
                          uint32_t n);
-/* 1 if the values are those of all documents and features of the data set, whose columns would all
- * be dense. */
-int rw_cache_values_are_whole(const struct rw_cache_values *values,
-                              const struct rw_dataset *dataset);
-/* The rest of the file; only if they are. */
+/* 1 if the values are those of all documents and of n_features features, as many as there are. */
+int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features);
+/* The rest of the file; only if they are, and all columns would be dense. */
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
-                           const struct rw_dataset *dataset);
+                           const struct rw_binned *binned);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

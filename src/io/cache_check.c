@@ -39,18 +39,49 @@ static int column_is_good(const struct rw_column *column, uint32_t n_docs)
     return n_present > 0;
 }
 
-/* Counts what is bad. */
-struct counting {
+static uint8_t most_of_bytes(const uint8_t *byte, uint32_t n)
+{
+    uint8_t most = 0;
+    for (uint32_t i = 0; i < n; i++)
+        most = byte[i] > most ? byte[i] : most;
+    return most;
+}
+
+static int codes_are_good(const struct rw_bins *bins, uint32_t f)
+{
+    const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    const struct rw_codes *codes = &bins->codes[f];
+    uint32_t most = codes->row ? codes->rest : 0;
+    if (bytes == 1) {
+        const uint32_t of_entries = most_of_bytes(codes->code, codes->n);
+        most = of_entries > most ? of_entries : most;
+    }
+    for (uint32_t i = 0; bytes == 2 && i < codes->n; i++) {
+        const uint32_t code = ((const uint16_t *)codes->code)[i];
+        most = code > most ? code : most;
+    }
+    for (uint32_t i = 0; codes->row && i < codes->n; i++) {
+        if (codes->row[i] >= bins->n_docs || (i && codes->row[i] <= codes->row[i - 1]))
+            return 0;
+    }
+    return most < n_codes;
+}
+
+/* Are all columns, or all codes (of bins), good? */
+struct checking {
     const struct rw_dataset *dataset;
+    const struct rw_bins *bins; /* NULL: columns */
     int n_bad;
 };
 
-static int count_bad_columns(void *user, struct rw_share *share)
+static int count_bad(void *user, struct rw_share *share)
 {
-    struct counting *job = user;
+    struct checking *job = user;
     int n_bad = 0;
-    for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        n_bad += !column_is_good(&job->dataset->column[c], job->dataset->n_docs);
+    for (uint64_t i, end; rw_share_next(share, &i, &end);)
+        n_bad += !(job->bins ? codes_are_good(job->bins, (uint32_t)i)
+                             : column_is_good(&job->dataset->column[i], job->dataset->n_docs));
     rw_share_lock(share);
     job->n_bad += n_bad;
     rw_share_unlock(share);
@@ -59,14 +90,14 @@ static int count_bad_columns(void *user, struct rw_share *share)
 
 static int check_columns(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
 {
-    struct counting job = {dataset, 0};
+    struct checking job = {dataset, NULL, 0};
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
         if (dataset->column[c].feature > RW_MAX_FEATURE ||
             (c && dataset->column[c].feature <= dataset->column[c - 1].feature))
             return damaged(ctx, name, "feature ids do not ascend");
     }
-    if (rw_dataset_has_values(dataset))
-        RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad_columns, &job));
+    if (dataset->n_columns && dataset->column[0].value)
+        RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_columns, 1, count_bad, &job));
     return job.n_bad ? damaged(ctx, name, "a feature's values or rows are wrong") : RW_OK;
 }
 
@@ -133,53 +164,12 @@ out:
     return status;
 }
 
-static uint8_t most_of_bytes(const uint8_t *byte, uint32_t n)
-{
-    uint8_t most = 0;
-    for (uint32_t i = 0; i < n; i++)
-        most = byte[i] > most ? byte[i] : most;
-    return most;
-}
-
-static int codes_are_good(const struct rw_bins *bins, uint32_t f)
-{
-    const uint32_t n_codes = rw_cuts_n_codes(bins->cuts, f);
-    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
-    const struct rw_codes *codes = &bins->codes[f];
-    uint32_t most = codes->row ? codes->rest : 0;
-    if (bytes == 1) {
-        const uint32_t of_entries = most_of_bytes(codes->code, codes->n);
-        most = of_entries > most ? of_entries : most;
-    }
-    for (uint32_t i = 0; bytes == 2 && i < codes->n; i++) {
-        const uint32_t code = ((const uint16_t *)codes->code)[i];
-        most = code > most ? code : most;
-    }
-    for (uint32_t i = 0; codes->row && i < codes->n; i++) {
-        if (codes->row[i] >= bins->n_docs || (i && codes->row[i] <= codes->row[i - 1]))
-            return 0;
-    }
-    return most < n_codes;
-}
-
-static int count_bad_codes(void *user, struct rw_share *share)
-{
-    struct counting *job = user;
-    int n_bad = 0;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);)
-        n_bad += !codes_are_good(job->dataset->bins, (uint32_t)f);
-    rw_share_lock(share);
-    job->n_bad += n_bad;
-    rw_share_unlock(share);
-    return RW_OK;
-}
-
 /* Numbers of cuts have been checked when the codes' places were found. */
-static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset)
+static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
+                      const struct rw_bins *bins)
 {
-    const struct rw_bins *bins = dataset->bins;
     const struct rw_cuts *cuts = bins->cuts;
-    struct counting job = {dataset, 0};
+    struct checking job = {dataset, bins, 0};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         if ((f && cuts->feature[f] <= cuts->feature[f - 1]) ||
             !rw_dataset_column(dataset, cuts->feature[f]))
@@ -193,18 +183,18 @@ static int check_bins(struct rw_ctx *ctx, const char *name, const struct rw_data
         if (cut[n - 1] != FLT_MAX)
             return damaged(ctx, name, "a feature's last cut is missing");
     }
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_bad_codes, &job));
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, count_bad, &job));
     return job.n_bad ? damaged(ctx, name, "a code or its document is out of range") : RW_OK;
 }
 
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
-                   const struct rw_cache_header *header)
+                   const struct rw_bins *bins, const struct rw_cache_header *header)
 {
     RW_TRY(check_docs(ctx, name, dataset, header));
     RW_TRY(check_columns(ctx, name, dataset));
     RW_TRY(check_ids(ctx, name, dataset));
-    if (dataset->bins)
-        return check_bins(ctx, name, dataset);
+    if (bins)
+        return check_bins(ctx, name, dataset, bins);
     if (header->n_cut_features || header->n_cuts || header->code_bytes)
         return damaged(ctx, name, "there are cuts without a rule");
     return RW_OK;

@@ -86,19 +86,21 @@ int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float
     return RW_OK;
 }
 
-int rw_cache_values_are_whole(const struct rw_cache_values *values,
-                              const struct rw_dataset *dataset)
+int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features)
 {
-    int is_whole = dataset->n_columns == values->n_columns &&
-                   values->n_taken == (uint64_t)values->n_columns * values->n_docs;
-    for (uint32_t c = 0; is_whole && c < dataset->n_columns; c++)
-        is_whole = dataset->column[c].n == dataset->n_docs &&
-                   values->column_of[dataset->column[c].feature] == c;
-    return is_whole;
+    return values->n_columns == n_features &&
+           values->n_taken == (uint64_t)values->n_columns * values->n_docs;
 }
 
 int rw_cache_values_finish(struct rw_ctx *ctx, struct rw_cache_values *values,
-                           const struct rw_dataset *dataset)
+                           const struct rw_binned *binned)
 {
-    return rw_cache_write_file(ctx, dataset, dataset->bins, &values->file);
+    struct rw_dataset dataset = *binned->documents;
+    RW_TRY(RW_NEW(ctx, dataset.column, binned->n_features));
+    for (; dataset.n_columns < binned->n_features; dataset.n_columns++)
+        dataset.column[dataset.n_columns] =
+            (struct rw_column){.feature = binned->feature[dataset.n_columns], .n = dataset.n_docs};
+    const int status = rw_cache_write_file(ctx, &dataset, binned->bins, &values->file);
+    rw_mem_free(dataset.column);
+    return status;
 }

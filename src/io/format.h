@@ -6,6 +6,7 @@
 
 #include "dataset/dataset.h"
 
+struct rw_binned;
 struct rw_cut_rule;
 struct rw_input;
 struct rw_seen;
@@ -23,10 +24,9 @@ struct rw_format {
      * lines (rw_builder_line) has the file's name, too. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
     void (*close)(void *state);
-    /* NULL: none; else the whole file at once, better than from its pieces. rule: as
-     * rw_dataset_read_by has it */
+    /* NULL: none; else the whole file at once, better than from its pieces: as rw_files_read */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
-                 struct rw_dataset **out);
+                 struct rw_binned *out);
 };
 #define RW_READER(name) extern const struct rw_format rw_format_##name;
 #include "io/readers.def"
@@ -35,9 +35,10 @@ struct rw_format {
 const struct rw_format *rw_format_of(const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-/* rw_dataset_read for a training by `rule`: values may be left out where a file has its codes. */
-int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, struct rw_dataset **out);
+/* rw_dataset_read. rule: NULL, or of a training: where a file has its codes, they are read in place
+ * of the values. out: empty; after a failure, too. */
+int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                  const struct rw_cut_rule *rule, struct rw_binned *out);
 /* rw_dataset_read, but a query that comes back after others is one more query of the same id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);

@@ -17,8 +17,8 @@ struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char *memory; /* borrowed; what is not yet fetched */
-    size_t memory_left, memory_bytes;
+    const unsigned char *memory; /* [memory_bytes] borrowed; fetched up to memory_at */
+    size_t memory_at, memory_bytes;
     unsigned char *raw; /* [RAW_BYTES] file bytes not yet used: [raw_at, raw_n); owned */
     size_t raw_at, raw_n;
     uint64_t n_raw_read; /* file bytes fetched into `raw` so far */
@@ -57,14 +57,13 @@ static int fetch(struct rw_input *input)
     if (input->raw_end || room == 0)
         return RW_OK;
     if (input->fd < 0) {
-        const size_t n = input->memory_left < room ? input->memory_left : room;
+        const size_t left = input->memory_bytes - input->memory_at, n = left < room ? left : room;
         if (n)
-            memcpy(input->raw + input->raw_n, input->memory, n);
-        input->memory += n;
-        input->memory_left -= n;
+            memcpy(input->raw + input->raw_n, input->memory + input->memory_at, n);
+        input->memory_at += n;
         input->raw_n += n;
         input->n_raw_read += n;
-        input->raw_end = input->memory_left == 0;
+        input->raw_end = n == left;
         return RW_OK;
     }
     ssize_t n;
@@ -79,58 +78,54 @@ static int fetch(struct rw_input *input)
     return RW_OK;
 }
 
-/* What begins a gzip file: the two magic bytes. */
-static int open_content(struct rw_ctx *ctx, struct rw_input *input)
+static int drop(struct rw_input **input, int status)
 {
-    RW_TRY(RW_NEW_RAW(ctx, input->raw, RAW_BYTES));
-    while (input->raw_n < RW_INPUT_HEAD && !input->raw_end) {
+    rw_input_close(*input);
+    *input = NULL;
+    return status;
+}
+
+static int new_input(struct rw_ctx *ctx, const char *name, struct rw_input **out)
+{
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    (*out)->fd = -1;
+    const int status = rw_mem_copy_text(ctx, &(*out)->name, name);
+    return status < 0 ? drop(out, status) : RW_OK;
+}
+
+/* Looks at the beginning: two magic bytes begin a gzip file. */
+static int open_content(struct rw_ctx *ctx, struct rw_input **out)
+{
+    struct rw_input *input = *out;
+    int status = RW_NEW_RAW(ctx, input->raw, RAW_BYTES);
+    while (status >= 0 && input->raw_n < RW_INPUT_HEAD && !input->raw_end) {
         if (fetch(input) < 0)
-            return rw_fail(ctx, input->failed, "%s", input->error);
+            status = rw_fail(ctx, input->failed, "%s", input->error);
     }
+    if (status < 0)
+        return drop(out, status);
     input->gzip = input->raw_n >= 2 && input->raw[0] == 0x1f && input->raw[1] == 0x8b;
     return RW_OK;
 }
 
 int rw_input_open(struct rw_ctx *ctx, const char *path, struct rw_input **out)
 {
-    struct rw_input *input;
-    int status;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, input, 1));
     const int is_stdin = strcmp(path, "-") == 0;
-    input->fd = -1;
-    RW_TRY_OUT(rw_mem_copy_text(ctx, &input->name, is_stdin ? "standard input" : path));
-    input->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    input->close_fd = !is_stdin;
-    if (input->fd < 0) {
-        status = rw_fail_io(ctx, errno, "cannot open '%s'", path);
-        goto out;
-    }
-    RW_TRY_OUT(open_content(ctx, input));
-    *out = input;
-    return RW_OK;
-out:
-    rw_input_close(input);
-    return status;
+    RW_TRY(new_input(ctx, is_stdin ? "standard input" : path, out));
+    (*out)->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    (*out)->close_fd = !is_stdin;
+    if ((*out)->fd < 0)
+        return drop(out, rw_fail_io(ctx, errno, "cannot open '%s'", path));
+    return open_content(ctx, out);
 }
 
 int rw_input_open_memory(struct rw_ctx *ctx, const char *name, const void *data, size_t n_bytes,
                          struct rw_input **out)
 {
-    struct rw_input *input;
-    int status;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, input, 1));
-    input->fd = -1;
-    input->memory = data;
-    input->memory_left = input->memory_bytes = n_bytes;
-    RW_TRY_OUT(rw_mem_copy_text(ctx, &input->name, name));
-    RW_TRY_OUT(open_content(ctx, input));
-    *out = input;
-    return RW_OK;
-out:
-    rw_input_close(input);
-    return status;
+    RW_TRY(new_input(ctx, name, out));
+    (*out)->memory = data;
+    (*out)->memory_bytes = n_bytes;
+    return open_content(ctx, out);
 }
 
 void rw_input_close(struct rw_input *input)
@@ -282,9 +277,7 @@ void rw_input_go_to_member(struct rw_input *input, uint64_t at)
     input->raw_end = input->stream_open = 0;
     input->n_raw_read = at;
     if (input->fd < 0) {
-        const unsigned char *begin = input->memory - (input->memory_bytes - input->memory_left);
-        input->memory = begin + at;
-        input->memory_left = input->memory_bytes - (size_t)at;
+        input->memory_at = (size_t)at;
     } else if (lseek(input->fd, (off_t)at, SEEK_SET) < 0) {
         fail_errno(input, errno);
     }
@@ -294,11 +287,10 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
 {
     *got = 0;
     if (input->fd < 0) {
-        const unsigned char *begin = input->memory - (input->memory_bytes - input->memory_left);
         const size_t left = at < input->memory_bytes ? input->memory_bytes - (size_t)at : 0;
         *got = n < left ? n : left;
         if (*got)
-            memcpy(buffer, begin + at, *got);
+            memcpy(buffer, input->memory + at, *got);
         return 0;
     }
     while (*got < n) {

@@ -4,10 +4,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_input;
 
 /* Opens and looks at the first bytes. */
@@ -64,7 +60,4 @@ int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *
 /* The rest of the content as one text, a 0 behind it; freed with rw_mem_free. */
 int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, size_t *n_bytes);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

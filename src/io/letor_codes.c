@@ -23,8 +23,8 @@ struct reading {
     size_t chunk_bytes;
     struct rw_cache_values *values; /* borrowed, or NULL */
     uint32_t n_pieces;
-    uint32_t *piece_docs;       /* [n_pieces] owned */
-    struct rw_dataset *dataset; /* owned until done */
+    uint32_t *piece_docs;    /* [n_pieces] owned */
+    struct rw_binned binned; /* owned until done */
     struct rw_pieces pieces;
     struct rw_letor_worker *worker; /* [n_threads] owned */
     int n_threads;
@@ -43,7 +43,7 @@ static void reading_release(struct reading *r)
     rw_mem_free(r->worker);
     rw_mem_free(r->source);
     rw_mem_free(r->piece_docs);
-    rw_dataset_free(r->dataset);
+    rw_binned_release(&r->binned);
 }
 
 /* 0: so small, or of such a kind, that they need not be opened. */
@@ -99,7 +99,7 @@ static int skim(struct reading *r)
         while (more)
             RW_TRY_OUT(rw_letor_next(ctx, source->letor, &list, &more));
     }
-    RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->dataset));
+    RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->binned.documents));
 out:
     rw_builder_list_release(&list);
     return status;
@@ -121,7 +121,7 @@ static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
     const struct rw_piece *piece = &r->pieces.piece[p];
     struct rw_letor_worker *worker = &r->worker[thread];
     worker->pick.n_docs = piece->n_docs;
-    worker->pick.label = r->dataset->label + piece->first_doc;
+    worker->pick.label = r->binned.documents->label + piece->first_doc;
     worker->pick.in = r->pieces.sample.in + piece->first_doc;
     worker->pick.which = (uint8_t)sampled;
     int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
@@ -183,8 +183,8 @@ static int begin_values(struct reading *r)
     RW_TRY(RW_NEW_RAW(r->ctx, feature, piece->n_columns));
     for (uint32_t c = 0; c < piece->n_columns; c++)
         feature[c] = piece->column[c].feature;
-    const int status =
-        rw_cache_values_begin(r->ctx, r->values, feature, piece->n_columns, r->dataset->n_docs);
+    const int status = rw_cache_values_begin(r->ctx, r->values, feature, piece->n_columns,
+                                             r->binned.documents->n_docs);
     rw_mem_free(feature);
     r->pieces.take = rw_cache_values_take;
     r->pieces.take_user = r->values;
@@ -195,25 +195,30 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
     RW_TRY(skim(r));
-    if (r->dataset->n_docs <= rw_cut_sample_docs)
+    if (r->binned.documents->n_docs <= rw_cut_sample_docs)
         return 0;
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
     for (int t = 0; t < r->n_threads; t++)
         r->worker[t].fast = rw_letor_fast(0);
-    RW_TRY(rw_pieces_init(ctx, &r->pieces, r->dataset, rule, r->piece_docs, r->n_pieces));
+    RW_TRY(rw_pieces_init(ctx, &r->pieces, r->binned.documents, rule, r->piece_docs, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
     const int is_known = r->values ? begin_values(r) : 1;
     if (is_known <= 0)
         return is_known;
     RW_TRY(rw_pieces_find_bounds(&r->pieces));
     RW_TRY(read_pieces(r, 0));
-    RW_TRY(rw_pieces_finish(&r->pieces));
-    if (r->values && !rw_cache_values_are_whole(r->values, r->dataset))
+    RW_TRY(rw_pieces_finish(&r->pieces, &r->binned));
+    for (uint32_t f = 0; r->values && f < RW_FEATURE_IDS; f++) {
+        const uint32_t n = r->pieces.feature[f].n_present;
+        if (n && !rw_column_is_dense(n, r->binned.documents->n_docs))
+            return 0;
+    }
+    if (r->values && !rw_cache_values_are_whole(r->values, r->binned.n_features))
         return 0;
     for (int t = 0; t < r->n_threads; t++)
-        r->dataset->n_clamped += r->worker[t].n_clamped;
-    rw_format_note_clamped(ctx, r->dataset->n_clamped);
+        r->binned.documents->n_clamped += r->worker[t].n_clamped;
+    rw_format_note_clamped(ctx, r->binned.documents->n_clamped);
     return 1;
 }
 
@@ -227,19 +232,18 @@ int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
 
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
-                        struct rw_cache_values *values, struct rw_dataset **out)
+                        struct rw_cache_values *values, struct rw_binned *out)
 {
     struct reading r = {
         .ctx = ctx, .chunk_bytes = rw_letor_chunk_bytes(ctx, chunk_bytes), .values = values};
-    *out = NULL;
     if (!may_be_large(paths, n_paths))
         return RW_OK;
     int status = open_sources(&r, paths, n_paths);
     if (status > 0)
         status = read_all(&r, rule);
     if (status > 0) {
-        *out = r.dataset;
-        r.dataset = NULL;
+        *out = r.binned;
+        r.binned = (struct rw_binned){.documents = NULL};
     }
     reading_release(&r);
     /* a text that is wrong is read again as a whole, for the first mistake is to be reported */

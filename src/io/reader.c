@@ -2,6 +2,7 @@
  * some documents of a cache. */
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "binning/binned.h"
 #include "io/format.h"
 #include "io/input.h"
 #include "io/letor.h"
@@ -118,12 +119,12 @@ out:
 
 /* notice: a query that comes back is an error; else it is one more query of that id. */
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                      const struct rw_cut_rule *rule, struct rw_dataset **out)
+                      const struct rw_cut_rule *rule, struct rw_binned *out)
 {
+    RW_DEFAULT_FPENV;
     struct rw_builder_list list = {.is_whole = n_paths == 1};
     struct rw_reader *reader;
     int status, more = 1;
-    *out = NULL;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
     if (notice)
         RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
@@ -133,9 +134,9 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     } else {
         while (more)
             RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
-        RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, out));
+        RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents));
     }
-    rw_format_note_clamped(ctx, (*out)->n_clamped);
+    rw_format_note_clamped(ctx, out->documents->n_clamped);
     status = RW_OK;
 out:
     rw_reader_close(reader);
@@ -143,21 +144,30 @@ out:
     return status;
 }
 
+int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                  const struct rw_cut_rule *rule, struct rw_binned *out)
+{
+    return read_files(ctx, paths, n_paths, 1, rule, out);
+}
+
+/* Without a rule there are no codes. */
+static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
+                       struct rw_dataset **out)
+{
+    struct rw_binned read = {.documents = NULL};
+    const int status = read_files(ctx, paths, n_paths, notice, NULL, &read);
+    *out = read.documents;
+    return status;
+}
+
 int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                     struct rw_dataset **out)
 {
-    return rw_dataset_read_by(ctx, paths, n_paths, NULL, out);
-}
-
-int rw_dataset_read_by(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                       const struct rw_cut_rule *rule, struct rw_dataset **out)
-{
-    RW_DEFAULT_FPENV;
-    return read_files(ctx, paths, n_paths, 1, rule, out);
+    return read_values(ctx, paths, n_paths, 1, out);
 }
 
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out)
 {
-    return read_files(ctx, paths, n_paths, 0, NULL, out);
+    return read_values(ctx, paths, n_paths, 0, out);
 }

@@ -50,7 +50,6 @@ int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
 {
     const struct rw_column **column;
     *out = NULL;
-    RW_TRY(rw_dataset_need_values(ctx, dataset));
     RW_TRY(RW_NEW(ctx, column, flat->n_used));
     for (uint32_t slot = 0; slot < flat->n_used; slot++)
         column[slot] = rw_dataset_column(dataset, flat->feature[slot]);

@@ -60,15 +60,13 @@ static int misuse(struct rw_engine *engine, const char *what)
 }
 
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                   const double *gains)
+                   const struct rw_bins *bins, const double *gains)
 {
     if (set != engine->n_sets || set >= RW_MAX_SETS)
         return misuse(engine, "sets must be loaded in order, the training set first");
     if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
-    if (set > 0)
-        RW_TRY(rw_dataset_need_values(engine->ctx, dataset));
-    RW_TRY(engine->ops->load(engine, set, dataset, gains));
+    RW_TRY(engine->ops->load(engine, set, dataset, bins, gains));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;
     return RW_OK;

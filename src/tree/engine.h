@@ -92,10 +92,12 @@ struct rw_engine_ops {
     const char *name;
     int batch; /* nodes that it is best asked for at once; 0: one */
     void (*close)(struct rw_engine *);
-    /* Set 0 is the training set and comes first; the engine makes its cuts and codes. gains:
-     * [n_docs] of the training set if the objective ranks, else NULL. Scores start at 0. Of the
-     * dataset nothing is kept but the codes of its `bins`, which must outlive the engine. */
-    int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const double *gains);
+    /* Set 0 is the training set and comes first. bins: its cuts and codes, which must outlive the
+     * engine, for then nobody looks at its values; NULL, as of the other sets: the engine makes
+     * them. gains: [n_docs] of the training set if the objective ranks, else NULL. Scores start at
+     * 0. Of the dataset nothing is kept. */
+    int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const struct rw_bins *bins,
+                const double *gains);
     /* Without an objective only. gradients, hessians: [n_docs] of the training set; finite. They
      * hold until they are set again; the documents' weights multiply them. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
@@ -168,7 +170,7 @@ static inline int rw_rules_rank(const struct rw_engine_rules *rules)
 
 /* Checked wrappers of the operations. */
 int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                   const double *gains);
+                   const struct rw_bins *bins, const double *gains);
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
 int rw_engine_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const int64_t *hessian);

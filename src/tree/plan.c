@@ -49,12 +49,9 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
     const struct rw_dataset *train = data->set[0];
     const double queries = (double)rules->query_threshold / 4294967296.0;
     const double features = (double)rules->feature_threshold / 4294967296.0;
-    uint32_t n_columns = train->n_columns;
-    for (uint32_t c = 0; rules->cut.ignore && c < train->n_columns; c++)
-        n_columns -= rules->cut.ignore[train->column[c].feature];
     *work = (struct rw_plan_work){.docs = train->n_docs * queries,
                                   .other_docs = train->n_docs * (1.0 - queries),
-                                  .features = n_columns * features,
+                                  .features = data->n_features * features,
                                   .leaves = rules->leaves > 1 ? rules->leaves : 2,
                                   .newton = rules->newton};
     work->row_bytes = work->features * (rules->cut.bins < 16 ? 0.5 : rules->cut.bins < 256 ? 1 : 2);

@@ -14,6 +14,8 @@ struct rw_plan_data {
     const struct rw_dataset *const *set;          /* [n_sets] */
     const struct rw_metric_plan *const *measured; /* [n_sets]; NULL: not measured */
     int n_sets;
+    const struct rw_bins *bins; /* of the training set, or NULL */
+    uint32_t n_features;        /* of the training set, without those that are ignored */
 };
 
 /* Adds a part; a part of that name grows. What is taken back is added as 2^64 less. */

@@ -34,19 +34,17 @@ void check_load(struct check_run *run)
 {
     const struct check_case *c = run->c;
     const struct rw_dataset *set[RW_MAX_SETS];
-    struct rw_dataset first = *c->set[0];
-    first.bins = c->bins;
     for (int s = 0; s < c->n_sets; s++)
-        set[s] = s == 0 ? &first : c->set[s];
-    const struct rw_plan_data data = {.set = set, .n_sets = c->n_sets};
+        set[s] = c->set[s];
+    const struct rw_plan_data data = {
+        .set = set, .n_sets = c->n_sets, .bins = c->bins, .n_features = c->set[0]->n_columns};
     const int planned = run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan)
                                                : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
         const double *gains = s == 0 && rw_rules_rank(&c->rules) ? c->gains : NULL;
-        struct rw_dataset cached = *c->set[s]; /* the same data, as a cache brings it */
-        cached.bins = s == 0 ? c->bins : NULL;
-        const int ref_status = rw_engine_load(run->ref, s, c->set[s], gains);
-        const int status = rw_engine_load(run->engine, s, &cached, gains);
+        const int ref_status = rw_engine_load(run->ref, s, c->set[s], NULL, gains);
+        const int status =
+            rw_engine_load(run->engine, s, c->set[s], s == 0 ? c->bins : NULL, gains);
         if (c->rules.hist && status == RW_ERR_UNSUPPORTED) /* what the method cannot hold */
             return;
         if (!check_status(run, OP_LOAD, ref_status, status) || status < 0)

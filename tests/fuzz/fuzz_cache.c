@@ -8,6 +8,7 @@
 #include "fuzz_input.h"
 #include "io/cache.h"
 #include "io/checksum.h"
+#include "io/format.h"
 
 static void check(int holds)
 {
@@ -55,8 +56,25 @@ static void use(const struct rw_dataset *dataset)
         rw_dataset_doc_id(dataset, doc, id, sizeof(id));
     }
     use_columns(dataset);
-    if (dataset->bins)
-        use_bins(dataset->bins);
+}
+
+/* The codes, for a training by the rule that the header names. */
+static void read_codes(struct rw_ctx *ctx, const char *path, const struct rw_cache_header *header)
+{
+    const struct rw_cut_rule rule = {.bins = header->bins,
+                                     .absent_missing = (int)header->absent_missing,
+                                     .min_docs = header->min_docs};
+    struct rw_binned binned = {.documents = NULL};
+    if (rw_files_read(ctx, &path, 1, &rule, &binned) < 0) {
+        check(binned.documents == NULL && rw_last_error(ctx)[0] != 0);
+        return;
+    }
+    use(binned.documents);
+    if (binned.bins)
+        use_bins(binned.bins);
+    for (uint32_t f = 0; f < binned.n_features; f++)
+        check(binned.feature[f] <= RW_MAX_FEATURE);
+    rw_binned_release(&binned);
 }
 
 static uint32_t read_pieces(struct rw_ctx *ctx, const char *path)
@@ -77,8 +95,13 @@ static void read_bytes(struct rw_ctx *ctx, const uint8_t *data, size_t size)
 {
     struct fuzz_file file;
     struct rw_dataset *dataset;
+    struct rw_cache_header header;
     fuzz_file_open(&file, data, size);
     const char *path = file.path;
+    if (size >= sizeof(header)) {
+        memcpy(&header, data, sizeof(header));
+        read_codes(ctx, path, &header);
+    }
     if (rw_dataset_read(ctx, &path, 1, &dataset) == RW_OK) {
         use(dataset);
         check(read_pieces(ctx, path) == dataset->n_docs);

@@ -135,8 +135,8 @@ static int one_tree(const struct job *job, struct rw_engine *engine, struct rw_g
     if (!job->rules.objective)
         RW_TRY(set_gradients(engine, data, a));
     RW_TRY(rw_grower_grow(grower, engine, t, &tree, a->leaf_slot, &times));
-    int status = engine->ops->read_integers(engine, a->lambda, a->hess, a->lambda_q, a->hess_q,
-                                            a->sampled);
+    int status =
+        engine->ops->read_integers(engine, a->lambda, a->hess, a->lambda_q, a->hess_q, a->sampled);
     printf("{\"tree\":%u", t);
     PRINT_ARRAY("scores", "%.17g", a->scores, n);
     PRINT_ARRAY("lambda", "%lld", (long long *)a->lambda, n);
@@ -180,7 +180,7 @@ static int train(struct rw_ctx *ctx, struct job *job, const char *device,
     if (rw_rules_rank(&job->rules))
         RW_TRY_OUT(rw_gains(ctx, &gain, data, gains));
     RW_TRY_OUT(rw_engine_open(ctx, device, &job->rules, &engine));
-    RW_TRY_OUT(rw_engine_load(engine, 0, data, rw_rules_rank(&job->rules) ? gains : NULL));
+    RW_TRY_OUT(rw_engine_load(engine, 0, data, NULL, rw_rules_rank(&job->rules) ? gains : NULL));
     RW_TRY_OUT(rw_grower_new(ctx, &job->grow, &grower));
     for (uint32_t t = 0; t < job->n_trees; t++)
         RW_TRY_OUT(one_tree(job, engine, grower, data, t, &a));
@@ -188,7 +188,7 @@ out:
     rw_engine_close(engine);
     rw_grower_free(grower);
     rw_gain_rule_release(&gain);
-    void *const owned[] = {gains,     a.lambda, a.hess,    a.lambda_q, a.hess_q,
+    void *const owned[] = {gains,     a.lambda, a.hess,      a.lambda_q, a.hess_q,
                            a.sampled, a.scores, a.gradients, a.hessians, a.leaf_slot};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);

@@ -132,10 +132,10 @@ static void misuse_of(const char *device)
     const struct rw_sibling whole = {.parent = -1, .smaller = 0, .larger = -1};
     int32_t slot = 0;
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_engine_load(engine, 1, train, gains), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_ERR_ARGUMENT);
-    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
-    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 1, train, NULL, gains), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_OK);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_set_gradients(engine, gains, gains), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_ERR_ARGUMENT);
     cr_assert_eq(rw_engine_best_splits(engine, &slot, 1, split), RW_ERR_ARGUMENT);
@@ -198,7 +198,7 @@ ENGINE_TEST(documents_to_the_left)
         struct rw_split split;
         struct rw_sum sums[2];
         open_engine(devices[d], &rules);
-        cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
+        cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_OK);
         for (int more = 1; more >= 0; more--) {
             cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
             cr_assert_eq(rw_engine_histograms(engine, &whole, 1), RW_OK);
@@ -231,7 +231,7 @@ ENGINE_TEST(custom_gradients_hold)
     static const char *const devices[] = {"ref", "cpu", "sim"};
     for (int d = 0; d < 3; d++) {
         open_engine(devices[d], &rules);
-        cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_OK);
+        cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_OK);
         cr_assert_eq(rw_engine_begin_tree(engine, 0, &root[0]), RW_ERR_ARGUMENT); /* none yet */
         cr_assert_eq(rw_engine_set_gradients(engine, gradients, hessians), RW_OK);
         cr_assert_eq(rw_engine_begin_tree(engine, 0, &root[0]), RW_OK);
@@ -266,7 +266,7 @@ ENGINE_TEST(lambdas_handed_over)
     for (int d = 0; d < 3; d++) {
         open_engine(devices[d], &rules);
         cr_assert_eq(rw_engine_set_lambdas(engine, lambda, hessian), RW_ERR_ARGUMENT); /* early */
-        cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_OK);
+        cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_OK);
         cr_assert_eq(rw_engine_set_gradients(engine, weights, weights), RW_OK); /* replaced */
         cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
         cr_assert_eq(rw_engine_set_lambdas(engine, lambda, hessian), RW_OK);
@@ -295,7 +295,7 @@ ENGINE_TEST(sim_is_closed, .signal = SIGSEGV)
     const struct rw_engine_rules rules = plain_rules();
     struct rw_root root;
     open_engine("sim", &rules);
-    cr_assert_eq(rw_engine_load(engine, 0, train, gains), RW_OK);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, gains), RW_OK);
     cr_assert_eq(rw_engine_begin_tree(engine, 0, &root), RW_OK);
     volatile const int64_t *lambda = ((const struct rw_ref *)engine)->host.lambda;
     cr_assert_eq(lambda[0], 0, "the host has read a lambda");

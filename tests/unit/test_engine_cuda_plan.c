@@ -47,7 +47,7 @@ static void teardown(void)
 
 static int plan_of(int n_sets, struct rw_plan *plan)
 {
-    const struct rw_plan_data data = {.set = set, .n_sets = n_sets};
+    const struct rw_plan_data data = {.set = set, .n_sets = n_sets, .n_features = train->n_columns};
     memset(plan, 0, sizeof(*plan));
     return rw_cuda_plan(&cuda->host.base, &data, plan);
 }
@@ -108,7 +108,7 @@ PLAN_TEST(what_would_fit)
 
 PLAN_TEST(time)
 {
-    const struct rw_plan_data data = {.set = set, .n_sets = 1};
+    const struct rw_plan_data data = {.set = set, .n_sets = 1, .n_features = train->n_columns};
     struct rw_plan_work work;
     rw_plan_work_of(&work, &cuda->host.base.rules, &data);
     const double small = rw_cuda_tree_ms(&cuda->host.base, &work);

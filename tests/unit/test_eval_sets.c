@@ -35,7 +35,7 @@ static void setup(void)
     cr_assert_eq(rw_engine_open(ctx, "cpu", &rules, &engine), RW_OK);
     for (int s = 0; s < 3; s++) {
         sets[s] = fixture_data(ctx, (uint64_t)s, 5, 6, 2);
-        cr_assert_eq(rw_engine_load(engine, s, sets[s], NULL), RW_OK);
+        cr_assert_eq(rw_engine_load(engine, s, sets[s], NULL, NULL), RW_OK);
     }
     n_warnings = 0;
 }
@@ -139,7 +139,8 @@ EVAL_TEST(the_host_measures_what_the_device_cannot)
     cr_assert_str_eq(planned[1].name, "map");
     static const double values[] = {10.0, 0.25, 11.0, 20.0, 0.25, 21.0};
     for (int v = 0; v < 6; v++)
-        cr_assert_eq(eval_sets.value[v].value, values[v], "value %d is %g", v, eval_sets.value[v].value);
+        cr_assert_eq(eval_sets.value[v].value, values[v], "value %d is %g", v,
+                     eval_sets.value[v].value);
     /* an engine refuses a plan that it could not keep */
     const struct rw_metric_plan plan = {
         .judgments = &eval_sets.judgments[1], .metric = eval_sets.metric, .n_metrics = 3};

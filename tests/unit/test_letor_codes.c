@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "boost/params.h"
-#include "binning/bins.h"
 #include "io/cache.h"
 #include "io/letor.h"
 #include "io/letor_write.h"
+#include "same_codes.h"
 #include "scratch_file.h"
 
 TestSuite(letor_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
@@ -70,34 +70,6 @@ static uint32_t write_docs(const char *path, uint32_t seed, uint32_t doc, uint32
     return doc;
 }
 
-static void assert_same_codes(const struct rw_bins *a, const struct rw_bins *b)
-{
-    cr_assert_eq(a->n_docs, b->n_docs);
-    cr_assert_eq(a->rule.bins, b->rule.bins);
-    cr_assert_eq(a->rule.min_docs, b->rule.min_docs);
-    cr_assert_eq(a->cuts->n_features, b->cuts->n_features);
-    cr_assert_eq(a->cuts->n_constant, b->cuts->n_constant);
-    cr_assert_eq(a->cuts->n_few, b->cuts->n_few);
-    for (uint32_t f = 0; f < a->cuts->n_features; f++) {
-        const struct rw_codes *x = &a->codes[f], *y = &b->codes[f];
-        const uint32_t n_bins = rw_cuts_n_bins(a->cuts, f);
-        cr_assert_eq(a->cuts->feature[f], b->cuts->feature[f]);
-        cr_assert_eq(a->cuts->has_missing[f], b->cuts->has_missing[f]);
-        cr_assert_eq(n_bins, rw_cuts_n_bins(b->cuts, f));
-        cr_assert_eq(memcmp(a->cuts->cut + a->cuts->offset[f], b->cuts->cut + b->cuts->offset[f],
-                            n_bins * sizeof(float)),
-                     0, "cuts of feature %u", a->cuts->feature[f]);
-        cr_assert_eq(x->n, y->n, "feature %u", a->cuts->feature[f]);
-        cr_assert_eq(x->row == NULL, y->row == NULL);
-        if (x->row) {
-            cr_assert_eq(x->rest, y->rest);
-            cr_assert_eq(memcmp(x->row, y->row, x->n * sizeof(*x->row)), 0);
-        }
-        cr_assert_eq(memcmp(x->code, y->code, x->n * rw_cuts_code_bytes(a->cuts, f)), 0,
-                     "codes of feature %u", a->cuts->feature[f]);
-    }
-}
-
 /* All but the values. */
 static void assert_same_lines(const struct rw_dataset *a, const struct rw_dataset *b)
 {
@@ -105,7 +77,6 @@ static void assert_same_lines(const struct rw_dataset *a, const struct rw_datase
     cr_assert_eq(a->n_docs, b->n_docs);
     cr_assert_eq(a->n_queries, b->n_queries);
     cr_assert_eq(a->n_clamped, b->n_clamped);
-    cr_assert_eq(a->n_columns, b->n_columns);
     cr_assert_eq(memcmp(a->label, b->label, a->n_docs * sizeof(float)), 0);
     cr_assert_eq(memcmp(a->query_offset, b->query_offset, (a->n_queries + 1) * sizeof(uint32_t)),
                  0);
@@ -117,16 +88,13 @@ static void assert_same_lines(const struct rw_dataset *a, const struct rw_datase
         rw_dataset_where(b, i, where_b, sizeof(where_b));
         cr_assert_str_eq(where_a, where_b);
     }
-    for (uint32_t c = 0; c < a->n_columns; c++) {
-        cr_assert_eq(a->column[c].feature, b->column[c].feature);
-        cr_assert_eq(a->column[c].n, b->column[c].n, "feature %u", a->column[c].feature);
-    }
 }
 
 static void compare(const char *const *paths, int n_paths, const struct rw_cut_rule *rule,
                     size_t chunk_bytes)
 {
-    struct rw_dataset *whole, *codes;
+    struct rw_dataset *whole;
+    struct rw_binned codes = {.documents = NULL};
     struct rw_bins *bins;
     cr_assert_eq(rw_dataset_read(scratch_ctx, paths, n_paths, &whole), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
@@ -134,13 +102,13 @@ static void compare(const char *const *paths, int n_paths, const struct rw_cut_r
     cr_assert_eq(rw_bins_make_training(scratch_ctx, whole, rule, &bins), RW_OK);
     cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, n_paths, rule, chunk_bytes, NULL, &codes),
                  RW_OK, "%s", rw_last_error(scratch_ctx));
-    cr_assert_not_null(codes, "%s", rw_last_error(scratch_ctx));
-    cr_assert(!rw_dataset_has_values(codes));
-    assert_same_lines(whole, codes);
-    assert_same_codes(bins, codes->bins);
+    cr_assert_not_null(codes.bins, "%s", rw_last_error(scratch_ctx));
+    cr_assert_eq(codes.documents->n_columns, 0);
+    assert_same_lines(whole, codes.documents);
+    assert_same_binned(whole, bins, &codes);
     rw_bins_free(bins);
     rw_dataset_free(whole);
-    rw_dataset_free(codes);
+    rw_binned_release(&codes);
 }
 
 /* Every way to see the same text gives the cuts and codes of the whole data set. */
@@ -184,7 +152,7 @@ Test(letor_codes, instructions)
 Test(letor_codes, left_alone)
 {
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    struct rw_dataset *dataset;
+    struct rw_binned binned = {.documents = NULL};
     const char *const small[] = {"a.txt"}, *const mixed[] = {"big.txt", "b.gz"};
     const char *const pipe[] = {"pipe"}, *const none[] = {"none"}, *const standard[] = {"-"};
     rw_cut_sample_docs = LIMIT;
@@ -201,9 +169,9 @@ Test(letor_codes, left_alone)
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
         cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
-                                         RW_LETOR_CHUNK_BYTES, NULL, &dataset),
+                                         RW_LETOR_CHUNK_BYTES, NULL, &binned),
                      RW_OK);
-        cr_assert_null(dataset);
+        cr_assert_null(binned.documents);
     }
 }
 
@@ -212,13 +180,14 @@ Test(letor_codes, left_alone)
 static void same_error(const struct rw_params *params, const char *const *paths, int n_paths)
 {
     struct rw_dataset *dataset;
+    struct rw_binned *binned;
     char expected[4096];
     const int status = rw_dataset_read(scratch_ctx, paths, n_paths, &dataset);
     cr_assert_lt(status, 0);
     snprintf(expected, sizeof(expected), "%s", rw_last_error(scratch_ctx));
-    cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, paths, n_paths, &dataset), status);
+    cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, n_paths, &binned), status);
     cr_assert_str_eq(rw_last_error(scratch_ctx), expected);
-    cr_assert_null(dataset);
+    cr_assert_null(binned);
 }
 
 Test(letor_codes, errors)
@@ -296,21 +265,21 @@ Test(letor_codes, memory)
 {
     const char *const paths[] = {"a.txt"};
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
-    struct rw_dataset *dataset = NULL;
+    struct rw_binned binned = {.documents = NULL};
     rw_cut_sample_docs = LIMIT;
     cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 2), RW_OK);
     write_docs("a.txt", 7, 0, 700, 0);
     long n = 1;
-    for (; !dataset && n < 100000; n += 1 + n / 16) {
+    for (; !binned.bins && n < 100000; n += 1 + n / 16) {
         rw_mem_fail_from(n);
-        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &dataset);
+        const int status = rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 9000, NULL, &binned);
         rw_mem_fail_from(0);
-        cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (dataset || n < 100)),
+        cr_assert(status == RW_ERR_MEMORY || (status == RW_OK && (binned.bins || n < 100)),
                   "allocation %ld: %d", n, status);
     }
-    cr_assert_not_null(dataset);
+    cr_assert_not_null(binned.bins);
     cr_assert_gt(n, 100);
-    rw_dataset_free(dataset);
+    rw_binned_release(&binned);
 }
 
 /* ---- caches ---- */
@@ -354,7 +323,8 @@ Test(letor_codes, cache)
     for (uint32_t i = 0; i < 24; i++) {
         const enum even even = (enum even)(i % 4);
         const struct rw_cut_rule rule = {.bins = params->bins, .min_docs = 1};
-        struct rw_dataset *whole, *dataset;
+        struct rw_dataset *whole;
+        struct rw_binned binned = {.documents = NULL};
         struct rw_cache_values *values;
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1 + (int)(i % 3)), RW_OK);
         write_even("a.txt", i, 350 + 200 * i, even);
@@ -364,14 +334,14 @@ Test(letor_codes, cache)
         cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, paths, 1, "files.rwb"), RW_OK);
         assert_same_file("whole.rwb", "files.rwb");
         cr_assert_eq(rw_cache_values_open(scratch_ctx, "pieces.rwb", &values), RW_OK);
-        cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 3000, values, &dataset),
+        cr_assert_eq(rw_letor_read_codes(scratch_ctx, paths, 1, &rule, 3000, values, &binned),
                      RW_OK);
-        cr_assert_eq(dataset != NULL, even < ONE_MORE, "%u", i);
-        if (dataset) {
-            cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, dataset), RW_OK);
+        cr_assert_eq(binned.bins != NULL, even < ONE_MORE, "%u", i);
+        if (binned.bins) {
+            cr_assert_eq(rw_cache_values_finish(scratch_ctx, values, &binned), RW_OK);
             assert_same_file("whole.rwb", "pieces.rwb");
         }
-        rw_dataset_free(dataset);
+        rw_binned_release(&binned);
         rw_cache_values_close(values);
     }
     rw_params_free(params);
@@ -411,12 +381,15 @@ Test(letor_codes, no_cache)
 
 /* ---- training ---- */
 
-static char *train(struct rw_params *params, const struct rw_dataset *dataset)
+/* dataset: or NULL, and `binned`. */
+static char *train(struct rw_params *params, const struct rw_dataset *dataset,
+                   const struct rw_binned *binned)
 {
     struct rw_model *model;
     size_t n_bytes;
-    cr_assert_eq(rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(binned ? rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model)
+                        : rw_train(scratch_ctx, params, dataset, NULL, 0, NULL, &model),
+                 RW_OK, "%s", rw_last_error(scratch_ctx));
     cr_assert_eq(rw_model_write(scratch_ctx, model, "model"), RW_OK);
     rw_model_free(model);
     return scratch_read("model", &n_bytes);
@@ -435,9 +408,10 @@ Test(letor_codes, training)
     write_docs("a.txt", 3, 0, 2500, 0);
     for (int i = 0; i < 4; i++) {
         struct rw_params *params;
-        struct rw_dataset *whole, *codes, *cached;
+        struct rw_dataset *whole;
+        struct rw_binned *codes, *cached, *small;
         struct rw_model *model;
-        double scores[2500];
+        struct rw_plan plan, of_values;
         const char *const cache[] = {"a.rwb"};
         cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "device", way[i].device), RW_OK);
@@ -447,43 +421,49 @@ Test(letor_codes, training)
         cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "5"), RW_OK);
         cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
         cr_assert_eq(rw_dataset_read(scratch_ctx, paths, 1, &whole), RW_OK);
-        cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, paths, 1, &codes), RW_OK);
-        cr_assert(!rw_dataset_has_values(codes));
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, 1, &codes), RW_OK);
+        cr_assert_not_null(codes->bins);
         cr_assert_eq(rw_dataset_write_cache(scratch_ctx, whole, params, "a.rwb"), RW_OK);
-        cr_assert_eq(rw_dataset_read_codes(scratch_ctx, params, cache, 1, &cached), RW_OK);
-        cr_assert(!rw_dataset_has_values(cached));
-        char *expected = train(params, whole);
-        char *first = train(params, codes), *again = train(params, codes);
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, cache, 1, &cached), RW_OK);
+        cr_assert_not_null(cached->bins);
+        char *expected = train(params, whole, NULL);
+        char *first = train(params, NULL, codes), *again = train(params, NULL, codes);
         cr_assert_str_eq(expected, first);
         cr_assert_str_eq(expected, again);
         free(again);
-        again = train(params, cached);
+        again = train(params, NULL, cached);
+        cr_assert_str_eq(expected, again);
+        free(again);
+        /* a set that is not large keeps its values, and is binned by training */
+        rw_cut_sample_docs = 2500;
+        cr_assert_eq(rw_binned_read(scratch_ctx, params, paths, 1, &small), RW_OK);
+        rw_cut_sample_docs = LIMIT;
+        cr_assert_null(small->bins);
+        cr_assert_eq(rw_binned_n_features(small), rw_binned_n_features(codes));
+        again = train(params, NULL, small);
         cr_assert_str_eq(expected, again);
         free(expected);
         free(first);
         free(again);
-        /* what looks at values is told that there are none */
-        cr_assert_eq(rw_model_read(scratch_ctx, "model", &model), RW_OK);
-        cr_assert_eq(rw_predict(scratch_ctx, model, codes, 0, scores), RW_ERR_ARGUMENT);
-        struct rw_model *more;
-        cr_assert_eq(rw_train_from(scratch_ctx, params, model, codes, NULL, 0, NULL, &more),
-                     RW_ERR_ARGUMENT);
-        struct rw_letor_writer *writer;
-        cr_assert_eq(rw_letor_writer_open(scratch_ctx, "c.txt", &writer), RW_OK);
-        cr_assert_eq(rw_letor_writer_add(scratch_ctx, writer, codes), RW_ERR_ARGUMENT);
-        rw_letor_writer_close(writer);
-        rw_model_free(model);
-        const struct rw_dataset *const valid[] = {codes};
-        cr_assert_eq(rw_train(scratch_ctx, params, whole, valid, 1, NULL, &model), RW_ERR_ARGUMENT);
-        cr_assert_eq(rw_dataset_write_cache(scratch_ctx, codes, params, "c.rwb"), RW_ERR_ARGUMENT);
+        if (i < 2) { /* engines with a plan */
+            cr_assert_eq(rw_train_plan(scratch_ctx, params, whole, NULL, 0, &of_values), RW_OK);
+            cr_assert_eq(rw_train_plan_binned(scratch_ctx, params, cached, NULL, 0, &plan), RW_OK);
+            cr_assert_eq(plan.bytes, of_values.bytes);
+        }
+        /* other parameters are refused, but of a set that has its values */
         cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", "17"), RW_OK);
-        cr_assert_eq(rw_train(scratch_ctx, params, codes, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
+        cr_assert_eq(rw_train_binned(scratch_ctx, params, codes, NULL, 0, NULL, &model),
+                     RW_ERR_ARGUMENT);
         cr_assert_str_eq(rw_last_error(scratch_ctx),
-                         "the data set holds codes for training, and no values\n"
-                         "hint: rw_dataset_read keeps the values");
+                         "the training set was binned for other values of bins, absent or "
+                         "min-docs\n"
+                         "hint: rw_binned_read takes the parameters of the training");
+        cr_assert_eq(rw_train_binned(scratch_ctx, params, small, NULL, 0, NULL, &model), RW_OK);
+        rw_model_free(model);
+        rw_binned_free(small);
         rw_params_free(params);
         rw_dataset_free(whole);
-        rw_dataset_free(codes);
-        rw_dataset_free(cached);
+        rw_binned_free(codes);
+        rw_binned_free(cached);
     }
 }

@@ -50,7 +50,7 @@ static void integers(const struct rw_objective *objective, const double *gradien
     for (uint32_t i = 0; i < train->n_docs; i++)
         scores[i] = fixture_unit(4, i) * 3.0 - 1.0;
     cr_assert_eq(rw_engine_open(ctx, "ref", &rules, &engine), RW_OK);
-    cr_assert_eq(rw_engine_load(engine, 0, train, NULL), RW_OK);
+    cr_assert_eq(rw_engine_load(engine, 0, train, NULL, NULL), RW_OK);
     cr_assert_eq(rw_engine_set_scores(engine, 0, scores), RW_OK);
     if (!objective)
         cr_assert_eq(rw_engine_set_gradients(engine, gradients, hessians), RW_OK);

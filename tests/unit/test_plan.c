@@ -54,10 +54,9 @@ PLAN_TEST(when_a_gpu_pays)
 static struct rw_plan_work work_of(uint32_t leaves, uint64_t queries, uint64_t features, int n_sets)
 {
     const struct rw_dataset *set[2] = {train, train};
-    const struct rw_plan_data data = {.set = set, .n_sets = n_sets};
-    uint8_t ignore[RW_FEATURE_IDS] = {0};
-    ignore[2] = 1;
-    const struct rw_engine_rules rules = {.cut = {.bins = 255, .ignore = ignore},
+    const struct rw_plan_data data = {
+        .set = set, .n_sets = n_sets, .n_features = train->n_columns - 1}; /* one is ignored */
+    const struct rw_engine_rules rules = {.cut = {.bins = 255},
                                           .objective = &rw_objective_lambdarank,
                                           .lambda = {.truncation = 10},
                                           .query_threshold = queries,
@@ -117,5 +116,10 @@ PLAN_TEST(engines_without_one)
             cr_assert_eq(plan.part[i].bytes, 600 * (2 * sizeof(uint32_t) + sizeof(int64_t)));
     }
     cr_assert_eq(plan.bytes, sum);
+    /* a feature that is ignored takes no time */
+    const double all_ms = plan.tree_ms;
+    cr_assert_eq(rw_params_set(ctx, params, "ignore", "2"), RW_OK);
+    cr_assert_eq(rw_train_plan(ctx, params, set[0], set, 1, &plan), RW_OK);
+    cr_assert_lt(plan.tree_ms, all_ms * 0.99);
     rw_params_free(params);
 }

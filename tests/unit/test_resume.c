@@ -90,7 +90,7 @@ static int replay(const struct rw_model *init, const char *device, int by_codes,
     struct rw_eval_sets eval_sets = {0};
     cr_assert_eq(rw_engine_open(scratch_ctx, device, &rules, &engine), RW_OK);
     for (int set = 0; set < 2; set++)
-        cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL), RW_OK);
+        cr_assert_eq(rw_engine_load(engine, set, sets[set], NULL, NULL), RW_OK);
     struct rw_engine_ops codes_only = *engine->ops;
     codes_only.set_scores = NULL;
     if (by_codes)

@@ -201,8 +201,8 @@ size_t rw_cuda_scratch_bytes(const struct rw_cuda *cuda, int group,
                              const struct rw_hist_method *method, const struct rw_hist_call *call);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                 const double *gains);
-/* Everything of a data set but cuts, which are there. codes: NULL, or of its cache, at code_of. */
+                 const struct rw_bins *bins, const double *gains);
+/* Everything of a data set but cuts, which are there. codes: NULL, or ready ones, at code_of. */
 struct rw_cuda_source {
     const struct rw_dataset *dataset;
     const double *gains;

@@ -446,16 +446,15 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     return rw_cuda_is_dry(cuda) ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
 }
 
-/* The training set's cuts: of its cache, or made on the device. */
-static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **place)
+/* The training set's cuts: ready ones, or made on the device. */
+static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
-    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, place));
-    if (cuts) {
-        source->codes = dataset->bins;
-        source->code_of = *place;
+    if (source->codes) {
+        RW_TRY(rw_host_ready_cuts(host, source->codes, &cuts, column));
+        source->code_of = *column;
     } else
         RW_TRY(
             rw_cuda_cuts_make(host->base.ctx, cuda->device, dataset, &host->base.rules.cut, &cuts));
@@ -468,19 +467,19 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
 
 /* Of set 0 the host keeps cuts, of the others nothing. */
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                 const double *gains)
+                 const struct rw_bins *bins, const double *gains)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_source source = {.dataset = dataset, .gains = gains};
+    struct rw_cuda_source source = {.dataset = dataset, .gains = gains, .codes = bins};
     int status = RW_OK;
-    uint32_t *place = NULL;
+    uint32_t *column = NULL;
     if (set == 0) {
-        RW_TRY_OUT(make_cuts(cuda, &source, &place));
+        RW_TRY_OUT(make_cuts(cuda, &source, &column));
         RW_TRY_OUT(rw_cuda_check_room(cuda, &source));
     }
     RW_TRY_OUT(rw_cuda_load_set(cuda, set, &source));
 out:
-    rw_mem_free(place);
+    rw_mem_free(column);
     return status;
 }
 

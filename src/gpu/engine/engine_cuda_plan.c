@@ -239,7 +239,7 @@ int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_source source = {.dataset = data->set[0]};
+    struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
     int status = RW_OK;
     struct rw_cuts *cuts = NULL;
     uint32_t *code_of = NULL;
@@ -249,13 +249,10 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     if (!cuda->free_bytes)
         RW_TRY_OUT(ask_free(cuda));
     out->free_bytes = cuda->free_bytes;
-    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], &cuts, &code_of));
-    if (code_of) {
-        source.codes = data->set[0]->bins;
-        source.code_of = code_of;
-    }
+    RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
+    source.code_of = code_of;
     RW_TRY_OUT(dry_run(cuda, &engine->rules, cuts, &source, data, out));
-    if (!code_of) { /* before anything is loaded */
+    if (!data->bins) { /* before anything is loaded */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
         out->most_bytes = bytes > out->most_bytes ? bytes : out->most_bytes;
     }

@@ -134,10 +134,10 @@ static int allocate(struct rw_cpu *cpu)
 }
 
 static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const double *gains)
+                    const struct rw_bins *bins, const double *gains)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    RW_TRY(rw_host_load(&cpu->host, set, dataset, gains));
+    RW_TRY(rw_host_load(&cpu->host, set, dataset, bins, gains));
     if (set > 0)
         return RW_OK;
     RW_TRY(allocate(cpu));
@@ -154,17 +154,18 @@ static int cpu_load(struct rw_engine *engine, int set, const struct rw_dataset *
 
 /* ---- the plan ---- */
 
-/* A set's codes and scores. code_of: NULL, or where its cache has those of each feature. n:
+/* A set's codes and scores. ready: NULL, or the codes, each feature's at code_of[f]. n:
  * [n_features], written: entries. */
 static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
-                     const struct rw_cuts *cuts, const uint32_t *code_of, uint32_t *n)
+                     const struct rw_cuts *cuts, const struct rw_bins *ready,
+                     const uint32_t *code_of, uint32_t *n)
 {
-    if (!code_of)
+    if (!ready)
         rw_bins_entries(host->base.ctx, dataset, cuts, &host->base.rules.cut, n);
     host->part = "codes";
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if (code_of)
-            n[f] = dataset->bins->codes[code_of[f]].n;
+        if (ready)
+            n[f] = ready->codes[code_of[f]].n;
         rw_host_count(host, rw_codes_bytes(cuts, f, n[f], dataset->n_docs));
     }
     host->part = "scores";
@@ -183,12 +184,12 @@ static int cpu_plan(struct rw_engine *engine, const struct rw_plan_data *data, s
     struct rw_host *host = &dry->host;
     host->base = *engine;
     host->plan = out;
-    RW_TRY_OUT(rw_host_plan_cuts(host, data->set[0], &cuts, &code_of));
+    RW_TRY_OUT(rw_host_plan_cuts(host, data->set[0], data->bins, &cuts, &code_of));
     rw_host_count_features(host, cuts);
     RW_TRY_OUT(rw_host_bins_of_cuts(host, cuts, 0, n_docs, &host->set[0].bins));
     RW_TRY_OUT(RW_NEW(engine->ctx, n, cuts->n_features));
     for (int set = data->n_sets - 1; set >= 0; set--) /* ends with the training set's entries */
-        plan_set(host, data->set[set], cuts, set == 0 ? code_of : NULL, n);
+        plan_set(host, data->set[set], cuts, set == 0 ? data->bins : NULL, code_of, n);
     struct rw_bins *bins = host->set[0].bins;
     bins->codes_are_views = 1;
     for (uint32_t f = 0; f < cuts->n_features; f++)

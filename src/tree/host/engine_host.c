@@ -119,9 +119,9 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
 }
 
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
-                 const double *gains)
+                 const struct rw_bins *bins, const double *gains)
 {
-    RW_TRY(rw_host_make_bins(host, set, dataset));
+    RW_TRY(rw_host_make_bins(host, set, dataset, bins));
     RW_TRY(rw_host_move_codes(host, host->set[set].bins));
     RW_TRY(RW_HOST_NEW(host, host->set[set].score, dataset->n_docs));
     if (set > 0)

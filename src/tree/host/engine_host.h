@@ -64,18 +64,20 @@ int rw_host_new(struct rw_host *host, void **out, size_t n, size_t size, int raw
 #define RW_HOST_NEW_RAW(host, pointer, n) \
     rw_host_new((host), (void **)&(pointer), (n), sizeof(*(pointer)), 1)
 
-/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. */
-int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset);
+/* Cuts (of set 0) and codes of a set, in host->set[set].bins; and the engine's info. ready: as
+ * `load` has it. */
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready);
 /* Codes move into the engine's own memory, if it has its own. */
 int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins);
-/* Its parts, for an engine that makes codes itself. The cuts of the data set's cache (*out, the
- * caller's), if it has those of the engine's rule, else NULL. *place: [n_features] the caller's:
- * where dataset->bins has each of them. */
-int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
-                        struct rw_cuts **out, uint32_t **place);
-/* Cuts for a plan: those, or made ones (*place NULL). */
-int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
-                      uint32_t **place);
+/* Its parts, for an engine that makes codes itself. Those cuts of `ready` that the engine's rule
+ * leaves in use (*out and *column, the caller's); column: [n_features] where `ready` has each.
+ * RW_ERR_ARGUMENT: they are of another rule. */
+int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
+                       uint32_t **column);
+/* Cuts for a plan: those, or, if ready is NULL, made ones (*column NULL). */
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready, struct rw_cuts **cuts, uint32_t **column);
 /* Bins whose codes are nowhere on the host. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
@@ -85,7 +87,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
-                 const double *gains);
+                 const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */
 int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset);
 /* Everything of begin_tree but what an engine keeps of its own. */

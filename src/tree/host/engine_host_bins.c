@@ -1,12 +1,13 @@
 /* Where a training set's boundaries and codes come from, for the engines on the host: made from the
  * values, or those that came with the data set. */
 #include "base/mem.h"
+#include "binning/cut_find.h"
 #include "tree/host/engine_host.h"
 
 struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
-    uint8_t *keep; /* [n_features] 0: cannot split, 1: in use, 2: ignored */
+    struct rw_feature_cuts *found; /* [n_features] views of `from` */
 };
 
 static int select_some(void *user, struct rw_share *share)
@@ -14,35 +15,20 @@ static int select_some(void *user, struct rw_share *share)
     const struct selection *job = user;
     const struct rw_cuts *cuts = job->from->cuts;
     for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        const uint32_t f = (uint32_t)i;
+        const uint32_t f = (uint32_t)i, n_bins = rw_cuts_n_bins(cuts, f);
         uint32_t count[RW_MAX_CODES];
-        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]]) {
-            job->keep[f] = 2;
+        struct rw_feature_cuts *found = &job->found[f];
+        *found = (struct rw_feature_cuts){.cut = cuts->cut + cuts->offset[f],
+                                          .n_bins = n_bins,
+                                          .has_missing = cuts->has_missing[f],
+                                          .reason = RW_CUT_IGNORED};
+        if (job->rule->ignore && job->rule->ignore[cuts->feature[f]])
             continue;
-        }
         rw_bins_count(job->from, f, count);
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        job->keep[f] = (uint8_t)rw_cuts_can_split(
-            count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0, job->rule->min_docs);
-    }
-    return RW_OK;
-}
-
-/* Which columns of a cache's bins are in use: the same that rw_cuts_make would have made. */
-static int select_columns(struct rw_ctx *ctx, const struct rw_bins *from,
-                          const struct rw_cut_rule *rule, struct rw_engine_info *info,
-                          uint8_t *keep)
-{
-    const struct rw_cuts *cuts = from->cuts;
-    struct selection job = {from, rule, keep};
-    RW_TRY(rw_parallel(ctx, ctx->n_threads, cuts->n_features, 1, select_some, &job));
-    info->n_constant = cuts->n_constant;
-    info->n_few = cuts->n_few; /* of a cache: none */
-    info->n_ignored = info->n_features = 0;
-    for (uint32_t f = 0; f < cuts->n_features; f++) {
-        info->n_few += keep[f] == 0;
-        info->n_ignored += keep[f] == 2;
-        info->n_features += keep[f] == 1;
+        found->reason = rw_cuts_can_split(count, n_bins, cuts->has_missing[f] ? count[n_bins] : 0,
+                                          job->rule->min_docs)
+                            ? RW_CUT_IN_USE
+                            : RW_CUT_FEW;
     }
     return RW_OK;
 }
@@ -69,59 +55,49 @@ static int copy_codes(struct rw_host *host, struct rw_ctx *ctx, const struct rw_
     return RW_OK;
 }
 
-int rw_host_cached_cuts(struct rw_host *host, const struct rw_dataset *dataset,
-                        struct rw_cuts **out, uint32_t **place)
+int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct rw_cuts **out,
+                       uint32_t **column)
 {
     struct rw_ctx *ctx = host->base.ctx;
-    const struct rw_cut_rule *rule = &host->base.rules.cut;
-    const struct rw_bins *from = dataset->bins;
-    struct rw_engine_info *info = &host->base.info;
-    int status = RW_OK;
-    uint8_t *keep = NULL;
-    struct rw_cuts *cuts = NULL;
+    const struct rw_cuts *from = ready->cuts;
+    struct selection job = {.from = ready, .rule = &host->base.rules.cut};
+    struct rw_dataset ids = {.n_columns = from->n_features};
+    int status;
     *out = NULL;
-    *place = NULL;
-    if (!from || !rw_cut_rule_serves(&from->rule, rule))
-        return rw_dataset_need_values(ctx, dataset);
-    RW_TRY_OUT(RW_NEW(ctx, keep, from->cuts->n_features));
-    RW_TRY_OUT(select_columns(ctx, from, rule, info, keep));
-    RW_TRY_OUT(RW_NEW(ctx, *place, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts, 1));
-    cuts->n_constant = info->n_constant;
-    cuts->n_few = info->n_few;
-    cuts->n_ignored = info->n_ignored;
-    RW_TRY_OUT(RW_NEW(ctx, cuts->feature, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->offset, info->n_features + 1));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->has_missing, info->n_features));
-    RW_TRY_OUT(RW_NEW(ctx, cuts->cut, from->cuts->offset[from->cuts->n_features]));
-    for (uint32_t f = 0; f < from->cuts->n_features; f++) {
-        if (keep[f] != 1)
-            continue;
-        const uint32_t at = cuts->n_features, n_bins = rw_cuts_n_bins(from->cuts, f);
-        (*place)[at] = f;
-        cuts->feature[at] = from->cuts->feature[f];
-        cuts->has_missing[at] = from->cuts->has_missing[f];
-        memcpy(cuts->cut + cuts->offset[at], from->cuts->cut + from->cuts->offset[f],
-               n_bins * sizeof(float));
-        cuts->offset[at + 1] = cuts->offset[at] + n_bins;
-        cuts->n_features++;
+    *column = NULL;
+    if (!rw_cut_rule_serves(&ready->rule, job.rule))
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the training set was binned for other values of bins, absent or min-docs\n"
+                       "hint: rw_binned_read takes the parameters of the training");
+    RW_TRY_OUT(RW_NEW(ctx, job.found, from->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, ids.column, from->n_features));
+    for (uint32_t f = 0; f < from->n_features; f++)
+        ids.column[f].feature = from->feature[f];
+    RW_TRY_OUT(rw_parallel(ctx, ctx->n_threads, from->n_features, 1, select_some, &job));
+    RW_TRY_OUT(rw_cuts_gather(ctx, &ids, job.found, out));
+    (*out)->n_constant += from->n_constant;
+    (*out)->n_few += from->n_few; /* in a cache: none */
+    RW_TRY_OUT(RW_NEW(ctx, *column, (*out)->n_features));
+    for (uint32_t f = 0, at = 0; f < from->n_features; f++) {
+        if (job.found[f].reason == RW_CUT_IN_USE)
+            (*column)[at++] = f;
     }
-    *out = cuts;
 out:
-    rw_mem_free(keep);
+    rw_mem_free(job.found);
+    rw_mem_free(ids.column);
     if (status < 0) {
-        rw_cuts_free(cuts);
-        rw_mem_free(*place);
-        *place = NULL;
+        rw_cuts_free(*out);
+        *out = NULL;
     }
     return status;
 }
 
-int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset, struct rw_cuts **cuts,
-                      uint32_t **place)
+int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready, struct rw_cuts **cuts, uint32_t **column)
 {
-    RW_TRY(rw_host_cached_cuts(host, dataset, cuts, place));
-    return *cuts ? RW_OK : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
+    *column = NULL;
+    return ready ? rw_host_ready_cuts(host, ready, cuts, column)
+                 : rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, cuts);
 }
 
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
@@ -145,29 +121,33 @@ int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cu
     return RW_OK;
 }
 
-/* The codes that came with the data under the engine's own cuts, which are taken, or freed. They
- * stay the data set's, for twice is too much of them, unless the engine has memory of its own. */
-static int bins_from_data(struct rw_host *host, const struct rw_bins *from, struct rw_cuts *cuts,
-                          const uint32_t *place, struct rw_bins **out)
+/* Ready codes under the engine's own cuts. They are shared, for twice is too much of them, unless
+ * the engine has memory of its own. */
+static int bins_of_ready(struct rw_host *host, const struct rw_bins *ready, struct rw_bins **out)
 {
-    struct rw_bins *bins;
-    int status = rw_host_bins_of_cuts(host, cuts, 1, from->n_docs, &bins);
-    if (status < 0) {
+    struct rw_cuts *cuts;
+    uint32_t *column;
+    RW_TRY(rw_host_ready_cuts(host, ready, &cuts, &column));
+    rw_host_count_features(host, cuts);
+    int status = rw_host_bins_of_cuts(host, cuts, 1, ready->n_docs, out);
+    if (status < 0)
         rw_cuts_free(cuts);
-        return status;
+    else
+        (*out)->codes_are_views = !host->alloc;
+    for (uint32_t f = 0; status >= 0 && f < cuts->n_features; f++) {
+        const struct rw_codes *from = &ready->codes[column[f]];
+        if (host->alloc)
+            status = copy_codes(NULL, host->base.ctx, from, rw_cuts_code_bytes(cuts, f),
+                                &(*out)->codes[f]);
+        else
+            (*out)->codes[f] = *from;
     }
-    bins->codes_are_views = !host->alloc;
-    for (uint32_t f = 0; !host->alloc && f < cuts->n_features; f++)
-        bins->codes[f] = from->codes[place[f]];
-    for (uint32_t f = 0; host->alloc && f < cuts->n_features && status >= 0; f++)
-        status = copy_codes(NULL, host->base.ctx, &from->codes[place[f]],
-                            rw_cuts_code_bytes(cuts, f), &bins->codes[f]);
+    rw_mem_free(column);
     if (status < 0) {
-        rw_bins_free(bins);
-        return status;
+        rw_bins_free(*out);
+        *out = NULL;
     }
-    *out = bins;
-    return RW_OK;
+    return status;
 }
 
 void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
@@ -179,22 +159,16 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
                                               .n_ignored = cuts->n_ignored};
 }
 
-int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset)
+int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
+                      const struct rw_bins *ready)
 {
     struct rw_ctx *ctx = host->base.ctx;
     const struct rw_cut_rule *rule = &host->base.rules.cut;
     struct rw_bins **bins = &host->set[set].bins;
     if (set > 0)
         return rw_bins_make(ctx, dataset, host->set[0].bins->cuts, rule, 0, bins);
-    struct rw_cuts *cuts;
-    uint32_t *place;
-    RW_TRY(rw_host_cached_cuts(host, dataset, &cuts, &place));
-    if (cuts) {
-        rw_host_count_features(host, cuts);
-        const int status = bins_from_data(host, dataset->bins, cuts, place, bins);
-        rw_mem_free(place);
-        return status;
-    }
+    if (ready)
+        return bins_of_ready(host, ready, bins);
     RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
     rw_host_count_features(host, (*bins)->cuts);
     return RW_OK;

@@ -23,10 +23,10 @@ static void ref_close(struct rw_engine *engine)
 }
 
 static int ref_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const double *gains)
+                    const struct rw_bins *bins, const double *gains)
 {
     struct rw_ref *ref = ref_of(engine);
-    RW_TRY(rw_host_load(&ref->host, set, dataset, gains));
+    RW_TRY(rw_host_load(&ref->host, set, dataset, bins, gains));
     if (set > 0)
         return RW_OK;
     const struct rw_cuts *cuts = cuts_of(ref);

@@ -116,7 +116,7 @@ static int enter_with(struct rw_engine *engine, const void *from, size_t n, size
 }
 
 static int sim_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                    const double *gains)
+                    const struct rw_bins *bins, const double *gains)
 {
     struct rw_dataset *copy = NULL;
     struct rw_column *columns = NULL;
@@ -132,7 +132,7 @@ static int sim_load(struct rw_engine *engine, int set, const struct rw_dataset *
         copy->column = columns;
         status = enter(engine);
         if (status >= 0)
-            status = leave(engine, rw_ref_ops.load(engine, set, copy, gains_copy));
+            status = leave(engine, rw_ref_ops.load(engine, set, copy, bins, gains_copy));
     }
     give_back(copy, sizeof(*copy));
     give_back(columns, column_bytes);

@@ -1,0 +1,16 @@
+/* What training sees of its data: documents, with cuts and codes in place of values. */
+#ifndef RW_BINNING_BINNED_H
+#define RW_BINNING_BINNED_H
+
+#include "binning/bins.h"
+
+struct rw_binned {
+    struct rw_dataset *documents; /* with values if bins is NULL, else without features; owned */
+    struct rw_bins *bins;         /* NULL: the values were kept, and training bins them; owned */
+    uint32_t *feature;            /* of bins: [n_features] ids in the data, ascending; owned */
+    uint32_t n_features;
+};
+/* Frees what it holds, not the struct. */
+void rw_binned_release(struct rw_binned *binned);
+
+#endif
