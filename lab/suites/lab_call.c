@@ -36,7 +36,7 @@ int rw_lab_docs_init(struct rw_lab *lab, struct rw_lab_docs *docs, uint32_t n_do
     rw_make_floats(docs->value, n_docs, seed);
     docs->n_gathered = rw_make_list(list, n_docs, 0.25, 0, seed);
     RW_TRY_OUT(device_copy(lab, &docs->d_lambda, docs->lambda, n_docs * sizeof(*docs->lambda)));
-    RW_TRY_OUT(device_copy(lab, &docs->d_weight, weight, n_docs * sizeof(*weight)));
+    RW_TRY_OUT(device_copy(lab, &docs->d_hess, weight, n_docs * sizeof(*weight)));
     RW_TRY_OUT(device_copy(lab, &docs->d_float, docs->value, n_docs * sizeof(*docs->value)));
     RW_TRY_OUT(device_copy(lab, &docs->d_list, list, docs->n_gathered * sizeof(*list)));
 out:
@@ -57,7 +57,7 @@ void rw_lab_docs_release(struct rw_lab_docs *docs)
     rw_mem_free(docs->lambda);
     rw_mem_free(docs->value);
     drop(&docs->d_lambda);
-    drop(&docs->d_weight);
+    drop(&docs->d_hess);
     drop(&docs->d_float);
     drop(&docs->d_list);
     *docs = (struct rw_lab_docs){0};
@@ -83,7 +83,7 @@ int rw_lab_matrix_init(struct rw_lab *lab, struct rw_lab_matrix *m, int bits, in
     RW_TRY_OUT(device_copy(lab, &m->d_frequent, frequent, n_features * sizeof(*frequent)));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_count, cells * sizeof(uint32_t)));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_lambda_sum, cells * sizeof(int64_t)));
-    RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_weight_sum, cells * sizeof(int64_t)));
+    RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_hess_sum, cells * sizeof(int64_t)));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &m->d_float_sum, cells * sizeof(float)));
 out:
     rw_mem_free(frequent);
@@ -96,7 +96,7 @@ void rw_lab_matrix_release(struct rw_lab_matrix *m)
     drop(&m->d_frequent);
     drop(&m->d_count);
     drop(&m->d_lambda_sum);
-    drop(&m->d_weight_sum);
+    drop(&m->d_hess_sum);
     drop(&m->d_float_sum);
     *m = (struct rw_lab_matrix){0};
 }
@@ -157,15 +157,15 @@ int rw_lab_call_set(struct rw_lab_call *c, const struct rw_lab_docs *docs,
         .node = &c->node,
         .n_nodes = 1,
         .d_lambda = weighted ? docs->d_lambda : NULL,
-        .d_weight = newton ? docs->d_weight : NULL,
+        .d_hess = newton ? docs->d_hess : NULL,
         .d_float = ask->sums == RW_HIST_FLOAT ? docs->d_float : NULL,
-        .by_place = ask->by_place, /* any numbers do */
+        .by_position = ask->by_position, /* any numbers do */
         .largest = LARGEST,
         .zero_skip = ask->zero_skip,
         .d_frequent = (const uint16_t *)m->d_frequent + (ask->n_features ? ask->first_feature : 0),
         .d_count = m->d_count,
         .d_lambda_sum = weighted ? m->d_lambda_sum : NULL,
-        .d_weight_sum = newton ? m->d_weight_sum : NULL,
+        .d_hess_sum = newton ? m->d_hess_sum : NULL,
         .d_float_sum = ask->sums == RW_HIST_FLOAT ? m->d_float_sum : NULL,
         .n_multiprocessors = device->n_multiprocessors,
         .shared_bytes = device->shared_bytes,

@@ -19,10 +19,10 @@ enum { RW_LAB_DOCS = 3770000, RW_LAB_QUICK_DOCS = 100000 };
  * begin with; released in any state. */
 struct rw_lab_docs {
     uint32_t n_docs, n_gathered;
-    int32_t *lambda;                     /* [n_docs] within 127; owned */
-    float *value;                        /* [n_docs] owned */
-    void *d_lambda, *d_weight, *d_float; /* [n_docs] owned */
-    void *d_list;                        /* [n_gathered] ascending; owned */
+    int32_t *lambda;                   /* [n_docs] within 127; owned */
+    float *value;                      /* [n_docs] owned */
+    void *d_lambda, *d_hess, *d_float; /* [n_docs] owned */
+    void *d_list;                      /* [n_gathered] ascending; owned */
 };
 int rw_lab_docs_init(struct rw_lab *lab, struct rw_lab_docs *docs, uint32_t n_docs);
 /* As many as the options say, else RW_LAB_DOCS. */
@@ -31,9 +31,9 @@ void rw_lab_docs_release(struct rw_lab_docs *docs);
 
 /* Codes on the device, with room for the results of one node. As above. */
 struct rw_lab_matrix {
-    struct rw_hist_matrix *matrix;                             /* owned */
-    void *d_frequent;                                          /* [n_features] owned */
-    void *d_count, *d_lambda_sum, *d_weight_sum, *d_float_sum; /* owned */
+    struct rw_hist_matrix *matrix;                           /* owned */
+    void *d_frequent;                                        /* [n_features] owned */
+    void *d_count, *d_lambda_sum, *d_hess_sum, *d_float_sum; /* owned */
 };
 /* layouts: RW_HIST_TILES | RW_HIST_COLUMNS. */
 int rw_lab_matrix_init(struct rw_lab *lab, struct rw_lab_matrix *m, int bits, int layouts,
@@ -44,7 +44,7 @@ struct rw_lab_ask {
     const struct rw_hist_method *method;
     enum rw_hist_sums sums;
     int gathered, zero_skip;
-    int by_place;                       /* gathered: lambdas and weights in the order of the list */
+    int by_position;                    /* gathered: lambdas and weights in the order of the list */
     int unroll;                         /* of collision-free, for its table; 0: the method's own */
     uint32_t n_docs;                    /* the first so many, not gathered; 0: all */
     uint32_t first_feature, n_features; /* of the matrix's columns; n_features 0: all, tiles too */

@@ -21,10 +21,11 @@ static const struct width widths[] = {
     {8, 256, 136, {NAN, NAN}, {NAN, NAN}}, /* not a multiple of a tile: MSLR's */
 };
 static const enum rw_hist_sums sums[] = {RW_HIST_MART, RW_HIST_NEWTON};
-/* By document: lambdas are looked up by the list, too; by place: they were put in its order before.
+/* By document: lambdas are looked up by the list, too; by position: they were put in its order
+ * before.
  */
-enum { ALL, QUARTER, QUARTER_BY_PLACE, N_KINDS };
-static const char *const kind_name[N_KINDS] = {"all", "quarter", "quarter by place"};
+enum { ALL, QUARTER, QUARTER_BY_POSITION, N_KINDS };
+static const char *const kind_name[N_KINDS] = {"all", "quarter", "quarter by position"};
 enum { N_CALLS = LENGTH(sums) * N_KINDS };
 
 struct lanes {
@@ -67,7 +68,7 @@ static int time_codes(struct lanes *s, int w, enum rw_made_codes codes)
         const struct rw_lab_ask ask = {.method = s->method,
                                        .sums = sums[i / N_KINDS],
                                        .gathered = kind != ALL,
-                                       .by_place = kind == QUARTER_BY_PLACE};
+                                       .by_position = kind == QUARTER_BY_POSITION};
         RW_TRY_OUT(rw_lab_call_set(&made.call, &s->docs, &made.m, &ask));
         if (status == 0)
             RW_TRY_OUT(time_call(s, &made.call, w, i, rw_made_codes_name(codes)));
@@ -92,7 +93,7 @@ static int send_bars(struct lanes *s)
     for (int w = 0; w < LENGTH(widths); w++) {
         for (int kind = 0; kind < N_KINDS; kind++) {
             static const char *const of[N_KINDS] = {"all documents", "a gathered quarter",
-                                                    "a gathered quarter, lambdas by place"};
+                                                    "a gathered quarter, lambdas by position"};
             const int gathered = kind != ALL;
             char what[96];
             if (isnan(widths[w].must[gathered]))

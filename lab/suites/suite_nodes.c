@@ -36,7 +36,7 @@ struct nodes {
     void *d_node, *d_list, *d_lambda, *d_lambda_at, *d_parent, *d_scratch; /* owned */
     size_t scratch_room;
     int scratch_used; /* by what does not leave it clean */
-    int by_place;
+    int by_position;
     int subtracting;
     double updates; /* (document, feature) pairs that are added */
 };
@@ -163,7 +163,7 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
     const struct group *group = &s->group[g];
     const uint64_t at = (uint64_t)buffer * group->n_features * group->n_bins;
     const uint64_t first = batch ? batch->first_node : 0;
-    const int by_place = batch && s->by_place && group->method->by_place;
+    const int by_position = batch && s->by_position && group->method->by_position;
     struct rw_hist_call call = {
         .matrix = group->matrix,
         .sums = RW_HIST_MART,
@@ -171,8 +171,9 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
         .node = batch ? s->node + first : whole,
         .d_node = (const struct rw_hist_node *)s->d_node + first,
         .n_nodes = batch ? batch->n_nodes : 1,
-        .d_lambda = by_place ? (const int32_t *)s->d_lambda_at + batch->first_place : s->d_lambda,
-        .by_place = by_place,
+        .d_lambda =
+            by_position ? (const int32_t *)s->d_lambda_at + batch->first_place : s->d_lambda,
+        .by_position = by_position,
         .largest = LARGEST,
         .d_count = group->cells.d_count + at,
         .d_lambda_sum = group->cells.d_lambda_sum + at,
@@ -286,7 +287,7 @@ static int time_row(struct nodes *s, int32_t batch, double *ms)
     rw_bench_add_integer(&line, "builds", (double)s->asked.n_nodes);
     rw_bench_add_integer(&line, "docs", (double)s->asked.n_places);
     rw_bench_add_real(&line, "passes", (double)s->asked.n_places / s->asked.n_docs, 2);
-    rw_bench_add_text(&line, "lambdas", s->by_place ? "by place" : "by document");
+    rw_bench_add_text(&line, "lambdas", s->by_position ? "by position" : "by document");
     rw_bench_add_text(&line, "siblings", s->subtracting ? "subtracted" : "left out");
     rw_lab_add_times(s->lab, &line, &times, bytes_of(s));
     rw_bench_add_real(&line, "g_updates_s", s->updates / times.median_ms / 1e6, 1);
@@ -300,7 +301,7 @@ static int time_tree(struct nodes *s, int32_t batch, double *ms)
     RW_TRY_OUT(copy_tree(s));
     for (int i = 0; i < 3; i++) {
         double this_ms;
-        s->by_place = i != 1;
+        s->by_position = i != 1;
         s->subtracting = i != 2;
         if (s->subtracting) {
             RW_TRY_OUT(run_root(s));

@@ -10,7 +10,7 @@
 /* Every use of random numbers in the library has its own stream; numbers are never reused. */
 enum rw_stream {
     RW_STREAM_ROUND_LAMBDA = 0,   /* stochastic rounding of lambdas; item = document */
-    RW_STREAM_ROUND_WEIGHT = 1,   /* stochastic rounding of hessians (newton); item = document */
+    RW_STREAM_ROUND_HESS = 1,     /* stochastic rounding of hessians (newton); item = document */
     RW_STREAM_SAMPLE_QUERY = 2,   /* item = query */
     RW_STREAM_SAMPLE_FEATURE = 3, /* item = feature id */
     RW_STREAM_CUT_SAMPLE = 4, /* seed = checksum of the query id, item = position in the query */

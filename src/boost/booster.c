@@ -340,9 +340,9 @@ static int own_gradients(struct booster *b)
 {
     RW_TRY(rw_engine_read_scores(b->engine, 0, b->scores));
     if (b->handed) {
-        const int64_t *lambda, *hessian;
-        rw_gradients_run(b->handed, (uint32_t)b->round, b->scores, &lambda, &hessian);
-        return rw_engine_set_lambdas(b->engine, lambda, hessian);
+        const struct rw_handed *made = rw_gradients_run(b->handed, (uint32_t)b->round, b->scores);
+        return made->lambda ? rw_engine_set_lambdas(b->engine, made->lambda, made->hess)
+                            : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
     }
     if (b->hooks->gradients(b->hooks->user, b->set[0], b->scores, b->gradients, b->hessians))
         return rw_fail(b->ctx, RW_ERR_INTERRUPTED, "the custom objective gave up");

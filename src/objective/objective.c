@@ -93,7 +93,7 @@ struct rw_gradients {
     double *discount, *position, *ideal; /* [longest], [longest], [n_queries] or NULL */
     double *scratch;                     /* [n_threads][longest x scratch] */
     uint32_t *order;                     /* [n_threads][longest] */
-    int64_t *lambda, *hessian;           /* [n_docs] */
+    struct rw_handed handed;             /* owned */
     /* of a run */
     uint32_t tree;
     const double *scores; /* borrowed */
@@ -106,8 +106,13 @@ static int make(struct rw_ctx *ctx, struct rw_gradients *g)
     const size_t room = (size_t)g->n_threads * g->longest;
     RW_TRY(rw_objective_check(ctx, g->objective, &g->rule.pair, dataset));
     RW_TRY(RW_NEW(ctx, g->order, room));
-    RW_TRY(RW_NEW_RAW(ctx, g->lambda, dataset->n_docs));
-    RW_TRY(RW_NEW_RAW(ctx, g->hessian, dataset->n_docs));
+    if (g->objective->is_fixed) {
+        RW_TRY(RW_NEW_RAW(ctx, g->handed.lambda, dataset->n_docs));
+        RW_TRY(RW_NEW_RAW(ctx, g->handed.hess, dataset->n_docs));
+    } else {
+        RW_TRY(RW_NEW_RAW(ctx, g->handed.gradient, dataset->n_docs));
+        RW_TRY(RW_NEW_RAW(ctx, g->handed.hessian, dataset->n_docs));
+    }
     RW_TRY(RW_NEW(ctx, g->scratch, room * (size_t)g->objective->scratch));
     if (g->objective->positions) {
         RW_TRY(RW_NEW(ctx, g->position, g->longest));
@@ -154,8 +159,10 @@ void rw_gradients_free(struct rw_gradients *g)
     rw_mem_free(g->ideal);
     rw_mem_free(g->scratch);
     rw_mem_free(g->order);
-    rw_mem_free(g->lambda);
-    rw_mem_free(g->hessian);
+    rw_mem_free(g->handed.lambda);
+    rw_mem_free(g->handed.hess);
+    rw_mem_free(g->handed.gradient);
+    rw_mem_free(g->handed.hessian);
     rw_mem_free(g);
 }
 
@@ -163,6 +170,7 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
 {
     const size_t own = (size_t)thread * g->longest;
     const uint32_t first = g->dataset->query_offset[q];
+    const struct rw_handed *handed = &g->handed;
     const struct rw_objective_query query = {
         .n = g->dataset->query_offset[q + 1] - first,
         .first_document = first,
@@ -170,6 +178,7 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
         .isa = g->isa,
         .fast = 1,
         .scores = g->scores + first,
+        .labels = g->dataset->label + first,
         .weights = g->dataset->weight ? g->dataset->weight + first : NULL,
         .gains = g->gains ? g->gains + first : NULL,
         .discounts = g->discount,
@@ -177,8 +186,10 @@ static void run_query(const struct rw_gradients *g, uint32_t q, int thread)
         .ideal = g->ideal ? g->ideal[q] : 0.0,
         .order = g->order + own,
         .scratch = g->scratch + own * (size_t)g->objective->scratch,
-        .lambda = g->lambda + first,
-        .hess = g->hessian + first};
+        .lambda = handed->lambda ? handed->lambda + first : NULL,
+        .hess = handed->hess ? handed->hess + first : NULL,
+        .gradient = handed->gradient ? handed->gradient + first : NULL,
+        .hessian = handed->hessian ? handed->hessian + first : NULL};
     g->objective->query(&g->rule, &query);
 }
 
@@ -191,12 +202,11 @@ static int run_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-void rw_gradients_run(struct rw_gradients *g, uint32_t tree, const double *scores,
-                      const int64_t **lambda, const int64_t **hessian)
+const struct rw_handed *rw_gradients_run(struct rw_gradients *g, uint32_t tree,
+                                         const double *scores)
 {
     g->tree = tree;
     g->scores = scores;
-    *lambda = g->lambda;
-    *hessian = g->hessian;
     rw_parallel(g->ctx, g->n_threads, g->dataset->n_queries, 4, run_queries, g);
+    return &g->handed;
 }

@@ -85,8 +85,8 @@ struct rw_objective {
     int ranks;          /* compares a query's documents by their gains; else each is by itself */
     int draws;          /* random numbers, by the seed */
     int is_fixed;       /* in units of 2^-40; else real numbers, whose unit a tree chooses */
-    /* With RW_OBJECTIVE_HOST engines are handed the gradients (`is_fixed`), made on the host;
-     * otherwise each engine computes it, by `query` or on its device. */
+    /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
+     * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
     int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
@@ -124,9 +124,14 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      const double *gains, struct rw_gradients **out);
 void rw_gradients_free(struct rw_gradients *gradients); /* NULL is fine */
-/* scores: [n_docs]. lambda, hessian: [n_docs] in units of 2^-40, until the next run. */
-void rw_gradients_run(struct rw_gradients *gradients, uint32_t tree, const double *scores,
-                      const int64_t **lambda, const int64_t **hessian);
+/* What a run made, until the next one; [n_docs] each. */
+struct rw_handed {
+    int64_t *lambda, *hess;     /* `is_fixed`: in units of 2^-40; else NULL */
+    double *gradient, *hessian; /* otherwise */
+};
+/* scores: [n_docs]. */
+const struct rw_handed *rw_gradients_run(struct rw_gradients *gradients, uint32_t tree,
+                                         const double *scores);
 
 #ifdef __cplusplus
 }

@@ -240,13 +240,13 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
     const struct rw_engine_rules *rules = &engine->rules;
     struct rw_split_rule *rule = &engine->split_rule;
     const int lambda_unit = root->lambda_shift - root->lambda_exponent;
-    const int weight_unit = root->weight_shift - root->weight_exponent;
+    const int hess_unit = root->hess_shift - root->hess_exponent;
     rule->newton = rules->newton;
     rule->min_docs = rules->min_docs;
     rule->min_hessian = rules->min_hessian;
     rule->min_gain = rules->min_gain;
-    rule->weight_unit = rw_pow2(weight_unit);
-    rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? weight_unit : 0));
+    rule->hess_unit = rw_pow2(hess_unit);
+    rule->gain_scale = rw_pow2(2 * lambda_unit - (rules->newton ? hess_unit : 0));
     rule->l2 = rules->split_l2;
     if (rules->newton && root->sum.n)
         rule->l2 = rules->split_l2 * ((double)hess_q_sum / (double)root->sum.n);

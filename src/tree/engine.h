@@ -60,10 +60,10 @@ struct rw_engine_info {
 
 /* The start of a tree. */
 struct rw_root {
-    struct rw_sum sum;                    /* over the sampled documents */
-    int lambda_exponent, weight_exponent; /* units of the sums: 2^-exponent */
-    int lambda_shift, weight_shift;       /* s of quantised lambdas and hessians */
-    uint32_t n_features;                  /* sampled */
+    struct rw_sum sum;                  /* over the sampled documents */
+    int lambda_exponent, hess_exponent; /* units of the sums: 2^-exponent */
+    int lambda_shift, hess_shift;       /* s of quantised lambdas and hessians */
+    uint32_t n_features;                /* sampled */
 };
 
 /* Build the histogram of `smaller`, and derive that of `larger` from the parent's, whose own is

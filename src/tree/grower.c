@@ -322,11 +322,10 @@ static int leaf_values(struct rw_grower *g, struct rw_engine *engine, const stru
     const struct rw_leaf_rule rule = {
         .rate = g->rules.rate,
         .l2 = g->rules.l2,
-        .mean_weight =
-            rw_sum_real(root->sum.weight_hi, root->sum.weight_lo, root->weight_exponent) /
-            (double)root->sum.n,
+        .mean_hess = rw_sum_real(root->sum.hess_hi, root->sum.hess_lo, root->hess_exponent) /
+                     (double)root->sum.n,
         .lambda_exponent = root->lambda_exponent,
-        .weight_exponent = root->weight_exponent};
+        .hess_exponent = root->hess_exponent};
     tree->leaf[0] = 0.0f;
     if (g->n_splits == 0)
         return RW_OK;

@@ -11,16 +11,16 @@
  * of v & 0xffffffff, so that 2^31 documents fit. */
 struct rw_sum {
     uint64_t n;
-    int64_t lambda_hi, lambda_lo, weight_hi, weight_lo;
+    int64_t lambda_hi, lambda_lo, hess_hi, hess_lo;
 };
 
-RW_HD void rw_sum_add(struct rw_sum *sum, int64_t lambda, int64_t weight)
+RW_HD void rw_sum_add(struct rw_sum *sum, int64_t lambda, int64_t hess)
 {
     sum->n += 1;
     sum->lambda_hi += lambda >> 32;
     sum->lambda_lo += lambda & 0xffffffff;
-    sum->weight_hi += weight >> 32;
-    sum->weight_lo += weight & 0xffffffff;
+    sum->hess_hi += hess >> 32;
+    sum->hess_lo += hess & 0xffffffff;
 }
 
 RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
@@ -28,8 +28,8 @@ RW_HD void rw_sum_merge(struct rw_sum *sum, const struct rw_sum *other)
     sum->n += other->n;
     sum->lambda_hi += other->lambda_hi;
     sum->lambda_lo += other->lambda_lo;
-    sum->weight_hi += other->weight_hi;
-    sum->weight_lo += other->weight_lo;
+    sum->hess_hi += other->hess_hi;
+    sum->hess_lo += other->hess_lo;
 }
 
 /* A pair of sums as a real number, units of 2^-exponent. The words are made canonical first, so
@@ -85,23 +85,23 @@ RW_HD int32_t rw_quantise_limit(int bits)
 /* Sums of a histogram cell, or of a side of a split. */
 struct rw_cell {
     uint64_t n;
-    int64_t weight; /* newton only, else 0 */
+    int64_t hess; /* newton only, else 0 */
     int64_t lambda;
 };
 
 RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
 {
     cell->n += other->n;
-    cell->weight += other->weight;
+    cell->hess += other->hess;
     cell->lambda += other->lambda;
 }
 
 /* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
 struct rw_split_rule {
     int newton;
-    double l2;          /* in units of n (mart) or of quantised hessian (newton): k, or k w */
-    double gain_scale;  /* a power of two: gains compare across trees */
-    double weight_unit; /* real hessian of a quantised hessian of 1 */
+    double l2;         /* in units of n (mart) or of quantised hessian (newton): k, or k w */
+    double gain_scale; /* a power of two: gains compare across trees */
+    double hess_unit;  /* real hessian of a quantised hessian of 1 */
     uint64_t min_docs;
     double min_hessian, min_gain;
 };
@@ -109,7 +109,7 @@ struct rw_split_rule {
 RW_HD double rw_side_gain(const struct rw_split_rule *rule, const struct rw_cell *side)
 {
     const double q = (double)side->lambda;
-    const double d = rule->newton ? (double)side->weight : (double)side->n;
+    const double d = rule->newton ? (double)side->hess : (double)side->n;
     return q * q / (d + rule->l2);
 }
 
@@ -118,7 +118,7 @@ RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell
     if (side->n < rule->min_docs)
         return 0;
     return !rule->newton ||
-           (side->weight > 0 && (double)side->weight * rule->weight_unit >= rule->min_hessian);
+           (side->hess > 0 && (double)side->hess * rule->hess_unit >= rule->min_hessian);
 }
 
 /* Gain of a split, or 0 if it is no candidate (a gain that counts is over min_gain >= 0).
@@ -136,8 +136,8 @@ RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cel
 /* How a tree's leaves get their values. */
 struct rw_leaf_rule {
     double rate, l2;
-    double mean_weight; /* of a training document of this tree */
-    int lambda_exponent, weight_exponent;
+    double mean_hess; /* of a training document of this tree */
+    int lambda_exponent, hess_exponent;
 };
 
 /* rate x lambda / (hessian + l2 x mean hessian), the denominator at least 2^-20 n w; 0 without
@@ -145,11 +145,11 @@ struct rw_leaf_rule {
 RW_HD float rw_leaf_value(const struct rw_leaf_rule *rule, const struct rw_sum *sum)
 {
     const double lambda = rw_sum_real(sum->lambda_hi, sum->lambda_lo, rule->lambda_exponent);
-    const double weight = rw_sum_real(sum->weight_hi, sum->weight_lo, rule->weight_exponent);
-    if (!(weight > 0.0))
+    const double hess = rw_sum_real(sum->hess_hi, sum->hess_lo, rule->hess_exponent);
+    if (!(hess > 0.0))
         return 0.0f;
-    double under = weight + rule->l2 * rule->mean_weight;
-    const double least = rw_pow2(-20) * (double)sum->n * rule->mean_weight;
+    double under = hess + rule->l2 * rule->mean_hess;
+    const double least = rw_pow2(-20) * (double)sum->n * rule->mean_hess;
     if (under < least)
         under = least;
     const float value = (float)(rule->rate * lambda / under);

@@ -23,8 +23,8 @@ void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64
         all.sum.n -= (uint64_t)keep;
         all.sum.lambda_hi += l >> 32;
         all.sum.lambda_lo += l & 0xffffffff;
-        all.sum.weight_hi += h >> 32;
-        all.sum.weight_lo += h & 0xffffffff;
+        all.sum.hess_hi += h >> 32;
+        all.sum.hess_lo += h & 0xffffffff;
     }
     *extent = all;
 }

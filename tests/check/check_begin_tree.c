@@ -5,19 +5,19 @@ static void compare_root(struct check_run *run, const struct rw_root *a, const s
 {
     check_that(run, OP_BEGIN_TREE, check_same_sum(&a->sum, &b->sum), "root's sums");
     check_that(run, OP_BEGIN_TREE,
-               a->lambda_exponent == b->lambda_exponent && a->weight_exponent == b->weight_exponent,
-               "exponents %d %d, ref has %d %d", b->lambda_exponent, b->weight_exponent,
-               a->lambda_exponent, a->weight_exponent);
+               a->lambda_exponent == b->lambda_exponent && a->hess_exponent == b->hess_exponent,
+               "exponents %d %d, ref has %d %d", b->lambda_exponent, b->hess_exponent,
+               a->lambda_exponent, a->hess_exponent);
     check_that(run, OP_BEGIN_TREE,
-               a->lambda_shift == b->lambda_shift && a->weight_shift == b->weight_shift,
-               "shifts %d %d, ref has %d %d", b->lambda_shift, b->weight_shift, a->lambda_shift,
-               a->weight_shift);
+               a->lambda_shift == b->lambda_shift && a->hess_shift == b->hess_shift,
+               "shifts %d %d, ref has %d %d", b->lambda_shift, b->hess_shift, a->lambda_shift,
+               a->hess_shift);
     check_that(run, OP_BEGIN_TREE, a->n_features == b->n_features, "%u features, ref has %u",
                b->n_features, a->n_features);
     const struct rw_split_rule *p = &run->ref->split_rule, *q = &run->engine->split_rule;
     check_that(run, OP_BEGIN_TREE,
                p->newton == q->newton && p->l2 == q->l2 && p->gain_scale == q->gain_scale &&
-                   p->weight_unit == q->weight_unit && p->min_docs == q->min_docs &&
+                   p->hess_unit == q->hess_unit && p->min_docs == q->min_docs &&
                    p->min_hessian == q->min_hessian && p->min_gain == q->min_gain,
                "rule of splits");
 }

@@ -78,8 +78,8 @@ int check_same_sum(const struct rw_sum *a, const struct rw_sum *b)
     return a->n == b->n &&
            a->lambda_hi + (a->lambda_lo >> 32) == b->lambda_hi + (b->lambda_lo >> 32) &&
            (a->lambda_lo & 0xffffffff) == (b->lambda_lo & 0xffffffff) &&
-           a->weight_hi + (a->weight_lo >> 32) == b->weight_hi + (b->weight_lo >> 32) &&
-           (a->weight_lo & 0xffffffff) == (b->weight_lo & 0xffffffff);
+           a->hess_hi + (a->hess_lo >> 32) == b->hess_hi + (b->hess_lo >> 32) &&
+           (a->hess_lo & 0xffffffff) == (b->hess_lo & 0xffffffff);
 }
 
 /* ---- growing by splits of ref's or at random ---- */

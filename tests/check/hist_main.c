@@ -307,7 +307,7 @@ static void spoil(struct rw_hist_call *call, struct rw_hist_matrix *matrix,
         node->n = 0;
         break;
     default:
-        call->d_weight = NULL;
+        call->d_hess = NULL;
         call->sums = RW_HIST_NEWTON;
         break;
     }

@@ -118,7 +118,7 @@ static void drop_matrix(struct hist_run *run)
 void hist_run_release(struct hist_run *run)
 {
     struct hist_buffer *const buffer[] = {&run->d_row,   &run->d_frequent, &run->d_list,
-                                          &run->d_node,  &run->d_lambda,   &run->d_weight,
+                                          &run->d_node,  &run->d_lambda,   &run->d_hess,
                                           &run->d_float, &run->d_scratch,  &run->d_parent};
     drop_call(run);
     drop_matrix(run);
@@ -175,7 +175,7 @@ static int make_inputs(struct hist_run *run, const struct hist_call_spec *spec, 
     rw_make_weights(run->weight, n, spec->largest, spec->lambdas, run->seed);
     rw_make_floats(run->value, n, run->seed);
     if (hist_buffer_fill(run, &run->d_lambda, run->lambda, n * sizeof(*run->lambda)) < 0 ||
-        hist_buffer_fill(run, &run->d_weight, run->weight, n * sizeof(*run->weight)) < 0 ||
+        hist_buffer_fill(run, &run->d_hess, run->weight, n * sizeof(*run->weight)) < 0 ||
         hist_buffer_fill(run, &run->d_float, run->value, n * sizeof(*run->value)) < 0)
         return -1;
     if (run->list &&
@@ -203,7 +203,7 @@ static int make_results(struct hist_run *run, enum rw_hist_sums sums)
     }
     run->call.d_count = d[0];
     run->call.d_lambda_sum = d[1];
-    run->call.d_weight_sum = d[2];
+    run->call.d_hess_sum = d[2];
     run->call.d_float_sum = d[3];
     return 0;
 }
@@ -218,16 +218,15 @@ static int use_places(struct hist_run *run)
         lambda[i] = run->lambda[run->list[i]];
         weight[i] = run->weight[run->list[i]];
     }
-    const int status =
-        hist_buffer_fill(run, &run->d_lambda, lambda, n * sizeof(*lambda)) < 0 ||
-                hist_buffer_fill(run, &run->d_weight, weight, n * sizeof(*weight)) < 0
-            ? -1
-            : 0;
+    const int status = hist_buffer_fill(run, &run->d_lambda, lambda, n * sizeof(*lambda)) < 0 ||
+                               hist_buffer_fill(run, &run->d_hess, weight, n * sizeof(*weight)) < 0
+                           ? -1
+                           : 0;
     free(lambda);
     free(weight);
     call->d_lambda = hist_buffer_at(&run->d_lambda);
-    call->d_weight = call->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_weight) : NULL;
-    call->by_place = 1;
+    call->d_hess = call->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_hess) : NULL;
+    call->by_position = 1;
     return status;
 }
 
@@ -254,7 +253,7 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
     call->node = run->node;
     call->d_node = hist_buffer_at(&run->d_node);
     call->d_lambda = mart ? hist_buffer_at(&run->d_lambda) : NULL;
-    call->d_weight = spec->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_weight) : NULL;
+    call->d_hess = spec->sums == RW_HIST_NEWTON ? hist_buffer_at(&run->d_hess) : NULL;
     call->d_float = spec->sums == RW_HIST_FLOAT ? hist_buffer_at(&run->d_float) : NULL;
     call->largest = spec->largest;
     call->zero_skip = spec->zero_skip;
@@ -271,7 +270,7 @@ static int declared(const struct rw_hist_method *method, const struct hist_run *
     const struct rw_hist_call *call = &run->call;
     return (method->bits & (unsigned)run->spec.bits) && run->spec.n_bins <= method->most_bins &&
            (method->sums >> call->sums & 1u) && (!call->zero_skip || method->zero_skip) &&
-           (!call->by_place || method->by_place);
+           (!call->by_position || method->by_position);
 }
 
 struct expect_job {
@@ -296,11 +295,11 @@ static int expect_some(void *user, struct rw_share *share)
             .node = &run->node[p / n_features],
             .n_nodes = 1,
             .lambda = run->lambda,
-            .weight = run->weight,
+            .hess = run->weight,
             .value = run->value,
             .count = (uint32_t *)run->expected[0] + cell,
             .lambda_sum = run->expected[1] ? (int64_t *)run->expected[1] + cell : NULL,
-            .weight_sum = run->expected[2] ? (int64_t *)run->expected[2] + cell : NULL,
+            .hess_sum = run->expected[2] ? (int64_t *)run->expected[2] + cell : NULL,
             .float_sum = run->expected[3] ? (float *)run->expected[3] + cell : NULL};
         rw_hist_serial_run(&job);
         if (expected->absolute) {
@@ -559,7 +558,7 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
     if (!lambdas || run->dead)
         return;
     if (use_places(run) < 0)
-        hist_run_failed(run, &run->tally[0], spec, "by place: %s", rw_last_error(run->ctx));
+        hist_run_failed(run, &run->tally[0], spec, "by position: %s", rw_last_error(run->ctx));
     else
         run_methods(run, spec);
 }

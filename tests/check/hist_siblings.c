@@ -26,7 +26,7 @@ static uint32_t parent_of(const struct hist_run *run, uint32_t node)
 
 static int has_sums(const struct hist_run *run, int r)
 {
-    return r == 0 || (r == 1 && run->call.d_lambda_sum) || (r == 2 && run->call.d_weight_sum);
+    return r == 0 || (r == 1 && run->call.d_lambda_sum) || (r == 2 && run->call.d_hess_sum);
 }
 
 static uint64_t node_cells(const struct hist_run *run)

@@ -291,8 +291,8 @@ class Search:
         self.newton = opt['split'] == 'newton'
         docs = [d for d in range(data.n) if out['sampled'][d]]
         unit = shifts[0] - exponents[0]
-        self.weight_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
-        self.scale = 2.0 ** (2 * unit) / self.weight_unit
+        self.hess_unit = 2.0 ** (shifts[1] - exponents[1]) if self.newton else 1.0
+        self.scale = 2.0 ** (2 * unit) / self.hess_unit
         self.k = opt['split-l2']
         if self.newton:
             self.k *= sum(out['hess_q'][d] for d in docs) / len(docs)
@@ -328,7 +328,7 @@ class Search:
         if s[0] < self.opt['min-docs']:
             return False
         return not self.newton or (s[1] > 0 and
-                                   s[1] * self.weight_unit >= self.opt['min-weight'])
+                                   s[1] * self.hess_unit >= self.opt['min-weight'])
 
     def best(self, docs):
         """(gain, feature, cut, missing_left, left documents), or None."""

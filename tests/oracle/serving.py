@@ -45,7 +45,7 @@ def xml_split(element, number):
     output = element.find("output")
     if output is not None:
         return (number(output.text),)
-    children = list(element)  # RankLib takes them by place
+    children = list(element)  # RankLib takes them by position
     assert [c.tag for c in children] == ["feature", "threshold", "split", "split"]
     assert [c.get("pos") for c in children[2:]] == ["left", "right"]
     feature = int(children[0].text)

@@ -1,22 +1,22 @@
 #!/bin/sh
-# The recipes are true: a made objective, metric and engine are added to a copy of the tree by the steps
-# that objective.h, metric.h and engine.h state, and no others; the copy is built, and what judges every
-# member of those tables judges the made ones, too. Prints the files that each recipe touched.
+# The recipes are true: a made member of each table is added to a copy of the tree by the steps that the
+# table's header states, and no others; the copy is built, and what judges every member judges the made
+# ones, too. Prints the files that each recipe touched.
 #
 #   sh tests/recipes/recipes.sh BUILDS          builds in BUILDS/recipes
 #
 # A recipe is a folder: its new files, where they go in the tree, and `rows`: a file and, behind a tab,
-# the sed command that gives it a row.
+# the sed command that gives it a row. The histogram method is compiled where there is nvcc; its results
+# are judged on a GPU: `check_hist --method made`, built from BUILDS/recipes/tree.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 mkdir -p "$1" && build=$(cd "$1" && pwd)/recipes || exit 2
 tree=$build/tree failed=0
 rm -rf "$tree"
-mkdir -p "$tree" && (cd "$root" && cp -R src docs examples tests meson.build meson_options.txt LICENSE "$tree") || exit 2
+mkdir -p "$tree" && (cd "$root" && cp -R src lab docs examples tests meson.build meson_options.txt LICENSE "$tree") || exit 2
 
-for recipe in objective metric engine; do
-    rows=0
+for recipe in objective metric engine format reader method; do
     (cd "$here/$recipe" && find src -type f) | while IFS= read -r file; do
         mkdir -p "$tree/$(dirname "$file")" && cp "$here/$recipe/$file" "$tree/$file"
     done
@@ -27,20 +27,22 @@ for recipe in objective metric engine; do
             echo "not ok recipes: $recipe: no place for its row in $file"
             failed=1
         }
-        rows=$((rows + 1))
     done <"$here/$recipe/rows"
     echo "recipe $recipe: new: $(cd "$here/$recipe" && find src -type f | tr '\n' ' ')rows in: $(cut -f 1 "$here/$recipe/rows" | sort -u | tr '\n' ' ')"
 done
 
-again=
-[ -f "$build/build/build.ninja" ] && again=--reconfigure
-meson setup $again "$build/build" "$tree" --buildtype=release -Doptimization=1 -Dcuda=disabled >"$build/log" 2>&1 &&
-    ninja -C "$build/build" src/cli/rankwood tests/check/check tests/unit/test_objective tests/unit/test_metric \
-        tests/unit/test_eval_sets tests/unit/test_judgments tests/unit/test_params >>"$build/log" 2>&1 || {
+configure() { # folder, options...
+    again=
+    [ -f "$1/build.ninja" ] && again=--reconfigure
+    meson setup $again "$@" --buildtype=release -Doptimization=1 >"$build/log" 2>&1
+}
+tests='objective metric eval_sets judgments params exchange verify reader'
+if ! configure "$build/build" "$tree" -Dcuda=disabled ||
+    ! ninja -C "$build/build" src/cli/rankwood tests/check/check $(printf 'tests/unit/test_%s ' $tests) >>"$build/log" 2>&1; then
     tail -n 30 "$build/log"
     echo "not ok recipes: the tree with all of them does not build"
     exit 1
-}
+fi
 
 does() { # what command...
     what=$1
@@ -53,18 +55,47 @@ does() { # what command...
         failed=1
     fi
 }
-for test in objective metric eval_sets judgments params; do
+for test in $tests; do
     does "test_$test" "$build/build/tests/unit/test_$test"
 done
-does "engine made as ref" "$build/build/tests/check/check" --engine made
+does 'engine: made as ref' "$build/build/tests/check/check" --engine made
+
 cd "$build" || exit 2
 PATH=$build/build/src/cli:$PATH
-rankwood synth --shape letor --queries 60 --seed 1 -o train.txt && rankwood synth --shape letor --queries 40 --seed 2 -o valid.txt
+rankwood synth --shape letor --queries 60 --seed 1 -o train.txt && rankwood synth --shape letor --queries 40 --seed 2 -o valid.txt || exit 2
 for device in cpu ref; do
-    does "trains by the made objective and metric on $device" rankwood train train.txt --valid valid.txt --objective made \
+    does "objective and metric: training on $device" rankwood train train.txt --valid valid.txt --objective made \
         --metric hit@3,ndcg@5 --rounds 8 --device $device --quiet -o $device.model
 done
-does 'one model' cmp cpu.model ref.model
-does 'its metric is in the model' grep -q '^metric valid1 hit@3' cpu.model
-does 'the metric from the command line' rankwood eval valid.txt --model cpu.model --metric hit@1
+does 'objective and metric: one model' cmp cpu.model ref.model
+does 'metric: in the model' grep -q '^metric valid1 hit@3' cpu.model
+does 'metric: from the command line' rankwood eval valid.txt --model cpu.model --metric hit@1
+does 'format: written, and verified by scoring again' rankwood export cpu.model --to plain --verify valid.txt -o cpu.plain
+does 'format: read' rankwood import cpu.plain --from plain -o back.model
+rankwood predict cpu.model valid.txt -o one && rankwood predict back.model valid.txt -o two
+does 'format: the same scores' cmp one two
+
+# The reader's table, of the same documents.
+awk 'BEGIN { print "made table" }
+{
+    sub(/ *#.*/, "")
+    line = $1 "\t" substr($2, 5)
+    for (i = 3; i <= NF; i++)
+        line = line "\t" substr($i, index($i, ":") + 1)
+    print line
+}' train.txt >train.table
+rankwood train train.txt --rounds 5 --quiet -o one && rankwood train train.table --rounds 5 --quiet -o two
+does 'reader: the same model as from LETOR text' cmp one two
+
+if command -v nvcc >/dev/null 2>&1; then
+    if configure "$build/build-cuda" "$tree" -Dcuda=enabled -Dtests=disabled; then
+        does 'method: the build follows its row' ninja -C "$build/build-cuda" src/gpu/hist_made.o
+    else
+        tail -n 30 "$build/log"
+        echo 'not ok recipes: a build with CUDA cannot be configured'
+        failed=1
+    fi
+else
+    echo 'skip recipes: method: no nvcc here'
+fi
 exit $failed

@@ -240,9 +240,8 @@ ENGINE_TEST(custom_gradients_hold)
         double weight = 0.0;
         for (int i = 0; i < 80; i++)
             weight += hessians[i] * weights[i];
-        cr_assert_eq(
-            rw_sum_real(root[0].sum.weight_hi, root[0].sum.weight_lo, root[0].weight_exponent),
-            weight);
+        cr_assert_eq(rw_sum_real(root[0].sum.hess_hi, root[0].sum.hess_lo, root[0].hess_exponent),
+                     weight);
     }
 }
 
@@ -273,7 +272,7 @@ ENGINE_TEST(lambdas_handed_over)
         for (uint32_t tree = 0; tree < 2; tree++) {
             cr_assert_eq(rw_engine_begin_tree(engine, tree, &root), RW_OK);
             cr_assert_eq(root.lambda_exponent, RW_LAMBDA_EXPONENT);
-            cr_assert_eq(root.weight_exponent, RW_LAMBDA_EXPONENT);
+            cr_assert_eq(root.hess_exponent, RW_LAMBDA_EXPONENT);
             if (!engine->ops->read_integers)
                 continue;
             cr_assert_eq(

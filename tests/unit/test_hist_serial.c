@@ -12,7 +12,7 @@ static const float value[] = {0.5f, 16777216.0f, 1.0f, -2.0f, 0.25f, 1.0f};
 
 struct result {
     uint32_t count[3 * 2 * 4 + 1];
-    int64_t lambda_sum[3 * 2 * 4 + 1], weight_sum[3 * 2 * 4 + 1];
+    int64_t lambda_sum[3 * 2 * 4 + 1], hess_sum[3 * 2 * 4 + 1];
     float float_sum[3 * 2 * 4 + 1];
 };
 
@@ -27,11 +27,11 @@ static struct rw_hist_serial job_of(struct result *r, const struct rw_hist_node 
                                    .node = node,
                                    .n_nodes = n_nodes,
                                    .lambda = lambda,
-                                   .weight = weight,
+                                   .hess = weight,
                                    .value = value,
                                    .count = r->count,
                                    .lambda_sum = r->lambda_sum,
-                                   .weight_sum = r->weight_sum,
+                                   .hess_sum = r->hess_sum,
                                    .float_sum = r->float_sum};
 }
 
@@ -51,7 +51,7 @@ Test(hist_serial, all_documents)
     rw_hist_serial_run(&job);
     ASSERT_CELLS(r.count, 2, 1, 3, 0, 1, 1, 0, 4);
     ASSERT_CELLS(r.lambda_sum, -32762, 0, 32860, 0, -32767, 32767, 0, 98);
-    ASSERT_CELLS(r.weight_sum, 3, 32767, 12, 0, 2, 9, 0, 32771);
+    ASSERT_CELLS(r.hess_sum, 3, 32767, 12, 0, 2, 9, 0, 32771);
     /* In double: 2^24 + 1 + 1 is there, where floats would lose both ones. */
     ASSERT_CELLS(r.float_sum, 0.75, -2, 16777218, 0, 0.25, 1, 0, 16777216);
     cr_assert_eq(r.count[8], 0xA5A5A5A5u, "past the last cell");
@@ -77,7 +77,7 @@ Test(hist_serial, nodes_are_parts_of_a_list)
     rw_hist_serial_run(&job); /* documents 4 2 1, then 5 0 */
     ASSERT_CELLS(r.count, 1, 0, 2, 0, 1, 0, 0, 2, 1, 0, 1, 0, 0, 1, 0, 1);
     ASSERT_CELLS(r.lambda_sum, -32767, 0, 93, 0, -32767, 0, 0, 93, 5, 0, 32767, 0, 0, 32767, 0, 5);
-    ASSERT_CELLS(r.weight_sum, 2, 0, 3, 0, 2, 0, 0, 3, 1, 0, 9, 0, 0, 9, 0, 1);
+    ASSERT_CELLS(r.hess_sum, 2, 0, 3, 0, 2, 0, 0, 3, 1, 0, 9, 0, 0, 9, 0, 1);
     ASSERT_CELLS(r.float_sum, 0.25, 0, 16777216, 0); /* 2^24 + 1, rounded once */
 }
 
@@ -86,9 +86,9 @@ Test(hist_serial, results_that_are_null_are_left_out)
     static const struct rw_hist_node node[] = {{0, 6}};
     struct result r;
     struct rw_hist_serial job = job_of(&r, node, 1, NULL);
-    job.lambda = job.weight = NULL;
+    job.lambda = job.hess = NULL;
     job.value = NULL;
-    job.lambda_sum = job.weight_sum = NULL;
+    job.lambda_sum = job.hess_sum = NULL;
     job.float_sum = NULL;
     rw_hist_serial_run(&job);
     ASSERT_CELLS(r.count, 2, 1, 3, 0, 1, 1, 0, 4);
@@ -159,9 +159,9 @@ Test(hist_serial, sums_have_64_bits)
                                        .node = node,
                                        .n_nodes = 1,
                                        .lambda = low,
-                                       .weight = high,
+                                       .hess = high,
                                        .lambda_sum = low_sum,
-                                       .weight_sum = high_sum};
+                                       .hess_sum = high_sum};
     rw_hist_serial_run(&job);
     cr_assert_eq(high_sum[1], INT64_C(70000) * 32767);
     cr_assert_eq(low_sum[1], -INT64_C(70000) * 32767);

@@ -81,7 +81,7 @@ Test(numbers, sums_are_exact)
         weight += w;
     }
     cr_assert((wide)sum.lambda_hi * 4294967296 + sum.lambda_lo == lambda);
-    cr_assert((wide)sum.weight_hi * 4294967296 + sum.weight_lo == weight);
+    cr_assert((wide)sum.hess_hi * 4294967296 + sum.hess_lo == weight);
     rw_sum_merge(&half[0], &half[1]);
     cr_assert_eq(half[0].n, 50000);
     cr_assert_eq(half[0].lambda_hi, sum.lambda_hi);
@@ -122,7 +122,7 @@ Test(numbers, exponents_of_a_tree)
 
 Test(numbers, gains_of_splits)
 {
-    struct rw_split_rule rule = {.gain_scale = 0.25, .min_docs = 2, .weight_unit = 1.0};
+    struct rw_split_rule rule = {.gain_scale = 0.25, .min_docs = 2, .hess_unit = 1.0};
     const struct rw_cell left = {4, 0, 10}, right = {6, 0, -2}, all = {10, 0, 8};
     const double parent = rw_side_gain(&rule, &all);
     cr_assert_eq(parent, 6.4);
@@ -143,7 +143,7 @@ Test(numbers, gains_of_splits)
     const struct rw_cell some = {4, 8, 10}, none = {6, 0, -2};
     cr_assert_eq(rw_side_gain(&rule, &some), 12.5);
     cr_assert_eq(rw_split_gain(&rule, &some, &none, 0.0), 0.0);
-    rule.weight_unit = 0.5;
+    rule.hess_unit = 0.5;
     rule.min_hessian = 4.0;
     cr_assert(rw_side_allowed(&rule, &some));
     rule.min_hessian = 4.000001;
@@ -158,14 +158,14 @@ static struct rw_sum sum_of(uint64_t n, int64_t lambda, int64_t weight)
 Test(numbers, values_of_leaves)
 {
     struct rw_leaf_rule rule = {
-        .rate = 0.5, .l2 = 3.0, .mean_weight = 2.0, .lambda_exponent = 4, .weight_exponent = 3};
+        .rate = 0.5, .l2 = 3.0, .mean_hess = 2.0, .lambda_exponent = 4, .hess_exponent = 3};
     struct rw_sum sum = sum_of(5, -160, 32); /* lambda -10, weight 4 */
     cr_assert_eq(rw_leaf_value(&rule, &sum), -0.5f);
     rule.l2 = 0.0;
     cr_assert_eq(rw_leaf_value(&rule, &sum), -1.25f);
     sum = sum_of(5, -160, 0); /* no weight: no value */
     cr_assert_eq(rw_leaf_value(&rule, &sum), 0.0f);
-    rule.mean_weight = 1048576.0; /* denominators do not fall under 2^-20 n w = 5 */
+    rule.mean_hess = 1048576.0; /* denominators do not fall under 2^-20 n w = 5 */
     sum = sum_of(5, 160, 8);
     cr_assert_eq(rw_leaf_value(&rule, &sum), 1.0f);
     sum = sum_of(5, 0, 8);

@@ -15,7 +15,6 @@ Test(objective, rows)
         cr_assert(strlen(row->params) < sizeof(params));
         cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
         cr_expect(row->query != NULL);
-        cr_expect(row->device != RW_OBJECTIVE_HOST || row->is_fixed, "%s", row->name);
         cr_expect(row->device == RW_OBJECTIVE_HOST || (!row->scratch && !row->positions));
         strcpy(params, row->params);
         int place = 0;

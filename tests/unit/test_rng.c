@@ -43,7 +43,7 @@ static int number_of(enum rw_stream stream)
     switch (stream) {
     case RW_STREAM_ROUND_LAMBDA:
         return 0;
-    case RW_STREAM_ROUND_WEIGHT:
+    case RW_STREAM_ROUND_HESS:
         return 1;
     case RW_STREAM_SAMPLE_QUERY:
         return 2;

@@ -102,7 +102,7 @@ int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 struct rw_cuda_cells {
     uint32_t *d_count; /* [n_buffers][n_cells] and so on */
     int64_t *d_lambda;
-    int64_t *d_weight;
+    int64_t *d_hess;
     uint32_t n_features, n_bins, n_cells;
     const uint32_t *d_row; /* [n_features + 1] as gpu/hist/hist.h has it; NULL: rows of n_bins */
     const struct rw_cuda_feature *d_feature; /* [n_features] columns ascend */
@@ -171,8 +171,8 @@ enum { RW_CUDA_MOST_PARTS = 32 };
  * asked for by the next kernels: it is carried to the device, too. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
-    uint32_t *d_list;             /* [.. positions] */
-    int32_t *d_lambda, *d_weight; /* [.. positions] what moves with the documents; NULL: nothing */
+    uint32_t *d_list;           /* [.. positions] */
+    int32_t *d_lambda, *d_hess; /* [.. positions] what moves with the documents; NULL: nothing */
     /* [RW_CUDA_MOST_PARTS] each: scratch, cleared once; a launch uses one and clears the other */
     unsigned long long *d_placed[2];
     uint32_t launch;     /* one more than the one before */

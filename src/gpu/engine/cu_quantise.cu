@@ -134,20 +134,20 @@ static __global__ void __launch_bounds__(THREADS) quantise_kernel(const struct r
         a.d_lambda_q[doc] = lambda_q;
         if (!a.d_hess_q)
             continue;
-        const int32_t hess_q = rw_quantise(
-            weight, shift[1], a.nearest,
-            a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_WEIGHT));
+        const int32_t hess_q =
+            rw_quantise(weight, shift[1], a.nearest,
+                        a.nearest ? 0 : rw_cuda_random(a.seed, doc, a.tree, RW_STREAM_ROUND_HESS));
         a.d_hess_q[doc] = hess_q;
         hess_q_sum += hess_q;
     }
     const long long mine[6] = {(long long)sum.n,         (long long)sum.lambda_hi,
-                               (long long)sum.lambda_lo, (long long)sum.weight_hi,
-                               (long long)sum.weight_lo, (long long)hess_q_sum};
+                               (long long)sum.lambda_lo, (long long)sum.hess_hi,
+                               (long long)sum.hess_lo,   (long long)hess_q_sum};
     unsigned long long *const to[6] = {(unsigned long long *)&a.d_begin->sum.n,
                                        (unsigned long long *)&a.d_begin->sum.lambda_hi,
                                        (unsigned long long *)&a.d_begin->sum.lambda_lo,
-                                       (unsigned long long *)&a.d_begin->sum.weight_hi,
-                                       (unsigned long long *)&a.d_begin->sum.weight_lo,
+                                       (unsigned long long *)&a.d_begin->sum.hess_hi,
+                                       (unsigned long long *)&a.d_begin->sum.hess_lo,
                                        (unsigned long long *)&a.d_begin->hess_q_sum};
     for (int i = 0; i < 6; i++) {
         const long long all = reduce(shared).Sum(mine[i]);

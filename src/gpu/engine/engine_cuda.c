@@ -121,9 +121,9 @@ static int sample(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 /* Have all groups that chose a method chosen one that takes lambdas by position? */
 static int may_move(const struct rw_cuda *cuda)
 {
-    int may = cuda->d_lambda_place != NULL;
+    int may = cuda->d_lambda_position != NULL;
     for (int g = 0; g < cuda->n_groups; g++)
-        may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_place;
+        may &= !cuda->group[g].chosen || cuda->group[g].choice.method->by_position;
     return may;
 }
 
@@ -133,11 +133,11 @@ static int gather_integers(struct rw_cuda *cuda, uint32_t n)
     if (!cuda->d_sampled || !may_move(cuda))
         return RW_OK;
     RW_CUDA_TRY(cuda, 1,
-                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_place,
+                rw_cuda_gather(cuda->d_list, n, cuda->d_lambda_q, cuda->d_lambda_position,
                                rw_cuda_stream(cuda)));
     if (cuda->d_hess_q)
         RW_CUDA_TRY(cuda, 1,
-                    rw_cuda_gather(cuda->d_list, n, cuda->d_hess_q, cuda->d_weight_place,
+                    rw_cuda_gather(cuda->d_list, n, cuda->d_hess_q, cuda->d_hess_position,
                                    rw_cuda_stream(cuda)));
     return RW_OK;
 }
@@ -186,10 +186,10 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     const struct rw_cuda_begin *begin = cuda->answer;
     root.sum = begin->sum;
     root.lambda_exponent = begin->info.lambda_exponent;
-    root.weight_exponent = begin->info.hessian_exponent;
+    root.hess_exponent = begin->info.hessian_exponent;
     root.lambda_shift = rw_quantise_shift((int64_t)begin->info.largest_lambda, engine->rules.bits);
     if (engine->rules.newton)
-        root.weight_shift =
+        root.hess_shift =
             rw_quantise_shift((int64_t)begin->info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, begin->hess_q_sum);
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
@@ -249,8 +249,8 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     if (partition->n_parts == 0)
         return RW_OK;
     partition->d_list = cuda->d_list;
-    partition->d_lambda = cuda->moves ? cuda->d_lambda_place : NULL;
-    partition->d_weight = cuda->moves ? cuda->d_weight_place : NULL;
+    partition->d_lambda = cuda->moves ? cuda->d_lambda_position : NULL;
+    partition->d_hess = cuda->moves ? cuda->d_hess_position : NULL;
     partition->d_placed[0] = cuda->d_placed;
     partition->d_placed[1] = cuda->d_placed + RW_CUDA_MOST_PARTS;
     partition->d_carried = cuda->d_carried;

@@ -86,9 +86,10 @@ struct rw_cuda {
     int32_t *d_lambda_q, *d_hess_q; /* [n_docs]; hessians: newton, else NULL */
     /* The same by position, [2][half], where the histograms' methods may take them so; else NULL.
      * They move with the documents if all do: moves is 1, else 0; before a tree's first partition
-     * -1. Without samples d_lambda_q is the beginning of d_lambda_place, gone when that has moved.
+     * -1. Without samples d_lambda_q is the beginning of d_lambda_position, gone when that has
+     * moved.
      */
-    int32_t *d_lambda_place, *d_weight_place;
+    int32_t *d_lambda_position, *d_hess_position;
     int moves;
     uint32_t *d_list;    /* [2][half] */
     int is_listed;       /* 0: the root's positions are documents, and its list is not written */

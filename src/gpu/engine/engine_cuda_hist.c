@@ -10,21 +10,22 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                       const uint32_t *d_list)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
-    const int newton = cuda->host.base.rules.newton, by_place = d_list && cuda->moves == 1;
+    const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->moves == 1;
     return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
                                  .sums = newton ? RW_HIST_NEWTON : RW_HIST_MART,
                                  .d_list = d_list,
                                  .node = node,
                                  .n_nodes = n_nodes,
-                                 .d_lambda = by_place ? cuda->d_lambda_place : cuda->d_lambda_q,
-                                 .d_weight = by_place ? cuda->d_weight_place : cuda->d_hess_q,
-                                 .by_place = by_place,
+                                 .d_lambda =
+                                     by_position ? cuda->d_lambda_position : cuda->d_lambda_q,
+                                 .d_hess = by_position ? cuda->d_hess_position : cuda->d_hess_q,
+                                 .by_position = by_position,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
                                  .zero_skip = group->chosen && group->choice.zero_skip,
                                  .d_frequent = group->d_frequent,
                                  .d_count = group->cells.d_count,
                                  .d_lambda_sum = group->cells.d_lambda,
-                                 .d_weight_sum = group->cells.d_weight,
+                                 .d_hess_sum = group->cells.d_hess,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
@@ -111,8 +112,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     struct rw_hist_call call = *nodes;
     call.d_count += at;
     call.d_lambda_sum += at;
-    if (call.d_weight_sum)
-        call.d_weight_sum += at;
+    if (call.d_hess_sum)
+        call.d_hess_sum += at;
     if (!group->chosen)
         RW_TRY(choose(cuda, g, &call));
     call.zero_skip = group->choice.zero_skip;
@@ -175,7 +176,7 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
             call.d_node = d_node;
             if (have_parents)
                 call.d_parent = d_parent;
-            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_weight};
+            call.parents = (struct rw_hist_pool){cells->d_count, cells->d_lambda, cells->d_hess};
             RW_TRY(run_group(cuda, g, &call, cuda->n_used));
         }
         RW_TRY(settle(cuda));

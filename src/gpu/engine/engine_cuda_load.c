@@ -290,7 +290,7 @@ static int make_pools(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_count, n));
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_lambda, n));
         if (rules->newton)
-            RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_weight, n));
+            RW_TRY(RW_HOST_NEW_RAW(&cuda->host, group->cells.d_hess, n));
     }
     return RW_OK;
 }
@@ -303,7 +303,7 @@ static int moves_have_a_use(const struct rw_cuda *cuda)
         const struct rw_hist_candidates *candidates = &cuda->group[g].candidates;
         int any = 0;
         for (int i = 0; i < candidates->n; i++)
-            any |= candidates->method[i]->by_place;
+            any |= candidates->method[i]->by_position;
         use &= any;
     }
     return use;
@@ -318,11 +318,11 @@ static int make_integers(struct rw_cuda *cuda)
     const int moves = moves_have_a_use(cuda), shared = moves && rules->query_threshold > UINT32_MAX;
     cuda->host.part = "lambdas";
     if (moves)
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_place, 2 * cuda->half));
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_position, 2 * cuda->half));
     if (moves && rules->newton)
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_weight_place, 2 * cuda->half));
-    cuda->d_lambda_q = cuda->d_lambda_place;
-    cuda->d_hess_q = cuda->d_weight_place;
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_hess_position, 2 * cuda->half));
+    cuda->d_lambda_q = cuda->d_lambda_position;
+    cuda->d_hess_q = cuda->d_hess_position;
     if (shared)
         return RW_OK;
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_lambda_q, cuda->n_docs));

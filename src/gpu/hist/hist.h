@@ -97,7 +97,7 @@ static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
 struct rw_hist_pool {
     uint32_t *d_count;     /* [][cells] */
     int64_t *d_lambda_sum; /* NULL for counts */
-    int64_t *d_weight_sum; /* newton */
+    int64_t *d_hess_sum;   /* newton */
 };
 #define RW_HIST_NO_PARENT UINT32_MAX
 
@@ -109,8 +109,8 @@ struct rw_hist_call {
     const struct rw_hist_node *d_node; /* [n_nodes] the same on the device */
     uint32_t n_nodes;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
-    const int32_t *d_weight; /* [n_docs] newton: hessians, 0 to largest */
-    int by_place;            /* lambdas and hessians are by position in d_list instead */
+    const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
+    int by_position;         /* lambdas and hessians are by position in d_list instead */
     const float *d_float;    /* [n_docs] RW_HIST_FLOAT */
     int32_t largest;         /* 1 to 32767 */
     int zero_skip; /* leave out each feature's frequent code and derive it from the totals */
@@ -120,7 +120,7 @@ struct rw_hist_call {
      * bin]. */
     uint32_t *d_count;     /* [n_nodes][cells] */
     int64_t *d_lambda_sum; /* the same shape; NULL for counts and floats */
-    int64_t *d_weight_sum; /* newton */
+    int64_t *d_hess_sum;   /* newton */
     float *d_float_sum;    /* RW_HIST_FLOAT */
     /* Siblings by subtraction: node i's histogram is taken from that of index d_parent[i] of
      * `parents`, which becomes the sibling's; RW_HIST_NO_PARENT: none. NULL: no node has one. Not
@@ -144,7 +144,7 @@ struct rw_hist_method {
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work. `stream` is a cudaStream_t. Returns a cudaError_t. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_place;     /* takes lambdas and hessians by position in the list */
+    int by_position;  /* takes lambdas and hessians by position in the list */
     int subtracts;    /* derives siblings itself; else rw_hist_run does */
     int leaves_clean; /* makes use of clean scratch, to clear nothing: see rw_hist_call */
     int is_baseline;  /* never chosen, only named: so slow that its timing would be felt */

@@ -39,15 +39,15 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->d_row = call->matrix->d_row;
     args->n_cells = (uint32_t)rw_hist_matrix_cells(call->matrix);
     args->bits = call->matrix->bits;
-    args->wide = aligned(call->d_lambda) && aligned(call->d_weight) && aligned(call->d_float);
+    args->wide = aligned(call->d_lambda) && aligned(call->d_hess) && aligned(call->d_float);
     args->d_list = call->d_list;
     args->d_node = call->d_node;
     args->d_number[0] = floats ? (const int32_t *)call->d_float : call->d_lambda;
-    args->d_number[1] = call->d_weight;
+    args->d_number[1] = call->d_hess;
     args->d_frequent = call->zero_skip ? call->d_frequent : NULL;
     args->d_count = call->d_count;
     args->d_sum[0] = floats ? (void *)call->d_float_sum : call->d_lambda_sum;
-    args->d_sum[1] = call->d_weight_sum;
+    args->d_sum[1] = call->d_hess_sum;
     args->chunk = rw_hist_most_documents(call);
 
     uint64_t n_docs = 0;
@@ -79,8 +79,7 @@ uint64_t rw_hist_most_documents(const struct rw_hist_call *call)
 int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
 {
     const int floats = call->sums == RW_HIST_FLOAT;
-    void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum,
-                         call->d_weight_sum};
+    void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum, call->d_hess_sum};
     const size_t n = rw_hist_n_cells(call), size = floats ? sizeof(float) : sizeof(int64_t);
     cudaError_t error = cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream);
     for (int k = 0; k < hist_numbers(call->sums) && error == cudaSuccess; k++)
@@ -261,7 +260,7 @@ int rw_cuda_hist_whole(const struct rw_hist_call *call, rw_hist_launch_fn launch
     args.d_parent = call->d_parent;
     args.d_parent_count = call->parents.d_count;
     args.d_parent_sum[0] = call->parents.d_lambda_sum;
-    args.d_parent_sum[1] = call->parents.d_weight_sum;
+    args.d_parent_sum[1] = call->parents.d_hess_sum;
     const struct rw_hist_launch launch = launch_of(call, &args);
     return rw_cuda_hist_launch(&args, &launch, (cudaStream_t)stream);
 }
@@ -281,8 +280,8 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
         call.parents.d_count[from + i] -= call.d_count[node + i];
         if (call.d_lambda_sum)
             call.parents.d_lambda_sum[from + i] -= call.d_lambda_sum[node + i];
-        if (call.d_weight_sum)
-            call.parents.d_weight_sum[from + i] -= call.d_weight_sum[node + i];
+        if (call.d_hess_sum)
+            call.parents.d_hess_sum[from + i] -= call.d_hess_sum[node + i];
     }
 }
 

@@ -43,7 +43,7 @@ static const char *misuse(const struct rw_hist_call *call)
     if (weighted &&
         (call->largest < 1 || call->largest > 32767 || !call->d_lambda || !call->d_lambda_sum))
         return "lambdas are missing or out of range";
-    if (call->sums == RW_HIST_NEWTON && (!call->d_weight || !call->d_weight_sum))
+    if (call->sums == RW_HIST_NEWTON && (!call->d_hess || !call->d_hess_sum))
         return "hessians are missing";
     if (call->sums == RW_HIST_FLOAT && (!call->d_float || !call->d_float_sum))
         return "floats are missing";
@@ -51,7 +51,7 @@ static const char *misuse(const struct rw_hist_call *call)
         return "counts or frequent codes are missing";
     if (call->d_parent && (call->sums == RW_HIST_FLOAT || !call->parents.d_count ||
                            (weighted && !call->parents.d_lambda_sum) ||
-                           (call->sums == RW_HIST_NEWTON && !call->parents.d_weight_sum)))
+                           (call->sums == RW_HIST_NEWTON && !call->parents.d_hess_sum)))
         return "the parents' histograms are missing, or floats";
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         if (!call->d_list && (call->node[i].first > matrix->n_docs ||
@@ -82,7 +82,7 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     const char *refused = NULL;
     if (!(method->sums >> call->sums & 1u))
         refused = "does not have these sums";
-    else if (call->d_list && call->by_place && !method->by_place)
+    else if (call->d_list && call->by_position && !method->by_position)
         refused = "takes no lambdas by position in the list";
     else if (call->zero_skip && !method->zero_skip)
         refused = "cannot skip the frequent code";

@@ -6,7 +6,7 @@
  *
  * Shapes: a tile's words [n_docs][lanes]; cells in shared memory as struct layout says, packed:
  * count in the high bits, lambda + largest in the low ones. Drained cells in scratch [node][plan
- * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then weight),
+ * row][bin] [code][lane] as 64-bit words (lambda * 2^32 + count, or one word each; then hess),
  * then put into the shape of hist.h.
  *
  * Decomposition: a block = a row of the plan (a tile, some of the codes of its words, some of its
@@ -197,7 +197,7 @@ struct finished {
 struct parent_cell {
     uint64_t at;
     uint32_t count;
-    long long lambda, weight;
+    long long lambda, hess;
 };
 
 template <bool WEIGHTS>
@@ -209,14 +209,14 @@ static __device__ __forceinline__ struct parent_cell parent_of(const struct fini
     if (out.result.d_lambda_sum)
         p.lambda = out.parents.d_lambda_sum[p.at];
     if (WEIGHTS)
-        p.weight = out.parents.d_weight_sum[p.at];
+        p.hess = out.parents.d_hess_sum[p.at];
     return p;
 }
 
 template <bool WEIGHTS>
 static __device__ __forceinline__ void
 put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
-         const struct parent_cell &p, uint32_t count, long long lambda, long long weight)
+         const struct parent_cell &p, uint32_t count, long long lambda, long long hess)
 {
     const uint64_t at = node * out.n_cells + cell;
     out.result.d_count[at] = count;
@@ -228,9 +228,9 @@ put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
             out.parents.d_lambda_sum[p.at] = p.lambda - lambda;
     }
     if (WEIGHTS) {
-        out.result.d_weight_sum[at] = weight;
+        out.result.d_hess_sum[at] = hess;
         if (sibling)
-            out.parents.d_weight_sum[p.at] = p.weight - weight;
+            out.parents.d_hess_sum[p.at] = p.hess - hess;
     }
 }
 
@@ -346,7 +346,7 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
     return cudaGetLastError();
 }
 
-/* Newton in one launch, or its weights in a second one. */
+/* Newton in one launch, or its hessians in a second one. */
 template <class S>
 static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
                                struct plan &plan, cudaStream_t stream)
@@ -358,9 +358,9 @@ static cudaError_t launch_sums(const struct rw_hist_call *call, const struct lay
         if (layout.apart && error == cudaSuccess) {
             const uint32_t room = plan.room;
             plan.room = UINT32_MAX / (uint32_t)call->largest;
-            const cudaError_t weights = launch<S, ONLY_WEIGHTS>(plan, stream);
+            const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, stream);
             plan.room = room;
-            return weights;
+            return hessians;
         }
     }
     return error;
@@ -401,8 +401,8 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->d_list = call->d_list;
     plan->d_node = call->d_node;
     plan->d_lambda = counts ? NULL : call->d_lambda;
-    plan->d_weight = call->sums == RW_HIST_NEWTON ? call->d_weight : NULL;
-    plan->by_place = call->by_place && call->d_list;
+    plan->d_hess = call->sums == RW_HIST_NEWTON ? call->d_hess : NULL;
+    plan->by_position = call->by_position && call->d_list;
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_words(call);
     plan->n_nodes = call->n_nodes;
@@ -429,7 +429,7 @@ static struct finished finished_of(const struct rw_hist_call *call)
     if (call->sums != RW_HIST_COUNT)
         out.result.d_lambda_sum = call->d_lambda_sum;
     if (call->sums == RW_HIST_NEWTON)
-        out.result.d_weight_sum = call->d_weight_sum;
+        out.result.d_hess_sum = call->d_hess_sum;
     return out;
 }
 
@@ -465,7 +465,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
         const size_t square = (size_t)plan.words * 32 * 33 * sizeof(long long);
-        error = launch_after(out.result.d_weight_sum ? finish_kernel<true> : finish_kernel<false>,
+        error = launch_after(out.result.d_hess_sum ? finish_kernel<true> : finish_kernel<false>,
                              grid, dim3(32, 8), square, stream, plan, out, most_groups);
     }
     return error;
@@ -479,7 +479,7 @@ const struct rw_hist_method rw_hist_lanes = {
     .reads_tiles = 1,
     .scratch_bytes = lanes_scratch,
     .run = lanes_run,
-    .by_place = 1,
+    .by_position = 1,
     .subtracts = 1,
     .leaves_clean = 1,
 };

@@ -9,8 +9,8 @@
 
 extern __shared__ uint4 shared_cells[];
 
-/* Sums beyond those of hist.h: newton's weights in a launch of their own. */
-enum { ONLY_WEIGHTS = RW_HIST_FLOAT + 1 };
+/* Sums beyond those of hist.h: newton's hessians in a launch of their own. */
+enum { ONLY_HESSIANS = RW_HIST_FLOAT + 1 };
 enum : uint32_t { NO_DOC = 0xffffffffu };
 
 /* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
@@ -22,14 +22,14 @@ template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
 };
 
 /* Cells stand in shared memory as [code][bin][32] words, 4 and 8 bits of newton as
- * [code][cell, weight][bin][32], codes of 16 bits of newton as [bin][cell, weight][32]. */
+ * [code][cell, hess][bin][32], codes of 16 bits of newton as [bin][cell, hess][32]. */
 template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
 {
     if (S::BITS == 16)
         return bin * (SUMS == RW_HIST_NEWTON ? 2 * WARP : WARP);
     return ((SUMS == RW_HIST_NEWTON ? 2 * j : j) * S::BINS + bin) * WARP;
 }
-/* From a cell to its weight. */
+/* From a cell to its hess. */
 template <class S> static __device__ constexpr uint32_t weight_from_cell()
 {
     return S::BITS == 16 ? WARP : S::BINS * WARP;
@@ -110,13 +110,13 @@ template <int SUMS>
 static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint64_t place,
                                                           uint32_t doc)
 {
-    const int32_t *d_first = SUMS == ONLY_WEIGHTS ? plan.d_weight : plan.d_lambda;
-    const uint64_t at = plan.by_place ? place : doc;
+    const int32_t *d_first = SUMS == ONLY_HESSIANS ? plan.d_hess : plan.d_lambda;
+    const uint64_t at = plan.by_position ? place : doc;
     struct lane_doc out = {doc, 0, 0};
     if (doc != NO_DOC && d_first)
         out.packed = (uint32_t)d_first[at];
     if (SUMS == RW_HIST_NEWTON && doc != NO_DOC)
-        out.heavy = (uint32_t)plan.d_weight[at];
+        out.heavy = (uint32_t)plan.d_hess[at];
     return out;
 }
 
@@ -126,7 +126,7 @@ static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct l
 {
     const bool none = doc.doc == NO_DOC;
     doc.doc = none ? 0 : doc.doc;
-    if (SUMS != ONLY_WEIGHTS)
+    if (SUMS != ONLY_HESSIANS)
         doc.packed = none ? 0 : doc.packed + one;
     return doc;
 }
@@ -148,7 +148,7 @@ static __device__ __forceinline__ const char *lane_words(const struct plan_row &
     return at;
 }
 
-/* A warp's documents in shared memory: [RING][document, packed, weight][N] words. */
+/* A warp's documents in shared memory: [RING][document, packed, hess][N] words. */
 template <class S, int SUMS> struct stage {
     static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
     uint32_t *word;
@@ -410,14 +410,14 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
 struct drained {
     uint32_t count;
     int32_t lambda;
-    unsigned long long weight;
+    unsigned long long hess;
 };
 template <int SUMS>
 static __device__ __forceinline__ struct drained drained_of(const struct plan &plan,
                                                             uint32_t packed, uint32_t heavy)
 {
-    struct drained d = {0, 0, SUMS == ONLY_WEIGHTS ? packed : heavy};
-    if (SUMS != ONLY_WEIGHTS) {
+    struct drained d = {0, 0, SUMS == ONLY_HESSIANS ? packed : heavy};
+    if (SUMS != ONLY_HESSIANS) {
         d.count = packed >> plan.shift;
         d.lambda = (int32_t)(packed & ((1u << plan.shift) - 1)) - plan.largest * (int32_t)d.count;
     }
@@ -426,16 +426,16 @@ static __device__ __forceinline__ struct drained drained_of(const struct plan &p
 
 template <int SUMS> static __device__ __forceinline__ bool holds_any(const struct drained &d)
 {
-    return SUMS == ONLY_WEIGHTS ? d.weight != 0 : d.count != 0;
+    return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
 /* Words of a drained cell, plan.words, where the compiler can know them: count and lambda in one
- * or, WIDE, in two, and newton's weight. */
+ * or, WIDE, in two, and newton's hess. */
 template <class S, int SUMS, bool WIDE>
 static __device__ __forceinline__ uint32_t words_a_cell(const struct plan &plan)
 {
     if (S::BITS == 16 && SUMS == RW_HIST_MART)
-        return (uint32_t)plan.words; /* newton's weights may come in a launch of their own */
+        return (uint32_t)plan.words; /* newton's hessians may come in a launch of their own */
     return 1 + WIDE + (SUMS == RW_HIST_MART ? 0 : 1);
 }
 
@@ -443,7 +443,7 @@ template <int SUMS, bool WIDE>
 static __device__ __forceinline__ void add_drained(const struct drained &d,
                                                    unsigned long long *d_out)
 {
-    if (SUMS != ONLY_WEIGHTS) {
+    if (SUMS != ONLY_HESSIANS) {
         const unsigned long long low = d.count;
         if (WIDE) {
             atomicAdd(d_out, low);
@@ -453,7 +453,7 @@ static __device__ __forceinline__ void add_drained(const struct drained &d,
         }
     }
     if (SUMS != RW_HIST_MART)
-        atomicAdd(d_out + 1 + WIDE, d.weight);
+        atomicAdd(d_out + 1 + WIDE, d.hess);
 }
 
 /* Where a node's drained cells of a row begin. */
@@ -484,8 +484,8 @@ template <class S, int SUMS, bool WIDE>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
 {
-    const int shift = SUMS == ONLY_WEIGHTS ? 0 : plan.shift;
-    const uint32_t full = SUMS == ONLY_WEIGHTS ? 0 : plan.room / RW_TUNE_LANES_FULL;
+    const int shift = SUMS == ONLY_HESSIANS ? 0 : plan.shift;
+    const uint32_t full = SUMS == ONLY_HESSIANS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
     const uint32_t words = words_a_cell<S, SUMS, WIDE>(plan), stride = row.lanes * words;
     const uint32_t n = row.n_bins * S::CODES;
@@ -554,7 +554,7 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
         d.count = sum_copies(d.count, lanes);
         d.lambda = sum_copies(d.lambda, lanes);
         if (SUMS != RW_HIST_MART)
-            d.weight = sum_copies(d.weight, lanes);
+            d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
             add_drained<SUMS, WIDE>(d, d_out);
         cell += next_cell<S, SUMS>();

@@ -32,8 +32,8 @@ struct plan {
     const uint32_t *d_list;
     const struct rw_hist_node *d_node;
     const int32_t *d_lambda; /* NULL: counts only */
-    const int32_t *d_weight; /* newton */
-    int by_place;            /* these two are by place in the list, not by document */
+    const int32_t *d_hess;   /* newton */
+    int by_position;         /* these two are by position in the list, not by document */
     unsigned long long *d_cell;
     uint64_t node_cells; /* drained cells of a node */
     uint32_t n_nodes, n_rows, n_blocks;
@@ -63,7 +63,7 @@ struct layout {
     int n_codes;        /* of a word, in one row of the plan */
     uint32_t room_bins; /* that a code has room for */
     uint32_t n_bins;    /* of a row */
-    int apart;          /* newton: weights in a launch of their own */
+    int apart;          /* newton: hessians in a launch of their own */
     size_t cell_bytes;
 };
 

@@ -1,5 +1,5 @@
 /* Algorithm 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA": for each
- * document, its weights are added to the bin of its code. Plain on purpose: everything else is
+ * document, its hessians are added to the bin of its code. Plain on purpose: everything else is
  * compared with it. */
 #include <string.h>
 
@@ -23,8 +23,8 @@ static void add_integers(const struct rw_hist_serial *job, const struct rw_hist_
             job->count[at]++;
         if (job->lambda_sum)
             job->lambda_sum[at] += job->lambda[d];
-        if (job->weight_sum)
-            job->weight_sum[at] += job->weight[d];
+        if (job->hess_sum)
+            job->hess_sum[at] += job->hess[d];
     }
 }
 
@@ -51,12 +51,12 @@ void rw_hist_serial_run(const struct rw_hist_serial *job)
         memset(job->count, 0, n_cells * sizeof(*job->count));
     if (job->lambda_sum)
         memset(job->lambda_sum, 0, n_cells * sizeof(*job->lambda_sum));
-    if (job->weight_sum)
-        memset(job->weight_sum, 0, n_cells * sizeof(*job->weight_sum));
+    if (job->hess_sum)
+        memset(job->hess_sum, 0, n_cells * sizeof(*job->hess_sum));
     for (uint32_t k = 0; k < job->n_nodes; k++) {
         for (uint32_t f = 0; f < job->n_features; f++) {
             const uint64_t cell = ((uint64_t)k * job->n_features + f) * job->n_bins;
-            if (job->count || job->lambda_sum || job->weight_sum)
+            if (job->count || job->lambda_sum || job->hess_sum)
                 add_integers(job, &job->node[k], job->codes[f], cell);
             if (job->float_sum)
                 add_floats(job, &job->node[k], job->codes[f], cell);

@@ -17,10 +17,10 @@ struct rw_hist_serial {
     const uint32_t *list;
     const struct rw_hist_node *node;
     uint32_t n_nodes;
-    const int32_t *lambda, *weight;
+    const int32_t *lambda, *hess;
     const float *value;
     uint32_t *count;
-    int64_t *lambda_sum, *weight_sum;
+    int64_t *lambda_sum, *hess_sum;
     float *float_sum;
 };
 void rw_hist_serial_run(const struct rw_hist_serial *job);

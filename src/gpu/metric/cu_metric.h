@@ -39,7 +39,7 @@ struct rw_cuda_metric_args {
     const float *d_label;
     double *d_ranked_gain, *d_ranked_weight, *d_ranked_score;
     float *d_ranked_label;
-    uint32_t *d_tie_end;                  /* [n_docs]; NULL: ties by place */
+    uint32_t *d_tie_end;                  /* [n_docs]; NULL: ties by position */
     struct rw_cuda_metric_part *d_part;   /* [n_metrics][n_parts] */
     struct rw_cuda_metric_part *d_result; /* [n_metrics] */
     const double *d_scores;               /* of a run */

@@ -2,7 +2,7 @@
  * read of each document, in one pass over memory; and the exact sums of a finished
  * tree's leaves.
  *
- * Shapes: the list of documents by place; nodes are ranges of places, cut into chunks of
+ * Shapes: the list of documents by position; nodes are ranges of places, cut into chunks of
  * RW_CUDA_CHUNK. Children go to the places of their own that the host names, so that nothing is
  * read after it was written over. How many documents go left is known from the histograms.
  *
@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t n = part.n - begin; /* more than a chunk, or what is left */
     const uint64_t from = part.from + begin;
     uint32_t doc[ITEMS];
-    int32_t lambda[ITEMS], weight[ITEMS];
+    int32_t lambda[ITEMS], hess[ITEMS];
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
     if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS)
         const uint32_t i = r * THREADS + threadIdx.x;
         doc[r] = i >= n ? 0 : part.whole ? begin + i : a.d_list[from + i];
         lambda[r] = a.d_lambda && i < n ? a.d_lambda[from + i] : 0;
-        weight[r] = a.d_weight && i < n ? a.d_weight[from + i] : 0;
+        hess[r] = a.d_hess && i < n ? a.d_hess[from + i] : 0;
     }
     const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t>(part, doc, n)
                           : part.column.bytes == 2 ? goes_left<uint16_t>(part, doc, n)
@@ -130,8 +130,8 @@ static __global__ void __launch_bounds__(THREADS)
         a.d_list[to] = doc[r];
         if (a.d_lambda)
             a.d_lambda[to] = lambda[r];
-        if (a.d_weight)
-            a.d_weight[to] = weight[r];
+        if (a.d_hess)
+            a.d_hess[to] = hess[r];
     }
 }
 
@@ -143,7 +143,7 @@ extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition, void
     return cudaGetLastError();
 }
 
-/* ---- what histograms read, by place ---- */
+/* ---- what histograms read, by position ---- */
 
 static __global__ void __launch_bounds__(THREADS)
     gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_from, int32_t *d_to)
@@ -196,7 +196,7 @@ static __global__ void __launch_bounds__(THREADS)
         if (r * THREADS + threadIdx.x < n)
             a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
     }
-    long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.weight_hi, sum.weight_lo};
+    long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.hess_hi, sum.hess_lo};
 #pragma unroll
     for (int k = 0; k < N_SUMS; k++) {
         for (uint32_t step = WARP / 2; step > 0; step /= 2)
@@ -212,8 +212,8 @@ static __global__ void __launch_bounds__(THREADS)
         of_block += of_warp[w][threadIdx.x];
     unsigned long long *const to[N_SUMS] = {(unsigned long long *)&a.d_sum[leaf.leaf].lambda_hi,
                                             (unsigned long long *)&a.d_sum[leaf.leaf].lambda_lo,
-                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_hi,
-                                            (unsigned long long *)&a.d_sum[leaf.leaf].weight_lo};
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].hess_hi,
+                                            (unsigned long long *)&a.d_sum[leaf.leaf].hess_lo};
     atomicAdd(to[threadIdx.x], (unsigned long long)of_block);
 }
 

@@ -33,7 +33,7 @@ template <class SUM, int NEWTON_> struct sums {
 
 template <class S> struct tally {
     uint32_t n;
-    typename S::sum lambda, weight;
+    typename S::sum lambda, hess;
 };
 
 template <class S>
@@ -41,7 +41,7 @@ static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t
 {
     typedef typename S::sum sum;
     const tally<S> cell = {cells.d_count[at], (sum)cells.d_lambda[at],
-                           S::NEWTON ? (sum)cells.d_weight[at] : 0};
+                           S::NEWTON ? (sum)cells.d_hess[at] : 0};
     return cell;
 }
 
@@ -54,12 +54,12 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
     const longlong2 none = {0, 0};
     const longlong2 lambda[] = {*(const longlong2 *)(cells.d_lambda + at),
                                 *(const longlong2 *)(cells.d_lambda + at + 2)};
-    const longlong2 weight[] = {S::NEWTON ? *(const longlong2 *)(cells.d_weight + at) : none,
-                                S::NEWTON ? *(const longlong2 *)(cells.d_weight + at + 2) : none};
-    cell[0] = tally<S>{n.x, (sum)lambda[0].x, (sum)weight[0].x};
-    cell[1] = tally<S>{n.y, (sum)lambda[0].y, (sum)weight[0].y};
-    cell[2] = tally<S>{n.z, (sum)lambda[1].x, (sum)weight[1].x};
-    cell[3] = tally<S>{n.w, (sum)lambda[1].y, (sum)weight[1].y};
+    const longlong2 hess[] = {S::NEWTON ? *(const longlong2 *)(cells.d_hess + at) : none,
+                              S::NEWTON ? *(const longlong2 *)(cells.d_hess + at + 2) : none};
+    cell[0] = tally<S>{n.x, (sum)lambda[0].x, (sum)hess[0].x};
+    cell[1] = tally<S>{n.y, (sum)lambda[0].y, (sum)hess[0].y};
+    cell[2] = tally<S>{n.z, (sum)lambda[1].x, (sum)hess[1].x};
+    cell[3] = tally<S>{n.w, (sum)lambda[1].y, (sum)hess[1].y};
 }
 
 /* The cells of bins `bin` to bin + BINS of the row at `base`, without those from `end` on, asked
@@ -98,7 +98,7 @@ static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *m
 {
     struct rw_cell side;
     side.n = cell.n + (missing ? missing->n : 0);
-    side.weight = cell.weight + (missing ? missing->weight : 0);
+    side.hess = cell.hess + (missing ? missing->hess : 0);
     side.lambda = cell.lambda + (missing ? missing->lambda : 0);
     return side;
 }
@@ -108,12 +108,12 @@ template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> 
     to->n += cell.n;
     to->lambda += cell.lambda;
     if (S::NEWTON)
-        to->weight += cell.weight;
+        to->hess += cell.hess;
 }
 
 template <class S> static __device__ tally<S> without(const tally<S> &from, const tally<S> &cell)
 {
-    return {from.n - cell.n, from.lambda - cell.lambda, from.weight - cell.weight};
+    return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
 /* The sum over the lanes up to this one. */
@@ -122,11 +122,11 @@ template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t 
     for (uint32_t step = 1; step < WARP; step *= 2) {
         const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
         const typename S::sum lambda = __shfl_up_sync(ALL_LANES, cell.lambda, step);
-        const typename S::sum weight = S::NEWTON ? __shfl_up_sync(ALL_LANES, cell.weight, step) : 0;
+        const typename S::sum hess = S::NEWTON ? __shfl_up_sync(ALL_LANES, cell.hess, step) : 0;
         if (lane >= step) {
             cell.n += n;
             cell.lambda += lambda;
-            cell.weight += weight;
+            cell.hess += hess;
         }
     }
     return cell;
@@ -138,7 +138,7 @@ template <class S>
 static __device__ float rough_side(const struct rw_split_rule &rule, const tally<S> &side)
 {
     const float q = (float)side.lambda;
-    const float d = (S::NEWTON ? (float)side.weight : (float)side.n) + (float)rule.l2;
+    const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
     return __fdividef(q * q, d);
 }
 

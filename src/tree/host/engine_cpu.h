@@ -208,7 +208,7 @@ static inline struct rw_cell rw_cpu_decode(const struct rw_cpu_words *words, con
         cell.lambda = w[0];
         cell.n = (uint64_t)w[1];
     }
-    cell.weight = words->newton ? w[words->n_words - 1] : 0;
+    cell.hess = words->newton ? w[words->n_words - 1] : 0;
     return cell;
 }
 

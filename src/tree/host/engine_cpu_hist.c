@@ -19,7 +19,7 @@ struct tasks {
 
 static struct rw_cell difference(const struct rw_cell *whole, const struct rw_cell *part)
 {
-    return (struct rw_cell){whole->n - part->n, whole->weight - part->weight,
+    return (struct rw_cell){whole->n - part->n, whole->hess - part->hess,
                             whole->lambda - part->lambda};
 }
 
@@ -219,10 +219,10 @@ static void sparse_task(const struct tasks *tasks, struct rw_share *share, uint3
     const uint32_t end = (uint32_t)(n * (range + 1) / tasks->n_sparse_ranges);
     const struct rw_cell *all = &cpu->total[s->smaller];
     struct rw_cpu_search search[2];
-    int64_t sum[3] = {all->lambda, (int64_t)all->n, all->weight};
+    int64_t sum[3] = {all->lambda, (int64_t)all->n, all->hess};
     if (cpu->words.packed) {
         sum[0] = all->lambda * 4294967296 + (int64_t)all->n;
-        sum[1] = all->weight;
+        sum[1] = all->hess;
     }
     start_searches(cpu, s, all, 0, search);
     for (uint32_t c = from; c < end; c++) {

@@ -13,7 +13,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_cell *all = &search->all;
     const struct rw_cell right = {all->n - left->n - missing->n,
-                                  all->weight - left->weight - missing->weight,
+                                  all->hess - left->hess - missing->hess,
                                   all->lambda - left->lambda - missing->lambda};
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
@@ -72,7 +72,7 @@ static float least_score(float largest)
 
 static struct rw_cell unpacked(int64_t word, int64_t hessian)
 {
-    return (struct rw_cell){.n = (uint32_t)word, .weight = hessian, .lambda = word >> 32};
+    return (struct rw_cell){.n = (uint32_t)word, .hess = hessian, .lambda = word >> 32};
 }
 
 /* Adds a cell, with its sign, to packed words. */
@@ -101,7 +101,7 @@ static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search
         .from = from,
         .to = to,
         .n = (uint32_t)rw_cpu_n_cells(cuts, f),
-        .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.weight},
+        .all = {search->all.lambda * 4294967296 + (int64_t)search->all.n, search->all.hess},
         .min_docs = (int32_t)rule->min_docs,
         .min_hessian = search->min_hessian,
         .l2 = (float)rule->l2};
@@ -136,7 +136,7 @@ static int32_t least_hessian(const struct rw_split_rule *rule)
         return 0;
     while (low < high) { /* the product rises with the hessian */
         const int32_t middle = low + (high - low) / 2;
-        if ((double)middle * rule->weight_unit >= rule->min_hessian)
+        if ((double)middle * rule->hess_unit >= rule->min_hessian)
             high = middle;
         else
             low = middle + 1;

@@ -255,7 +255,7 @@ static void gradients_of_query(const struct rw_host *host, uint32_t q, uint32_t 
         .ideal = host->ideal ? host->ideal[q] : 0.0,
         .order = order,
         .lambda = host->lambda + first,
-         .hess = host->hess + first,
+        .hess = host->hess + first,
         .gradient = host->gradient ? host->gradient + first : NULL,
         .hessian = host->hessian ? host->hessian + first : NULL};
     rules->objective->query(&rule, &query);
@@ -371,10 +371,10 @@ static void real_gradients(struct rw_host *host, struct rw_extent *extent)
     struct magnitude_job largest = {host, 0.0, 0.0};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, find_largest, &largest);
     host->root.lambda_exponent = rw_fixed_exponent(largest.gradient, RW_LAMBDA_EXPONENT);
-    host->root.weight_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
+    host->root.hess_exponent = rw_fixed_exponent(largest.hessian, RW_LAMBDA_EXPONENT);
     struct gradient_job job = {.host = host,
                                .lambda_scale = rw_pow2(host->root.lambda_exponent),
-                               .weight_scale = rw_pow2(host->root.weight_exponent),
+                               .weight_scale = rw_pow2(host->root.hess_exponent),
                                .extent = extent};
     rw_parallel(ctx, n_threads, host->base.n_docs[0], 0, fixed_point, &job);
 }
@@ -426,7 +426,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     memset(root, 0, sizeof(*root));
     host->tree = tree;
     RW_TRY(draw_samples(host));
-    root->lambda_exponent = root->weight_exponent = RW_LAMBDA_EXPONENT;
+    root->lambda_exponent = root->hess_exponent = RW_LAMBDA_EXPONENT;
     struct rw_extent extent = {0};
     if (host->is_fixed)
         fixed_gradients(host, &extent);
@@ -437,9 +437,9 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA, host->lambda_q);
     int64_t hess_q_sum = 0;
     if (rules->newton) {
-        root->weight_shift = rw_quantise_shift(extent.hess, rules->bits);
+        root->hess_shift = rw_quantise_shift(extent.hess, rules->bits);
         hess_q_sum =
-            quantise(host, host->hess, root->weight_shift, RW_STREAM_ROUND_WEIGHT, host->hess_q);
+            quantise(host, host->hess, root->hess_shift, RW_STREAM_ROUND_HESS, host->hess_q);
     }
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
         root->n_features += host->feature_sampled[f];

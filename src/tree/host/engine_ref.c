@@ -69,7 +69,7 @@ static int build(struct rw_ref *ref, int32_t slot)
             struct rw_cell *cell = &cells[ref->cell_offset[f] + code];
             cell->n += 1;
             cell->lambda += ref->host.lambda_q[doc];
-            cell->weight += ref->host.hess_q ? ref->host.hess_q[doc] : 0;
+            cell->hess += ref->host.hess_q ? ref->host.hess_q[doc] : 0;
         }
     }
     return RW_OK;
@@ -127,7 +127,7 @@ void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, in
         for (uint32_t b = 0; b < n_bins; b++) {
             rw_cell_add(&left, &cell[b]);
             const struct rw_cell right = {all.n - left.n - missing.n,
-                                          all.weight - left.weight - missing.weight,
+                                          all.hess - left.hess - missing.hess,
                                           all.lambda - left.lambda - missing.lambda};
             const float cut = cuts->cut[cuts->offset[f] + b];
             const struct rw_split candidate = {.slot = slot,
