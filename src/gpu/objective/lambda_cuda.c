@@ -429,7 +429,7 @@ static int hand_over(struct rw_cuda_lambda *lambda, const void *gradients, const
 {
     const size_t bytes = (size_t)lambda->n_docs * sizeof(double);
     struct rw_ctx *ctx = lambda->tables.ctx;
-    const int device = lambda->tables.device;
+    const struct rw_device *device = lambda->tables.device;
     lambda->real.is_fixed = is_fixed;
     RW_TRY(rw_transfer_write(ctx, device, (void *)lambda->real.d_gradient, gradients, bytes));
     return rw_transfer_write(ctx, device, (void *)lambda->real.d_hessian, hessians, bytes);
