@@ -11,10 +11,6 @@
 #include <xmmintrin.h>
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #if defined(__SSE2__)
 /* Arithmetic goes by MXCSR, but C's own conversions of decimals by the x87's control word. */
 struct rw_fpenv {
@@ -63,8 +59,4 @@ static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 /* First in the body of a public function: the default environment until it returns. */
 #define RW_DEFAULT_FPENV \
     const struct rw_fpenv rw_fpenv_was __attribute__((cleanup(rw_fpenv_leave))) = rw_fpenv_enter()
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* `n` objects of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer.
  * *out is NULL after a failure (RW_ERR_MEMORY, the text says how many bytes). */
 int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size);
@@ -50,8 +46,4 @@ size_t rw_mem_peak_bytes(void);
     rw_mem_new_raw((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
 #define RW_GROW(ctx, pointer, room, n) \
     rw_mem_grow((ctx), (void **)&(pointer), &(room), (n), sizeof(*(pointer)))
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Nearest float to a decimal, exactly as strtof under the default rounding mode, but independent of
  * the locale. Reads an optional sign, digits, point, exponent, and nothing else (no inf, nan, hex).
  * Returns the first byte not read, or NULL if there is no number at `text`. A magnitude beyond
@@ -24,8 +20,4 @@ int rw_number_write_double(double value, char *buffer);
 /* Of a device's name, "cpu" or "cuda:N": N, or 0 without one; -1: it has no such form, or N is over
  * RW_MAX_DEVICE. *length: bytes before the colon. */
 int rw_device_number(const char *device, size_t *length);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

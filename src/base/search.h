@@ -7,8 +7,8 @@
 
 #include "base/hd.h"
 
-/* How many of n ascending numbers are under `limit`: the index of the first that is not. Those that
- * are not above a number are under the next one. Each number begins a record of `size` bytes. */
+/* How many of n ascending numbers are under `limit`: the index of the first that is not. To count
+ * those not above x, pass x + 1. Each number begins a record of `size` bytes. */
 RW_HD uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
 {
     uint32_t low = 0, high = n;

@@ -8,14 +8,10 @@
  * (rw_bench_bar). Nothing prints: rows go to the caller of rw_bench_train, rw_bench_load or
  * rw_bench_predict.
  */
-#ifndef RW_BENCH_BENCH_H
-#define RW_BENCH_BENCH_H
+#ifndef RW_BENCH_H
+#define RW_BENCH_H
 
 #include "base/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct rw_bench_suite;
 
@@ -96,8 +92,4 @@ struct rw_bench_bar {
     int at_most;      /* 1: the figure must not be above; 0: not below */
 };
 int rw_bench_bar(struct rw_bench *bench, const struct rw_bench_bar *bar);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -148,8 +148,8 @@ static int measure(struct trees *s, struct row *row)
     return rw_bench_send(s->bench, "trees", &line);
 }
 
-/* 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes + 64 MiB. NaN where the
- * codes' padding is not known: on the host. */
+/* The bound on memory: 1.3 x padded codes + 80 bytes a document + leaves x total bins x 12 bytes +
+ * 64 MiB. NaN where the codes' padding is not known: on the host. */
 static double allowed_bytes(const struct row *row)
 {
     if (!row->training.on_gpu)

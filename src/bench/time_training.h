@@ -5,10 +5,6 @@
 #include "bench/bench.h"
 #include "boost/params.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Made data; zero-initialise. */
 struct rw_bench_data {
     const char *shape; /* borrowed */
@@ -73,8 +69,4 @@ int rw_bench_time_training(struct rw_bench *bench, struct rw_params *params,
                            struct rw_model **model);
 /* mean_leaves, first_tree, last_tree, median_ms, least_ms, q1_ms, q3_ms, most_ms. */
 void rw_bench_add_training(struct rw_bench_line *line, const struct rw_bench_training *training);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

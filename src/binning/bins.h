@@ -1,8 +1,8 @@
 /* The binned matrix: one small code per (document, feature) in place of the value.
  * A code is the value's bin (value <= cut[bin]), or the number of value bins if it is missing and
- * the training set has missing values of this feature; else a missing value is coded as 0 is. */
-#ifndef RW_DATA_BINS_H
-#define RW_DATA_BINS_H
+ * the training set has missing values of this feature; else a missing value gets the code of 0. */
+#ifndef RW_BINNING_BINS_H
+#define RW_BINNING_BINS_H
 
 #include "binning/cuts.h"
 #include "base/search.h"

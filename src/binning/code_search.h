@@ -1,7 +1,7 @@
 /* Where values stand between boundaries: a feature's codes, or its intervals while cuts are being
  * found. One search for both, with AVX2 and AVX-512 where they are; every path gives the same. */
-#ifndef RW_DATA_CODE_SEARCH_H
-#define RW_DATA_CODE_SEARCH_H
+#ifndef RW_BINNING_CODE_SEARCH_H
+#define RW_BINNING_CODE_SEARCH_H
 
 #include "base/isa.h"
 #include "binning/cuts.h"

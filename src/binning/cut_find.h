@@ -1,8 +1,8 @@
 /* How cuts are found. The host and a device each go through the values in their own manner, and
  * give back the intervals of each column; what is decided without the values, what intervals mean
  * and what becomes of the cuts stands here once (cuts.c). */
-#ifndef RW_DATA_CUT_FIND_H
-#define RW_DATA_CUT_FIND_H
+#ifndef RW_BINNING_CUT_FIND_H
+#define RW_BINNING_CUT_FIND_H
 
 #include "base/isa.h"
 #include "binning/bins.h"

@@ -13,8 +13,9 @@ enum {
     FEW_VALUES = RW_MAX_BINS, /* other than 0, counted one by one */
     TABLE_BITS = 12,
     TABLE = 1 << TABLE_BITS,
-    MOST_MARKED = 4 * 1024,
+    MOST_MARKED = 4 * RW_MAX_BINS, /* three buckets a rank at most */
 };
+_Static_assert(TABLE > FEW_VALUES, "a free slot ends every search of the table");
 
 /* Distinct values, counted. A key is never 0. */
 struct rw_rank_counter {

@@ -129,7 +129,7 @@ int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *ru
     if (rule->ignore && rule->ignore[column->feature])
         out->reason = RW_CUT_IGNORED;
     else if (column->row && column->n < rule->min_docs)
-        out->reason = RW_CUT_FEW; /* a side is within the documents that have it */
+        out->reason = RW_CUT_FEW; /* one side would have fewer than min_docs */
     return out->reason != RW_CUT_IN_USE;
 }
 

@@ -6,8 +6,8 @@
  * that holds two ranks or more, ties collapsed. An exact pass over all values finds the boundary's
  * true neighbours a < b, and the cut is a float strictly between them, the one nearest the middle.
  * Neighbours with no float between them are never separated. cut_find.h has the steps. */
-#ifndef RW_DATA_CUTS_H
-#define RW_DATA_CUTS_H
+#ifndef RW_BINNING_CUTS_H
+#define RW_BINNING_CUTS_H
 
 #include "base/search.h"
 #include "dataset/dataset.h"

@@ -6,10 +6,9 @@
  * one or two bytes each, in a column of all documents, or in the piece's list if the sample says
  * that most documents have the place of an absent value; and the largest value of every interval is
  * noted. When all pieces are placed, that says where the cuts are, and the places become codes:
- * rw_bins_make_training's, for a value's place among boundaries does not change when a boundary
- * moves into a gap between values. */
-#ifndef RW_DATA_PIECES_H
-#define RW_DATA_PIECES_H
+ * rw_bins_make_training's, since moving a boundary within a gap between values changes no place. */
+#ifndef RW_BINNING_PIECES_H
+#define RW_BINNING_PIECES_H
 
 #include "base/isa.h"
 #include "binning/binned.h"

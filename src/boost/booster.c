@@ -15,7 +15,7 @@
 #include "tree/grower.h"
 #include "tree/plan.h"
 
-/* Trees in a row that could not be split before a training with sampling is given up. */
+/* After so many empty trees in a row, sampled or by custom gradients, training ends. */
 enum { MOST_EMPTY_TREES = 50, ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 
 struct booster {
@@ -77,7 +77,7 @@ static void stage(const struct booster *b, const char *name, double *start)
     *start = now;
 }
 
-/* NULL: the caller's own. */
+/* The objective; NULL if the caller gives the gradients. */
 static const struct rw_objective *objective_of(const struct booster *b)
 {
     return b->hooks && b->hooks->gradients ? NULL : rw_params_objective(&b->params);
@@ -407,7 +407,7 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
     if (b->round == b->first_round)
         tell_choices(b);
-    /* Where chance or the caller decides what a tree sees, the next one may be split again. */
+    /* With sampling or gradients from outside, the next tree may still be split. */
     const int may_change =
         has_own_gradients(b) || b->params.sample_queries < 1.0 || b->params.sample_features < 1.0;
     b->n_empty_trees = tree->n_leaves > 1 ? 0 : b->n_empty_trees + 1;
@@ -461,8 +461,8 @@ static int report_params(struct booster *b)
     return RW_OK;
 }
 
-/* What is kept: up to the best round, and no trees at the end that could split nothing. Those of
- * the model to go on from stay. */
+/* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
+ * training continues from stay. */
 static int keep_trees(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -481,7 +481,7 @@ static int keep_trees(struct booster *b)
         rw_tree_release(&model->tree[--model->n_trees]);
     while (model->n_trees > b->first_round && model->tree[model->n_trees - 1].n_leaves == 1) {
         rw_tree_release(&model->tree[--model->n_trees]);
-        model->empty_rounds += !stops; /* going on from the best round is no repetition of these */
+        model->empty_rounds += !stops; /* a training that continues does not repeat these */
     }
     model->best_round = stops ? model->n_trees : 0;
     return RW_OK;

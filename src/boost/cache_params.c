@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "boost/params.h"
 #include "io/cache.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/letor.h"
 #include "tree/engine.h"
 

@@ -5,10 +5,6 @@
 #include "metric/metric.h"
 #include "objective/objective.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
@@ -45,8 +41,4 @@ double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs
  * each, as in `set`. */
 uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                           uint32_t n_features);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -17,13 +17,14 @@ int rw_resume_init(struct rw_resume *resume, struct rw_ctx *ctx, const struct rw
                    const struct rw_dataset *const *sets, int n_sets, int absent_missing);
 void rw_resume_release(struct rw_resume *resume); /* in any state after being zeroed */
 
-/* Copies of all trees behind those of `model`, and one that splits nothing for each of the rounds
- * after them: with them, trees have the numbers of their rounds. */
+/* Appends copies of all trees to `model`, and an empty tree for each round after them that could
+ * split nothing: so that trees have the numbers of their rounds. */
 int rw_resume_trees(const struct rw_resume *resume, struct rw_model *model, size_t *tree_room);
 /* Adds all trees to the scores of every set, as rw_model_score does, one after the other: they are
  * rounds like any other, and metrics are those of these sets. But only the last of them can be the
- * best round: what was there is never cut. RW_ERR_UNSUPPORTED: the engine walks by codes, and a cut
- * of a tree is none of its own, or a missing value would go the wrong way. */
+ * best round: what was there is never cut. RW_ERR_UNSUPPORTED: the engine walks by codes, and a
+ * threshold of a tree is not among its boundaries, or a missing value would go to the wrong side.
+ */
 int rw_resume_replay(const struct rw_resume *resume, struct rw_engine *engine,
                      struct rw_eval_sets *eval);
 /* Says which of the parameters that shape trees were others when the model was trained, and how

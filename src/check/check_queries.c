@@ -58,7 +58,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* A sum, so that columns may come in any order; a value of 0 is as good as none. */
+/* A sum, so that columns may come in any order; 0 and an absent value hash alike. */
 void rw_check_hash(const struct rw_dataset *dataset, uint64_t *hashes)
 {
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
@@ -157,7 +157,8 @@ static int by_label(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The chance that a random order of these labels falls: the product of their factorials over n!. */
+/* The chance that labels in a random order are sorted by falling label: the product of their
+ * factorials over n!. */
 static double chance_to_fall(const float *sorted, uint32_t n)
 {
     double logarithm = -lgamma((double)n + 1.0);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
-#include "io/format.h"
+#include "io/data_format.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320 };
 

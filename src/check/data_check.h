@@ -1,13 +1,9 @@
 /* What a careful person looks for in data before training on it: the parts of rw_check_new. Absent
  * features are taken for 0 (as training does by default), missing ones are left out. */
-#ifndef RW_TRUST_DATA_CHECK_H
-#define RW_TRUST_DATA_CHECK_H
+#ifndef RW_CHECK_DATA_CHECK_H
+#define RW_CHECK_DATA_CHECK_H
 
 #include "base/ctx.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct rw_dataset;
 
@@ -53,8 +49,4 @@ int rw_check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 /* The largest difference of two distribution functions (Kolmogorov and Smirnov); a: [n], b: [m]
  * keys in rising order; NaN if either has none. */
 double rw_check_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

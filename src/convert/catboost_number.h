@@ -3,15 +3,7 @@
 
 #include "convert/convert.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A decimal that CatBoost's reader takes for the same double, as does any other; the shortest if
  * there is none. Finite. */
 void rw_catboost_put_double(struct rw_put *put, double value);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

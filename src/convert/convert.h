@@ -10,15 +10,11 @@
  * (tests/unit/test_exchange.c, the fuzz target) read the table. A `parse` meets hostile files:
  * counts are checked against the bytes there are, children by rw_ensemble_check (which the callers
  * run), and what cannot be carried exactly is refused by name (RW_ERR_FORMAT). */
-#ifndef RW_CONVERT_CONVERT_H
-#define RW_CONVERT_CONVERT_H
+#ifndef RW_CONVERT_H
+#define RW_CONVERT_H
 
 #include "convert/rules.h"
 #include "model/model.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* A split, or a leaf (left < 0). */
 struct rw_ens_node {
@@ -213,8 +209,4 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
  */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, struct rw_ensemble *out, int32_t n_nodes);
 int rw_set_columns(struct rw_source *source, struct rw_ensemble *out, uint64_t n);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

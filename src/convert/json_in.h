@@ -7,10 +7,6 @@
 
 #include "convert/convert.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The file's value: an object or an array, owned by the caller (json_decref); NULL after a failure.
  * flags: jansson's. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
@@ -41,8 +37,4 @@ int rw_is_among(const char *text, const char *const *words);
  * just between two floats where the text did not: then it is the one whose shortest decimal that
  * double is. */
 float rw_json_float(double value);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,4 +1,5 @@
-/* Our trees in another program's terms. What it cannot say exactly is refused here, by name. */
+/* Our trees in another program's terms. What the format cannot represent exactly is refused here,
+ * by name. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

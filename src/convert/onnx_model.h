@@ -6,10 +6,6 @@
 
 #include "convert/protobuf.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define RW_ONNX_DOMAIN "ai.onnx.ml"
 /* Numbers of fields in onnx.proto, a line or more for each message. */
 enum {
@@ -122,8 +118,4 @@ void rw_onnx_release(struct rw_onnx *onnx);
 int rw_onnx_is_word(const struct rw_pb *text, const char *word);
 /* onnx_write.c */
 int rw_onnx_write(const struct rw_ensemble *ensemble, int five, struct rw_put *put);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 
 #include "convert/convert.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum rw_pb_type { RW_PB_VARINT = 0, RW_PB_FIXED64 = 1, RW_PB_BYTES = 2, RW_PB_FIXED32 = 5 };
 
 /* --- out --- */
@@ -57,8 +53,4 @@ void rw_pb_add_ints(struct rw_source *source, const struct rw_pb_field *field,
                     struct rw_pb_ints *to);
 void rw_pb_add_reals(struct rw_source *source, const struct rw_pb_field *field, int bytes,
                      struct rw_pb_reals *to);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum rw_width { RW_F32, RW_F64 };
 
 /* Where NaN goes at a node. */
@@ -63,8 +59,4 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
 
 /* One line for people: "float32, value < threshold, ...". */
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

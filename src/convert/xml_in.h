@@ -5,10 +5,6 @@
 
 #include "convert/convert.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_xml_element {
     size_t name, text;           /* offsets into `bytes`; text 0: none */
     int32_t parent, child, next; /* its first child, the next of its parent; -1: none */
@@ -39,8 +35,4 @@ const char *rw_xml_attribute(const struct rw_xml *xml, const struct rw_xml_eleme
 /* The first child of that name; NULL: none, also of NULL. */
 const struct rw_xml_element *rw_xml_child(const struct rw_xml *xml,
                                           const struct rw_xml_element *element, const char *name);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

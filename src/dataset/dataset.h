@@ -1,6 +1,6 @@
 /* Documents as they were read: one column per feature that appears, labels, queries, ids. */
-#ifndef RW_DATA_DATASET_H
-#define RW_DATA_DATASET_H
+#ifndef RW_DATASET_H
+#define RW_DATASET_H
 
 #include <math.h>
 #include <string.h>

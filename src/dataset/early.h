@@ -1,6 +1,6 @@
 /* Columns that fill early, for the two files that fill them. */
-#ifndef RW_DATA_EARLY_H
-#define RW_DATA_EARLY_H
+#ifndef RW_DATASET_EARLY_H
+#define RW_DATASET_EARLY_H
 
 #include <pthread.h>
 

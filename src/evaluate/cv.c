@@ -11,7 +11,7 @@
 #include "boost/params_table.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
-#include "evaluate/select.h"
+#include "evaluate/query_subset.h"
 
 /* Above this many documents folds are trained one after the other: side by side each needs memory
  * of its own, and one training uses all threads well. */

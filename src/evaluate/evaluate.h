@@ -1,20 +1,12 @@
 /* How rw_eval_params are read. */
-#ifndef RW_EVALUATE_EVALUATE_H
-#define RW_EVALUATE_EVALUATE_H
+#ifndef RW_EVALUATE_H
+#define RW_EVALUATE_H
 
 #include "metric/metric.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The metrics; RW_ERR_ARGUMENT where `how` is not what it should be. */
 int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
 /* The gains of labels by `how`. */
 int rw_eval_gains(struct rw_ctx *ctx, const struct rw_eval_params *how, struct rw_gain_rule *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

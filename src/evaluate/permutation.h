@@ -4,10 +4,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_permutation {
     const struct rw_eval_params *how; /* all borrowed */
     const struct rw_model *model;
@@ -20,8 +16,4 @@ struct rw_permutation {
 /* Contract: rw_permutation_importance. */
 int rw_permutation_run(struct rw_ctx *ctx, const struct rw_permutation *permutation, double *value,
                        struct rw_permuted *out, int room);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

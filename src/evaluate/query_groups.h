@@ -4,10 +4,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_dataset;
 /* Queries by id. */
 struct rw_query_ids {
@@ -33,8 +29,4 @@ struct rw_query_groups {
 int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char *path,
                          struct rw_query_groups *out);
 void rw_query_groups_release(struct rw_query_groups *groups);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,10 +5,6 @@
 
 #include "base/ctx.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Resamples of the queries; and patterns of signs, unless all 2^n of few differences are tried. */
 enum { RW_BOOTSTRAP_SAMPLES = 10000, RW_RANDOM_SIGNS = 10000, RW_EXACT_SIGNS = 16 };
 
@@ -25,8 +21,4 @@ struct rw_pairs {
  * Carterette 2007). */
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                     struct rw_compared *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "io/checksum.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/input.h"
 #include "io/letor.h"
 
@@ -562,5 +562,5 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
     return RW_OK;
 }
 
-const struct rw_format rw_format_cache = {"cache",     probe,        format_open,
-                                          format_next, format_close, rw_cache_read};
+const struct rw_data_format rw_data_format_cache = {"cache",     probe,        format_open,
+                                                    format_next, format_close, rw_cache_read};

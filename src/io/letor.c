@@ -8,7 +8,7 @@
 #include "io/letor.h"
 
 #include "base/mem.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/members.h"
 
 enum {
@@ -550,5 +550,5 @@ static void format_close(void *state)
     rw_letor_close(state);
 }
 
-const struct rw_format rw_format_letor = {
+const struct rw_data_format rw_data_format_letor = {
     .name = "letor", .open = format_open, .next = format_next, .close = format_close};

@@ -7,7 +7,7 @@
 
 #include "binning/cuts.h"
 #include "io/input.h"
-#include "io/recognise.h"
+#include "io/other_formats.h"
 
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
@@ -26,8 +26,8 @@ enum {
     RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 8
 };
 
-/* One line's entries. What `feature` and `text` hold beyond n are the lines before: the next entry
- * is mostly of the feature that stands there, and is known by its text. */
+/* One line's entries. Entries of `feature` and `text` past n are left from earlier lines, as a
+ * guess: the next one is mostly of the same feature, which its text tells. */
 struct rw_letor_entries {
     uint16_t *feature; /* [room] */
     float *value;      /* [room] */

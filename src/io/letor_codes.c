@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "binning/pieces.h"
 #include "io/cache.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/letor.h"
 
 struct source {
@@ -72,7 +72,7 @@ static int open_sources(struct reading *r, const char *const *paths, int n_paths
     for (int i = 0; i < n_paths; i++) {
         struct source *source = &r->source[r->n_sources++];
         RW_TRY(rw_input_open(r->ctx, paths[i], &source->input));
-        if (rw_format_of(source->input) != &rw_format_letor)
+        if (rw_data_format_of(source->input) != &rw_data_format_letor)
             return 0;
         RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
         source->first_piece = (uint32_t)n_pieces;
@@ -218,7 +218,7 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
         return 0;
     for (int t = 0; t < r->n_threads; t++)
         r->binned.documents->n_clamped += r->worker[t].n_clamped;
-    rw_format_note_clamped(ctx, r->binned.documents->n_clamped);
+    rw_data_format_note_clamped(ctx, r->binned.documents->n_clamped);
     return 1;
 }
 

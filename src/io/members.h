@@ -22,7 +22,8 @@ struct rw_members {
     size_t raw_used, n_out; /* by all members at hand */
 };
 
-/* Sets *out to NULL where there is nothing to gain: the file has one member, or is no file. */
+/* Sets *out to NULL where there is nothing to gain: the file has one member, or the input is
+ * a pipe. */
 int rw_members_open(struct rw_ctx *ctx, struct rw_input *input, size_t wanted_out, int wanted_n,
                     struct rw_members **out);
 void rw_members_close(struct rw_members *members);

@@ -3,7 +3,7 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/input.h"
 #include "io/letor.h"
 
@@ -11,7 +11,7 @@ struct rw_reader {
     char **path; /* [n_paths]; owned */
     int n_paths, next_path;
     struct rw_input *input; /* the file being read; owned */
-    const struct rw_format *format;
+    const struct rw_data_format *format;
     void *state;
     struct rw_seen *seen; /* NULL: queries that come back are not noticed; owned */
     uint64_t n_clamped;
@@ -77,7 +77,7 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
 {
     RW_TRY(rw_input_open(ctx, reader->path[reader->next_path], &reader->input));
     reader->next_path++;
-    reader->format = rw_format_of(reader->input);
+    reader->format = rw_data_format_of(reader->input);
     return RW_OK;
 }
 
@@ -106,7 +106,7 @@ int rw_reader_next(struct rw_ctx *ctx, struct rw_reader *reader, struct rw_datas
     while (list.n == 0 && more)
         RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
     if (list.n == 0) {
-        rw_format_note_clamped(ctx, reader->n_clamped);
+        rw_data_format_note_clamped(ctx, reader->n_clamped);
         reader->n_clamped = 0;
         goto out;
     }
@@ -136,7 +136,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
             RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
         RW_TRY_OUT(rw_early_finish(ctx, list.early, list.builder, (int)list.n, &out->documents));
     }
-    rw_format_note_clamped(ctx, out->documents->n_clamped);
+    rw_data_format_note_clamped(ctx, out->documents->n_clamped);
     status = RW_OK;
 out:
     rw_reader_close(reader);

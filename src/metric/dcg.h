@@ -1,6 +1,6 @@
 /* Gains, discounts and the ideal DCG: tables made once, on the host. */
-#ifndef RW_RANK_DCG_H
-#define RW_RANK_DCG_H
+#ifndef RW_METRIC_DCG_H
+#define RW_METRIC_DCG_H
 
 #include "base/ctx.h"
 #include "base/exact.h"

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "metric/metric_query.h"
+#include "metric/metric_formulas.h"
 
 /* ------------------------------------------------------------------ metrics that only they have */
 

@@ -3,14 +3,10 @@
  * and queries without a relevant document do there. To add a program: a row in dialect.c, a
  * function in tests/peers/dialect_peers.py that asks the program itself, and the name in
  * docs/rankwood.1.in. */
-#ifndef RW_RANK_DIALECT_H
-#define RW_RANK_DIALECT_H
+#ifndef RW_METRIC_DIALECT_H
+#define RW_METRIC_DIALECT_H
 
 #include "metric/metric.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Where a program puts documents of equal scores. */
 enum rw_dialect_ties {
@@ -37,7 +33,7 @@ struct rw_dialect_metric {
     double err_ceiling; /* err: what gains are divided by; 0: the data's largest and 1 */
     double relevant;    /* label from which a document is relevant; 0: 1 */
     double most_label;  /* largest label that it takes; 0: any */
-    /* NULL: as the metric's own row in metric.c */
+    /* NULL: as the metric's own row in metrics.def */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
     const char *query_says; /* what that function does otherwise; NULL with it */
 };
@@ -83,8 +79,4 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
  * its number in the query from 1. index: in the query, from 0. */
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

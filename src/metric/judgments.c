@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "dataset/dataset.h"
-#include "metric/metric_query.h"
+#include "metric/metric_formulas.h"
 
 __extension__ typedef __int128 int128;
 
@@ -137,8 +137,8 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
 
 /* ------------------------------------------------------------------ the mean */
 
-/* What a query's value counts for, before scaling to a whole number under 2^40, or as many as its
- * documents. */
+/* The weight of a query's value, before scaling to a whole number under 2^40; of metrics by
+ * document, times the number of its documents. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {

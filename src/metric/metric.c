@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "dataset/dataset.h"
-#include "metric/metric_query.h"
+#include "metric/metric_formulas.h"
 #include "metric/order.h"
 
 /* A row's function, where host and device share one. */

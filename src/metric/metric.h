@@ -10,11 +10,11 @@
  *   position       in the ranking, from 0 (rank_hi, r); an index names a document (doc_hi, i)
  *   n_x counts, x_bytes sizes, x_ms times */
 
-/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, (2) give it a
- * row in metrics.def, with the device HOST, which the build follows, (3) give it a spelling and its
- * definition in tests/unit/naive_metrics.h. The command line, training on any engine, eval and the
- * property tests read the table; tests/recipes adds one in this way. A metric that GPUs are to
- * measure by themselves is written as rw_<name>_of in metric_query.h instead, with the device
+/* Metrics of a ranked query. To add one: (1) write rw_query_<name> in metric/<name>.c, (2) give it
+ * a row in metrics.def, with the device HOST, which the build follows, (3) give it a spelling and
+ * its definition in tests/unit/naive_metrics.h. The command line, training on any engine, eval and
+ * the property tests read the table; tests/recipes adds one in this way. A metric that GPUs are to
+ * measure by themselves is written as rw_<name>_of in metric_formulas.h instead, with the device
  * DEVICE in its row.
  *
  * A query's metric is summed in rank order in double; the mean over queries is taken over values
@@ -32,8 +32,8 @@
  *   document weigh documents in the losses; elsewhere a query has the mean of its documents'.
  * - Ties averaged: the exact mean over all orders within groups of equal scores, in closed form,
  * for every metric; err takes n x min(n, k) steps for a group of n. */
-#ifndef RW_RANK_METRIC_H
-#define RW_RANK_METRIC_H
+#ifndef RW_METRIC_H
+#define RW_METRIC_H
 
 #include "metric/dcg.h"
 #include "metric/order.h"
@@ -60,7 +60,7 @@ struct rw_ranked_query {
     double max_gain; /* largest gain of the data set, for err */
 };
 
-/* The kernels' names of the metrics. */
+/* By these kernels select a metric. */
 enum rw_metric_device {
     RW_METRIC_HOST, /* none: the host measures it */
 #define RW_METRIC(name, device, ...) RW_METRIC_##name,
@@ -75,7 +75,7 @@ struct rw_metric_kind {
     int uses_discount, uses_max_gain; /* of the gains: for the line of conventions */
     int lower_is_better;
     int by_document;  /* the mean is over documents, not queries, and the order does not matter */
-    int root;         /* what is averaged is the metric's square */
+    int root;         /* values are squares; the root is taken of their mean */
     int ties_scratch; /* its mean over the orders of ties needs the scratch */
     enum rw_metric_device device;
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;

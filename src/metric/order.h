@@ -1,6 +1,6 @@
 /* The order of documents in a ranking: by falling score, then as in the input. */
-#ifndef RW_RANK_ORDER_H
-#define RW_RANK_ORDER_H
+#ifndef RW_METRIC_ORDER_H
+#define RW_METRIC_ORDER_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The first trees of a model in the form that scoring reads: nodes of 16 bytes one tree after
- * another, leaves in one array, features numbered by slots. Needs the model no more. */
+ * another, leaves in one array, features numbered by slots. The model may be freed. */
 #ifndef RW_MODEL_FLAT_H
 #define RW_MODEL_FLAT_H
 

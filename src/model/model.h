@@ -1,6 +1,6 @@
 /* The ensemble and what is written beside it. */
-#ifndef RW_MODEL_MODEL_H
-#define RW_MODEL_MODEL_H
+#ifndef RW_MODEL_H
+#define RW_MODEL_H
 
 #include "model/tree.h"
 

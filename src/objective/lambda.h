@@ -5,8 +5,8 @@
  * query's unit, and summed as integers: the order of pairs cannot matter. The unit is 2^-40, and
  * 2^-40+e for queries so large that a document's sum might pass 2^62 otherwise (rw_lambda_shift).
  */
-#ifndef RW_RANK_LAMBDA_H
-#define RW_RANK_LAMBDA_H
+#ifndef RW_OBJECTIVE_LAMBDA_H
+#define RW_OBJECTIVE_LAMBDA_H
 
 #include <stdint.h>
 

@@ -2,9 +2,10 @@
  * objective/<name>.c with its rw_objective_<name>; (2) give it a row in objectives.def, which the
  * build follows; (3) give parameters of its own rows in boost/params.def, and name all that it
  * reads in `params`. Training on every engine, the checks of parameters and the messages read the
- * table. tests/recipes adds one in this way. */
-#ifndef RW_OBJECTIVE_OBJECTIVE_H
-#define RW_OBJECTIVE_OBJECTIVE_H
+ * table; another weight of pairs is another objective. base/aliases.c may name it for those who
+ * come from other programs. tests/recipes adds one in this way. */
+#ifndef RW_OBJECTIVE_H
+#define RW_OBJECTIVE_H
 
 #include "objective/lambda.h"
 
@@ -17,7 +18,8 @@ enum { RW_OBJECTIVE_PARAMS = 8 };
 /* What a training chose. */
 struct rw_objective_rule {
     struct rw_lambda_rule pair;        /* sigma, truncation and norm, where it has them */
-    double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; 0: "none" or "off" */
+    double value[RW_OBJECTIVE_PARAMS]; /* of its parameters, in their order; the words none and off
+                                          are 0 */
     uint64_t seed;
 };
 
@@ -29,21 +31,21 @@ struct rw_objective_query {
     const double *scores;  /* [n], in the order of the input, as all but the tables by position */
     const float *labels;   /* [n] NULL if an engine computes what ranks */
     const double *weights; /* [n] the documents', NULL: all 1; for `is_fixed` */
-    /* Of objectives that rank; NULL and 0 otherwise. */
+    /* Set for ranking objectives only; else NULL and 0. */
     const double *gains;     /* [n] */
     const double *discounts; /* [>= n] by position */
     double ideal;            /* the ideal DCG of the top `truncation`; 0: contributes nothing */
     uint32_t *order;         /* [n] scratch */
-    /* Of RW_OBJECTIVE_HOST. */
-    const double *positions; /* [>= n] what `positions` made */
+    /* Set for RW_OBJECTIVE_HOST only. */
+    const double *positions; /* [>= n] filled by the callback `positions` */
     double *scratch;         /* [n x `scratch`] */
 
     int64_t *lambda, *hess;     /* [n] written if `is_fixed` */
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
 
-/* Adds a pair of documents to the query's sums, in either order; returns its lambda. Pairs of equal
- * gains are nothing. scale as of rw_lambda_of_pair. */
+/* Adds a pair of documents to the query's sums and returns its lambda; the two may be swapped, and
+ * a pair of equal gains adds nothing. scale: as in rw_lambda_of_pair. */
 static inline int64_t rw_lambda_add_pair(const struct rw_objective_query *query, uint32_t a,
                                          uint32_t b, double discount_diff, float sigma, int norm,
                                          float scale)
@@ -84,7 +86,7 @@ struct rw_objective {
     const char *params; /* "sigma decay": the parameters that it reads */
     int ranks;          /* compares a query's documents by their gains; else each is by itself */
     int draws;          /* random numbers, by the seed */
-    int is_fixed;       /* in units of 2^-40; else real numbers, whose unit a tree chooses */
+    int is_fixed; /* in units of 2^-40; else doubles, scaled to fixed point anew for each tree */
     /* With RW_OBJECTIVE_HOST engines are handed the gradients, made on the host; otherwise each
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "evaluate/evaluate.h"
 #include "dataset/dataset.h"
-#include "evaluate/select.h"
+#include "evaluate/query_subset.h"
 
 static const double ties_matter = 0.001; /* as 'eval' has it */
 static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};

@@ -1,13 +1,9 @@
 /* The figures of a report, and the page that shows them. */
-#ifndef RW_REPORT_REPORT_H
-#define RW_REPORT_REPORT_H
+#ifndef RW_REPORT_H
+#define RW_REPORT_H
 
 #include "io/model_text.h"
 #include "model/model.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum {
     RW_REPORT_VALUE_BINS = 20, /* of a metric's values */
@@ -84,8 +80,4 @@ int rw_report_model(struct rw_ctx *ctx, const struct rw_eval_params *how, struct
 
 /* Writes the page; failures are the stream's. The caller has set the "C" locale. */
 void rw_report_page(const struct rw_report *report, FILE *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 
 #include "report/report.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* id: of the chart in the page, one word. about: what is to be seen, plain text, escaped here. */
 struct rw_chart_words {
     const char *id, *about;
@@ -36,8 +32,4 @@ void rw_chart_scores(FILE *out, const struct rw_chart_words *words, const struct
 void rw_chart_tree(FILE *out, const char *about, const struct rw_report *report,
                    const struct rw_report_tree *drawn);
 enum { RW_CHART_TREE_LEVELS = 3 }; /* of splits */
-
-#ifdef __cplusplus
-}
-#endif
 #endif

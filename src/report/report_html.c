@@ -26,7 +26,7 @@ static int character_bytes(const unsigned char *c)
     return n;
 }
 
-/* Controls of C0 and C1. */
+/* Control characters. */
 static int is_control(const unsigned char *c)
 {
     return c[0] < 32 || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);

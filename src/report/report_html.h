@@ -1,13 +1,9 @@
 /* HTML of a report: texts that are shown as text whatever is in them, and figures. */
-#ifndef RW_REPORT_REPORT_HTML_H
-#define RW_REPORT_REPORT_HTML_H
+#ifndef RW_REPORT_HTML_H
+#define RW_REPORT_HTML_H
 
 #include <stdint.h>
 #include <stdio.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Any bytes, as text or as an attribute's value between double quotes: what HTML would read is
  * written as references; control characters and what is not UTF-8 become U+FFFD. */
@@ -36,8 +32,4 @@ const char *rw_html_plural(uint64_t n);
 /* A cell of a table, of a figure. */
 void rw_html_cell(FILE *out, double value);
 void rw_html_count(FILE *out, uint64_t count);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

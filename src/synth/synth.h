@@ -12,14 +12,10 @@
  * document, are mixed into a score with non-linear and interacting terms and noise; fixed
  * thresholds make the label. Each feature sees a weighted sum of a few latents and noise of its
  * own, bent to its marginal distribution by 8 knots and rounded to its decimals. */
-#ifndef RW_DATA_SYNTH_H
-#define RW_DATA_SYNTH_H
+#ifndef RW_SYNTH_H
+#define RW_SYNTH_H
 
 #include "dataset/dataset.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum {
     RW_SYNTH_KNOTS = 8,   /* at -3, -2, .., 4 standard deviations */
@@ -138,8 +134,4 @@ struct rw_synth_doc {
  * negative. RW_OK, or what was negative. */
 int rw_synth_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t begin, uint32_t end,
                   int (*take)(void *user, const struct rw_synth_doc *doc), void *user);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

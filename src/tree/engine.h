@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 enum { RW_MAX_SETS = 64 };
-/* Nodes of the largest tree, and half as many again that batches may expand in vain. */
+/* Nodes of the largest tree, and half as many again that batches may expand without need. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
 
 /* Everything that stays the same for a whole training. */
@@ -66,8 +66,8 @@ struct rw_root {
     uint32_t n_features;                /* sampled */
 };
 
-/* Build the histogram of `smaller`, and derive that of `larger` from the parent's, whose own is
- * gone after that. For the root: parent = -1, smaller = 0, larger = -1. */
+/* Build the histogram of `smaller`; that of `larger` is the parent's less it, in the parent's
+ * memory. For the root: parent = -1, smaller = 0, larger = -1. */
 struct rw_sibling {
     int32_t parent, smaller, larger;
 };

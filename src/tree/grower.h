@@ -5,10 +5,6 @@
 
 #include "tree/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_grow_rules {
     int levels;     /* 0: best-first to `leaves`; 1: whole levels to `depth` */
     int32_t leaves; /* most leaves, >= 2 */
@@ -39,8 +35,4 @@ uint32_t rw_grow_max_slots(const struct rw_grow_rules *rules);
  * possible. */
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
                    struct rw_tree *out, int32_t *leaf_slot, struct rw_grow_times *times);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -99,7 +99,7 @@ RW_HD void rw_cell_add(struct rw_cell *cell, const struct rw_cell *other)
 /* What decides a split; made once a tree (gain_scale and the rest depend on its shifts). */
 struct rw_split_rule {
     int newton;
-    double l2;         /* in units of n (mart) or of quantised hessian (newton): k, or k w */
+    double l2;         /* --split-l2, in documents (mart) or in quantised hessian (newton) */
     double gain_scale; /* a power of two: gains compare across trees */
     double hess_unit;  /* real hessian of a quantised hessian of 1 */
     uint64_t min_docs;

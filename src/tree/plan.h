@@ -5,10 +5,6 @@
 
 #include "tree/engine.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The sets that would be loaded, the training set first. */
 struct rw_plan_data {
     const struct rw_dataset *const *set;          /* [n_sets] */
@@ -47,8 +43,4 @@ int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds);
 
 /* The engine's plan. RW_ERR_UNSUPPORTED if it has none. */
 int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include "base/isa.h"
 #include "tree/numbers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Of sampled documents. All zeros is the extent of none. */
 struct rw_extent {
     int64_t lambda, hess; /* largest magnitudes */
@@ -39,8 +35,4 @@ typedef int64_t rw_quantise_fn(const struct rw_rounding *rounding, uint32_t firs
 rw_quantise_fn rw_quantise_docs_plain, rw_quantise_docs_avx2, rw_quantise_docs_avx512;
 int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, uint32_t first,
                          uint32_t n, const uint8_t *sampled, const int64_t *value, int32_t *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,7 +8,7 @@
 #include "fuzz_input.h"
 #include "io/cache.h"
 #include "io/checksum.h"
-#include "io/format.h"
+#include "io/data_format.h"
 
 static void check(int holds)
 {

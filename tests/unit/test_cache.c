@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "io/cache.h"
 #include "io/checksum.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "same_codes.h"
 #include "same_dataset.h"
 #include "scratch_file.h"

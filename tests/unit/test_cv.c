@@ -5,7 +5,7 @@
 #include "boost/params.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
-#include "evaluate/select.h"
+#include "evaluate/query_subset.h"
 
 static struct rw_params *params;
 

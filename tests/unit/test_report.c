@@ -8,7 +8,7 @@
 #include "train_fixture.h"
 #include "report/report.h"
 #include "report/report_html.h"
-#include "evaluate/select.h"
+#include "evaluate/query_subset.h"
 
 static struct rw_ctx *ctx;
 static struct rw_params *params;

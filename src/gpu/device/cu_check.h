@@ -7,10 +7,6 @@
 
 #include "base/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The error's text, with what was being done; returns RW_ERR_MEMORY if memory ran out,
  * RW_ERR_UNSUPPORTED if this GPU or driver never will, else RW_ERR_MACHINE. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const char *file, int line);
@@ -21,8 +17,4 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what, const ch
         if (rw_cu_error != cudaSuccess)                                       \
             return rw_cu_fail((ctx), rw_cu_error, #call, __FILE__, __LINE__); \
     } while (0)
-
-#ifdef __cplusplus
-}
-#endif
 #endif

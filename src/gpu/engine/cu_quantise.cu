@@ -12,7 +12,7 @@
 
 #include "gpu/device/cu_random.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/split/cu_pair.cuh"
+#include "gpu/split/load_gradient.cuh"
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };

@@ -16,10 +16,6 @@
 #include "gpu/metric/metric_cuda.h"
 #include "gpu/device/transfer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { RW_CUDA_GROUPS = 3 };
 
 struct rw_cuda_set {
@@ -228,8 +224,4 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

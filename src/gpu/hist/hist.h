@@ -10,8 +10,9 @@
  * `--hist`, the choice between methods and the tests go by the rows. hist_block.cuh has what most
  * methods need; hist_global_atomic.cu is the shortest example.
  *
- * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
- * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.
+ * Rules common to all: launches go to the call's stream; nothing is allocated, and the
+ * host waits for nothing; scratch is the caller's, of the size that `scratch_bytes` says. Offsets
+ * have 64 bits.
  */
 #ifndef RW_GPU_HIST_H
 #define RW_GPU_HIST_H
@@ -37,7 +38,7 @@ enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
  * neighbouring lanes own neighbouring features, whose cells lie in different banks of shared
  * memory. */
 struct rw_hist_tile {
-    int bits; /* the matrix's, or 4 in one of 8 bits: features of at most 16 codes, under 32 lanes
+    int bits; /* the matrix's; 4 for features of at most 16 codes in a matrix of 8, under 32 lanes
                */
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes an element */
     uint32_t lanes;

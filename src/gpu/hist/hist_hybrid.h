@@ -14,10 +14,6 @@
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { RW_HIST_MOST_CANDIDATES = 32 };
 
 struct rw_hist_candidates {
@@ -77,8 +73,4 @@ int rw_hist_force(struct rw_ctx *ctx, const struct rw_hist_call *call,
  * collision zero-skip 2.1)". Cut to `size`. */
 void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,
                          char *buffer, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

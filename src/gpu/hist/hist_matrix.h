@@ -5,10 +5,6 @@
 #include "gpu/device/device.h"
 #include "gpu/hist/hist.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
 
 struct rw_hist_matrix_spec {
@@ -30,8 +26,4 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
 /* Plans matrix->tile, all but the words; the first n_wide features may have n_bins codes, the
  * others at most 16. RW_ERR_UNSUPPORTED for too many features. */
 int rw_hist_matrix_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *matrix, uint32_t n_wide);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

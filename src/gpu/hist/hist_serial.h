@@ -4,10 +4,6 @@
 
 #include "gpu/hist/hist.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* All arrays are on the host. codes: [n_features] of [n_docs]; list: documents, NULL: ranges; node:
  * [n_nodes]. Results of the shapes in hist.h, cleared first; those that are NULL are left out.
  * Floats are summed in double, in the order of the documents, and rounded once. */
@@ -24,8 +20,4 @@ struct rw_hist_serial {
     float *float_sum;
 };
 void rw_hist_serial_run(const struct rw_hist_serial *job);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

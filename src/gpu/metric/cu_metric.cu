@@ -7,7 +7,7 @@
 // query (of all metrics: the grid's second axis) adds its terms in that order, as the contract
 // wants it, the longest queries in the same warps; blocks add up, then one block a metric.
 #include "gpu/metric/cu_metric.h"
-#include "metric/metric_query.h"
+#include "metric/metric_formulas.h"
 
 enum { GATHER_THREADS = 256, QUERY_THREADS = 64, SUM_THREADS = 128 };
 

@@ -1,15 +1,11 @@
 /* Metrics of a set on the device: rw_metric_eval's, to the bit, from scores that stay there. One
- * query's value comes from the inline functions of metric/metric_query.h; values are rounded to
+ * query's value comes from the inline functions of metric/metric_formulas.h; values are rounded to
  * 2^-40, weighted by whole numbers, and summed in 128 bits. */
 #ifndef RW_GPU_METRIC_CUDA_H
 #define RW_GPU_METRIC_CUDA_H
 
 #include "gpu/device/device.h"
 #include "metric/metric.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 struct rw_cuda_metrics;
 
@@ -32,8 +28,4 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
 /* Kernels that a run enqueues; a sort of the whole device counts one. */
 uint32_t rw_cuda_metrics_launches(const struct rw_cuda_metrics *metrics);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -14,8 +14,8 @@
 #include <cuda_runtime.h>
 
 #include "gpu/engine/cu_engine.h"
-#include "gpu/split/cu_find.cuh"
-#include "gpu/split/cu_pair.cuh"
+#include "gpu/split/chunk_node.cuh"
+#include "gpu/split/load_gradient.cuh"
 #include "gpu/device/tuning.h"
 
 enum {

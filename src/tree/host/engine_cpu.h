@@ -7,10 +7,6 @@
 
 #include "tree/host/engine_host.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Work (updates, documents) under which a parallel region costs more than it gains. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, WALKED_DOCS = 4096 };
 
@@ -300,8 +296,4 @@ rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

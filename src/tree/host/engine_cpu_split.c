@@ -1,5 +1,5 @@
 /* The best cut of a feature in a node, for the engine for processors. Cuts are first ranked
- * roughly, in float (engine_cpu_score_tmpl.c); those that may be the best have their gains made by
+ * roughly, in float (engine_cpu_cut_tmpl.c); those that may be the best have their gains made by
  * the functions of tree/numbers.h from exact sums. So the choice is the plain one's, to the bit. */
 #include <string.h>
 

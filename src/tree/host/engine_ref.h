@@ -4,10 +4,6 @@
 
 #include "tree/host/engine_host.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct rw_ref {
     struct rw_host host;
     int32_t *parent, *leaf_of;  /* [max_slots] slot above; scratch */
@@ -23,8 +19,4 @@ extern const struct rw_engine_ops rw_ref_ops;
  * the oracle of every split search. */
 void rw_ref_best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
                        struct rw_split *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -2,7 +2,7 @@
  * 1 on, with tabs between them. A reader that is added to a copy of the tree. */
 #include "base/mem.h"
 #include "base/number.h"
-#include "io/format.h"
+#include "io/data_format.h"
 #include "io/letor.h"
 
 static const char first_line[] = "made table\n";
@@ -129,8 +129,8 @@ static int next_table(struct rw_ctx *ctx, void *state, struct rw_builder_list *l
     return RW_OK;
 }
 
-const struct rw_format rw_format_made_table = {.name = "made table",
-                                               .probe = probe,
-                                               .open = open_table,
-                                               .next = next_table,
-                                               .close = close_table};
+const struct rw_data_format rw_data_format_made_table = {.name = "made table",
+                                                         .probe = probe,
+                                                         .open = open_table,
+                                                         .next = next_table,
+                                                         .close = close_table};

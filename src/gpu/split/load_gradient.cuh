@@ -1,6 +1,6 @@
 /* A document's lambda and hessian, in one load. */
-#ifndef RW_GPU_CU_PAIR_CUH
-#define RW_GPU_CU_PAIR_CUH
+#ifndef RW_GPU_LOAD_GRADIENT_CUH
+#define RW_GPU_LOAD_GRADIENT_CUH
 
 #include <stdint.h>
 

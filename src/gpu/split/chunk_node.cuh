@@ -1,6 +1,6 @@
 /* Which node a chunk of documents belongs to. */
-#ifndef RW_GPU_CU_FIND_CUH
-#define RW_GPU_CU_FIND_CUH
+#ifndef RW_GPU_CHUNK_NODE_CUH
+#define RW_GPU_CHUNK_NODE_CUH
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* rw_lambda_query and rw_rank_query for most queries, by the instruction set's path of
- * lambda_tmpl.c. */
-#include "objective/lambda_fast.h"
+ * lambdarank_tmpl.c. */
+#include "objective/lambdarank_fast.h"
 
 #include <string.h>
 #if RW_HAS_X86

@@ -1,4 +1,4 @@
-#include "evaluate/select.h"
+#include "evaluate/query_subset.h"
 
 #include "base/mem.h"
 #include "dataset/dataset.h"

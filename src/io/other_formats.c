@@ -1,5 +1,5 @@
 /* Files that are known by their first bytes, or by the look of their first line. */
-#include "io/recognise.h"
+#include "io/other_formats.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* Readers of data. To add one: (1) write io/<name>.c with its rw_format_<name>; (2) give it a row
- * in readers.def, before letor, which takes everything. The build follows the table, and a file is
- * recognised by its first bytes, so every command and the library read the new format. */
-#ifndef RW_IO_FORMAT_H
-#define RW_IO_FORMAT_H
+/* Readers of data. To add one: (1) write io/<name>.c with its rw_data_format_<name>; (2) give it a
+ * row in data_formats.def, before letor, which takes everything. The build follows the table, and a
+ * file is recognised by its first bytes, so every command and the library read the new format. */
+#ifndef RW_IO_DATA_FORMAT_H
+#define RW_IO_DATA_FORMAT_H
 
 #include "dataset/dataset.h"
 
@@ -13,7 +13,7 @@ struct rw_seen;
 struct rw_builder_list;
 
 /* A format of data files. A reader gives a file's documents piece by piece, as builders. */
-struct rw_format {
+struct rw_data_format {
     const char *name;
     int (*probe)(const unsigned char *head,
                  size_t n_bytes); /* 1: a file that begins so is its own; NULL: all are */
@@ -24,22 +24,22 @@ struct rw_format {
      * lines (rw_builder_line) has the file's name, too. */
     int (*next)(struct rw_ctx *ctx, void *state, struct rw_builder_list *list, int *more);
     void (*close)(void *state);
-    /* NULL: none; else the whole file at once, better than from its pieces: as rw_files_read */
+    /* NULL: none; else the whole file at once, faster than by pieces: as rw_files_read */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cut_rule *rule,
                  struct rw_binned *out);
 };
-#define RW_READER(name) extern const struct rw_format rw_format_##name;
-#include "io/readers.def"
-#undef RW_READER
+#define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
+#include "io/data_formats.def"
+#undef RW_DATA_FORMAT
 /* The format of a file; never NULL, for what is nothing else is taken for text. */
-const struct rw_format *rw_format_of(const struct rw_input *input);
+const struct rw_data_format *rw_data_format_of(const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
-void rw_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
+void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* rw_dataset_read. rule: NULL, or of a training: where a file has its codes, they are read in place
  * of the values. out: empty; after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   const struct rw_cut_rule *rule, struct rw_binned *out);
-/* rw_dataset_read, but a query that comes back after others is one more query of the same id. */
+/* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
 

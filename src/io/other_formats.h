@@ -1,7 +1,7 @@
 /* What a file seems to be that was read as LETOR text and is none. To add a kind: a row in
- * recognise.c, and a file with its message in tests/golden/bad. */
-#ifndef RW_IO_RECOGNISE_H
-#define RW_IO_RECOGNISE_H
+ * other_formats.c, and a file with its message in tests/golden/bad. */
+#ifndef RW_IO_OTHER_FORMATS_H
+#define RW_IO_OTHER_FORMATS_H
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
  * With ties to be averaged each gives the exact mean over all orders of the documents within each
  * group of equal scores: the group at positions [begin, end) has n documents, m of them relevant.
  */
-#ifndef RW_RANK_METRIC_QUERY_H
-#define RW_RANK_METRIC_QUERY_H
+#ifndef RW_METRIC_FORMULAS_H
+#define RW_METRIC_FORMULAS_H
 
 #include <math.h>
 

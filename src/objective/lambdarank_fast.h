@@ -1,15 +1,11 @@
-/* What lambda_fast.c and the paths that are compiled of lambda_tmpl.c share. A query's documents
- * stand in the order of the ranking, a block of them at a time; each row of the top meets all of a
- * block. */
-#ifndef RW_RANK_LAMBDA_FAST_H
-#define RW_RANK_LAMBDA_FAST_H
+/* What lambdarank_fast.c and the paths that are compiled of lambdarank_tmpl.c share. A query's
+ * documents stand in the order of the ranking, a block of them at a time; each row of the top meets
+ * all of a block. */
+#ifndef RW_OBJECTIVE_LAMBDARANK_FAST_H
+#define RW_OBJECTIVE_LAMBDARANK_FAST_H
 
 #include "base/isa.h"
 #include "objective/objective.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum { RW_LAMBDA_BLOCK = 256, RW_LAMBDA_ROOM = 16 /* for lanes past the last document */ };
 
@@ -39,8 +35,4 @@ typedef void rw_lambda_block_fn(struct rw_lambda_row *row, struct rw_lambda_bloc
 typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
 rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
 rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;
-
-#ifdef __cplusplus
-}
-#endif
 #endif
