@@ -326,11 +326,13 @@ static int read_header(struct rw_words *w)
 
 static int check_sum(struct rw_ctx *ctx, const char *path, const char *all, size_t n)
 {
-    char line[RW_CHECKSUM_LINE_BYTES + 1];
+    char line[RW_CHECKSUM_LINE_BYTES + 1] = "";
     const char *last = n >= RW_CHECKSUM_LINE_BYTES ? all + n - RW_CHECKSUM_LINE_BYTES : NULL;
-    const int whole = last && last > all && last[-1] == '\n' && memcmp(last, "checksum ", 9) == 0 &&
-                      last[RW_CHECKSUM_LINE_BYTES - 1] == '\n' &&
-                      strspn(last + 9, "0123456789abcdef") == RW_CHECKSUM_DIGITS;
+    if (last)
+        memcpy(line, last, RW_CHECKSUM_LINE_BYTES);
+    const int whole = last && last > all && last[-1] == '\n' && memcmp(line, "checksum ", 9) == 0 &&
+                      line[RW_CHECKSUM_LINE_BYTES - 1] == '\n' &&
+                      strspn(line + 9, "0123456789abcdef") == RW_CHECKSUM_DIGITS;
     uint32_t line_number = 1;
     for (const char *c = all; c < (whole ? last : all + n); c++)
         line_number += *c == '\n';
