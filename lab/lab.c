@@ -120,14 +120,22 @@ void rw_lab_add_times(const struct rw_lab *lab, struct rw_bench_line *line,
 static int check_options(struct rw_lab *lab)
 {
     const struct rw_lab_options *o = lab->options;
-    const struct rw_bench_given given[] = {{"method", RW_LAB_NO_METHOD, o->method != NULL},
-                                           {"docs", RW_LAB_NO_DOCS, o->n_docs != 0},
-                                           {"features", RW_LAB_NO_FEATURES, o->n_features != 0},
-                                           {"bins", RW_LAB_NO_BINS, o->n_bins != 0},
-                                           {"runs", RW_LAB_NO_RUNS, o->n_runs != 0}};
+    const struct {
+        const char *name;
+        unsigned bit; /* in what a suite has no use for */
+        int is_given;
+    } option[] = {{"method", RW_LAB_NO_METHOD, o->method != NULL},
+                  {"docs", RW_LAB_NO_DOCS, o->n_docs != 0},
+                  {"features", RW_LAB_NO_FEATURES, o->n_features != 0},
+                  {"bins", RW_LAB_NO_BINS, o->n_bins != 0},
+                  {"runs", RW_LAB_NO_RUNS, o->n_runs != 0}};
     RW_TRY(check_method(lab->ctx, lab->suite, o->method));
-    return rw_bench_check_unused(lab->ctx, lab->suite->name, lab->suite->unused, given,
-                                 sizeof(given) / sizeof(given[0]));
+    for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++) {
+        if (option[i].is_given && (lab->suite->unused & option[i].bit))
+            return rw_fail(lab->ctx, RW_ERR_ARGUMENT, "option '--%s' has no effect in suite '%s'",
+                           option[i].name, lab->suite->name);
+    }
+    return RW_OK;
 }
 
 int rw_lab_run(struct rw_ctx *ctx, const struct rw_lab_suite *suite,

@@ -76,17 +76,6 @@ static int find_suite(struct rw_ctx *ctx, const char *bench, const char *name,
     return RW_OK;
 }
 
-int rw_bench_check_unused(struct rw_ctx *ctx, const char *suite, unsigned unused,
-                          const struct rw_bench_given *option, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (option[i].is_given && (unused & option[i].bit))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "option '--%s' has no effect in suite '%s'",
-                           option[i].name, suite);
-    }
-    return RW_OK;
-}
-
 uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t own,
                          uint32_t quick)
 {

@@ -47,15 +47,6 @@ extern const struct rw_bench_suite rw_bench_predicting;
 /* RW_OK if `word` is one of them; else an error with the nearest, or with all of them. */
 int rw_bench_find_word(struct rw_ctx *ctx, const char *kind, const char *word,
                        const char *const *words, int n, int *at);
-/* An option of a suite; bit: its bit in what the suite has no use for. */
-struct rw_bench_given {
-    const char *name;
-    unsigned bit;
-    int is_given;
-};
-/* An option that is given and that the suite has no use for is an error. */
-int rw_bench_check_unused(struct rw_ctx *ctx, const char *suite, unsigned unused,
-                          const struct rw_bench_given *option, int n);
 /* The option's number, or the suite's own, or, with `quick`, its small one. */
 uint32_t rw_bench_number(const struct rw_bench *bench, uint32_t option, uint32_t own,
                          uint32_t quick);

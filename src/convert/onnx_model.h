@@ -30,7 +30,6 @@ enum {
 };
 enum {
     RW_ONNX_ATTRIBUTE_NAME = 1,
-    RW_ONNX_ATTRIBUTE_F = 2,
     RW_ONNX_ATTRIBUTE_I = 3,
     RW_ONNX_ATTRIBUTE_S = 4,
     RW_ONNX_ATTRIBUTE_T = 5,
