@@ -193,8 +193,8 @@ RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *d
                                   const struct rw_params *params, const char *path);
 
 /* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of plain text with more than
- * 262,144 documents, all with the same features, the values go straight into the cache. Notes as when
- * reading. */
+ * 262,144 documents, with features that at least half of them have, the values go straight into the cache.
+ * Notes as when reading. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 

@@ -179,12 +179,12 @@ out:
 /* ---- cuts and codes together ---- */
 
 /* Intervals become codes: they are the bins unless two of them could not be told apart. */
-static int codes_of_intervals(const struct rw_cut_intervals *intervals,
-                              const struct rw_feature_cuts *found, uint32_t n, size_t room,
-                              size_t bytes, void **code)
+static int map_intervals(const struct rw_cut_intervals *intervals,
+                         const struct rw_feature_cuts *found, uint32_t n, size_t width,
+                         size_t bytes, void **code)
 {
     uint32_t map[RW_MAX_BOUNDS + 2];
-    int is_same = room == bytes;
+    int is_same = width == bytes;
     for (uint32_t k = 0; k <= intervals->n_bounds; k++)
         map[k] = rw_bin_of(found->cut, found->n_bins, rw_float_of_key(intervals->below[k]));
     map[intervals->n_bounds + 1] = found->n_bins;
@@ -195,15 +195,15 @@ static int codes_of_intervals(const struct rw_cut_intervals *intervals,
     void *mapped;
     const int status = rw_mem_new_raw(NULL, &mapped, n, bytes);
     for (uint32_t i = 0; status >= 0 && i < n; i++)
-        rw_codes_put(mapped, bytes, i, map[rw_codes_get(*code, room, i)]);
+        rw_codes_put(mapped, bytes, i, map[rw_codes_get(*code, width, i)]);
     rw_mem_free(*code);
     *code = mapped;
     return status;
 }
 
-int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
-                       const struct rw_column *column, uint32_t n_docs, size_t room, void *places,
-                       struct rw_feature_cuts *found, struct rw_codes *out)
+int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
+                          const struct rw_column *column, uint32_t n_docs, size_t width,
+                          void *index, struct rw_feature_cuts *found, struct rw_codes *out)
 {
     int status;
     RW_TRY_OUT(rw_cuts_of_intervals(NULL, intervals, rule, found));
@@ -211,13 +211,13 @@ int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_r
         goto out;
     const uint32_t n_codes = found->n_bins + found->has_missing;
     const size_t bytes = n_codes > 256 ? 2 : 1;
-    RW_TRY_OUT(codes_of_intervals(intervals, found, column->n, room, bytes, &places));
+    RW_TRY_OUT(map_intervals(intervals, found, column->n, width, bytes, &index));
     intervals->count[found->n_bins] = intervals->n_missing; /* the others are the bins' now */
     const uint32_t zero = rw_bin_of(found->cut, found->n_bins, 0.0f);
     const uint32_t absent = rule->absent_missing && found->has_missing ? found->n_bins : zero;
-    return keep_codes(column, n_docs, places, bytes, intervals->count, n_codes, absent, out);
+    return keep_codes(column, n_docs, index, bytes, intervals->count, n_codes, absent, out);
 out:
-    rw_mem_free(places);
+    rw_mem_free(index);
     return status;
 }
 

@@ -52,7 +52,7 @@ enum { LANES = 8 }; /* searches that go on side by side */
 /* raise: into `most`. `bytes` is a constant where this is called. */
 static inline __attribute__((always_inline)) void plain_lanes(const struct rw_code_search *s,
                                                               const float *value, size_t n,
-                                                              size_t bytes, void *places,
+                                                              size_t bytes, void *positions,
                                                               int32_t *most)
 {
     uint32_t bits[LANES], at[LANES] = {0};
@@ -70,31 +70,31 @@ static inline __attribute__((always_inline)) void plain_lanes(const struct rw_co
         const int is_nan = is_nan_bits(bits[i]);
         if (most && !is_nan && key[i] > most[at[i]])
             most[at[i]] = key[i];
-        const uint32_t place = is_nan ? s->missing : at[i];
+        const uint32_t position = is_nan ? s->missing : at[i];
         if (bytes == 1)
-            ((uint8_t *)places)[i] = (uint8_t)place;
+            ((uint8_t *)positions)[i] = (uint8_t)position;
         else
-            ((uint16_t *)places)[i] = (uint16_t)place;
+            ((uint16_t *)positions)[i] = (uint16_t)position;
     }
 }
 
 static void run_plain(const struct rw_code_search *s, const float *value, size_t n, size_t bytes,
-                      void *places, int32_t *most)
+                      void *positions, int32_t *most)
 {
     for (size_t i = 0; i < n; i += LANES) {
         const size_t now = n - i < LANES ? n - i : LANES;
         if (bytes == 1)
-            plain_lanes(s, value + i, now, 1, (uint8_t *)places + i, most);
+            plain_lanes(s, value + i, now, 1, (uint8_t *)positions + i, most);
         else
-            plain_lanes(s, value + i, now, 2, (uint16_t *)places + i, most);
+            plain_lanes(s, value + i, now, 2, (uint16_t *)positions + i, most);
     }
 }
 
 uint32_t rw_code_search_one(const struct rw_code_search *s, float value)
 {
-    uint16_t place;
-    plain_lanes(s, &value, 1, 2, &place, NULL);
-    return place;
+    uint16_t position;
+    plain_lanes(s, &value, 1, 2, &position, NULL);
+    return position;
 }
 
 #if RW_HAS_X86
@@ -109,17 +109,17 @@ enum { VECTORS = 4, LANES_AVX2 = 8 * VECTORS, LANES_AVX512 = 16 * VECTORS };
 
 LOOKUP_AVX2 void raise_avx2(int mask, __m256i key, __m256i at, int32_t *most)
 {
-    int32_t keys[8], places[8];
+    int32_t keys[8], positions[8];
     _mm256_storeu_si256((__m256i *)keys, key);
-    _mm256_storeu_si256((__m256i *)places, at);
+    _mm256_storeu_si256((__m256i *)positions, at);
     for (; mask; mask &= mask - 1) {
         const int i = __builtin_ctz((unsigned)mask);
-        if (keys[i] > most[places[i]])
-            most[places[i]] = keys[i];
+        if (keys[i] > most[positions[i]])
+            most[positions[i]] = keys[i];
     }
 }
 
-/* The places of VECTORS vectors of 8. */
+/* The positions of VECTORS vectors of 8. */
 LOOKUP_AVX2 void search_avx2(const struct rw_code_search *s, __m256i top, const float *value,
                              __m256i *at, int32_t *most)
 {
@@ -166,7 +166,7 @@ LOOKUP_AVX2 void search_avx2(const struct rw_code_search *s, __m256i top, const 
 }
 
 RW_AVX2 static size_t run_avx2(const struct rw_code_search *s, const float *value, size_t n,
-                               size_t bytes, void *places, int32_t *most)
+                               size_t bytes, void *positions, int32_t *most)
 {
     int32_t tops[8];
     const uint32_t below_top = s->n_levels - 3;
@@ -185,10 +185,10 @@ RW_AVX2 static size_t run_avx2(const struct rw_code_search *s, const float *valu
         const __m256i a = _mm256_packus_epi32(at[0], at[1]), b = _mm256_packus_epi32(at[2], at[3]);
         if (bytes == 1) {
             const __m256i c = _mm256_packus_epi16(a, b);
-            _mm256_storeu_si256((__m256i *)((uint8_t *)places + i),
+            _mm256_storeu_si256((__m256i *)((uint8_t *)positions + i),
                                 _mm256_permutevar8x32_epi32(c, order));
         } else {
-            uint16_t *to = (uint16_t *)places + i;
+            uint16_t *to = (uint16_t *)positions + i;
             _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(a, 0xd8));
             _mm256_storeu_si256((__m256i *)(to + 16), _mm256_permute4x64_epi64(b, 0xd8));
         }
@@ -202,17 +202,17 @@ RW_AVX2 static size_t run_avx2(const struct rw_code_search *s, const float *valu
 
 LOOKUP_AVX512 void raise_avx512(unsigned mask, __m512i key, __m512i at, int32_t *most)
 {
-    int32_t keys[16], places[16];
+    int32_t keys[16], positions[16];
     _mm512_storeu_si512(keys, key);
-    _mm512_storeu_si512(places, at);
+    _mm512_storeu_si512(positions, at);
     for (; mask; mask &= mask - 1) {
         const int i = __builtin_ctz(mask);
-        if (keys[i] > most[places[i]])
-            most[places[i]] = keys[i];
+        if (keys[i] > most[positions[i]])
+            most[positions[i]] = keys[i];
     }
 }
 
-/* The places of VECTORS vectors of 16; the first five halvings look into two vectors. */
+/* The positions of VECTORS vectors of 16; the first five halvings look into two vectors. */
 LOOKUP_AVX512 void search_avx512(const struct rw_code_search *s, __m512i top, __m512i top2,
                                  const float *value, __m512i *at, int32_t *most)
 {
@@ -258,7 +258,7 @@ LOOKUP_AVX512 void search_avx512(const struct rw_code_search *s, __m512i top, __
 }
 
 RW_AVX512 static size_t run_avx512(const struct rw_code_search *s, const float *value, size_t n,
-                                   size_t bytes, void *places, int32_t *most)
+                                   size_t bytes, void *positions, int32_t *most)
 {
     int32_t tops[32];
     const uint32_t below_top = s->n_levels - 5;
@@ -274,10 +274,10 @@ RW_AVX512 static size_t run_avx512(const struct rw_code_search *s, const float *
             search_avx512(s, top, top2, value + i, at, NULL);
         for (size_t v = 0; v < VECTORS; v++) {
             if (bytes == 1)
-                _mm_storeu_si128((__m128i *)((uint8_t *)places + i + 16 * v),
+                _mm_storeu_si128((__m128i *)((uint8_t *)positions + i + 16 * v),
                                  _mm512_cvtepi32_epi8(at[v]));
             else
-                _mm256_storeu_si256((__m256i *)((uint16_t *)places + i + 16 * v),
+                _mm256_storeu_si256((__m256i *)((uint16_t *)positions + i + 16 * v),
                                     _mm512_cvtepi32_epi16(at[v]));
         }
     }
@@ -289,44 +289,45 @@ RW_AVX512 static size_t run_avx512(const struct rw_code_search *s, const float *
 /* ---- all paths ---- */
 
 void rw_code_search_most(enum rw_isa isa, const struct rw_code_search *s, const float *value,
-                         size_t n, size_t bytes, void *places, int32_t *most)
+                         size_t n, size_t bytes, void *positions, int32_t *most)
 {
     size_t done = 0;
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512)
-        done = run_avx512(s, value, n, bytes, places, most);
+        done = run_avx512(s, value, n, bytes, positions, most);
     else if (isa == RW_ISA_AVX2)
-        done = run_avx2(s, value, n, bytes, places, most);
+        done = run_avx2(s, value, n, bytes, positions, most);
 #else
     (void)isa;
 #endif
-    run_plain(s, value + done, n - done, bytes, (uint8_t *)places + done * bytes, most);
+    run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
 }
 
 void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const float *value,
-                        size_t n, size_t bytes, void *places)
+                        size_t n, size_t bytes, void *positions)
 {
-    rw_code_search_most(isa, s, value, n, bytes, places, NULL);
+    rw_code_search_most(isa, s, value, n, bytes, positions, NULL);
 }
 
-void rw_code_count(const void *places, size_t n, size_t bytes, uint32_t n_places, uint32_t *counts)
+void rw_code_count(const void *positions, size_t n, size_t bytes, uint32_t n_positions,
+                   uint32_t *counts)
 {
     enum { TABLES = 4, FEW = 256 };
     if (bytes == 2) {
         for (size_t i = 0; i < n; i++)
-            counts[((const uint16_t *)places)[i]]++;
+            counts[((const uint16_t *)positions)[i]]++;
         return;
     }
     /* several tables: equal neighbours need not wait for each other */
     uint32_t part[TABLES][FEW] = {0};
-    const uint8_t *place = places;
+    const uint8_t *position = positions;
     size_t i = 0;
     for (; i + TABLES <= n; i += TABLES) {
         for (size_t t = 0; t < TABLES; t++)
-            part[t][place[i + t]]++;
+            part[t][position[i + t]]++;
     }
     for (; i < n; i++)
-        part[0][place[i]]++;
-    for (uint32_t c = 0; c < n_places && c < FEW; c++)
+        part[0][position[i]]++;
+    for (uint32_t c = 0; c < n_positions && c < FEW; c++)
         counts[c] += part[0][c] + part[1][c] + part[2][c] + part[3][c];
 }

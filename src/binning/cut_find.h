@@ -68,12 +68,12 @@ int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *ru
 /* Cuts from intervals, whose counts are changed: counts of the bins. */
 int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out);
-/* Cuts and, unless found->reason says that there are none, codes from the exact pass: `places` (of
- * `room` bytes each; taken) are those of all documents if column->row is NULL, else of column->n
- * entries, while the others have the place of an absent value. Changes *intervals. */
-int rw_codes_of_places(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
-                       const struct rw_column *column, uint32_t n_docs, size_t room, void *places,
-                       struct rw_feature_cuts *found, struct rw_codes *out);
+/* Cuts and, unless found->reason says that there are none, codes: `index` (of `width` bytes each;
+ * taken) has the interval of each document if column->row is NULL, else of column->n entries, while
+ * the others are in the interval of an absent value. Changes *intervals. */
+int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,
+                          const struct rw_column *column, uint32_t n_docs, size_t width,
+                          void *index, struct rw_feature_cuts *found, struct rw_codes *out);
 /* found, codes: [dataset->n_columns]; codes of columns in use are moved into the bins. */
 int rw_bins_gather(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                    const struct rw_cut_rule *rule, const struct rw_feature_cuts *found,
@@ -101,21 +101,12 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
                          const struct rw_cut_sample *sample);
 void rw_rank_scratch_release(struct rw_rank_scratch *scratch);
 
-/* Values other than 0, whose keys are in scratch->key, and how many are 0: one value is by far the
- * most frequent. */
-struct rw_rank_values {
-    uint32_t n, n_zeros;
-    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
-};
-/* Adds a column's values, missing ones left out; in: NULL, or [n_docs] which documents' to take. In
- * all no more than the sample that the scratch was made for. */
-void rw_rank_add(enum rw_isa isa, struct rw_rank_values *values, const struct rw_column *column,
-                 const uint8_t *in, int absent_missing, struct rw_rank_scratch *scratch);
-/* Writes n_ranked, n_bounds and, of the added values, bound, below and count. A boundary is the
- * smallest value on its right. */
-void rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *values,
-                    const struct rw_cut_rule *rule, struct rw_rank_scratch *scratch,
-                    struct rw_cut_intervals *intervals);
+/* Boundaries of one feature: writes n_ranked, n_bounds and, of the sampled values and the absent
+ * ones, bound, below and count. A boundary is the smallest value on its right. columns: [n_columns]
+ * of the whole data set, or, if sample->in is NULL, of the sample's parts. */
+void rw_cut_bounds(enum rw_isa isa, const struct rw_column *const *columns, uint32_t n_columns,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 
 #ifdef __cplusplus
 }

@@ -45,7 +45,14 @@ void rw_rank_scratch_release(struct rw_rank_scratch *s)
 
 /* ---- the sampled values ---- */
 
-static void add_value(struct rw_rank_values *v, uint32_t *key, uint32_t bits, uint32_t in,
+/* Values other than 0, whose keys are in rw_rank_scratch.key, and how many are 0: one value is by
+ * far the most frequent. */
+struct values {
+    uint32_t n, n_zeros;
+    uint32_t least, most; /* of the keys; UINT32_MAX and 0 at first */
+};
+
+static void add_value(struct values *v, uint32_t *key, uint32_t bits, uint32_t in,
                       int absent_missing)
 {
     if (bits == RW_ABSENT_BITS && !absent_missing)
@@ -62,7 +69,7 @@ static void add_value(struct rw_rank_values *v, uint32_t *key, uint32_t bits, ui
 
 #if RW_HAS_X86
 /* Dense values from the front; returns how many were taken. */
-RW_AVX512 static uint32_t add_avx512(struct rw_rank_values *v, const float *value, uint32_t n,
+RW_AVX512 static uint32_t add_avx512(struct values *v, const float *value, uint32_t n,
                                      const uint8_t *in, int absent_missing, uint32_t *key)
 {
     const __m512i absent = _mm512_set1_epi32((int)RW_ABSENT_BITS), zero = _mm512_setzero_si512();
@@ -99,8 +106,9 @@ RW_AVX512 static uint32_t add_avx512(struct rw_rank_values *v, const float *valu
 }
 #endif
 
-void rw_rank_add(enum rw_isa isa, struct rw_rank_values *v, const struct rw_column *column,
-                 const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
+/* Adds a column's values, missing ones left out; in: NULL, or [n_docs] which documents' to take. */
+static void add_column(enum rw_isa isa, struct values *v, const struct rw_column *column,
+                       const uint8_t *in, int absent_missing, struct rw_rank_scratch *s)
 {
     const uint32_t n = column->n, *row = column->row;
     uint32_t i = 0;
@@ -233,8 +241,7 @@ static inline uint32_t bucket_of(const struct buckets *b, uint32_t key)
 }
 
 /* bits: at least 1 */
-static struct buckets make_buckets(const struct rw_rank_values *v, const uint32_t *key,
-                                   uint32_t bits)
+static struct buckets make_buckets(const struct values *v, const uint32_t *key, uint32_t bits)
 {
     uint32_t under = v->most, above = v->least; /* the nearest to 0 */
     if (v->least < RW_KEY_OF_ZERO && v->most > RW_KEY_OF_ZERO) {
@@ -335,8 +342,8 @@ static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *k
     return n_picked;
 }
 
-static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
-                           struct rw_rank_scratch *s, struct walk *w)
+static void bounds_of_many(enum rw_isa isa, const struct values *v, struct rw_rank_scratch *s,
+                           struct walk *w)
 {
     const uint32_t n_zeros = v->n_zeros;
     struct marked marked[MOST_MARKED];
@@ -368,8 +375,8 @@ static void bounds_of_many(enum rw_isa isa, const struct rw_rank_values *v,
     }
 }
 
-void rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v, const struct rw_cut_rule *rule,
-                    struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
+static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw_cut_rule *rule,
+                        struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
     struct walk walk = {.out = intervals, .bins = (uint32_t)rule->bins, .k = 1, .is_first = 1};
     intervals->n_bounds = 0;
@@ -381,4 +388,23 @@ void rw_rank_bounds(enum rw_isa isa, const struct rw_rank_values *v, const struc
         bounds_of_many(isa, v, s, &walk);
     end_interval(&walk, v->n_zeros && v->most < RW_KEY_OF_ZERO ? RW_KEY_OF_ZERO : v->most,
                  intervals->n_ranked);
+}
+
+void rw_cut_bounds(enum rw_isa isa, const struct rw_column *const *columns, uint32_t n_columns,
+                   const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
+                   struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
+{
+    struct values v = {.least = UINT32_MAX};
+    const uint8_t *in = sample->in;
+    uint32_t n_seen = 0;
+    for (uint32_t c = 0; c < n_columns; c++) {
+        const struct rw_column *column = columns[c];
+        add_column(isa, &v, column, in, rule->absent_missing, s);
+        for (uint32_t i = 0; in && i < column->n; i++)
+            n_seen += in[column->row ? column->row[i] : i];
+        n_seen += in ? 0 : column->n;
+    }
+    if (!rule->absent_missing)
+        v.n_zeros += sample->n - n_seen;
+    find_bounds(isa, &v, rule, s, intervals);
 }

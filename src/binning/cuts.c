@@ -240,22 +240,6 @@ struct host_search {
     struct rw_rank_scratch *scratch; /* [n_threads]; owned */
 };
 
-/* The boundaries; `below` and `count` are those of the sampled values. */
-static void bound_column(const struct host_search *host, const struct rw_column *column,
-                         struct rw_rank_scratch *scratch, struct rw_cut_intervals *s)
-{
-    const struct rw_cut_sample *sample = &host->finder->sample;
-    const int absent_missing = host->finder->rule->absent_missing;
-    struct rw_rank_values v = {.least = UINT32_MAX};
-    uint32_t n_seen = column->row && sample->in ? 0 : column->n;
-    rw_rank_add(host->isa, &v, column, sample->in, absent_missing, scratch);
-    for (uint32_t i = 0; column->row && sample->in && i < column->n; i++)
-        n_seen += sample->in[column->row[i]];
-    if (column->row && !absent_missing)
-        v.n_zeros += sample->n - n_seen;
-    rw_rank_bounds(host->isa, &v, host->finder->rule, scratch, s);
-}
-
 /* Goes through all values: fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes, the
  * interval of each entry, and n_bounds + 1 for a missing one. */
 static void exact_pass(const struct host_search *host, const struct rw_column *column,
@@ -301,15 +285,16 @@ static int find_column(const struct host_search *host, int thread, uint32_t c)
     void *index = NULL;
     if (rw_cuts_decided(column, finder->rule, found))
         return RW_OK;
-    bound_column(host, column, &host->scratch[thread], &intervals);
+    rw_cut_bounds(host->isa, &column, 1, &finder->sample, finder->rule, &host->scratch[thread],
+                  &intervals);
     const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
     if (host->codes)
         RW_TRY(rw_mem_new_raw(NULL, &index, column->n, bytes));
     exact_pass(host, column, &intervals, bytes, index);
     if (!host->codes)
         return rw_cuts_of_intervals(NULL, &intervals, finder->rule, found);
-    return rw_codes_of_places(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
-                              index, found, &host->codes[c]);
+    return rw_codes_of_intervals(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
+                                 index, found, &host->codes[c]);
 }
 
 static int find_some(void *user, struct rw_share *share)

@@ -1,4 +1,4 @@
-/* Places of all pieces become the codes of one data set. */
+/* The intervals of all pieces become the codes of one data set. */
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -37,7 +37,7 @@ static int make_columns(struct join *join)
 {
     struct rw_pieces *pieces = join->pieces;
     struct rw_ctx *ctx = pieces->ctx;
-    const uint32_t n_docs = pieces->dataset->n_docs;
+    const uint32_t n_docs = pieces->n_docs;
     uint32_t n_columns = 0;
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++)
         n_columns += pieces->feature[f].n_present > 0;
@@ -52,10 +52,10 @@ static int make_columns(struct join *join)
             continue;
         join->column[feature->column] =
             (struct rw_column){.feature = f, .n = rw_column_is_dense(n, n_docs) ? n_docs : n};
-        if (feature->place)
+        if (feature->interval)
             continue;
         RW_TRY(RW_NEW_RAW(ctx, feature->row, feature->n_listed));
-        RW_TRY(rw_mem_new_raw(ctx, &feature->place, feature->n_listed, feature->room));
+        RW_TRY(rw_mem_new_raw(ctx, &feature->interval, feature->n_listed, feature->width));
     }
     return RW_OK;
 }
@@ -66,17 +66,17 @@ static int make_columns(struct join *join)
 static void join_piece(const struct join *join, const struct rw_piece *piece, uint32_t first,
                        uint32_t end)
 {
-    for (uint32_t c = 0; c < piece->n_columns; c++) {
-        const struct rw_piece_column *column = &piece->column[c];
-        struct rw_piece_feature *feature = &join->pieces->feature[column->feature];
+    for (uint32_t i = 0; i < piece->n_lists; i++) {
+        const struct rw_piece_list *list = &piece->list[i];
+        struct rw_piece_feature *feature = &join->pieces->feature[list->feature];
         const uint32_t to = feature->n_joined;
-        if (feature->column < first || feature->column >= end || column->n == 0)
+        if (feature->column < first || feature->column >= end || list->n == 0)
             continue;
-        for (uint32_t i = 0; i < column->n; i++)
-            feature->row[to + i] = piece->first_doc + piece->row[column->row_at + i];
-        memcpy((uint8_t *)feature->place + to * feature->room, piece->place + column->at,
-               column->n * feature->room);
-        feature->n_joined += column->n;
+        for (uint32_t k = 0; k < list->n; k++)
+            feature->row[to + k] = piece->first_doc + piece->row[list->row_at + k];
+        memcpy((uint8_t *)feature->interval + to * feature->width,
+               piece->interval + list->interval_at, list->n * feature->width);
+        feature->n_joined += list->n;
     }
 }
 
@@ -118,9 +118,9 @@ static void join_pieces(const struct join *join)
 /* ---- cuts and codes ---- */
 
 static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_feature *feature,
-                         uint32_t n_places, struct rw_cut_intervals *intervals)
+                         uint32_t n_listed, struct rw_cut_intervals *intervals)
 {
-    const uint32_t n_docs = pieces->dataset->n_docs, zero = rw_key_of_float(0.0f);
+    const uint32_t n_docs = pieces->n_docs;
     const int32_t *most = pieces->scratch[0].most + feature->most_at;
     const uint32_t n = feature->n_bounds, absent = feature->absent;
     intervals->n_bounds = n;
@@ -129,11 +129,11 @@ static void intervals_of(const struct rw_pieces *pieces, const struct rw_piece_f
     for (uint32_t k = 0; k <= n; k++)
         intervals->below[k] = rw_key_of_ordered(most[k]);
     if (!pieces->rule.absent_missing && feature->n_present < n_docs &&
-        zero > intervals->below[absent])
-        intervals->below[absent] = zero;
+        RW_KEY_OF_ZERO > intervals->below[absent])
+        intervals->below[absent] = RW_KEY_OF_ZERO;
     memset(intervals->count, 0, (n + 2) * sizeof(intervals->count[0]));
-    rw_code_count(feature->place, n_places, feature->room, n + 2, intervals->count);
-    intervals->count[absent] += n_docs - n_places;
+    rw_code_count(feature->interval, n_listed, feature->width, n + 2, intervals->count);
+    intervals->count[absent] += n_docs - n_listed;
     intervals->n_missing = intervals->count[n + 1];
 }
 
@@ -142,7 +142,7 @@ static int end_column(const struct join *join, uint32_t c)
     const struct rw_pieces *pieces = join->pieces;
     struct rw_column column = join->column[c];
     struct rw_piece_feature *feature = &pieces->feature[column.feature];
-    const uint32_t n_docs = pieces->dataset->n_docs;
+    const uint32_t n_docs = pieces->n_docs;
     struct rw_cut_intervals intervals;
     uint32_t none;
     column.row = column.n < n_docs ? &none : NULL; /* sparse or dense is all that is asked */
@@ -151,10 +151,11 @@ static int end_column(const struct join *join, uint32_t c)
     column.n = feature->row ? feature->n_listed : n_docs;
     column.row = feature->row;
     intervals_of(pieces, feature, column.n, &intervals);
-    void *place = feature->place;
-    feature->place = NULL;
-    const int status = rw_codes_of_places(&intervals, &pieces->rule, &column, n_docs, feature->room,
-                                          place, &join->found[c], &join->codes[c]);
+    void *index = feature->interval;
+    feature->interval = NULL;
+    const int status =
+        rw_codes_of_intervals(&intervals, &pieces->rule, &column, n_docs, feature->width, index,
+                              &join->found[c], &join->codes[c]);
     rw_mem_free(feature->row);
     feature->row = NULL;
     return status;
@@ -172,7 +173,7 @@ static int end_bins(struct join *join, struct rw_binned *out)
 {
     const struct rw_pieces *pieces = join->pieces;
     const struct rw_dataset columns = {
-        .n_docs = pieces->dataset->n_docs, .n_columns = join->n_columns, .column = join->column};
+        .n_docs = pieces->n_docs, .n_columns = join->n_columns, .column = join->column};
     RW_TRY(RW_NEW(pieces->ctx, out->feature, join->n_columns));
     for (; out->n_features < join->n_columns; out->n_features++)
         out->feature[out->n_features] = join->column[out->n_features].feature;
@@ -190,7 +191,7 @@ int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out)
     join_pieces(&join);
     status = rw_parallel(ctx, pieces->n_threads, join.n_columns, 1, end_columns, &join);
     if (status < 0) {
-        rw_fail(ctx, status, "out of memory while coding %u documents", pieces->dataset->n_docs);
+        rw_fail(ctx, status, "out of memory while coding %u documents", pieces->n_docs);
         goto out;
     }
     RW_TRY_OUT(end_bins(&join, out));

@@ -4,7 +4,6 @@
 #include "boost/params.h"
 #include "io/cache.h"
 #include "io/data_format.h"
-#include "io/letor.h"
 #include "tree/engine.h"
 
 /* min_docs 1: so that the codes serve any --min-docs. */
@@ -31,27 +30,25 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
+    struct rw_read_goal goal = {.rule = NULL};
     struct rw_binned binned = {.documents = NULL};
-    struct rw_dataset *dataset = NULL;
-    struct rw_cache_values *values = NULL;
     int status;
-    /* a path that cannot be written is told when the data is read, as that of a small set is */
-    if (rw_letor_is_large(ctx, paths, n_paths) && rw_cache_values_open(ctx, path, &values) >= 0 &&
-        values)
-        RW_TRY_OUT(
-            rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, values, &binned));
+    /* a path that cannot be written is told when the data is read */
+    if (rw_cache_values_open(ctx, path, &goal.values) >= 0 && goal.values) {
+        goal.rule = &rule;
+        goal.bins_text = 1;
+    }
+    RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     if (binned.bins) {
-        status = rw_cache_values_finish(ctx, values, &binned);
+        status = rw_cache_values_finish(ctx, goal.values, &binned);
         goto out;
     }
-    rw_cache_values_close(values); /* room for the whole file may be needed */
-    values = NULL;
-    RW_TRY_OUT(rw_dataset_read(ctx, paths, n_paths, &dataset));
-    RW_TRY_OUT(rw_dataset_write_cache(ctx, dataset, params, path));
+    rw_cache_values_close(goal.values); /* room for the whole file may be needed */
+    goal.values = NULL;
+    RW_TRY_OUT(rw_dataset_write_cache(ctx, binned.documents, params, path));
 out:
     rw_binned_release(&binned);
-    rw_dataset_free(dataset);
-    rw_cache_values_close(values);
+    rw_cache_values_close(goal.values);
     return status;
 }
 
@@ -80,15 +77,12 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     const struct rw_cut_rule rule = {.bins = params->bins,
                                      .absent_missing = params->absent == 1,
                                      .min_docs = (uint32_t)params->min_docs};
+    const struct rw_read_goal goal = {.rule = &rule, .bins_text = trains_on_host(ctx, params)};
     struct rw_binned *binned;
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
-    if (rw_letor_is_large(ctx, paths, n_paths) && trains_on_host(ctx, params))
-        RW_TRY_OUT(
-            rw_letor_read_codes(ctx, paths, n_paths, &rule, RW_LETOR_CHUNK_BYTES, NULL, binned));
-    if (!binned->bins)
-        RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &rule, binned));
+    RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
     *out = binned;
     return RW_OK;
 out:

@@ -7,6 +7,7 @@
 #include "dataset/dataset.h"
 
 struct rw_binned;
+struct rw_cache_values;
 struct rw_cut_rule;
 struct rw_input;
 struct rw_seen;
@@ -35,10 +36,17 @@ struct rw_data_format {
 const struct rw_data_format *rw_data_format_of(const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-/* rw_dataset_read. rule: NULL, or of a training: where a file has its codes, they are read in place
- * of the values. out: empty; after a failure, too. */
+/* What becomes of the features' values. */
+struct rw_read_goal {
+    const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
+    int bins_text;                  /* 1: large plain text is binned while it is read */
+    struct rw_cache_values *values; /* NULL: codes that a cache has will do; else what gets the
+                                     * values of text that is binned; borrowed */
+};
+/* Reads all that commands and the library read: rw_dataset_read, as it suits the goal. out: empty;
+ * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_cut_rule *rule, struct rw_binned *out);
+                  const struct rw_read_goal *goal, struct rw_binned *out);
 /* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);

@@ -23,16 +23,18 @@ struct reading {
     size_t chunk_bytes;
     struct rw_cache_values *values; /* borrowed, or NULL */
     uint32_t n_pieces;
-    uint32_t *piece_docs;    /* [n_pieces] owned */
-    struct rw_binned binned; /* owned until done */
-    struct rw_pieces pieces;
+    uint32_t *first_doc;            /* [n_pieces + 1] documents before each piece; owned */
     struct rw_letor_worker *worker; /* [n_threads] owned */
     int n_threads;
+    struct rw_cut_sample sample;
+    struct rw_pieces pieces;
+    struct rw_binned binned; /* owned until done */
 };
 
 static void reading_release(struct reading *r)
 {
     rw_pieces_release(&r->pieces);
+    rw_cut_sample_release(&r->sample);
     for (int t = 0; r->worker && t < r->n_threads; t++)
         rw_letor_worker_release(&r->worker[t]);
     for (uint32_t i = 0; r->source && i < r->n_sources; i++) {
@@ -42,7 +44,7 @@ static void reading_release(struct reading *r)
     rw_seen_free(r->seen);
     rw_mem_free(r->worker);
     rw_mem_free(r->source);
-    rw_mem_free(r->piece_docs);
+    rw_mem_free(r->first_doc);
     rw_binned_release(&r->binned);
 }
 
@@ -91,15 +93,17 @@ static int skim(struct reading *r)
     struct rw_ctx *ctx = r->ctx;
     struct rw_builder_list list = {0};
     int status;
-    RW_TRY_OUT(RW_NEW(ctx, r->piece_docs, r->n_pieces));
+    RW_TRY_OUT(RW_NEW(ctx, r->first_doc, (size_t)r->n_pieces + 1));
     for (uint32_t i = 0; i < r->n_sources; i++) {
         struct source *source = &r->source[i];
         int more = 1;
-        rw_letor_skim(source->letor, r->piece_docs + source->first_piece);
+        rw_letor_skim(source->letor, r->first_doc + 1 + source->first_piece);
         while (more)
             RW_TRY_OUT(rw_letor_next(ctx, source->letor, &list, &more));
     }
     RW_TRY_OUT(rw_builder_finish(ctx, list.builder, (int)list.n, &r->binned.documents));
+    for (uint32_t p = 0; p < r->n_pieces; p++) /* so far the documents of each */
+        r->first_doc[p + 1] += r->first_doc[p];
 out:
     rw_builder_list_release(&list);
     return status;
@@ -115,30 +119,31 @@ static const struct source *source_of(const struct reading *r, uint32_t piece)
     return &r->source[i];
 }
 
-static int read_piece(struct reading *r, uint32_t p, int thread, int sampled)
+struct pieces_job {
+    struct reading *reading;
+    uint8_t sampled; /* 1: the sampled documents; 0: the others */
+    int has_failed;  /* by any thread: all stop */
+};
+
+static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
 {
+    struct reading *r = job->reading;
     const struct source *source = source_of(r, p);
-    const struct rw_piece *piece = &r->pieces.piece[p];
     struct rw_letor_worker *worker = &r->worker[thread];
-    worker->pick.n_docs = piece->n_docs;
-    worker->pick.label = r->binned.documents->label + piece->first_doc;
-    worker->pick.in = r->pieces.sample.in + piece->first_doc;
-    worker->pick.which = (uint8_t)sampled;
+    const uint32_t first = r->first_doc[p];
+    worker->pick.n_docs = r->first_doc[p + 1] - first;
+    worker->pick.label = r->binned.documents->label + first;
+    worker->pick.in = r->sample.in + first;
+    worker->pick.which = job->sampled;
     int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
-    if (status >= 0 && sampled)
-        status = rw_pieces_hold(&r->pieces, p, thread, &worker->builder);
-    else if (status >= 0)
-        status = rw_pieces_place(&r->pieces, p, thread, &worker->builder, worker->pick.row);
     worker->n_clamped += worker->builder.n_clamped;
+    if (status >= 0 && job->sampled)
+        status = rw_pieces_hold(&r->pieces, p, &worker->builder);
+    else if (status >= 0)
+        status = rw_pieces_add(&r->pieces, p, thread, &worker->builder, worker->pick.row);
     rw_builder_empty(&worker->builder);
     return status;
 }
-
-struct pieces_job {
-    struct reading *reading;
-    int sampled;
-    int has_failed; /* by any thread: all stop */
-};
 
 static int read_some(void *user, struct rw_share *share)
 {
@@ -146,7 +151,7 @@ static int read_some(void *user, struct rw_share *share)
     for (uint64_t p, end; rw_share_next(share, &p, &end);) {
         if (__atomic_load_n(&job->has_failed, __ATOMIC_RELAXED))
             return RW_OK;
-        const int status = read_piece(job->reading, (uint32_t)p, share->thread, job->sampled);
+        const int status = read_piece(job, (uint32_t)p, share->thread);
         if (status < 0) {
             __atomic_store_n(&job->has_failed, 1, __ATOMIC_RELAXED);
             return status;
@@ -156,9 +161,9 @@ static int read_some(void *user, struct rw_share *share)
 }
 
 /* All pieces; of several failures any. */
-static int read_pieces(struct reading *r, int sampled)
+static int read_pieces(struct reading *r, uint8_t sampled)
 {
-    struct pieces_job job = {r, sampled, 0};
+    struct pieces_job job = {.reading = r, .sampled = sampled};
     const int worst = rw_parallel(r->ctx, r->n_threads, r->n_pieces, 1, read_some, &job);
     if (worst == RW_ERR_DATA)
         return rw_fail(r->ctx, worst, "'%s'%s changed while it was read",
@@ -174,60 +179,62 @@ static int read_pieces(struct reading *r, int sampled)
 /* Where the cache has the values is to be known before they are. Returns 0 if it is not. */
 static int begin_values(struct reading *r)
 {
-    const struct rw_piece *piece = r->pieces.piece;
     uint16_t *feature;
-    if (!rw_pieces_are_even(&r->pieces))
-        return 0;
-    while (piece->n_held == 0 && piece < r->pieces.piece + r->n_pieces - 1)
-        piece++;
-    RW_TRY(RW_NEW_RAW(r->ctx, feature, piece->n_columns));
-    for (uint32_t c = 0; c < piece->n_columns; c++)
-        feature[c] = piece->column[c].feature;
-    const int status = rw_cache_values_begin(r->ctx, r->values, feature, piece->n_columns,
-                                             r->binned.documents->n_docs);
+    uint32_t n_features = 0;
+    int status = 1;
+    RW_TRY(RW_NEW_RAW(r->ctx, feature, RW_FEATURE_IDS));
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint32_t n = r->pieces.feature[f].n_present;
+        if (n)
+            feature[n_features++] = (uint16_t)f;
+        status &= n == 0 || rw_column_is_dense(n, r->sample.n);
+    }
+    if (status && rw_cache_values_begin(r->ctx, r->values, feature, n_features,
+                                        r->binned.documents->n_docs) < 0)
+        status = RW_ERR_MEMORY;
     rw_mem_free(feature);
     r->pieces.take = rw_cache_values_take;
     r->pieces.take_user = r->values;
-    return status < 0 ? status : 1;
+    return status;
+}
+
+/* Are all values in the cache, and all columns of the kind that it expects? */
+static int values_are_whole(const struct reading *r)
+{
+    for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
+        const uint32_t n = r->pieces.feature[f].n_present;
+        if (n && !rw_column_is_dense(n, r->binned.documents->n_docs))
+            return 0;
+    }
+    return rw_cache_values_are_whole(r->values, r->binned.n_features);
 }
 
 static int read_all(struct reading *r, const struct rw_cut_rule *rule)
 {
     struct rw_ctx *ctx = r->ctx;
     RW_TRY(skim(r));
-    if (r->binned.documents->n_docs <= rw_cut_sample_docs)
+    struct rw_dataset *documents = r->binned.documents;
+    if (documents->n_docs <= rw_cut_sample_docs)
         return 0;
     r->n_threads = ctx->n_threads;
     RW_TRY(RW_NEW(ctx, r->worker, (size_t)r->n_threads));
     for (int t = 0; t < r->n_threads; t++)
         r->worker[t].fast = rw_letor_fast(0);
-    RW_TRY(rw_pieces_init(ctx, &r->pieces, r->binned.documents, rule, r->piece_docs, r->n_pieces));
+    RW_TRY(rw_cut_sample_init(ctx, &r->sample, documents));
+    RW_TRY(rw_pieces_init(ctx, &r->pieces, &r->sample, rule, r->first_doc, r->n_pieces));
     RW_TRY(read_pieces(r, 1));
+    RW_TRY(rw_pieces_find_bounds(&r->pieces));
     const int is_known = r->values ? begin_values(r) : 1;
     if (is_known <= 0)
         return is_known;
-    RW_TRY(rw_pieces_find_bounds(&r->pieces));
     RW_TRY(read_pieces(r, 0));
     RW_TRY(rw_pieces_finish(&r->pieces, &r->binned));
-    for (uint32_t f = 0; r->values && f < RW_FEATURE_IDS; f++) {
-        const uint32_t n = r->pieces.feature[f].n_present;
-        if (n && !rw_column_is_dense(n, r->binned.documents->n_docs))
-            return 0;
-    }
-    if (r->values && !rw_cache_values_are_whole(r->values, r->binned.n_features))
+    if (r->values && !values_are_whole(r))
         return 0;
     for (int t = 0; t < r->n_threads; t++)
-        r->binned.documents->n_clamped += r->worker[t].n_clamped;
-    rw_data_format_note_clamped(ctx, r->binned.documents->n_clamped);
+        documents->n_clamped += r->worker[t].n_clamped;
+    rw_data_format_note_clamped(ctx, documents->n_clamped);
     return 1;
-}
-
-int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
-{
-    struct reading r = {.ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES};
-    const int is_large = may_be_large(paths, n_paths) && open_sources(&r, paths, n_paths) > 0;
-    reading_release(&r);
-    return is_large;
 }
 
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,

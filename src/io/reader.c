@@ -119,18 +119,25 @@ out:
 
 /* notice: a query that comes back is an error; else it is one more query of that id. */
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                      const struct rw_cut_rule *rule, struct rw_binned *out)
+                      const struct rw_read_goal *goal, struct rw_binned *out)
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {.is_whole = n_paths == 1};
     struct rw_reader *reader;
     int status, more = 1;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    if (goal->bins_text) {
+        RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
+                                       goal->values, out));
+        if (out->bins)
+            goto out;
+    }
     if (notice)
         RW_TRY_OUT(rw_seen_new(ctx, &reader->seen));
     RW_TRY_OUT(open_file(ctx, reader));
     if (n_paths == 1 && reader->format->whole) {
-        RW_TRY_OUT(reader->format->whole(ctx, reader->input, rule, out));
+        RW_TRY_OUT(
+            reader->format->whole(ctx, reader->input, goal->values ? NULL : goal->rule, out));
     } else {
         while (more)
             RW_TRY_OUT(next_piece(ctx, reader, &list, &more));
@@ -145,17 +152,17 @@ out:
 }
 
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_cut_rule *rule, struct rw_binned *out)
+                  const struct rw_read_goal *goal, struct rw_binned *out)
 {
-    return read_files(ctx, paths, n_paths, 1, rule, out);
+    return read_files(ctx, paths, n_paths, 1, goal, out);
 }
 
-/* Without a rule there are no codes. */
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                        struct rw_dataset **out)
 {
+    const struct rw_read_goal goal = {.rule = NULL};
     struct rw_binned read = {.documents = NULL};
-    const int status = read_files(ctx, paths, n_paths, notice, NULL, &read);
+    const int status = read_files(ctx, paths, n_paths, notice, &goal, &read);
     *out = read.documents;
     return status;
 }

@@ -1,0 +1,273 @@
+/* From values to intervals between boundaries: a piece at a time. */
+#include "base/mem.h"
+#include "binning/code_search.h"
+#include "binning/pieces.h"
+
+/* ---- lines to features ---- */
+
+static void sort_run(const struct rw_piece_scratch *s, const uint16_t *feature,
+                     const float *restrict from, size_t n, uint32_t n_docs)
+{
+    for (size_t k = 0; k < n; k++) {
+        float *restrict to = s->value + s->next[feature[k]];
+        s->next[feature[k]] += n_docs;
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(&to[i], &from[i * n + k], sizeof(float));
+    }
+}
+
+/* These documents have these features: their rows, behind those so far. */
+static void sort_rows(const struct rw_piece_scratch *s, const uint16_t *feature, size_t n,
+                      const uint32_t *row, uint32_t n_docs)
+{
+    for (size_t k = 0; k < n; k++)
+        memcpy(s->row + s->next[feature[k]] - n_docs, row, n_docs * sizeof(*row));
+}
+
+/* Where each feature's entries go; s->next: how many it has, then the first of them. */
+static int make_begins(struct rw_piece_scratch *s, uint32_t n_ids)
+{
+    uint32_t at = 0;
+    s->n_features = 0;
+    for (uint32_t f = 0; f < n_ids; f++)
+        s->n_features += s->next[f] > 0;
+    RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, s->n_features));
+    RW_TRY(RW_GROW(NULL, s->begin, s->begin_room, s->n_features));
+    for (uint32_t f = 0, i = 0; f < n_ids; f++) {
+        const uint32_t n = s->next[f];
+        if (n == 0)
+            continue;
+        s->feature[i] = (uint16_t)f;
+        s->begin[i++] = s->next[f] = at;
+        at += n;
+    }
+    return RW_OK;
+}
+
+/* The builder's entries by feature; row: where its documents stand in the piece. */
+static int sort_entries(struct rw_piece_scratch *s, const struct rw_builder *builder,
+                        const uint32_t *row)
+{
+    enum { TILE = 64 }; /* documents that are sorted together: their lines fit the first cache */
+    const uint32_t n_ids = rw_builder_n_ids(builder);
+    s->shares_rows = builder->n_runs <= 1;
+    memset(s->next, 0, n_ids * sizeof(*s->next));
+    rw_builder_count(builder, s->next);
+    RW_TRY(make_begins(s, n_ids));
+    RW_TRY(RW_GROW(NULL, s->value, s->value_room, builder->n_entries));
+    RW_TRY(
+        RW_GROW(NULL, s->row, s->row_room, s->shares_rows ? builder->n_docs : builder->n_entries));
+    if (s->shares_rows && builder->n_docs)
+        memcpy(s->row, row, builder->n_docs * sizeof(*row));
+    for (uint32_t r = 0; r < builder->n_runs; r++) {
+        const struct rw_run *run = &builder->run[r];
+        const uint16_t *feature = builder->entry_feature + run->feature;
+        const uint32_t n_docs = run->n ? rw_builder_run_docs(builder, r) : 0;
+        for (uint32_t first = 0; first < n_docs; first += TILE) {
+            const uint32_t now = n_docs - first < TILE ? n_docs - first : TILE;
+            sort_run(s, feature, builder->entry_value + run->value + (size_t)first * run->n, run->n,
+                     now);
+            if (!s->shares_rows)
+                sort_rows(s, feature, run->n, row + run->doc + first, now);
+        }
+    }
+    return RW_OK;
+}
+
+/* ---- one feature ---- */
+
+/* A feature of the piece at work: the entries of its held documents, and those of the others. */
+struct at_work {
+    const struct rw_pieces *pieces;
+    const struct rw_piece *piece;
+    struct rw_piece_scratch *s;
+    struct rw_piece_feature *feature;
+    uint32_t id;        /* of the feature */
+    const float *value; /* [n] of the documents row[n]; ascending */
+    const uint32_t *row;
+    uint32_t n;
+    struct rw_column held; /* of piece->sampled; no entries: no such column */
+    size_t width;
+    int32_t *most;
+};
+
+/* Where the k-th held entry's document stands in the piece. */
+static inline uint32_t held_row(const struct at_work *w, uint32_t k)
+{
+    return w->s->held_row[w->held.row ? w->held.row[k] : k];
+}
+
+static void search(const struct at_work *w, const float *value, uint32_t n, void *intervals)
+{
+    enum { FEW = 64 }; /* vectors have more to prepare than these take */
+    rw_code_search_most(n < FEW ? RW_ISA_PLAIN : w->pieces->isa, w->s->search, value, n, w->width,
+                        intervals, w->most);
+}
+
+/* The values of all documents of the piece, in s->all_values. */
+static void gather(const struct at_work *w)
+{
+    const float absent = rw_float_of_bits(RW_ABSENT_BITS);
+    float *restrict all = w->s->all_values;
+    const uint32_t n_docs = w->piece->n_docs;
+    if (w->n + w->held.n < n_docs) {
+        for (uint32_t i = 0; i < n_docs; i++)
+            memcpy(&all[i], &absent, sizeof(absent));
+    }
+    for (uint32_t i = 0; i < w->n; i++)
+        memcpy(&all[w->row[i]], &w->value[i], sizeof(*all));
+    for (uint32_t i = 0; i < w->held.n; i++)
+        memcpy(&all[held_row(w, i)], &w->held.value[i], sizeof(*all));
+}
+
+/* The intervals of all documents of the piece. */
+static int add_all(const struct at_work *w, void *intervals)
+{
+    const struct rw_pieces *pieces = w->pieces;
+    const float *values = w->s->all_values;
+    gather(w);
+    search(w, values, w->piece->n_docs, intervals);
+    return pieces->take ? pieces->take(pieces->take_user, w->id, w->piece->first_doc, values,
+                                       w->piece->n_docs)
+                        : RW_OK;
+}
+
+/* The same of few, but listed: documents whose interval is not the absent one, ascending, in `row`
+ * and `intervals`, which have room for all. Returns their number. */
+static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals)
+{
+    const struct rw_piece_scratch *s = w->s;
+    uint32_t n = 0, i = 0, k = 0;
+    search(w, w->value, w->n, s->new_interval);
+    search(w, w->held.value, w->held.n, s->held_interval);
+    while (i < w->n || k < w->held.n) {
+        const uint32_t held = k < w->held.n ? held_row(w, k) : UINT32_MAX;
+        const int is_new = i < w->n && w->row[i] < held;
+        const uint32_t one = is_new ? rw_codes_get(s->new_interval, w->width, i)
+                                    : rw_codes_get(s->held_interval, w->width, k);
+        row[n] = is_new ? w->row[i] : held;
+        rw_codes_put(intervals, w->width, n, one);
+        n += one != w->feature->absent;
+        i += (uint32_t)is_new;
+        k += (uint32_t)!is_new;
+    }
+    return n;
+}
+
+/* s->new_interval, of all documents, listed. */
+static uint32_t list_others(const struct at_work *w, uint32_t *row, void *intervals)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->piece->n_docs; i++) {
+        const uint32_t one = rw_codes_get(w->s->new_interval, w->width, i);
+        row[n] = i;
+        rw_codes_put(intervals, w->width, n, one);
+        n += one != w->feature->absent;
+    }
+    return n;
+}
+
+/* The lists of the piece so far, in the thread's memory. */
+struct made {
+    uint32_t n_lists, n_rows, n_bytes;
+};
+
+static int list_feature(const struct at_work *w, struct made *made)
+{
+    enum { FEW = 8 }; /* documents for each entry */
+    struct rw_piece_scratch *s = w->s;
+    const uint32_t n_docs = w->piece->n_docs;
+    const size_t most = made->n_bytes + w->width + (size_t)n_docs * w->width;
+    RW_TRY(RW_GROW(NULL, s->list, s->list_room, (size_t)made->n_lists + 1));
+    RW_TRY(RW_GROW(NULL, s->interval, s->interval_room, most));
+    RW_TRY(RW_GROW(NULL, s->listed, s->listed_room, (size_t)made->n_rows + n_docs));
+    made->n_bytes += made->n_bytes % (uint32_t)w->width; /* two bytes begin at an even one */
+    struct rw_piece_list list = {
+        .feature = (uint16_t)w->id, .interval_at = made->n_bytes, .row_at = made->n_rows};
+    uint32_t *row = s->listed + list.row_at;
+    void *intervals = s->interval + list.interval_at;
+    if (!w->pieces->take && (uint64_t)(w->n + w->held.n) * FEW < n_docs) {
+        list.n = list_few(w, row, intervals);
+    } else {
+        RW_TRY(add_all(w, s->new_interval));
+        list.n = list_others(w, row, intervals);
+    }
+    s->list[made->n_lists++] = list;
+    made->n_rows += list.n;
+    made->n_bytes += list.n * (uint32_t)w->width;
+    __atomic_fetch_add(&w->feature->n_listed, list.n, __ATOMIC_RELAXED);
+    return RW_OK;
+}
+
+static int add_feature(const struct at_work *w, struct made *made)
+{
+    struct rw_piece_feature *feature = w->feature;
+    char *full = feature->interval;
+    rw_code_search_init(w->s->search, feature->bound, feature->n_bounds,
+                        w->pieces->rule.absent_missing, feature->n_bounds + 1);
+    __atomic_fetch_add(&feature->n_present, w->n, __ATOMIC_RELAXED);
+    return full ? add_all(w, full + w->piece->first_doc * w->width) : list_feature(w, made);
+}
+
+/* ---- a piece ---- */
+
+/* What was made takes the place of what was held. */
+static int keep_lists(struct rw_piece *piece, const struct rw_piece_scratch *s,
+                      const struct made *made)
+{
+    const size_t lists = made->n_lists * sizeof(*piece->list);
+    const size_t rows = made->n_rows * sizeof(*piece->row);
+    const size_t n_bytes = lists + rows + made->n_bytes, room = rw_mem_large_room(n_bytes);
+    rw_piece_release(piece);
+    RW_TRY(rw_mem_new_large(NULL, &piece->block, room, room == n_bytes));
+    piece->block_bytes = room;
+    piece->n_lists = made->n_lists;
+    piece->list = piece->block;
+    piece->row = (uint32_t *)((char *)piece->block + lists);
+    piece->interval = (uint8_t *)piece->row + rows;
+    if (lists)
+        memcpy(piece->list, s->list, lists);
+    if (rows)
+        memcpy(piece->row, s->listed, rows);
+    if (made->n_bytes)
+        memcpy(piece->interval, s->interval, made->n_bytes);
+    return RW_OK;
+}
+
+int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
+                  const struct rw_builder *builder, const uint32_t *row)
+{
+    struct rw_piece_scratch *s = &pieces->scratch[thread];
+    struct rw_piece *piece = &pieces->piece[p];
+    const struct rw_dataset *held = piece->sampled;
+    struct made made = {0};
+    RW_TRY(sort_entries(s, builder, row));
+    for (uint32_t i = 0; i < held->n_docs; i++)
+        s->held_row[i] = pieces->sample->row[piece->first_sampled + i] - piece->first_doc;
+    for (uint32_t i = 0, c = 0, k = 0;
+         i < s->n_features || c < held->n_columns || k < pieces->n_full;) {
+        const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
+        const uint32_t held_id = c < held->n_columns ? held->column[c].feature : UINT32_MAX;
+        const uint32_t full_id = k < pieces->n_full ? pieces->full[k] : UINT32_MAX;
+        const uint32_t first = new_id < held_id ? new_id : held_id;
+        const uint32_t f = first < full_id ? first : full_id;
+        struct at_work w = {.pieces = pieces,
+                            .piece = piece,
+                            .s = s,
+                            .feature = &pieces->feature[f],
+                            .id = f,
+                            .width = pieces->feature[f].width,
+                            .most = s->most + pieces->feature[f].most_at};
+        if (new_id == f) {
+            w.value = s->value + s->begin[i];
+            w.row = s->shares_rows ? s->row : s->row + s->begin[i];
+            w.n = s->next[f] - s->begin[i];
+            i++;
+        }
+        if (held_id == f)
+            w.held = held->column[c++];
+        k += full_id == f;
+        RW_TRY(add_feature(&w, &made));
+    }
+    return keep_lists(piece, s, &made);
+}
