@@ -14,20 +14,22 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->query_id_text);
     rw_mem_free(builder->comment_offset);
     rw_mem_free(builder->comment_text);
-    rw_mem_free(builder->place);
+    rw_mem_free(builder->location);
     rw_mem_free(builder->file);
     memset(builder, 0, sizeof(*builder));
 }
 
 int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t line)
 {
-    if (builder->n_places) {
-        const struct rw_place *last = &builder->place[builder->n_places - 1];
+    if (builder->n_locations) {
+        const struct rw_location *last = &builder->location[builder->n_locations - 1];
         if (line == last->line + (builder->n_docs - last->doc))
             return RW_OK;
     }
-    RW_TRY(RW_GROW(ctx, builder->place, builder->place_room, (size_t)builder->n_places + 1));
-    builder->place[builder->n_places++] = (struct rw_place){.doc = builder->n_docs, .line = line};
+    RW_TRY(
+        RW_GROW(ctx, builder->location, builder->location_room, (size_t)builder->n_locations + 1));
+    builder->location[builder->n_locations++] =
+        (struct rw_location){.doc = builder->n_docs, .line = line};
     return RW_OK;
 }
 
@@ -164,7 +166,7 @@ void rw_builder_count(const struct rw_builder *builder, uint32_t *counts)
 
 void rw_builder_empty(struct rw_builder *builder)
 {
-    builder->n_docs = builder->n_queries = builder->n_runs = builder->n_places = 0;
+    builder->n_docs = builder->n_queries = builder->n_runs = builder->n_locations = 0;
     builder->n_features = builder->n_entries = 0;
     builder->query_id_bytes = builder->comment_bytes = 0;
     builder->any_comment = 0;
@@ -198,7 +200,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
                               .n_runs = from->n_runs,
                               .n_features = from->n_features,
                               .query_id_bytes = from->query_id_bytes,
-                              .n_places = from->n_places,
+                              .n_locations = from->n_locations,
                               .any_comment = from->any_comment,
                               .n_clamped = from->n_clamped,
                               .is_placed = from->is_placed,
@@ -209,7 +211,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     RW_TRY(COPY_PART(ctx, to, from, query_offset, query_offset_room, offsets));
     RW_TRY(COPY_PART(ctx, to, from, query_id_offset, query_id_room, offsets));
     RW_TRY(COPY_PART(ctx, to, from, query_id_text, query_id_text_room, from->query_id_bytes));
-    RW_TRY(COPY_PART(ctx, to, from, place, place_room, from->n_places));
+    RW_TRY(COPY_PART(ctx, to, from, location, location_room, from->n_locations));
     if (from->any_comment) {
         RW_TRY(COPY_PART(ctx, to, from, comment_offset, comment_room, n_docs + 1));
         RW_TRY(COPY_PART(ctx, to, from, comment_text, comment_text_room, from->comment_bytes));

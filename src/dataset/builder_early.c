@@ -27,7 +27,8 @@ int rw_early_new(struct rw_ctx *ctx, uint64_t n_builders, uint64_t room, struct 
     RW_TRY_OUT(RW_NEW(ctx, early->waits, n_builders));
     early->n_builders = n_builders;
     early->room = room < RW_MAX_DOCS ? room : RW_MAX_DOCS;
-    /* an odd number of lines: the same place of all columns is not the same place of the cache */
+    /* an odd number of lines: the same row of all columns does not fall on the same line of the
+     * cache */
     early->stride = ((size_t)early->room * sizeof(float) / ALIGN | 1) * ALIGN + 2 * ALIGN;
     *out = early;
     return RW_OK;

@@ -198,7 +198,7 @@ static float *early_of(const struct finish *finish, uint32_t f)
     return early->feature[low] == f ? rw_early_column(early, low) : NULL;
 }
 
-/* Turns the counts into each group's first place, decides columns from the totals. */
+/* Turns the counts into where each group's first entry goes, decides columns from the totals. */
 static int make_columns(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -333,17 +333,18 @@ static void fill_group(const struct finish *finish, const struct group *group)
     }
 }
 
-/* Places of all builders, if all have them; those that go on from one to the next are one. */
-static int join_places(struct rw_ctx *ctx, struct finish *finish)
+/* Locations of all builders' lines, if all have them; those that go on from one to the next are
+ * one. */
+static int join_locations(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
     size_t n = 0;
     for (int b = 0; b < finish->n_builders; b++) {
         if (finish->builders[b].n_docs && !finish->builders[b].file)
             return RW_OK;
-        n += finish->builders[b].n_places;
+        n += finish->builders[b].n_locations;
     }
-    RW_TRY(RW_NEW(ctx, dataset->place, n));
+    RW_TRY(RW_NEW(ctx, dataset->location, n));
     RW_TRY(RW_NEW(ctx, dataset->file, (size_t)finish->n_builders));
     for (int b = 0; b < finish->n_builders; b++) {
         struct rw_builder *builder = &finish->builders[b];
@@ -353,15 +354,16 @@ static int join_places(struct rw_ctx *ctx, struct finish *finish)
             dataset->file[dataset->n_files++] = builder->file;
             builder->file = NULL;
         }
-        for (uint32_t i = 0; i < builder->n_places; i++) {
-            const struct rw_place place = {.doc = finish->first_doc[b] + builder->place[i].doc,
-                                           .file = dataset->n_files - 1,
-                                           .line = builder->place[i].line};
-            const struct rw_place *last =
-                dataset->n_places ? &dataset->place[dataset->n_places - 1] : NULL;
-            if (!last || last->file != place.file ||
-                place.line != last->line + (place.doc - last->doc))
-                dataset->place[dataset->n_places++] = place;
+        for (uint32_t i = 0; i < builder->n_locations; i++) {
+            const struct rw_location location = {.doc = finish->first_doc[b] +
+                                                        builder->location[i].doc,
+                                                 .file = dataset->n_files - 1,
+                                                 .line = builder->location[i].line};
+            const struct rw_location *last =
+                dataset->n_locations ? &dataset->location[dataset->n_locations - 1] : NULL;
+            if (!last || last->file != location.file ||
+                location.line != last->line + (location.doc - last->doc))
+                dataset->location[dataset->n_locations++] = location;
         }
     }
     return RW_OK;
@@ -411,7 +413,7 @@ static int finish_builders(struct rw_ctx *ctx, struct rw_early *early, struct rw
     finish.first_doc[n_builders] = (uint32_t)n_docs;
     RW_TRY_OUT(join_queries(ctx, &finish));
     RW_TRY_OUT(make_docs(ctx, &finish));
-    RW_TRY_OUT(join_places(ctx, &finish));
+    RW_TRY_OUT(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY_OUT(make_groups(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)finish.n_groups, 1, count_groups, &finish);

@@ -37,7 +37,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     for (uint32_t i = 0; dataset->file && i < dataset->n_files; i++)
         rw_mem_free(dataset->file[i]);
     rw_mem_free(dataset->file);
-    rw_mem_free(dataset->place);
+    rw_mem_free(dataset->location);
     rw_mem_free(dataset->column);
     rw_mem_free(dataset->weight);
     rw_mem_free(dataset);
@@ -45,15 +45,15 @@ void rw_dataset_free(struct rw_dataset *dataset)
 
 void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buffer, size_t size)
 {
-    const uint32_t n = rw_records_under(dataset->place, sizeof(*dataset->place), dataset->n_places,
-                                        (uint64_t)doc + 1);
+    const uint32_t n = rw_records_under(dataset->location, sizeof(*dataset->location),
+                                        dataset->n_locations, (uint64_t)doc + 1);
     if (n == 0) {
         snprintf(buffer, size, "document %u", doc + 1);
         return;
     }
-    const struct rw_place *place = &dataset->place[n - 1];
-    snprintf(buffer, size, "%s:%llu:1", dataset->file[place->file],
-             (unsigned long long)(place->line + (doc - place->doc)));
+    const struct rw_location *location = &dataset->location[n - 1];
+    snprintf(buffer, size, "%s:%llu:1", dataset->file[location->file],
+             (unsigned long long)(location->line + (doc - location->doc)));
 }
 
 uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset)

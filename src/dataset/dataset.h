@@ -26,8 +26,9 @@ struct rw_column {
     float *value;     /* [n]; the same */
 };
 
-/* Documents from `doc` on, up to the next place, stand on the lines from `line` on of one file. */
-struct rw_place {
+/* Documents from `doc` on, up to the next location, stand on the lines from `line` on of one file.
+ */
+struct rw_location {
     uint32_t doc;
     uint32_t file;
     uint64_t line; /* from 1 */
@@ -52,8 +53,8 @@ struct rw_dataset {
      * cache; owned, a mapping */
     void *cache;
     size_t cache_bytes;
-    struct rw_place *place; /* [n_places] by document; NULL: not read from text; owned */
-    uint32_t n_places;
+    struct rw_location *location; /* [n_locations] by document; NULL: not read from text; owned */
+    uint32_t n_locations;
     char **file; /* [n_files] names as they were given; each owned */
     uint32_t n_files;
     uint64_t n_clamped; /* decimals beyond float's range, read as the largest float */
@@ -120,10 +121,10 @@ struct rw_builder {
     char *comment_text;
     size_t comment_text_room;
     uint64_t comment_bytes;
-    struct rw_place *place; /* [n_places]; their `file` means nothing here */
-    size_t place_room;
-    uint32_t n_places;
-    char *file; /* that all places are of; owned */
+    struct rw_location *location; /* [n_locations]; their `file` means nothing here */
+    size_t location_room;
+    uint32_t n_locations;
+    char *file; /* that all locations are of; owned */
     int any_comment;
     uint64_t n_clamped;
 };

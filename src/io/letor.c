@@ -326,8 +326,8 @@ static int bad_line(struct rw_ctx *ctx, const struct rw_letor *letor,
     const char *name = rw_input_name(letor->input);
     char text[1024], message[2048];
     snprintf(text, sizeof(text), "%.400s:%llu:%zu: %s", name,
-             (unsigned long long)(letor->n_lines + chunk->error_place.line + 1),
-             chunk->error_place.column, chunk->error);
+             (unsigned long long)(letor->n_lines + chunk->error_location.line + 1),
+             chunk->error_location.column, chunk->error);
     if (letor->n_docs > 0 || !chunk->kind.what)
         return rw_fail(ctx, chunk->status, "%s", text);
     rw_recognised_message(&chunk->kind, name, rw_input_is_gzip(letor->input), text, message,
@@ -346,13 +346,14 @@ static int collect(struct rw_ctx *ctx, struct rw_letor *letor, struct rw_letor_c
         *builder = chunk->builder;
         memset(&chunk->builder, 0, sizeof(chunk->builder));
         RW_TRY(rw_mem_copy_text(ctx, &builder->file, name));
-        for (uint32_t i = 0; i < builder->n_places; i++)
-            builder->place[i].line += letor->n_lines + 1; /* in the chunk, from 0, until here */
+        for (uint32_t i = 0; i < builder->n_locations; i++)
+            builder->location[i].line += letor->n_lines + 1; /* in the chunk, from 0, until here */
         letor->n_docs += builder->n_docs;
         for (uint32_t q = 0; letor->seen && q < builder->n_queries; q++)
-            RW_TRY(rw_seen_add(
-                ctx, letor->seen, builder->query_id_text + builder->query_id_offset[q], name,
-                letor->n_lines + chunk->query_place[q].line + 1, chunk->query_place[q].column));
+            RW_TRY(rw_seen_add(ctx, letor->seen,
+                               builder->query_id_text + builder->query_id_offset[q], name,
+                               letor->n_lines + chunk->query_location[q].line + 1,
+                               chunk->query_location[q].column));
     }
     if (chunk->status == RW_ERR_IO)
         return rw_fail_io(ctx, chunk->read_errno, "cannot read '%s'", name);

@@ -70,23 +70,24 @@ struct rw_letor_worker {
 };
 void rw_letor_worker_release(struct rw_letor_worker *worker);
 
-struct rw_letor_place {
+struct rw_letor_location {
     uint64_t line; /* from 0, of the chunk */
     size_t column; /* from 1, in bytes */
 };
 struct rw_letor_chunk {
     const char *begin, *end; /* borrowed, RW_LETOR_PAD bytes readable on either side */
     enum rw_letor_want want;
-    struct rw_early *early;             /* NULL: the values stay in the builder; borrowed */
-    uint64_t number;                    /* of the chunk, for `early` */
-    struct rw_letor_worker *worker;     /* borrowed while it is parsed */
-    struct rw_builder builder;          /* packed; not of picked documents */
-    struct rw_letor_place *query_place; /* [builder.n_queries] where each query's id first stands */
-    size_t query_place_room;
+    struct rw_early *early;         /* NULL: the values stay in the builder; borrowed */
+    uint64_t number;                /* of the chunk, for `early` */
+    struct rw_letor_worker *worker; /* borrowed while it is parsed */
+    struct rw_builder builder;      /* packed; not of picked documents */
+    struct rw_letor_location
+        *query_location; /* [builder.n_queries] where each query's id first stands */
+    size_t query_location_room;
     uint64_t n_lines;
     int status;     /* of the first bad line; what stood before it is in the builder */
     int read_errno; /* the text ends early, for the file cannot be read; status is RW_ERR_IO */
-    struct rw_letor_place error_place;
+    struct rw_letor_location error_location;
     char error[512];
     struct rw_recognised kind; /* if no document came before: what the file seems to be */
 };

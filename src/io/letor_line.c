@@ -41,8 +41,8 @@ static const char *bad(struct rw_letor_chunk *chunk, const char *line, const cha
     vsnprintf(chunk->error, sizeof(chunk->error), format, args);
     va_end(args);
     chunk->status = RW_ERR_PARSE;
-    chunk->error_place.line = chunk->n_lines;
-    chunk->error_place.column = (size_t)(at - line) + 1;
+    chunk->error_location.line = chunk->n_lines;
+    chunk->error_location.column = (size_t)(at - line) + 1;
     return NULL;
 }
 
@@ -51,8 +51,8 @@ static int no_memory(struct rw_letor_chunk *chunk, int status)
     snprintf(chunk->error, sizeof(chunk->error), "%s",
              status == RW_ERR_MEMORY ? "out of memory" : "too many documents");
     chunk->status = status;
-    chunk->error_place.line = chunk->n_lines;
-    chunk->error_place.column = 1;
+    chunk->error_location.line = chunk->n_lines;
+    chunk->error_location.column = 1;
     return status;
 }
 
@@ -246,9 +246,9 @@ static int add_query(struct rw_letor_chunk *chunk, const char *line, const char 
     const uint32_t q = builder->n_queries;
     if (!begins_query(builder, id, n))
         return RW_OK;
-    RW_TRY(RW_GROW(NULL, chunk->query_place, chunk->query_place_room, (size_t)q + 1));
-    chunk->query_place[q].line = chunk->n_lines;
-    chunk->query_place[q].column = (size_t)(id - line) + 1;
+    RW_TRY(RW_GROW(NULL, chunk->query_location, chunk->query_location_room, (size_t)q + 1));
+    chunk->query_location[q].line = chunk->n_lines;
+    chunk->query_location[q].column = (size_t)(id - line) + 1;
     return rw_builder_query(NULL, builder, id, n);
 }
 
@@ -446,7 +446,7 @@ void rw_letor_chunk_parse(struct rw_letor_chunk *chunk, struct rw_letor_worker *
 void rw_letor_chunk_release(struct rw_letor_chunk *chunk)
 {
     rw_builder_release(&chunk->builder);
-    rw_mem_free(chunk->query_place);
+    rw_mem_free(chunk->query_location);
     memset(chunk, 0, sizeof(*chunk));
 }
 

@@ -15,7 +15,7 @@ static struct rw_dataset *parse_by(rw_letor_fast_fn fast, const char *text, size
     memcpy(padded + RW_LETOR_PAD, text, n);
     rw_letor_chunk_parse(&chunk, &worker);
     sprintf(error, "%d %llu:%zu %s, %u documents, %llu lines", chunk.status,
-            (unsigned long long)chunk.error_place.line, chunk.error_place.column, chunk.error,
+            (unsigned long long)chunk.error_location.line, chunk.error_location.column, chunk.error,
             chunk.builder.n_docs, (unsigned long long)chunk.n_lines);
     if (chunk.builder.n_docs)
         cr_assert_eq(rw_builder_finish(scratch_ctx, &chunk.builder, 1, &dataset), RW_OK);
