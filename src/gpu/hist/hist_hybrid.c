@@ -65,24 +65,6 @@ static int can_skip(const struct rw_hist_method *method, const struct rw_hist_ca
     return method->zero_skip && call->d_frequent;
 }
 
-size_t rw_hist_choose_bytes(const struct rw_hist_call *call,
-                            const struct rw_hist_candidates *candidates)
-{
-    size_t most = 0;
-    for (int i = 0; i < candidates->n; i++) {
-        const struct rw_hist_method *method = candidates->method[i];
-        for (int skip = 0; skip <= can_skip(method, call); skip++) {
-            struct rw_hist_call asked = with_skip(call, skip);
-            asked.d_scratch = &asked; /* only whether it is there is looked at */
-            if (rw_hist_check(NULL, method, &asked) < 0)
-                continue;
-            const size_t bytes = method->scratch_bytes(&asked);
-            most = bytes > most ? bytes : most;
-        }
-    }
-    return most;
-}
-
 struct timed {
     struct rw_ctx *ctx;
     const struct rw_device *device;
