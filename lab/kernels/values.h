@@ -8,8 +8,8 @@
  *
  * A range and a mask narrow what is looked at: only lo <= x < hi, and only x with mask 1.
  *
- * To add a method: (1) write its two functions and its entry in a file hist_<method>.cu, (2)
- * declare it below, (3) give it a row in values.c's table. tests/check reads the table.
+ * To add a method: (1) write its two functions and its entry in a file values_<method>.cu,
+ * (2) declare it below, (3) give it a row in values.c's table. lab/tests reads the table.
  *
  * Rules common to all: launches go to the call's stream; nothing is allocated and nothing waits for
  * the device; scratch is the caller's, of the size that `scratch_bytes` says. Offsets have 64 bits.

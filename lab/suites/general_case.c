@@ -183,7 +183,12 @@ static int run_piped(void *user)
     RW_TRY(send_edges(g));
     RW_TRY(rw_values_run(g->lab->ctx, g->method, &none, g->lab->device->stream));
     RW_TRY(rw_transfer_pipe_begin(g->pipe));
-    RW_TRY(rw_transfer_pipe_push(g->pipe, g->value, g->value_bytes, 1, use_chunk, g));
+    for (size_t at = 0; at < g->value_bytes; at += g->chunk_bytes) {
+        const size_t left = g->value_bytes - at;
+        RW_TRY(rw_transfer_pipe_send(g->pipe, (const char *)g->value + at,
+                                     left < g->chunk_bytes ? left : g->chunk_bytes, use_chunk, g,
+                                     NULL));
+    }
     RW_TRY(rw_transfer_pipe_end(g->pipe));
     return fetch_counts(g);
 }

@@ -109,7 +109,8 @@ const char *rw_lab_sums_name(enum rw_hist_sums sums)
     return name[sums];
 }
 
-int rw_lab_call_room(struct rw_lab_call *c, size_t bytes)
+/* Makes its scratch at least so large. */
+static int need_scratch(struct rw_lab_call *c, size_t bytes)
 {
     if (bytes > c->scratch_room || !c->d_scratch) {
         drop(&c->d_scratch);
@@ -126,7 +127,23 @@ static int make_room(struct rw_lab_call *c)
     if (!c->d_node)
         RW_TRY(rw_device_alloc(c->lab->ctx, &c->d_node, sizeof(c->node)));
     c->call.d_node = c->d_node;
-    return rw_lab_call_room(c, c->ask.method->scratch_bytes(&c->call));
+    return need_scratch(c, c->ask.method->scratch_bytes(&c->call));
+}
+
+int rw_lab_call_choosing(struct rw_lab_call *c, const struct rw_hist_candidates *candidates)
+{
+    size_t most = 0;
+    for (int i = 0; i < 2 * candidates->n; i++) {
+        const struct rw_hist_method *method = candidates->method[i / 2];
+        struct rw_hist_call call = c->call;
+        call.zero_skip = i % 2;
+        call.d_scratch = &call; /* only whether it is there is looked at */
+        if (rw_hist_check(NULL, method, &call) < 0)
+            continue;
+        const size_t bytes = method->scratch_bytes(&call);
+        most = bytes > most ? bytes : most;
+    }
+    return need_scratch(c, most);
 }
 
 static const struct rw_hist_matrix *part_of(struct rw_lab_call *c,

@@ -6,6 +6,7 @@
 #include "tests/check/made_codes.h"
 #include "gpu/device/transfer.h"
 #include "gpu/hist/hist.h"
+#include "gpu/hist/hist_hybrid.h"
 #include "gpu/hist/hist_matrix.h"
 
 #ifdef __cplusplus
@@ -66,8 +67,8 @@ struct rw_lab_call {
  * until it is set again or released. */
 int rw_lab_call_set(struct rw_lab_call *c, const struct rw_lab_docs *docs,
                     const struct rw_lab_matrix *m, const struct rw_lab_ask *ask);
-/* Makes its scratch at least so large. */
-int rw_lab_call_room(struct rw_lab_call *c, size_t bytes);
+/* Makes its scratch large enough for rw_hist_choose among these. */
+int rw_lab_call_choosing(struct rw_lab_call *c, const struct rw_hist_candidates *candidates);
 /* Enqueues it; `user` is a struct rw_lab_call. */
 int rw_lab_call_run(void *user);
 int rw_lab_call_time(struct rw_lab_call *c, struct rw_bench_times *times);

@@ -168,7 +168,7 @@ static int choose_one(struct rw_lab_call *c, const struct rw_weighted_group *fro
     RW_TRY(rw_lab_call_set(c, docs, &from->m, &ask)); /* candidate 0 need not take it */
     if (!how->zero_skip)
         c->call.d_frequent = NULL;
-    RW_TRY(rw_lab_call_room(c, rw_hist_choose_bytes(&c->call, how->candidates)));
+    RW_TRY(rw_lab_call_choosing(c, how->candidates));
     return rw_hist_choose(c->lab->ctx, c->lab->device, &c->call, how->candidates, choice);
 }
 

@@ -144,7 +144,7 @@ static int choose_group(struct mixed *x, const struct rw_hist_candidates *among,
     int status;
     RW_TRY(RW_NEW(lab->ctx, choice, 1));
     RW_TRY_OUT(set_call(x, g, sums, 0)); /* the first method need not take it */
-    RW_TRY_OUT(rw_lab_call_room(c, rw_hist_choose_bytes(&c->call, among)));
+    RW_TRY_OUT(rw_lab_call_choosing(c, among));
     RW_TRY_OUT(rw_hist_choose(lab->ctx, lab->device, &c->call, among, choice));
     RW_TRY_OUT(rw_transfer_wait(lab->ctx, lab->device));
     *choosing_ms = choice->choosing_ms;

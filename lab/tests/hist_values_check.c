@@ -309,6 +309,26 @@ static int use_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return rw_values_run(p->c->run->ctx, p->method, &p->call, chunk->stream);
 }
 
+/* Chunk by chunk: from where the values are, if they are page-locked, or through the pipe's
+ * buffers.
+ */
+static int send_chunks(struct piped *p, struct rw_transfer_pipe *pipe, const char *from,
+                       size_t bytes, size_t chunk_bytes, int pinned)
+{
+    for (size_t at = 0; at < bytes; at += chunk_bytes) {
+        const size_t n = bytes - at < chunk_bytes ? bytes - at : chunk_bytes;
+        const void *chunk = from + at;
+        void *room;
+        if (!pinned) {
+            RW_TRY(rw_transfer_pipe_room(pipe, &room));
+            rw_transfer_copy_host(p->c->run->ctx, room, chunk, n);
+            chunk = room;
+        }
+        RW_TRY(rw_transfer_pipe_send(pipe, chunk, n, use_chunk, p, NULL));
+    }
+    return RW_OK;
+}
+
 static int run_piped(struct piped *p, size_t chunk_bytes, uint32_t n_streams, int pinned)
 {
     struct values_case *const c = p->c;
@@ -332,8 +352,8 @@ static int run_piped(struct piped *p, size_t chunk_bytes, uint32_t n_streams, in
     RW_TRY_OUT(rw_transfer_pipe_new(ctx, device, chunk_bytes, n_streams, &pipe));
     rw_transfer_counts(device, &before);
     RW_TRY_OUT(rw_transfer_pipe_begin(pipe));
-    RW_TRY_OUT(rw_transfer_pipe_push(pipe, pinned ? page_locked : c->job.value, bytes, pinned,
-                                     use_chunk, p));
+    RW_TRY_OUT(
+        send_chunks(p, pipe, pinned ? page_locked : c->job.value, bytes, chunk_bytes, pinned));
     RW_TRY_OUT(rw_transfer_pipe_end(pipe));
     RW_TRY_OUT(rw_transfer_wait(ctx, device));
     rw_transfer_counts(device, &after);

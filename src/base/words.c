@@ -1,5 +1,7 @@
-/* How near two words are, for messages that suggest the right one. */
+#include "base/words.h"
+
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "rankwood.h"
@@ -31,7 +33,9 @@ size_t rw_word_distance(const char *a, const char *b)
     return d[m][n];
 }
 
-const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words)
+/* must: the nearest, however far; else one that a slip may have been meant for, or NULL. */
+static const char *find_nearest(const char *mistaken, const char *const *words, int n_words,
+                                int must)
 {
     char plain[64];
     const char *nearest = NULL;
@@ -39,11 +43,11 @@ const char *rw_word_nearest(const char *mistaken, const char *const *words, int 
     for (; mistaken[n] && n < sizeof(plain) - 1; n++)
         plain[n] = mistaken[n] == '_' ? '-' : (char)tolower((unsigned char)mistaken[n]);
     plain[n] = 0;
-    size_t best = n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip may touch */
+    size_t best = must ? SIZE_MAX : n < 5 ? 1 : (n + 1) / 3; /* as many letters as a slip touches */
     for (int i = 0; i < n_words; i++) {
         const size_t shared = n < strlen(words[i]) ? n : strlen(words[i]);
         size_t distance = rw_word_distance(plain, words[i]);
-        if (shared >= 3 && distance > 1 && strncmp(plain, words[i], shared) == 0)
+        if (!must && shared >= 3 && distance > 1 && strncmp(plain, words[i], shared) == 0)
             distance = 1; /* one begins with the other: "evaluate" */
         if (distance < best || (distance == best && !nearest)) {
             best = distance;
@@ -51,4 +55,14 @@ const char *rw_word_nearest(const char *mistaken, const char *const *words, int 
         }
     }
     return nearest;
+}
+
+const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words)
+{
+    return find_nearest(mistaken, words, n_words, 0);
+}
+
+const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words)
+{
+    return find_nearest(mistaken, words, n_words, 1);
 }

@@ -166,6 +166,8 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'train' needs -o MODEL");
     if (plan_only && (log_path || init_path))
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
+    if (valid_weights.n && !valid_files.given.n)
+        return rw_wrong(cli, "'--valid-weights' has no effect without '--valid'");
     if (valid_weights.n > valid_files.given.n)
         return rw_wrong(cli, "%d files of '--valid-weights' for %d of '--valid'", valid_weights.n,
                         valid_files.given.n);

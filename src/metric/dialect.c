@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/words.h"
 #include "dataset/dataset.h"
 #include "metric/metric_formulas.h"
 
@@ -138,24 +139,19 @@ const struct rw_dialect *rw_dialect_at(int i)
 
 int rw_dialect_find(struct rw_ctx *ctx, const char *name, const struct rw_dialect **out)
 {
-    const char *nearest = dialects[0].name;
-    size_t least = SIZE_MAX;
+    const char *names[N_DIALECTS];
     *out = NULL;
     for (int i = 0; i < N_DIALECTS; i++) {
-        const size_t distance = rw_word_distance(name, dialects[i].name);
-        if (distance == 0) {
+        names[i] = dialects[i].name;
+        if (strcmp(name, names[i]) == 0)
             *out = &dialects[i];
-            return RW_OK;
-        }
-        if (distance < least) {
-            least = distance;
-            nearest = dialects[i].name;
-        }
     }
+    if (*out)
+        return RW_OK;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown program '%.60s'; did you mean '%s'?\nhint: programs are lightgbm "
                    "xgboost xgboost- catboost ranklib quickrank ydf trec gdeval ranx",
-                   name, nearest);
+                   name, rw_word_nearest_always(name, names, N_DIALECTS));
 }
 
 int rw_dialect_metric_find(struct rw_ctx *ctx, const struct rw_dialect *dialect,

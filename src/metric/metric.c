@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/words.h"
 #include "dataset/dataset.h"
 #include "metric/metric_formulas.h"
 #include "metric/order.h"
@@ -64,21 +65,10 @@ static const struct rw_metric_kind *find_kind(const char *name)
 /* Always some kind: the list is short, and the message gives all of them anyway. */
 static const struct rw_metric_kind *nearest_kind(const char *word)
 {
-    const struct rw_metric_kind *best = &kinds[0];
-    size_t least = SIZE_MAX;
-    char lower[LONGEST_NAME + 1];
-    size_t n = 0;
-    for (; n < LONGEST_NAME && word[n]; n++)
-        lower[n] = (char)tolower((unsigned char)word[n]);
-    lower[n] = 0;
-    for (int i = 0; i < N_KINDS; i++) {
-        const size_t distance = rw_word_distance(lower, kinds[i].name);
-        if (distance < least) {
-            least = distance;
-            best = &kinds[i];
-        }
-    }
-    return best;
+    const char *names[N_KINDS];
+    for (int i = 0; i < N_KINDS; i++)
+        names[i] = kinds[i].name;
+    return find_kind(rw_word_nearest_always(word, names, N_KINDS));
 }
 
 /* The digits of a cutoff behind a name, in any program's style (":top=10", "_cut_10", "@10-"); ""

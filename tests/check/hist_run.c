@@ -268,9 +268,9 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 static int declared(const struct rw_hist_method *method, const struct hist_run *run)
 {
     const struct rw_hist_call *call = &run->call;
-    return (method->bits & (unsigned)run->spec.bits) && run->spec.n_bins <= method->most_bins &&
-           (method->sums >> call->sums & 1u) && (!call->zero_skip || method->zero_skip) &&
-           (!call->by_position || method->by_position);
+    return (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
+           run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
+           (!call->zero_skip || method->zero_skip) && (!call->by_position || method->by_position);
 }
 
 struct expect_job {

@@ -77,11 +77,12 @@ Test(hist_hybrid, rows)
         cr_expect_str_eq(method->name, name);
         cr_expect_eq(rw_hist_method_find(name), method, "%s", name);
         cr_expect_eq(rw_hist_method_at((int)i), method, "%s", name);
-        cr_assert(method->run && method->scratch_bytes && method->bits && method->sums, "%s", name);
+        cr_assert(method->run && method->scratch_bytes && method->sums, "%s", name);
         for (int bits = 4; bits <= 16; bits *= 2) {
             const uint32_t most = bits == 16 ? RW_HIST_MOST_BINS : 1u << bits;
             for (int sums = RW_HIST_COUNT; sums <= RW_HIST_FLOAT; sums++) {
-                const int declared = (method->bits & (unsigned)bits) && (method->sums >> sums & 1u);
+                const int declared = (!method->bits || (method->bits & (unsigned)bits)) &&
+                                     (method->sums >> sums & 1u);
                 cr_expect_eq(takes(method, bits, 2, (enum rw_hist_sums)sums), declared, "%s", name);
                 cr_expect_eq(takes(method, bits, most, (enum rw_hist_sums)sums),
                              declared && most <= method->most_bins, "%s", name);
@@ -89,6 +90,15 @@ Test(hist_hybrid, rows)
         }
     }
     cr_expect_null(rw_hist_method_at((int)(sizeof(rows) / sizeof(rows[0]))));
+}
+
+/* No row of the table is one. */
+Test(hist_hybrid, a_method_of_some_widths)
+{
+    struct rw_hist_method some = rw_hist_collision;
+    some.bits = 4 | 16;
+    cr_expect(takes(&some, 4, 2, RW_HIST_COUNT) && takes(&some, 16, 2, RW_HIST_COUNT));
+    cr_expect_not(takes(&some, 8, 2, RW_HIST_COUNT));
 }
 
 Test(hist_hybrid, training_never_tries_the_baseline)

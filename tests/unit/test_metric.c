@@ -63,6 +63,7 @@ Test(metric, names, .init = setup, .fini = teardown)
         {"recall@100", "recall@100", "recall", 100, 0},
         {"rbp:0.8", "rbp:0.8", "rbp", 0, 0.8},
         {"rbp:.95", "rbp:0.95", "rbp", 0, 0.95},
+        {"rbp:0.123456789012345", "rbp:0.123456789012345", "rbp", 0, 0.123456789012345},
         {"rmse", "rmse", "rmse", 0, 0},
         {"logloss", "logloss", "logloss", 0, 0},
     };
@@ -162,6 +163,8 @@ Test(metric, refused_names, .init = setup, .fini = teardown)
         {"rbp", "metric 'rbp' needs a persistence, as in 'rbp:0.8'"},
         {"rbp@10", "metric 'rbp@10' needs a persistence, as in 'rbp:0.8'"},
         PERSISTENCE("rbp:0"),
+        PERSISTENCE("rbp:0.1234567890123456"),
+        PERSISTENCE("rbp:.1234567890123456"),
         PERSISTENCE("rbp:1"),
         PERSISTENCE("rbp:0.0"),
         PERSISTENCE("rbp:"),

@@ -148,6 +148,52 @@ Test(verify, directions_that_were_left_out)
     rw_model_free(model);
 }
 
+/* Both nodes send what is missing where they do not send 0. Ours, with what is absent as 0 and as
+ * missing: leaf 1 or 2, leaf 2, leaf 0 or 2, leaf 2, leaf 0, leaf 1. */
+Test(verify, missing_and_absent_values)
+{
+    static const char docs[] = "0 qid:1 1:nan\n0 qid:1 1:nan 2:1\n0 qid:1 2:nan\n"
+                               "0 qid:1 1:-1 2:nan\n0 qid:1 1:0 2:0\n0 qid:1 1:-1 2:0\n";
+    static const struct {
+        const char *absent, *format; /* of the model; whose consumer takes it as it is written */
+        uint64_t n_differ;
+        uint32_t doc;
+        int32_t node; /* of the first document */
+    } cases[] = {
+        {"zero", "lightgbm", 0, 0, 0},    /* as the model has it */
+        {"missing", "lightgbm", 0, 0, 0}, /* the same */
+        {"zero", "xgboost", 2, 0, 1},     /* absent is missing: documents 0, 2 */
+        {"missing", "xgboost", 0, 0, 0},  /* the same */
+        {"zero", "ranklib", 3, 0, 0},     /* both are 0: documents 0, 1, 3 */
+        {"missing", "ranklib", 4, 0, 0},  /* documents 0, 1, 2, 3 */
+    };
+    const char *path = "docs.txt";
+    struct rw_dataset *data;
+    scratch_text(path, docs);
+    cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &data), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "rankwood model 1\nabsent %s\nbest-round 0\n\nparams 0\n\nfeatures 2\n1-2\n\n"
+                 "names 0\n\nmetrics 0 rounds 0\n\ntrees 1\n\ntree 1 leaves 3\n"
+                 "node 0 feature 1 <= -0.5 left node 1 right leaf 0 missing left gain 1\n"
+                 "node 1 feature 2 <= 0.5 left leaf 1 right leaf 2 missing right gain 1\n"
+                 "leaf 0 -1\nleaf 1 1\nleaf 2 2\n\n",
+                 cases[i].absent);
+        struct rw_model *model = fixture_model(scratch_ctx, text);
+        const struct rw_exchange how = {cases[i].format, -1, 1};
+        cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        const struct rw_verify out = verify(model, cases[i].format, data);
+        cr_expect_eq(out.by[0].n_differ, cases[i].n_differ, "%zu: %d", i, (int)out.by[0].n_differ);
+        cr_expect_eq(out.by[0].doc, cases[i].doc, "%zu", i);
+        cr_expect_eq(out.by[0].node, cases[i].node, "%zu: %d", i, out.by[0].node);
+        rw_model_free(model);
+    }
+    rw_dataset_free(data);
+}
+
 /* The count by the plain definition. */
 Test(verify, pairs)
 {

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "base/words.h"
 #include "rankwood.h"
 
 Test(words, distance)
@@ -41,4 +42,17 @@ Test(words, nearest)
             cr_expect_null(near, "'%s' gives '%s'", cases[i][0], near);
     }
     cr_expect_null(rw_word_nearest("train", NULL, 0));
+}
+
+Test(words, nearest_always)
+{
+    static const char *const words[] = {"ranklib", "ranx", "xgboost-", "ydf"};
+    static const char *const cases[][2] = {
+        {"rank", "ranx"}, /* fewest letters, though "ranklib" begins with it */
+        {"ran", "ranx"},          {"YDF", "ydf"}, {"XGBoost_", "xgboost-"},
+        {"qqqqqqqqq", "ranklib"}, {"", "ydf"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        cr_expect_str_eq(rw_word_nearest_always(cases[i][0], words, 4), cases[i][1], "'%s'",
+                         cases[i][0]);
 }

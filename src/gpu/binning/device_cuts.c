@@ -47,7 +47,7 @@ static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct 
     rw_transfer_copy_host(ctx, room, entries->row, row_bytes(entries));
     rw_transfer_copy_host(ctx, (char *)room + row_bytes(entries), entries->data,
                           (size_t)entries->n * entries->bytes);
-    return rw_transfer_pipe_send(pipe, entries_bytes(entries), use, user, note);
+    return rw_transfer_pipe_send(pipe, room, entries_bytes(entries), use, user, note);
 }
 
 static struct rw_cuda_entries arrived(const struct rw_transfer_chunk *chunk,

@@ -255,9 +255,8 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     return RW_OK;
 }
 
-/* One chunk from page-locked memory. */
-static int send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
-                rw_transfer_use_fn use, void *user, const void *note)
+int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
+                          rw_transfer_use_fn use, void *user, const void *note)
 {
     struct slot *slot = &pipe->slot[pipe->next];
     const struct rw_transfer_chunk chunk = {.d_data = slot->d_chunk,
@@ -266,22 +265,15 @@ static int send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
                                             .place = pipe->next,
                                             .stream = slot->stream,
                                             .note = note};
+    if (bytes > pipe->chunk_bytes)
+        return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
+                       bytes, pipe->chunk_bytes);
     RW_TRY(enqueue(pipe->ctx, pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice,
                    slot->stream));
     RW_CU(pipe->ctx, cudaEventRecord(slot->copied, slot->stream));
     pipe->offset += bytes;
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);
-}
-
-int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transfer_use_fn use,
-                          void *user, const void *note)
-{
-    const void *const pinned = pipe->slot[pipe->next].pinned;
-    if (!pinned || bytes > pipe->chunk_bytes)
-        return rw_fail(pipe->ctx, RW_ERR_ARGUMENT, "a chunk of %zu bytes; expected at most %zu",
-                       bytes, pinned ? pipe->chunk_bytes : 0);
-    return send(pipe, pinned, bytes, use, user, note);
 }
 
 struct copy_job {
@@ -304,22 +296,4 @@ void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_
 {
     struct copy_job job = {to, from, bytes};
     rw_parallel(ctx, ctx->n_threads, (bytes + PIECE - 1) / PIECE, 0, copy_pieces, &job);
-}
-
-int rw_transfer_pipe_push(struct rw_transfer_pipe *pipe, const void *from, uint64_t bytes,
-                          int pinned, rw_transfer_use_fn use, void *user)
-{
-    for (uint64_t at = 0; at < bytes; at += pipe->chunk_bytes) {
-        const char *const part = (const char *)from + at;
-        const size_t n = bytes - at < pipe->chunk_bytes ? (size_t)(bytes - at) : pipe->chunk_bytes;
-        if (pinned) {
-            RW_TRY(send(pipe, part, n, use, user, NULL));
-            continue;
-        }
-        void *room;
-        RW_TRY(rw_transfer_pipe_room(pipe, &room));
-        rw_transfer_copy_host(pipe->ctx, room, part, n);
-        RW_TRY(rw_transfer_pipe_send(pipe, n, use, user, NULL));
-    }
-    return RW_OK;
 }

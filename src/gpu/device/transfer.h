@@ -110,15 +110,10 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
 /* A pinned buffer of chunk_bytes to be filled; waits until its last copy is done. */
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk);
-/* Sends the first `bytes` bytes of the buffer that rw_transfer_pipe_room gave, and enqueues what is
- * done with them. */
-int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, size_t bytes, rw_transfer_use_fn use,
-                          void *user, const void *note);
-/* Sends all of `from`, chunk by chunk. pinned: it is page-locked, is sent from where it is, and is
- * left alone until the pipe's work was waited for; else it is copied to the pinned buffers first.
- */
-int rw_transfer_pipe_push(struct rw_transfer_pipe *pipe, const void *from, uint64_t bytes,
-                          int pinned, rw_transfer_use_fn use, void *user);
+/* Sends a chunk, and enqueues what is done with it. from: page-locked; the buffer that
+ * rw_transfer_pipe_room gave, or memory that is left alone until the pipe's work was waited for. */
+int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
+                          rw_transfer_use_fn use, void *user, const void *note);
 /* What comes on the device's stream from now on comes after everything that was sent. Does not
  * wait: rw_transfer_wait does. */
 int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);

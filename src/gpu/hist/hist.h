@@ -136,7 +136,7 @@ struct rw_hist_call {
 
 struct rw_hist_method {
     const char *name;   /* "lanes" */
-    unsigned bits;      /* widths it takes: 4 | 8 | 16 */
+    unsigned bits;      /* widths it takes, of 4 | 8 | 16; 0: all of them */
     uint32_t most_bins; /* codes a feature, at most */
     unsigned sums;      /* 1 << RW_HIST_MART | ... */
     int zero_skip;

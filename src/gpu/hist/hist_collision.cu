@@ -36,7 +36,6 @@ static int run(const struct rw_hist_call *call, void *stream)
 
 const struct rw_hist_method rw_hist_collision = {
     .name = "collision",
-    .bits = 4 | 8 | 16,
     .most_bins = 1024,
     .sums = RW_HIST_ANY_SUMS,
     .zero_skip = 1,

@@ -131,7 +131,6 @@ static int run(const struct rw_hist_call *call, void *stream)
 
 const struct rw_hist_method rw_hist_collision_free = {
     .name = "collision-free",
-    .bits = 4 | 8 | 16,
     .most_bins = HIST_FREE_MOST_BINS,
     .sums = RW_HIST_ANY_SUMS,
     .zero_skip = 1,

@@ -4,26 +4,22 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "gpu/device/tuning.h"
 #include "rankwood.h"
 
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
 {
-    const char *nearest = NULL;
-    size_t best = SIZE_MAX;
+    const char *names[RW_HIST_MOST_CANDIDATES];
+    int n = 0;
     *out = rw_hist_method_find(name);
     if (*out)
         return RW_OK;
-    for (int i = 0; rw_hist_method_at(i); i++) {
-        const size_t distance = rw_word_distance(name, rw_hist_method_at(i)->name);
-        if (distance < best) {
-            best = distance;
-            nearest = rw_hist_method_at(i)->name;
-        }
-    }
+    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++)
+        names[n] = rw_hist_method_at(n)->name;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown histogram method '%.100s'; the nearest is '%s'; auto chooses one", name,
-                   nearest);
+                   rw_word_nearest_always(name, names, n));
 }
 
 void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
@@ -67,24 +63,6 @@ static struct rw_hist_call with_skip(const struct rw_hist_call *call, int zero_s
 static int can_skip(const struct rw_hist_method *method, const struct rw_hist_call *call)
 {
     return method->zero_skip && call->d_frequent;
-}
-
-size_t rw_hist_choose_bytes(const struct rw_hist_call *call,
-                            const struct rw_hist_candidates *candidates)
-{
-    size_t most = 0;
-    for (int i = 0; i < candidates->n; i++) {
-        const struct rw_hist_method *method = candidates->method[i];
-        for (int skip = 0; skip <= can_skip(method, call); skip++) {
-            struct rw_hist_call asked = with_skip(call, skip);
-            asked.d_scratch = &asked; /* only whether it is there is looked at */
-            if (rw_hist_check(NULL, method, &asked) < 0)
-                continue;
-            const size_t bytes = method->scratch_bytes(&asked);
-            most = bytes > most ? bytes : most;
-        }
-    }
-    return most;
 }
 
 struct timed {

@@ -54,10 +54,6 @@ const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candi
 const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
                                           const struct rw_hist_method *favourite);
 
-/* Scratch that any of the candidates may need for the call; its d_scratch may be NULL. */
-size_t rw_hist_choose_bytes(const struct rw_hist_call *call,
-                            const struct rw_hist_candidates *candidates);
-
 /* Chooses for calls like this one, which is run, so that its results are written. Zero-skip is
  * tried where the call has d_frequent; the call's own zero_skip is not looked at. Waits for the
  * device. RW_ERR_UNSUPPORTED if no candidate can take the call, with the last one's reason. */

@@ -473,7 +473,6 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
 
 const struct rw_hist_method rw_hist_lanes = {
     .name = "lanes",
-    .bits = 4 | 8 | 16,
     .most_bins = RW_HIST_MOST_BINS,
     .sums = 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
     .reads_tiles = 1,

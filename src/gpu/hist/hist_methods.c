@@ -70,7 +70,7 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     if (wrong)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "histogram: %s", wrong);
     const struct rw_hist_matrix *matrix = call->matrix;
-    if (!(method->bits & (unsigned)matrix->bits))
+    if (method->bits && !(method->bits & (unsigned)matrix->bits))
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no codes of %d bits",
                        method->name, matrix->bits);
     if (matrix->n_bins > method->most_bins)

@@ -42,7 +42,6 @@ static int run(const struct rw_hist_call *call, void *stream)
 
 const struct rw_hist_method rw_hist_privatized = {
     .name = "privatized",
-    .bits = 4 | 8 | 16,
     .most_bins = RW_HIST_MOST_BINS,
     .sums = RW_HIST_ANY_SUMS,
     .zero_skip = 1,

@@ -265,7 +265,6 @@ static int run_codes(const struct rw_hist_call *call, void *stream)
 
 const struct rw_hist_method rw_hist_sort_search = {
     .name = "sort-search",
-    .bits = 4 | 8 | 16,
     .most_bins = RW_HIST_MOST_BINS,
     .sums = 1u << RW_HIST_COUNT | 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON,
     .scratch_bytes = codes_bytes,

@@ -105,7 +105,7 @@ static int send_all(struct scorer_cuda *s, const struct rw_column *const *column
         RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
         fill_chunk(s, column, begin, note.n_docs, room);
         const size_t bytes = (size_t)note.n_docs * s->base.flat->n_used * sizeof(float);
-        RW_TRY(rw_transfer_pipe_send(s->pipe, bytes, score_chunk, &note, NULL));
+        RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &note, NULL));
         begin += note.n_docs;
     }
     return rw_transfer_pipe_end(s->pipe);
