@@ -3,7 +3,7 @@
 #ifndef RW_GPU_CU_RANDOM_CUH
 #define RW_GPU_CU_RANDOM_CUH
 
-#include <curand_kernel.h>
+#include <curand_philox4x32_x.h>
 
 #include "base/rng.h"
 

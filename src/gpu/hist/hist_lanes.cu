@@ -22,7 +22,6 @@
 #include <atomic>
 #include <cuda_runtime.h>
 
-#include "base/search.h"
 #include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
 #include "gpu/device/launch_after.cuh"
@@ -40,12 +39,19 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
         d_cell[i] = 0;
 }
 
-/* The row of the plan that a block belongs to: the last one that begins at it or before. */
+/* The row of the plan that a block belongs to: the last one that begins at it or before. There is
+ * one, which saves a step of base/search.h's search. */
 static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
 {
-    return rw_records_under(&plan.row[0].first_block, sizeof(plan.row[0]), plan.n_rows,
-                            (uint64_t)blockIdx.x + 1) -
-           1;
+    uint32_t low = 0, high = plan.n_rows;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (plan.row[middle].first_block <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
