@@ -285,7 +285,8 @@ static int find_column(const struct host_search *host, int thread, uint32_t c)
     void *index = NULL;
     if (rw_cuts_decided(column, finder->rule, found))
         return RW_OK;
-    rw_cut_bounds(host->isa, &column, 1, &finder->sample, finder->rule, &host->scratch[thread],
+    const struct rw_cut_part all = {.column = *column}, *part = &all;
+    rw_cut_bounds(host->isa, &part, 1, &finder->sample, finder->rule, &host->scratch[thread],
                   &intervals);
     const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
     if (host->codes)
