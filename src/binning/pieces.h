@@ -1,13 +1,14 @@
 /* The codes of a data set whose values are never in memory as a whole.
  *
- * Only those of the sampled documents are, as a data set of their own: they decide the boundaries,
- * as they would if all were there. The other documents come piece by piece, and each piece's
- * values, with those of its sampled documents, become intervals between boundaries, of one or two
- * bytes: in a column of all documents, or in the piece's list if the sample says that most
- * documents have the interval of an absent value. The largest value of every interval is noted;
+ * Its documents come in pieces, each piece twice: first the sampled documents, whose values are
+ * held (packed: what most documents of a piece have is not written down) until they have decided
+ * the boundaries; then the others. With those a piece's values become intervals between boundaries,
+ * of one or two bytes: in a column of all documents, or in the piece's list if the sample says that
+ * most documents have the interval of an absent value. The largest value of every interval is noted;
  * when all pieces are done, that says where the cuts are, and the intervals become codes: those
  * that rw_bins_make_training makes, since moving a boundary within a gap between values moves no
- * value to another interval. */
+ * value to another interval.
+ */
 #ifndef RW_BINNING_PIECES_H
 #define RW_BINNING_PIECES_H
 
