@@ -4,10 +4,10 @@
  * held (packed: what most documents of a piece have is not written down) until they have decided
  * the boundaries; then the others. With those a piece's values become intervals between boundaries,
  * of one or two bytes: in a column of all documents, or in the piece's list if the sample says that
- * most documents have the interval of an absent value. The largest value of every interval is noted;
- * when all pieces are done, that says where the cuts are, and the intervals become codes: those
- * that rw_bins_make_training makes, since moving a boundary within a gap between values moves no
- * value to another interval.
+ * most documents have the interval of an absent value. The largest value of every interval is
+ * noted; when all pieces are done, that says where the cuts are, and the intervals become codes:
+ * those that rw_bins_make_training makes, since moving a boundary within a gap between values moves
+ * no value to another interval.
  */
 #ifndef RW_BINNING_PIECES_H
 #define RW_BINNING_PIECES_H
