@@ -1,7 +1,6 @@
 #include "binning/table_codes.h"
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "binning/code_search.h"
 #include "binning/cut_find.h"
 #include "dataset/table.h"
@@ -10,6 +9,7 @@ enum {
     GROUP = RW_TABLE_COLUMNS, /* columns */
     AT_A_TIME = 256,          /* columns whose intervals are in memory, of some kB each */
     BLOCK = 2048,             /* documents: those of a group stay in the second cache */
+    STRIDE = BLOCK + 16,      /* so that columns do not share the sets of a cache */
     RANGE = 16 * BLOCK,       /* documents that a thread does between two merges */
     SAMPLED_GROUP = 8         /* columns whose sampled values a thread has at once */
 };
@@ -92,7 +92,7 @@ struct group_scratch {
     struct rw_code_search search[GROUP];
     int32_t most[GROUP][RW_SEARCH_ROOM];
     uint32_t count[GROUP][RW_MAX_BOUNDS + 3];
-    float value[GROUP * BLOCK];
+    float value[GROUP * STRIDE];
 };
 
 static void begin_group(const struct coding *job, uint32_t first, uint32_t n,
@@ -130,12 +130,12 @@ static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint3
     for (; doc < end; doc += BLOCK) {
         const uint32_t now = end - doc < BLOCK ? end - doc : BLOCK;
         rw_table_values(&job->reader, job->dense + job->first + first, n, NULL, doc, now, s->value,
-                        BLOCK);
+                        STRIDE);
         for (uint32_t i = 0; i < n; i++) {
             const struct rw_cut_intervals *interval = &job->interval[first + i];
             const size_t bytes = index_bytes(interval);
             uint8_t *to = (uint8_t *)job->index[first + i] + doc * bytes;
-            rw_code_search_most(job->isa, &s->search[i], s->value + i * BLOCK, now, bytes, to,
+            rw_code_search_most(job->isa, &s->search[i], s->value + i * STRIDE, now, bytes, to,
                                 s->most[i]);
             rw_code_count(to, now, bytes, interval->n_bounds + 2, s->count[i]);
         }
