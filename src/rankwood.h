@@ -242,10 +242,10 @@ struct rw_binned;
  * training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
-/* One of a table, binned as rw_binned_read has it; fails as rw_dataset_from_table does. Nothing of the table
- * is kept but labels, queries and codes, a byte a value for up to 255 bins; beside them the work takes a few
- * MB a thread (in the first step up to 12), and 4 bytes a document for each thread while a sparse column is read.
- * But for training on a GPU the values are kept, as float32. */
+/* One of a table, binned as rw_binned_read does; fails as rw_dataset_from_table does. Of the table nothing is
+ * kept but labels, queries and codes: a byte for each value of a dense column, for up to 255 bins. Beside them
+ * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
+ * for training on a GPU the values are kept, as float32. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where

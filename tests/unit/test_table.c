@@ -242,6 +242,34 @@ Test(table, training)
     }
 }
 
+/* For a GPU, which makes codes itself, the values are kept. */
+Test(table, values_kept)
+{
+    struct made m;
+    struct rw_params *params;
+    struct rw_dataset *values;
+    struct rw_binned *kept;
+    size_t n, n_kept;
+    make_table(&m, 6, 500, 20);
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cuda"), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "3"), RW_OK);
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m.table, &values), RW_OK);
+    cr_assert_eq(rw_binned_from_table(scratch_ctx, params, &m.table, &kept), RW_OK);
+    cr_assert_null(kept->bins);
+    assert_same_dataset(values, rw_binned_documents(kept));
+    cr_assert_eq(rw_binned_n_features(kept), values->n_columns);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "device", "cpu"), RW_OK);
+    char *expected = train(params, values, NULL, &n), *text = train(params, NULL, kept, &n_kept);
+    cr_assert(n == n_kept && memcmp(expected, text, n) == 0);
+    rw_text_free(expected);
+    rw_text_free(text);
+    rw_binned_free(kept);
+    rw_dataset_free(values);
+    rw_params_free(params);
+    release(&m);
+}
+
 Test(table, model_in_memory)
 {
     struct made m;
