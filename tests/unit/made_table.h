@@ -78,8 +78,8 @@ static double number_of(enum rw_value_type type, uint32_t kind, uint32_t random)
         return random >> 9 & 1;
     if (kind == 1) /* one value */
         number = 7;
-    else if (kind == 2) /* few values, often 0 */
-        number = few < 8 ? 0 : few;
+    else if (kind == 2) /* few values, often 0; neighbours with no float between them */
+        number = few < 8 ? 0 : is_real && few < 10 ? 10.00000095367431640625 : few;
     else if (!is_real)
         number = floor(random / 4294967296.0 * most[type]);
     else if (kind == 3 && few < 4) /* 0 of both signs, NaN */

@@ -67,24 +67,37 @@ Test(table, instructions)
     release(&m);
 }
 
-/* More columns than are coded at a time, more documents than a thread takes. */
+/* More columns than are coded at a time, more documents than a thread takes, many ids. */
 Test(table, large)
 {
-    enum { N_DOCS = 70000, N_COLUMNS = 300 };
+    enum { N_DOCS = 70000, N_COLUMNS = 300, N_QUERIES = N_DOCS / 10, ID_BYTES = 8 };
     static struct rw_array column[N_COLUMNS];
     static float values[16][N_DOCS];
-    static const uint32_t offset[] = {0, 10, N_DOCS};
+    static uint32_t offset[N_QUERIES + 1];
+    static uint64_t id[N_QUERIES];
+    static char text[N_QUERIES][ID_BYTES];
     const struct rw_cut_rule rule = {.bins = 255, .min_docs = 1};
     struct rw_table table = {.n_docs = N_DOCS,
                              .n_columns = N_COLUMNS,
                              .column = column,
                              .missing = NAN,
-                             .n_queries = 2,
-                             .query_offset = offset};
+                             .n_queries = N_QUERIES,
+                             .query_offset = offset,
+                             .query_id_text = &text[0][0],
+                             .query_id_offset = id};
     rw_cut_sample_docs = 20000;
+    for (uint32_t q = 0; q < N_QUERIES; q++) {
+        offset[q + 1] = (q + 1) * 10;
+        id[q] = q * ID_BYTES;
+        snprintf(text[q], ID_BYTES, "%u", q * 7);
+    }
     for (uint32_t k = 0; k < 16; k++) {
         for (uint32_t i = 0; i < N_DOCS; i++)
             values[k][i] = (float)(random_of(k, i, 8) % (k * k * 40 + 1));
+        for (uint32_t i = 0; k % 4 == 1 && i < N_DOCS; i++) /* codes of these are listed */
+            values[k][i] *= (float)(i % 16 == k);
+        for (uint32_t i = 0; k % 3 == 1 && i < 50; i++) /* missing in one range only */
+            values[k][k % 2 ? i : N_DOCS - 1 - i] = rw_float_of_bits(RW_MISSING_BITS);
     }
     for (uint32_t c = 0; c < N_COLUMNS; c++)
         column[c] = (struct rw_array){
@@ -95,15 +108,24 @@ Test(table, large)
         struct rw_binned codes = {.documents = NULL};
         cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
         cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_OK);
+        cr_assert_str_eq(rw_dataset_query_id(dataset, N_QUERIES - 1), text[N_QUERIES - 1]);
         for (uint32_t c = 0; c < N_COLUMNS; c++)
             cr_assert_eq(memcmp(dataset->column[c].value, values[c % 16], sizeof(values[0])), 0);
         cr_assert_eq(rw_bins_make_training(scratch_ctx, dataset, &rule, &bins), RW_OK);
         cr_assert_eq(rw_table_codes(scratch_ctx, &table, &rule, &codes), RW_OK);
         assert_same_binned(dataset, bins, &codes);
+        cr_assert_not_null(bins->codes[rw_cuts_index(bins->cuts, 5)].row);
         rw_bins_free(bins);
         rw_binned_release(&codes);
         rw_dataset_free(dataset);
     }
+    id[N_QUERIES - 1] = id[4321];
+    struct rw_dataset *dataset;
+    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &table, &dataset), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "query '30247' comes back after another query\n"
+                     "hint: its documents are 43210 to 43219 and from 69990 on (from 0); a query's "
+                     "documents must stand together");
 }
 
 /* One matrix in C order, in Fortran order, upside down, and by rw_dataset_from_memory. */
@@ -336,7 +358,7 @@ Test(table, refused)
     const uint32_t offset[] = {0, 2, 3, 5}, short_of[] = {0, 2, 3, 4}, empty[] = {0, 2, 2, 5};
     const uint32_t feature[] = {3, 9}, equal[] = {3, 3}, large[] = {3, 65536};
     const float negative[] = {0, 1, -1, 0, 0}, nan_label[] = {0, NAN, 0, 0, 0};
-    const uint64_t id[] = {0, 3, 6}, again[] = {0, 3, 0}, neighbour[] = {0, 0, 3};
+    const uint64_t id[] = {0, 3, 6}, again[] = {0, 3, 0}, neighbour[] = {0, 3, 3};
     const uint32_t order[] = {3, 2, 4, 0, 1}, doubled[] = {3, 2, 4, 3, 1},
                    beyond[] = {3, 2, 4, 5, 1};
     struct rw_array a[] = {{.data = x, .type = RW_VALUE_F32, .stride = sizeof(float)},
@@ -383,8 +405,8 @@ Test(table, refused)
                    "must stand together");
     t.query_id_offset = neighbour;
     assert_refused(&t, RW_ERR_DATA,
-                   "query 'ab' comes back after another query\n"
-                   "hint: its documents are 0 to 1 and from 2 on (from 0); a query's documents "
+                   "query 'cd' comes back after another query\n"
+                   "hint: its documents are 2 to 2 and from 3 on (from 0); a query's documents "
                    "must stand together");
     t = good;
     t.order = doubled;
@@ -406,6 +428,11 @@ Test(table, refused)
         a[1].index = wrong[i];
         assert_refused(&t, RW_ERR_DATA, "indices of feature 9 do not ascend from 0 to at most 4");
     }
+    a[0] = (struct rw_array){.data = y, .type = RW_VALUE_F32, .stride = sizeof(float)};
+    a[1] = (struct rw_array){.data = z, .type = RW_VALUE_F64, .stride = sizeof(double)};
+    assert_refused(&t, RW_ERR_DATA,
+                   "value of document 1 (from 0), feature 3 is infinite; expected a number, or NaN "
+                   "for missing");
     /* of several infinite values the first document's, whatever the order */
     for (int ordered = 0; ordered < 2; ordered++) {
         t.order = ordered ? order : NULL;
