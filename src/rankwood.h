@@ -117,6 +117,13 @@ RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, cons
 RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
                                const char *name);
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
+/* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_text_free. */
+RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
+                                 size_t *n_bytes);
+RW_API void rw_text_free(char *text);
+/* A model of such bytes. text: [n_bytes]; `name` stands for the file's in messages. */
+RW_API int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text,
+                                size_t n_bytes, struct rw_model **out);
 RW_API void rw_model_free(struct rw_model *model);
 
 /* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
@@ -160,8 +167,67 @@ RW_API int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset
 RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                    const char *path);
 
-/* A dataset from memory. values: [n_docs][n_features], NaN = missing; labels: [n_docs];
- * query_offsets: [n_queries + 1]. All copied. Feature ids are first_feature + column. */
+/* --- data that stands in memory: arrays, columns of data frames, sparse matrices --- */
+enum rw_value_type {
+    RW_VALUE_F32,
+    RW_VALUE_F64,
+    RW_VALUE_I8,
+    RW_VALUE_I16,
+    RW_VALUE_I32,
+    RW_VALUE_I64,
+    RW_VALUE_U8,
+    RW_VALUE_U16,
+    RW_VALUE_U32,
+    RW_VALUE_U64,
+    RW_VALUE_BITS /* 0 or 1, a bit each, from the lowest bit of a byte on (Arrow's booleans) */
+};
+/* The values of one feature. They need not be aligned. */
+struct rw_array {
+    const void *data; /* the first value; RW_VALUE_BITS: the byte that bit 0 is in */
+    enum rw_value_type type;
+    ptrdiff_t stride;     /* bytes from one value to the next; may be negative or 0; RW_VALUE_BITS: not used */
+    size_t bit;           /* RW_VALUE_BITS: the first value's bit in `data` */
+    const uint8_t *valid; /* NULL: all are; or a bit each, from bit valid_bit on; 0: missing, whatever
+                             the value */
+    size_t valid_bit;
+    /* NULL: a value for each document, [n_docs]. Or sparse: value k is that of document index[k],
+     * the other documents' are absent. [n] ascending strictly; counted as the arrays are */
+    const int32_t *index;
+    uint32_t n; /* values, where `index` is given */
+};
+/* Documents as columns. All is borrowed for the call. */
+struct rw_table {
+    uint32_t n_docs, n_columns;
+    const struct rw_array *column; /* [n_columns] */
+    const uint32_t *feature;       /* [n_columns] ids, ascending strictly; NULL: 0, 1, ... */
+    /* A value that means missing, beside NaN and what is not valid; compared as float32, 0 is -0, too.
+     * NaN: none. With 0 the absent values of sparse columns are missing, too, and held. */
+    float missing;
+    const float *label; /* [n_docs], 0 or more; NULL: all are 0 */
+    uint32_t n_queries;
+    const uint32_t *query_offset; /* [n_queries + 1] first document of each query, and n_docs */
+    /* Each query's id, ended by 0, begins at query_id_text + query_id_offset[query]; none may be
+     * another's. query_id_offset: [n_queries]. Both NULL: "0", "1", ... */
+    const char *query_id_text;
+    const uint64_t *query_id_offset;
+    /* Document i is document order[i] of the arrays, each once: [n_docs]; NULL: i. Labels, queries and
+     * weights are in the new order already. */
+    const uint32_t *order;
+    /* [n_columns], written: 1 where whole numbers beyond 2^24 are no float32 numbers, so that different
+     * ones may have become equal. NULL: the log gets a warning that names the first such feature */
+    uint8_t *inexact;
+};
+/* A dataset of a table: values are copied, as float32. NaN is missing, 0 is 0, and -0 becomes 0. A
+ * dense column is a feature that all documents have; a sparse one without values does not appear.
+ * RW_ERR_DATA: no documents, or too many; feature ids, query offsets, labels, indices or an order that
+ * are not as above; a query id that comes back (it is named); a value that is infinite, or too large for
+ * float32: the message has its document, counted from 0 as the arrays are, and its feature.
+ * RW_ERR_ARGUMENT: a type that there is none of, or a NULL. */
+RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
+                                 struct rw_dataset **out);
+/* The same of one array, of values that need no more said. values: [n_docs][n_features], NaN =
+ * missing; labels: [n_docs]; query_offsets: [n_queries + 1]. All copied. Feature ids are first_feature
+ * + column, query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
@@ -176,6 +242,12 @@ struct rw_binned;
  * training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
+/* One of a table, binned as rw_binned_read does; fails as rw_dataset_from_table does. Of the table nothing is
+ * kept but labels, queries and codes: a byte for each value of a dense column, for up to 255 bins. Beside them
+ * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
+ * for training on a GPU the values are kept, as float32. */
+RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_table *table, struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);

@@ -1,6 +1,7 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "binning/table_codes.h"
 #include "boost/params.h"
 #include "io/cache.h"
 #include "io/data_format.h"
@@ -70,19 +71,42 @@ static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
     return 1;
 }
 
+static struct rw_cut_rule training_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){.bins = params->bins,
+                                .absent_missing = params->absent == 1,
+                                .min_docs = (uint32_t)params->min_docs};
+}
+
 int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
                    int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = {.bins = params->bins,
-                                     .absent_missing = params->absent == 1,
-                                     .min_docs = (uint32_t)params->min_docs};
+    const struct rw_cut_rule rule = training_rule(params);
     const struct rw_read_goal goal = {.rule = &rule, .bins_text = trains_on_host(ctx, params)};
     struct rw_binned *binned;
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_table *table, struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = training_rule(params);
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    RW_TRY_OUT(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
+                                           : rw_dataset_from_table(ctx, table, &binned->documents));
     *out = binned;
     return RW_OK;
 out:
