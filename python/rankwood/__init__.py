@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwood._core import (
     DataError,
+    DataTypeError,
     FileError,
     FormatError,
     InternalError,
@@ -29,6 +30,7 @@ __version__: str = _ffi.string(_lib.RW_VERSION).decode()
 __all__ = [
     "Comparison",
     "DataError",
+    "DataTypeError",
     "Dataset",
     "Evaluation",
     "FileError",

@@ -19,6 +19,10 @@ class DataError(RankwoodError, ValueError):
     """Data that cannot be used as asked: shapes, labels, queries, text that does not parse."""
 
 
+class DataTypeError(DataError, TypeError):
+    """Data whose type cannot be a number."""
+
+
 class ParameterError(RankwoodError, ValueError):
     """A parameter that is unknown, out of range, or without effect."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import DataError, ffi, lib
+from rankwood._core import DataError, DataTypeError, ffi, lib
 
 _TYPES = {
     "f4": lib.RW_VALUE_F32,
@@ -114,7 +114,9 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
 def _numbers_of_objects(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     try:
         return data.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise DataTypeError(f"data of type object holds something that is no number: {error}") from None
+    except ValueError as error:
         raise DataError(f"data of type object holds something that is no number: {error}") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -47,6 +48,16 @@ class Ranker(BaseEstimator):
     feature_importances_ : (n_features_in_,), gains, which add up to 1
     """
 
+    def __new__(cls, *_: Any, **given: Any) -> Ranker:
+        # only here: __init__'s signature is what scikit-learn takes the parameters from
+        known = cls._get_param_names()
+        for name in given:
+            if name not in known:
+                near = _ours(name)
+                hint = f"; it is {near.replace('-', '_')!r}" if near else ""
+                raise TypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
+        return super().__new__(cls)
+
     def __init__(
         self,
         *,
@@ -81,12 +92,7 @@ class Ranker(BaseEstimator):
         device: str = "auto",
         threads: int | str = "auto",
         seed: int = 1,
-        **unknown: Any,
     ) -> None:
-        for name in unknown:
-            near = _ours(name)
-            hint = f"; it is {near.replace('-', '_')!r}" if near else ""
-            raise TypeError(f"Ranker() has no parameter {name!r}{hint}")
         self.objective = objective
         self.rounds = rounds
         self.rate = rate
@@ -119,6 +125,13 @@ class Ranker(BaseEstimator):
         self.threads = threads
         self.seed = seed
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
     def _given(self) -> dict[str, Any]:
         """The parameters that are not at their defaults: having no effect is an error of those alone."""
         defaults = type(self)().get_params()
@@ -150,9 +163,13 @@ class Ranker(BaseEstimator):
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
-        table_rows = _rows(X)
+        n_docs = _rows(X)
+        if n_docs == 1:
+            raise DataError("X has n_samples = 1; documents are ranked against others, so expected 2 or more")
         if qid is None and group is None:
-            group = [table_rows]
+            group = [n_docs]
+        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+            raise DataError("all weights in sample_weight are zero")
         data = Dataset(X, y, qid=qid, group=group, weight=sample_weight, position=position, sort=qid is not None)
         valid: dict[str, Dataset] = {}
         for i, (eval_x, eval_y) in enumerate(eval_set or []):
@@ -175,6 +192,12 @@ class Ranker(BaseEstimator):
     def predict(self, X: Any) -> Floats:
         """Scores (n_docs,), the higher the better."""
         check_is_fitted(self, "model_")
+        n_features = _columns(X)
+        if n_features is not None and n_features != self.n_features_in_ and not _has_names(X):
+            raise DataError(
+                f"X has {n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
         return self.model_.predict(X)
 
     def score(
@@ -204,9 +227,24 @@ def _rows(X: Any) -> int:
     return _tables.of_any(X).n_rows
 
 
+def _columns(X: Any) -> int | None:
+    """Features of an array; None: it has not two dimensions."""
+    shape = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def _has_names(X: Any) -> bool:
+    return hasattr(X, "columns")
+
+
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
     """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
     return _Scorer(metric).set_score_request(qid=True)
+
+
+Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(  # type: ignore[attr-defined]
+    parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
+)
 
 
 class _Scorer(BaseEstimator):
