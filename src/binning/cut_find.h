@@ -101,10 +101,15 @@ int rw_rank_scratch_init(struct rw_ctx *ctx, struct rw_rank_scratch *scratch,
                          const struct rw_cut_sample *sample);
 void rw_rank_scratch_release(struct rw_rank_scratch *scratch);
 
+/* A feature's values of the data set, or of a part of the sample's documents. */
+struct rw_cut_part {
+    struct rw_column column;
+    uint32_t n_zeros; /* documents with 0 that the column leaves out */
+};
 /* Boundaries of one feature: writes n_ranked, n_bounds and, of the sampled values and the absent
- * ones, bound, below and count. A boundary is the smallest value on its right. columns: [n_columns]
- * of the whole data set, or, if sample->in is NULL, of the sample's parts. */
-void rw_cut_bounds(enum rw_isa isa, const struct rw_column *const *columns, uint32_t n_columns,
+ * ones, bound, below and count. A boundary is the smallest value on its right. parts: [n_parts]
+ * that are all of the sample; one if sample->in is not NULL. */
+void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
 

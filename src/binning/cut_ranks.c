@@ -390,21 +390,21 @@ static void find_bounds(enum rw_isa isa, const struct values *v, const struct rw
                  intervals->n_ranked);
 }
 
-void rw_cut_bounds(enum rw_isa isa, const struct rw_column *const *columns, uint32_t n_columns,
+void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *const *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *s, struct rw_cut_intervals *intervals)
 {
     struct values v = {.least = UINT32_MAX};
     const uint8_t *in = sample->in;
-    uint32_t n_seen = 0;
-    for (uint32_t c = 0; c < n_columns; c++) {
-        const struct rw_column *column = columns[c];
+    uint32_t n_seen = 0, n_zeros = 0;
+    for (uint32_t p = 0; p < n_parts; p++) {
+        const struct rw_column *column = &parts[p]->column;
         add_column(isa, &v, column, in, rule->absent_missing, s);
         for (uint32_t i = 0; in && i < column->n; i++)
             n_seen += in[column->row ? column->row[i] : i];
         n_seen += in ? 0 : column->n;
+        n_zeros += parts[p]->n_zeros;
     }
-    if (!rule->absent_missing)
-        v.n_zeros += sample->n - n_seen;
+    v.n_zeros += rule->absent_missing ? n_zeros : sample->n - n_seen;
     find_bounds(isa, &v, rule, s, intervals);
 }

@@ -3,77 +3,6 @@
 #include "binning/code_search.h"
 #include "binning/pieces.h"
 
-/* ---- lines to features ---- */
-
-static void sort_run(const struct rw_piece_scratch *s, const uint16_t *feature,
-                     const float *restrict from, size_t n, uint32_t n_docs)
-{
-    for (size_t k = 0; k < n; k++) {
-        float *restrict to = s->value + s->next[feature[k]];
-        s->next[feature[k]] += n_docs;
-        for (uint32_t i = 0; i < n_docs; i++)
-            memcpy(&to[i], &from[i * n + k], sizeof(float));
-    }
-}
-
-/* These documents have these features: their rows, behind those so far. */
-static void sort_rows(const struct rw_piece_scratch *s, const uint16_t *feature, size_t n,
-                      const uint32_t *row, uint32_t n_docs)
-{
-    for (size_t k = 0; k < n; k++)
-        memcpy(s->row + s->next[feature[k]] - n_docs, row, n_docs * sizeof(*row));
-}
-
-/* Where each feature's entries go; s->next: how many it has, then the first of them. */
-static int make_begins(struct rw_piece_scratch *s, uint32_t n_ids)
-{
-    uint32_t at = 0;
-    s->n_features = 0;
-    for (uint32_t f = 0; f < n_ids; f++)
-        s->n_features += s->next[f] > 0;
-    RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, s->n_features));
-    RW_TRY(RW_GROW(NULL, s->begin, s->begin_room, s->n_features));
-    for (uint32_t f = 0, i = 0; f < n_ids; f++) {
-        const uint32_t n = s->next[f];
-        if (n == 0)
-            continue;
-        s->feature[i] = (uint16_t)f;
-        s->begin[i++] = s->next[f] = at;
-        at += n;
-    }
-    return RW_OK;
-}
-
-/* The builder's entries by feature; row: where its documents stand in the piece. */
-static int sort_entries(struct rw_piece_scratch *s, const struct rw_builder *builder,
-                        const uint32_t *row)
-{
-    enum { TILE = 64 }; /* documents that are sorted together: their lines fit the first cache */
-    const uint32_t n_ids = rw_builder_n_ids(builder);
-    s->shares_rows = builder->n_runs <= 1;
-    memset(s->next, 0, n_ids * sizeof(*s->next));
-    rw_builder_count(builder, s->next);
-    RW_TRY(make_begins(s, n_ids));
-    RW_TRY(RW_GROW(NULL, s->value, s->value_room, builder->n_entries));
-    RW_TRY(
-        RW_GROW(NULL, s->row, s->row_room, s->shares_rows ? builder->n_docs : builder->n_entries));
-    if (s->shares_rows && builder->n_docs)
-        memcpy(s->row, row, builder->n_docs * sizeof(*row));
-    for (uint32_t r = 0; r < builder->n_runs; r++) {
-        const struct rw_run *run = &builder->run[r];
-        const uint16_t *feature = builder->entry_feature + run->feature;
-        const uint32_t n_docs = run->n ? rw_builder_run_docs(builder, r) : 0;
-        for (uint32_t first = 0; first < n_docs; first += TILE) {
-            const uint32_t now = n_docs - first < TILE ? n_docs - first : TILE;
-            sort_run(s, feature, builder->entry_value + run->value + (size_t)first * run->n, run->n,
-                     now);
-            if (!s->shares_rows)
-                sort_rows(s, feature, run->n, row + run->doc + first, now);
-        }
-    }
-    return RW_OK;
-}
-
 /* ---- one feature ---- */
 
 /* A feature of the piece at work: the entries of its held documents, and those of the others. */
@@ -86,10 +15,23 @@ struct at_work {
     const float *value; /* [n] of the documents row[n]; ascending */
     const uint32_t *row;
     uint32_t n;
-    struct rw_column held; /* of piece->sampled; no entries: no such column */
+    struct rw_column held; /* entries of the piece's sampled documents; none: no such column */
     size_t width;
     int32_t *most;
 };
+
+/* A held column with its values, in s->line if they are packed. */
+static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
+{
+    struct rw_column column = held->part.column;
+    if (column.row)
+        return column;
+    rw_piece_unpack(w->pieces->isa, column.value, held->bits, w->piece->n_sampled, held->rest,
+                    w->s->line);
+    column.n = w->piece->n_sampled;
+    column.value = w->s->line;
+    return column;
+}
 
 /* Where the k-th held entry's document stands in the piece. */
 static inline uint32_t held_row(const struct at_work *w, uint32_t k)
@@ -217,10 +159,8 @@ static int keep_lists(struct rw_piece *piece, const struct rw_piece_scratch *s,
 {
     const size_t lists = made->n_lists * sizeof(*piece->list);
     const size_t rows = made->n_rows * sizeof(*piece->row);
-    const size_t n_bytes = lists + rows + made->n_bytes, room = rw_mem_large_room(n_bytes);
     rw_piece_release(piece);
-    RW_TRY(rw_mem_new_large(NULL, &piece->block, room, room == n_bytes));
-    piece->block_bytes = room;
+    RW_TRY(rw_piece_make_room(piece, lists + rows + made->n_bytes));
     piece->n_lists = made->n_lists;
     piece->list = piece->block;
     piece->row = (uint32_t *)((char *)piece->block + lists);
@@ -239,15 +179,15 @@ int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
 {
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
-    const struct rw_dataset *held = piece->sampled;
     struct made made = {0};
-    RW_TRY(sort_entries(s, builder, row));
-    for (uint32_t i = 0; i < held->n_docs; i++)
+    RW_TRY(rw_piece_sort(s, builder, row));
+    for (uint32_t i = 0; i < piece->n_sampled; i++)
         s->held_row[i] = pieces->sample->row[piece->first_sampled + i] - piece->first_doc;
     for (uint32_t i = 0, c = 0, k = 0;
-         i < s->n_features || c < held->n_columns || k < pieces->n_full;) {
+         i < s->n_features || c < piece->n_held || k < pieces->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;
-        const uint32_t held_id = c < held->n_columns ? held->column[c].feature : UINT32_MAX;
+        const uint32_t held_id =
+            c < piece->n_held ? piece->held[c].part.column.feature : UINT32_MAX;
         const uint32_t full_id = k < pieces->n_full ? pieces->full[k] : UINT32_MAX;
         const uint32_t first = new_id < held_id ? new_id : held_id;
         const uint32_t f = first < full_id ? first : full_id;
@@ -260,12 +200,12 @@ int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
                             .most = s->most + pieces->feature[f].most_at};
         if (new_id == f) {
             w.value = s->value + s->begin[i];
-            w.row = s->shares_rows ? s->row : s->row + s->begin[i];
+            w.row = rw_piece_rows(s, i);
             w.n = s->next[f] - s->begin[i];
             i++;
         }
         if (held_id == f)
-            w.held = held->column[c++];
+            w.held = unpacked(&w, &piece->held[c++]);
         k += full_id == f;
         RW_TRY(add_feature(&w, &made));
     }

@@ -11,17 +11,21 @@ void rw_piece_release(struct rw_piece *piece)
     rw_mem_free_large(piece->block, piece->block_bytes);
     piece->block = NULL;
     piece->block_bytes = 0;
-    piece->n_lists = 0;
-    rw_dataset_free(piece->sampled);
-    piece->sampled = NULL;
+    piece->n_held = piece->n_lists = 0;
+}
+
+int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes)
+{
+    piece->block_bytes = rw_mem_large_room(n_bytes);
+    return rw_mem_new_large(NULL, &piece->block, piece->block_bytes, piece->block_bytes == n_bytes);
 }
 
 static void scratch_release(struct rw_piece_scratch *s)
 {
-    void *const owned[] = {s->next,         s->feature,       s->begin,    s->value,
-                           s->row,          s->all_values,    s->list,     s->interval,
-                           s->new_interval, s->held_interval, s->held_row, s->listed,
-                           s->search,       s->most};
+    void *const owned[] = {s->next,     s->feature,  s->begin,        s->value,
+                           s->row,      s->line,     s->all_values,   s->held,
+                           s->list,     s->interval, s->new_interval, s->held_interval,
+                           s->held_row, s->listed,   s->search,       s->most};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         rw_mem_free(owned[i]);
     rw_rank_scratch_release(&s->rank);
@@ -61,86 +65,73 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
         piece->first_doc = first_doc[p];
         piece->n_docs = first_doc[p + 1] - first_doc[p];
         piece->first_sampled = rw_numbers_under(sample->row, sample->n, first_doc[p]);
+        piece->n_sampled =
+            rw_numbers_under(sample->row, sample->n, first_doc[p + 1]) - piece->first_sampled;
         pieces->most_docs = piece->n_docs > pieces->most_docs ? piece->n_docs : pieces->most_docs;
     }
     RW_TRY(RW_NEW(ctx, pieces->scratch, (size_t)pieces->n_threads));
+    for (int i = 0; i < pieces->n_threads; i++) {
+        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].next, RW_FEATURE_IDS));
+        RW_TRY(RW_NEW_RAW(ctx, pieces->scratch[i].line, pieces->most_docs));
+    }
     RW_TRY(RW_NEW(ctx, pieces->full, RW_FEATURE_IDS));
     return RW_NEW(ctx, pieces->feature, RW_FEATURE_IDS);
 }
 
-int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, struct rw_builder *builder)
-{
-    return rw_builder_make(NULL, builder, &pieces->piece[p].sampled);
-}
-
 /* ---- boundaries ---- */
 
-/* The columns of all pieces' sampled documents by feature. */
-struct held {
+/* What all pieces hold, by feature. */
+struct all_held {
     struct rw_pieces *pieces;
-    const struct rw_column **column; /* owned */
+    const struct rw_cut_part **part; /* owned */
     uint32_t *end;                   /* [RW_FEATURE_IDS] behind each feature's; owned */
 };
 
-static int make_held(struct held *held)
+static int gather_held(struct all_held *all)
 {
-    const struct rw_pieces *pieces = held->pieces;
+    const struct rw_pieces *pieces = all->pieces;
     uint32_t n = 0;
-    RW_TRY(RW_NEW(pieces->ctx, held->end, RW_FEATURE_IDS));
+    RW_TRY(RW_NEW(pieces->ctx, all->end, RW_FEATURE_IDS));
     for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_dataset *sampled = pieces->piece[p].sampled;
-        for (uint32_t c = 0; c < sampled->n_columns; c++)
-            held->end[sampled->column[c].feature]++;
+        const struct rw_piece *piece = &pieces->piece[p];
+        for (uint32_t c = 0; c < piece->n_held; c++) {
+            const struct rw_held *held = &piece->held[c];
+            struct rw_piece_feature *feature = &pieces->feature[held->part.column.feature];
+            all->end[held->part.column.feature]++;
+            feature->n_present += held->n_present;
+            feature->n_other += pieces->rule.absent_missing ? held->n_present : held->part.column.n;
+        }
     }
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
-        const uint32_t of_feature = held->end[f];
-        held->end[f] = n;
+        const uint32_t of_feature = all->end[f];
+        all->end[f] = n;
         n += of_feature;
     }
-    RW_TRY(RW_NEW_RAW(pieces->ctx, held->column, n));
+    RW_TRY(RW_NEW_RAW(pieces->ctx, all->part, n));
     for (uint32_t p = 0; p < pieces->n_pieces; p++) {
-        const struct rw_dataset *sampled = pieces->piece[p].sampled;
-        for (uint32_t c = 0; c < sampled->n_columns; c++)
-            held->column[held->end[sampled->column[c].feature]++] = &sampled->column[c];
+        const struct rw_piece *piece = &pieces->piece[p];
+        for (uint32_t c = 0; c < piece->n_held; c++)
+            all->part[all->end[piece->held[c].part.column.feature]++] = &piece->held[c].part;
     }
     return RW_OK;
 }
 
-/* Counts the held documents that have the feature, and those with another value than an absent one
- * stands for. */
-static void count_held(const struct held *held, uint32_t f, uint32_t begin)
-{
-    const struct rw_pieces *pieces = held->pieces;
-    struct rw_piece_feature *feature = &pieces->feature[f];
-    for (uint32_t k = begin; k < held->end[f]; k++) {
-        const struct rw_column *column = held->column[k];
-        uint32_t n_absent = 0, n_zeros = 0;
-        for (uint32_t i = 0; i < column->n; i++) {
-            n_absent += rw_is_absent(column->value[i]);
-            n_zeros += rw_bits_of_float(column->value[i]) == 0;
-        }
-        feature->n_present += column->n - n_absent;
-        feature->n_other += column->n - n_absent - (pieces->rule.absent_missing ? 0 : n_zeros);
-    }
-}
-
 static int find_some(void *user, struct rw_share *share)
 {
-    const struct held *held = user;
-    const struct rw_pieces *pieces = held->pieces;
-    const struct rw_cut_sample all = {.n = pieces->sample->n};
+    const struct all_held *all = user;
+    const struct rw_pieces *pieces = all->pieces;
+    const struct rw_cut_sample sample = {.n = pieces->sample->n};
     struct rw_cut_intervals intervals;
     for (uint64_t f, end; rw_share_next(share, &f, &end);) {
         struct rw_piece_feature *feature = &pieces->feature[f];
-        const uint32_t begin = f ? held->end[f - 1] : 0, n = held->end[f] - begin;
+        const uint32_t begin = f ? all->end[f - 1] : 0, n = all->end[f] - begin;
         if (n == 0)
             continue;
-        rw_cut_bounds(pieces->isa, held->column + begin, n, &all, &pieces->rule,
+        rw_cut_bounds(pieces->isa, all->part + begin, n, &sample, &pieces->rule,
                       &pieces->scratch[share->thread].rank, &intervals);
         RW_TRY(RW_NEW_RAW(NULL, feature->bound, intervals.n_bounds));
         feature->n_bounds = intervals.n_bounds;
         memcpy(feature->bound, intervals.bound, feature->n_bounds * sizeof(*feature->bound));
-        count_held(held, (uint32_t)f, begin);
     }
     return RW_OK;
 }
@@ -171,7 +162,6 @@ static int make_scratch(struct rw_pieces *pieces)
 {
     for (int t = 0; t < pieces->n_threads; t++) {
         struct rw_piece_scratch *s = &pieces->scratch[t];
-        RW_TRY(RW_NEW_RAW(pieces->ctx, s->next, RW_FEATURE_IDS));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->search, 1));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->all_values, pieces->most_docs));
         RW_TRY(RW_NEW_RAW(pieces->ctx, s->new_interval, pieces->most_docs));
@@ -190,12 +180,12 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces)
     /* each needs room for the whole sample of a feature, while all held values are in memory */
     enum { MOST_THREADS = 4 };
     const int n_threads = pieces->n_threads < MOST_THREADS ? pieces->n_threads : MOST_THREADS;
-    struct held held = {.pieces = pieces};
+    struct all_held all = {.pieces = pieces};
     int status;
-    RW_TRY_OUT(make_held(&held));
+    RW_TRY_OUT(gather_held(&all));
     for (int t = 0; t < n_threads; t++)
         RW_TRY_OUT(rw_rank_scratch_init(ctx, &pieces->scratch[t].rank, pieces->sample));
-    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &held);
+    status = rw_parallel(ctx, n_threads, RW_FEATURE_IDS, 1, find_some, &all);
     if (status < 0) {
         rw_fail(ctx, status, "out of memory while finding cuts");
         goto out;
@@ -207,7 +197,7 @@ int rw_pieces_find_bounds(struct rw_pieces *pieces)
     RW_TRY_OUT(plan_features(pieces));
     status = make_scratch(pieces);
 out:
-    rw_mem_free(held.column);
-    rw_mem_free(held.end);
+    rw_mem_free(all.part);
+    rw_mem_free(all.end);
     return status;
 }

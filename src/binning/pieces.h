@@ -1,13 +1,14 @@
 /* The codes of a data set whose values are never in memory as a whole.
  *
- * Only those of the sampled documents are, as a data set of their own: they decide the boundaries,
- * as they would if all were there. The other documents come piece by piece, and each piece's
- * values, with those of its sampled documents, become intervals between boundaries, of one or two
- * bytes: in a column of all documents, or in the piece's list if the sample says that most
- * documents have the interval of an absent value. The largest value of every interval is noted;
- * when all pieces are done, that says where the cuts are, and the intervals become codes: those
- * that rw_bins_make_training makes, since moving a boundary within a gap between values moves no
- * value to another interval. */
+ * Its documents come in pieces, each piece twice: first the sampled documents, whose values are
+ * held (packed: what most documents of a piece have is not written down) until they have decided
+ * the boundaries; then the others. With those a piece's values become intervals between boundaries,
+ * of one or two bytes: in a column of all documents, or in the piece's list if the sample says that
+ * most documents have the interval of an absent value. The largest value of every interval is
+ * noted; when all pieces are done, that says where the cuts are, and the intervals become codes:
+ * those that rw_bins_make_training makes, since moving a boundary within a gap between values moves
+ * no value to another interval.
+ */
 #ifndef RW_BINNING_PIECES_H
 #define RW_BINNING_PIECES_H
 
@@ -22,18 +23,30 @@ struct rw_piece_list {
     uint32_t row_at, interval_at; /* the first in `row`; the first byte in `interval` */
 };
 
+/* A feature of the piece's sampled documents. The part's column has the values that are written
+ * down: those of its rows, or of the documents that `bits` names. */
+struct rw_held {
+    struct rw_cut_part part;
+    uint8_t *bits; /* a bit a document; NULL: the column has rows */
+    int has_rows;
+    uint32_t rest;      /* bits of the values that are not written down: 0 or RW_ABSENT_BITS */
+    uint32_t n_present; /* documents that have the feature */
+};
+
 struct rw_piece {
-    uint32_t first_doc, n_docs; /* of the data set */
-    uint32_t first_sampled;     /* of the sample */
-    struct rw_dataset *sampled; /* the piece's sampled documents, while they are held; owned */
-    uint32_t n_lists;
-    void *block; /* NULL: nothing; owned */
+    uint32_t first_doc, n_docs;        /* of the data set */
+    uint32_t first_sampled, n_sampled; /* of the sample */
+    void *block; /* NULL: nothing; what is held, and then what is listed, are views of it; owned */
     size_t block_bytes;
-    struct rw_piece_list *list; /* [n_lists] ascending; this and the rest are views of block */
+    uint32_t n_held, n_lists;
+    struct rw_held *held;       /* [n_held] ascending */
+    struct rw_piece_list *list; /* [n_lists] ascending */
     uint32_t *row;              /* documents of the piece */
     uint8_t *interval;
 };
 void rw_piece_release(struct rw_piece *piece);
+/* Room for n_bytes in the block of an empty piece. */
+int rw_piece_make_room(struct rw_piece *piece, size_t n_bytes);
 
 /* One thread's memory. */
 struct rw_piece_scratch {
@@ -48,9 +61,11 @@ struct rw_piece_scratch {
     int shares_rows; /* all documents have the same features */
     size_t value_room, row_room;
     /* of the documents of a piece: [most_docs] */
-    float *all_values;
+    float *line, *all_values;
     uint16_t *new_interval, *held_interval;
-    uint32_t *held_row;         /* where held documents stand in the piece */
+    uint32_t *held_row;   /* where held documents stand in the piece */
+    struct rw_held *held; /* of the piece being held */
+    size_t held_room;
     struct rw_piece_list *list; /* of the piece being made */
     uint8_t *interval;          /* the same */
     uint32_t *listed;
@@ -103,9 +118,10 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
                    const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_pieces);
 void rw_pieces_release(struct rw_pieces *pieces);
 
-/* Holds the sampled documents of piece p: those of `builder`, which is emptied. Threads (of numbers
- * 0 .. n_threads - 1) may do so side by side; never touches the context. */
-int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, struct rw_builder *builder);
+/* Holds the sampled documents of piece p: those of `builder`. Threads (of numbers 0 .. n_threads -
+ * 1) may do so side by side; never touches the context. */
+int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
+                   const struct rw_builder *builder);
 /* When all are held: boundaries. */
 int rw_pieces_find_bounds(struct rw_pieces *pieces);
 /* Then: intervals of the piece's documents, those held and those of `builder`, which are the
@@ -115,5 +131,25 @@ int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
 /* When all are added: features and bins of the documents. The pieces are emptied, one after the
  * other, while the codes fill. */
 int rw_pieces_finish(struct rw_pieces *pieces, struct rw_binned *out);
+
+/* --- between the files that do this --- */
+
+/* The builder's entries by feature, into s; row: where its documents stand, NULL: 0, 1, ... */
+int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder,
+                  const uint32_t *row);
+/* The documents of the i-th feature's entries. */
+static inline const uint32_t *rw_piece_rows(const struct rw_piece_scratch *s, uint32_t i)
+{
+    return s->shares_rows ? s->row : s->row + s->begin[i];
+}
+
+/* Values whose bits are not `rest`, one after the other, and a bit for each document: is it one of
+ * them? out: room for RW_PACK_PAD more. Returns their number. */
+enum { RW_PACK_PAD = 16 };
+uint32_t rw_piece_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t rest,
+                       uint8_t *bits, float *out);
+/* The n values again. */
+void rw_piece_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, uint32_t n,
+                     uint32_t rest, float *out);
 
 #endif

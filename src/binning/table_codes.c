@@ -59,8 +59,8 @@ static int bound_groups(struct coding *job, struct rw_share *share, struct rw_ra
         rw_table_values(&job->reader, job->dense + k, n, job->finder.sample.row, 0, all.n, value,
                         stride);
         for (uint32_t i = 0; i < n; i++) {
-            const struct rw_column column = {.n = all.n, .value = value + i * stride};
-            const struct rw_column *const one = &column;
+            const struct rw_cut_part part = {.column = {.n = all.n, .value = value + i * stride}};
+            const struct rw_cut_part *const one = &part;
             rw_cut_bounds(job->isa, &one, 1, &all, job->finder.rule, scratch,
                           &job->interval[k + i - job->first]);
         }

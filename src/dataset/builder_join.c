@@ -24,7 +24,6 @@ struct finish {
     struct rw_early *early; /* NULL: none; borrowed */
     struct rw_builder *builders;
     int n_builders;
-    int keeps_room;       /* builders are emptied, not released */
     uint32_t *first_doc;  /* [n_builders + 1]; owned */
     uint64_t *comment_at; /* [n_builders + 1] where each builder's comments go; owned */
     struct group *group;  /* [n_groups]; owned */
@@ -326,10 +325,7 @@ static void fill_group(const struct finish *finish, const struct group *group)
                 value += (size_t)n_docs * run->n;
             }
         }
-        if (finish->keeps_room)
-            rw_builder_empty(builder);
-        else /* so that entries and columns never stand in memory whole */
-            rw_builder_release(builder);
+        rw_builder_release(builder); /* so that entries and columns never stand in memory whole */
     }
 }
 
@@ -386,14 +382,13 @@ static int fill_groups(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-static int finish_builders(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
-                           int n_builders, int keeps_room, struct rw_dataset **out)
+int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
+                    int n_builders, struct rw_dataset **out)
 {
     *out = NULL;
     struct finish finish = {.early = early,
                             .builders = builders,
                             .n_builders = n_builders,
-                            .keeps_room = keeps_room,
                             .n_threads = ctx && ctx->n_threads > 1 ? ctx->n_threads : 1};
     if (finish.n_threads > n_builders)
         finish.n_threads = n_builders > 1 ? n_builders : 1;
@@ -427,25 +422,14 @@ static int finish_builders(struct rw_ctx *ctx, struct rw_early *early, struct rw
     *out = finish.dataset;
     finish.dataset = NULL;
 out:
-    for (int b = 0; b < n_builders && !keeps_room; b++)
+    for (int b = 0; b < n_builders; b++)
         rw_builder_release(&builders[b]);
     finish_release(&finish);
     return status;
 }
 
-int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
-                    int n_builders, struct rw_dataset **out)
-{
-    return finish_builders(ctx, early, builders, n_builders, 0, out);
-}
-
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out)
 {
-    return finish_builders(ctx, NULL, builders, n_builders, 0, out);
-}
-
-int rw_builder_make(struct rw_ctx *ctx, struct rw_builder *builder, struct rw_dataset **out)
-{
-    return finish_builders(ctx, NULL, builder, 1, 1, out);
+    return rw_early_finish(ctx, NULL, builders, n_builders, out);
 }

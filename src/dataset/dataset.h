@@ -162,8 +162,6 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
  * Columns are made in parallel; a column is dense when that takes no more memory. */
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out);
-/* The data set of one builder, which is empty then and keeps its room. */
-int rw_builder_make(struct rw_ctx *ctx, struct rw_builder *builder, struct rw_dataset **out);
 
 /* Columns that fill while text is still read, so that values need not be kept twice, and are
  * turned while they are in the cache. The text's builders are numbered in order; where a thread has

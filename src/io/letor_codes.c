@@ -138,7 +138,7 @@ static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
     int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0 && job->sampled)
-        status = rw_pieces_hold(&r->pieces, p, &worker->builder);
+        status = rw_pieces_hold(&r->pieces, p, thread, &worker->builder);
     else if (status >= 0)
         status = rw_pieces_add(&r->pieces, p, thread, &worker->builder, worker->pick.row);
     rw_builder_empty(&worker->builder);
