@@ -181,53 +181,54 @@ enum rw_value_type {
     RW_VALUE_U64,
     RW_VALUE_BITS /* 0 or 1, a bit each, from the lowest bit of a byte on (Arrow's booleans) */
 };
-/* The values of one feature. They need not be aligned. */
+/* The values of one feature; they need not be aligned. */
 struct rw_array {
-    const void *data; /* the first value; RW_VALUE_BITS: the byte that bit 0 is in */
+    const void *data; /* the first value; RW_VALUE_BITS: the byte of bit 0 */
     enum rw_value_type type;
-    ptrdiff_t stride;     /* bytes from one value to the next; may be negative or 0; RW_VALUE_BITS: not used */
-    size_t bit;           /* RW_VALUE_BITS: the first value's bit in `data` */
-    const uint8_t *valid; /* NULL: all are; or a bit each, from bit valid_bit on; 0: missing, whatever
-                             the value */
-    size_t valid_bit;
-    /* NULL: a value for each document, [n_docs]. Or sparse: value k is that of document index[k],
-     * the other documents' are absent. [n] ascending strictly; counted as the arrays are */
+    ptrdiff_t stride;     /* bytes from one value to the next; negative and 0 are fine; not of bits */
+    size_t bit;           /* RW_VALUE_BITS: the first value's bit, from `data` on */
+    const uint8_t *valid; /* validity bits, packed as RW_VALUE_BITS are: where one is 0 the value is
+                             missing, whatever it is; NULL: all are 1 */
+    size_t valid_bit;     /* the first value's bit, from `valid` on */
+    /* NULL: dense, [n_docs] values. Else sparse: value k is that of row index[k] of the table, and the
+     * other rows' are absent. index: [n], in [0, n_docs), strictly ascending */
     const int32_t *index;
-    uint32_t n; /* values, where `index` is given */
+    uint32_t n; /* values of a sparse array */
 };
-/* Documents as columns. All is borrowed for the call. */
+/* Documents whose features are arrays: rows of a matrix or a data frame. */
 struct rw_table {
     uint32_t n_docs, n_columns;
     const struct rw_array *column; /* [n_columns] */
-    const uint32_t *feature;       /* [n_columns] ids, ascending strictly; NULL: 0, 1, ... */
-    /* A value that means missing, beside NaN and what is not valid; compared as float32, 0 is -0, too.
-     * NaN: none. With 0 the absent values of sparse columns are missing, too, and held. */
+    const uint32_t *feature;       /* [n_columns] ids, strictly ascending; NULL: 0, 1, ... */
+    /* One more value that means missing, compared after rounding to float32; NaN: none. If it is 0, a
+     * sparse column's absent values are missing, too, and take memory as a dense one's do. */
     float missing;
     const float *label; /* [n_docs], 0 or more; NULL: all are 0 */
     uint32_t n_queries;
     const uint32_t *query_offset; /* [n_queries + 1] first document of each query, and n_docs */
-    /* Each query's id, ended by 0, begins at query_id_text + query_id_offset[query]; none may be
-     * another's. query_id_offset: [n_queries]. Both NULL: "0", "1", ... */
+    /* The id of query q, ended by 0, is at query_id_text + query_id_offset[q]; all are different.
+     * query_id_offset: [n_queries]. NULL: "0", "1", ... */
     const char *query_id_text;
     const uint64_t *query_id_offset;
-    /* Document i is document order[i] of the arrays, each once: [n_docs]; NULL: i. Labels, queries and
-     * weights are in the new order already. */
+    /* [n_docs]: document i is row order[i] of the table, each row once; NULL: row i. Labels, queries and
+     * weights are by document. */
     const uint32_t *order;
-    /* [n_columns], written: 1 where whole numbers beyond 2^24 are no float32 numbers, so that different
-     * ones may have become equal. NULL: the log gets a warning that names the first such feature */
+    /* [n_columns], written unless the call fails: 1 where a whole number has no exact float32 (it is beyond
+     * 2^24), so that different values may have become equal. NULL: the log gets a warning instead, which
+     * names the first such feature. */
     uint8_t *inexact;
 };
-/* A dataset of a table: values are copied, as float32. NaN is missing, 0 is 0, and -0 becomes 0. A
- * dense column is a feature that all documents have; a sparse one without values does not appear.
- * RW_ERR_DATA: no documents, or too many; feature ids, query offsets, labels, indices or an order that
- * are not as above; a query id that comes back (it is named); a value that is infinite, or too large for
- * float32: the message has its document, counted from 0 as the arrays are, and its feature.
- * RW_ERR_ARGUMENT: a type that there is none of, or a NULL. */
+/* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
+ * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
+ * any value does not appear.
+ * RW_ERR_DATA: there are no documents or too many; feature ids, query offsets, labels, indices or the
+ * order are not as above; a query id comes back (the message names it); a value is infinite, or too large
+ * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
+ * such type, or something is NULL that must not be. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
-/* The same of one array, of values that need no more said. values: [n_docs][n_features], NaN =
- * missing; labels: [n_docs]; query_offsets: [n_queries + 1]. All copied. Feature ids are first_feature
- * + column, query ids "1", "2", ... */
+/* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
+ * [n_queries + 1]. All copied. Feature ids are first_feature + column, query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
@@ -242,8 +243,8 @@ struct rw_binned;
  * training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
-/* One of a table, binned as rw_binned_read does; fails as rw_dataset_from_table does. Of the table nothing is
- * kept but labels, queries and codes: a byte for each value of a dense column, for up to 255 bins. Beside them
+/* Bins a table for rw_train_binned with these `params`; fails as rw_dataset_from_table does. Of the table
+ * it keeps labels, query ids and codes: for up to 255 bins, a byte for each value of a dense column. Besides,
  * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
  * for training on a GPU the values are kept, as float32. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,

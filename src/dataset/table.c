@@ -415,6 +415,12 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
                        RW_MAX_DOCS);
+    if (!offset || (table->n_columns && !table->column) ||
+        (table->query_id_offset && !table->query_id_text))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without %s",
+                       !offset          ? "query offsets"
+                       : !table->column ? "columns"
+                                        : "the text of its query ids");
     if (offset[0] != 0 || offset[n_queries] != n_docs)
         return rw_fail(ctx, RW_ERR_DATA, "query offsets go from %u to %u; expected 0 to %u",
                        offset[0], offset[n_queries], n_docs);

@@ -382,6 +382,15 @@ Test(table, refused)
     t.n_docs = 3000000000u;
     assert_refused(&t, RW_ERR_DATA, "3000000000 documents; at most 2147483647 are possible");
     t = good;
+    t.query_offset = NULL;
+    assert_refused(&t, RW_ERR_ARGUMENT, "a table without query offsets");
+    t = good;
+    t.column = NULL;
+    assert_refused(&t, RW_ERR_ARGUMENT, "a table without columns");
+    t = good;
+    t.query_id_text = NULL;
+    assert_refused(&t, RW_ERR_ARGUMENT, "a table without the text of its query ids");
+    t = good;
     t.query_offset = short_of;
     assert_refused(&t, RW_ERR_DATA, "query offsets go from 0 to 4; expected 0 to 5");
     t.query_offset = empty;
