@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankwood._audit import Audit, AuditRow, audit
+from rankwood._check import DataCheck, FeatureCheck, Finding, check
 from rankwood._core import (
     DataError,
     DataTypeError,
@@ -17,8 +19,10 @@ from rankwood._core import (
     ffi as _ffi,
     lib as _lib,
 )
+from rankwood._cv import CrossValidation, Fold, cv
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate
+from rankwood._explain import Explanation, Permuted
 from rankwood._model import Model
 from rankwood._train import Round, train
 
@@ -28,23 +32,35 @@ if TYPE_CHECKING:
 __version__: str = _ffi.string(_lib.RW_VERSION).decode()
 
 __all__ = [
+    "Audit",
+    "AuditRow",
     "Comparison",
+    "CrossValidation",
+    "DataCheck",
     "DataError",
     "DataTypeError",
     "Dataset",
     "Evaluation",
+    "Explanation",
+    "FeatureCheck",
     "FileError",
+    "Finding",
+    "Fold",
     "FormatError",
     "InternalError",
     "Measured",
     "Model",
     "OutOfMemoryError",
     "ParameterError",
+    "Permuted",
     "Ranker",
     "RankwoodError",
     "Round",
     "UnsupportedError",
+    "audit",
+    "check",
     "compare",
+    "cv",
     "evaluate",
     "scorer",
     "train",

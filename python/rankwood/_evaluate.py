@@ -82,7 +82,11 @@ def evaluate(
         status = lib.rw_evaluate(context(), settings, c, given, out)
     else:
         status = lib.rw_evaluate_like(context(), settings, c, given, chars(like), out)
-    measured = made(status, out, lib.rw_eval_free)
+    return evaluation_of(made(status, out, lib.rw_eval_free))
+
+
+def evaluation_of(measured: Any) -> Evaluation:
+    """What a struct rw_eval holds, copied."""
     metrics = []
     for i in range(measured.n_metrics):
         one = measured.metrics[i]
