@@ -27,6 +27,8 @@ from rankwood._model import Model
 from rankwood._train import Round, train
 
 if TYPE_CHECKING:
+    from rankwood import migrate, plot
+    from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
 __version__: str = _ffi.string(_lib.RW_VERSION).decode()
@@ -62,15 +64,32 @@ __all__ = [
     "compare",
     "cv",
     "evaluate",
+    "from_catboost",
+    "from_lightgbm",
+    "from_xgboost",
+    "migrate",
+    "plot",
     "scorer",
     "train",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """scikit-learn is imported when its estimator is asked for."""
-    if name in ("Ranker", "scorer"):
-        from rankwood import sklearn
+# What is imported when it is asked for: names, and the module that they are in.
+_LATER = {
+    "Ranker": "sklearn",
+    "from_catboost": "migrate",
+    "from_lightgbm": "migrate",
+    "from_xgboost": "migrate",
+    "scorer": "sklearn",
+}
 
-        return getattr(sklearn, name)
+
+def __getattr__(name: str) -> Any:
+    """scikit-learn and the rest of what not everybody needs are imported when they are asked for."""
+    import importlib
+
+    if name in ("migrate", "plot"):
+        return importlib.import_module(f"rankwood.{name}")
+    if name in _LATER:
+        return getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
     raise AttributeError(f"module 'rankwood' has no attribute {name!r}")

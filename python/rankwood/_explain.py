@@ -34,7 +34,7 @@ class Explanation:
     names: list[int | str]
     """Their names, or ids where they have none."""
     data: npt.NDArray[np.float32] | None = None
-    """(n_docs, n_used) their values in the data; absent ones NaN."""
+    """(n_docs, n_used) their values as the model sees them: NaN where missing."""
 
     def document(self, doc: int) -> list[tuple[int | str, float]]:
         """One document's features that moved its score, most first."""
@@ -53,15 +53,16 @@ def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
     values, base, features = model.shap_values(data, cover)
     names = [model._name(feature) for feature in features]
-    return Explanation(values, base, features, names, feature_values(data, features))
+    return Explanation(values, base, features, names, feature_values(model, data, features))
 
 
-def feature_values(data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
-    """(n_docs, len(features)) in the order of the data; NaN where absent or missing."""
+def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
+    """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
+    absent = float("nan") if model.params.get("absent") == "missing" else 0.0
     out = np.empty((len(features), data.n_docs), np.float32)
     c = data._with_values()
     for i, feature in enumerate(features):
-        lib.rw_dataset_feature(c, feature, float("nan"), ffi.cast("float *", out[i].ctypes.data))
+        lib.rw_dataset_feature(c, feature, absent, ffi.cast("float *", out[i].ctypes.data))
     return data._in_caller_order(np.ascontiguousarray(out.T))
 
 

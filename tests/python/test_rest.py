@@ -1,9 +1,11 @@
-"""Cross-validation, audits, checks, reports, explanations, migration and plots."""
+"""Cross-validation, audits, checks, reports and explanations."""
 
 from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -341,3 +343,19 @@ def test_shap_sends_missing_values_where_we_do() -> None:
     why = model.explain(data)
     values = shap.TreeExplainer(model.to_shap(data)).shap_values(x)
     assert np.abs(values[:, why.features] - why.values).max() < 1e-6
+
+
+# ---- what is imported ----
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    heavy = ["matplotlib", "sklearn", "pandas", "scipy", "pyarrow", "rankwood.plot", "rankwood.migrate"]
+    code = f"import rankwood, sys; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_public_names_are_there() -> None:
+    assert [name for name in rw.__all__ if not hasattr(rw, name)] == []
+    with pytest.raises(AttributeError, match="nothing"):
+        rw.nothing  # noqa: B018
