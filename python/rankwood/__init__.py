@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankwood._audit import Audit, AuditRow, audit
-from rankwood._check import DataCheck, FeatureCheck, Finding, check
 from rankwood._core import (
     DataError,
     DataTypeError,
@@ -19,15 +17,17 @@ from rankwood._core import (
     ffi as _ffi,
     lib as _lib,
 )
-from rankwood._cv import CrossValidation, Fold, cv
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate
-from rankwood._explain import Explanation, Permuted
 from rankwood._model import Model
 from rankwood._train import Round, train
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
+    from rankwood._audit import Audit, AuditRow, audit
+    from rankwood._check import DataCheck, FeatureCheck, Finding, check
+    from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._explain import Explanation, Permuted
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
@@ -76,7 +76,19 @@ __all__ = [
 
 # What is imported when it is asked for: names, and the module that they are in.
 _LATER = {
+    "Audit": "_audit",
+    "AuditRow": "_audit",
+    "CrossValidation": "_cv",
+    "DataCheck": "_check",
+    "Explanation": "_explain",
+    "FeatureCheck": "_check",
+    "Finding": "_check",
+    "Fold": "_cv",
+    "Permuted": "_explain",
     "Ranker": "sklearn",
+    "audit": "_audit",
+    "check": "_check",
+    "cv": "_cv",
     "from_catboost": "migrate",
     "from_lightgbm": "migrate",
     "from_xgboost": "migrate",
@@ -85,11 +97,17 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """scikit-learn and the rest of what not everybody needs are imported when they are asked for."""
+    """Imports what not everybody needs when it is asked for."""
     import importlib
 
     if name in ("migrate", "plot"):
         return importlib.import_module(f"rankwood.{name}")
-    if name in _LATER:
-        return getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
-    raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

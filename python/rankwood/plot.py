@@ -28,6 +28,11 @@ def _axes(ax: Any) -> Any:
     return pyplot.subplots()[1]
 
 
+def _plain(name: Any) -> str:
+    """A name shown as it is: a dollar sign begins no formula."""
+    return str(name).replace("$", r"\$")
+
+
 def _first(values: Mapping[str, Any], name: str | None, what: str) -> str:
     """The one that is asked for, or the first."""
     if name is None:
@@ -55,7 +60,7 @@ def learning_curves(
     ax = _axes(ax)
     for name, values in evals.items():
         if metric in values:
-            ax.plot(np.arange(1, len(values[metric]) + 1), values[metric], label=name)
+            ax.plot(np.arange(1, len(values[metric]) + 1), values[metric], label=_plain(name))
     if isinstance(model, Model) and model.best_round:
         ax.axvline(model.best_round, color="gray", linestyle=":", label=f"best round {model.best_round}")
     ax.set_xlabel("round")
@@ -69,7 +74,7 @@ def _bars(ax: Any, names: Sequence[Any], values: Sequence[float], label: str) ->
     ax = _axes(ax)
     at = np.arange(len(names))
     ax.barh(at, values)
-    ax.set_yticks(at, [str(name) for name in names])
+    ax.set_yticks(at, [_plain(name) for name in names])
     ax.invert_yaxis()
     ax.set_xlabel(label)
     return ax
@@ -116,7 +121,6 @@ def per_query(
         ax.set_ylabel("queries")
     else:
         other = next(iter(evaluate(data, against, metric, **how).metrics.values()))
-        counted &= ~np.isnan(other.per_query)
         x, y = other.per_query[counted], mine.per_query[counted]
         ax.scatter(x, y, s=10, alpha=0.5)
         ends = [min(x.min(initial=0), y.min(initial=0)), max(x.max(initial=1), y.max(initial=1))]
@@ -162,10 +166,8 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
         return at
 
     def label(at: tuple[float, int], words: str, color: str) -> None:
-        # names are shown as they are: a dollar sign begins no formula
         box = {"boxstyle": "round", "facecolor": color, "edgecolor": "gray"}
-        words = words.replace("$", r"\$")
-        ax.text(at[0], at[1], words, ha="center", va="center", bbox=box, fontsize=8, zorder=2)
+        ax.text(at[0], at[1], _plain(words), ha="center", va="center", bbox=box, fontsize=8, zorder=2)
 
     draw(0 if n_leaves > 1 else ~0, 0)
     ax.set_axis_off()
@@ -191,7 +193,7 @@ def partial_dependence(
     grid, means = _dependence(model, data, _feature(model, feature), points)
     ax = _axes(ax)
     ax.plot(grid, means, marker="." if len(grid) <= 50 else None)
-    ax.set_xlabel(feature if isinstance(feature, str) else f"feature {feature}")
+    ax.set_xlabel(_plain(feature if isinstance(feature, str) else f"feature {feature}"))
     ax.set_ylabel("mean score")
     return ax
 
@@ -246,7 +248,7 @@ def shap_summary(
         if explanation.data is not None:
             colors = _colors(explanation.data[:, i])[docs]
         ax.scatter(explanation.values[docs, i], height, s=6, c=colors, alpha=0.7)
-    ax.set_yticks(np.arange(len(order)), [str(explanation.names[i]) for i in order])
+    ax.set_yticks(np.arange(len(order)), [_plain(explanation.names[i]) for i in order])
     ax.invert_yaxis()
     ax.set_xlabel("SHAP value: what the feature adds to the score")
     return ax

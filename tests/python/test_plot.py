@@ -75,16 +75,17 @@ def test_plot_of_importance(model: rw.Model, axes: Any) -> None:
         rw.plot.importance(model, top=0, ax=axes)
 
 
-def test_plot_of_queries(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
+def test_plot_of_queries(model: rw.Model, axes: Any) -> None:
+    x, y, qid = make_arrays()
+    dataset = rw.Dataset(x, np.where(qid < 3, 0, y), qid=qid)  # 3 queries do not count
     assert rw.plot.per_query(dataset, model, "map", bins=7, ax=axes) is axes
     measured = rw.evaluate(dataset, model, "map").metrics["map"]
-    assert sum(bar.get_height() for bar in axes.patches) == measured.n_counted
+    assert sum(bar.get_height() for bar in axes.patches) == measured.n_counted == 37
     assert len(axes.patches) == 7
     axes.clear()
     rw.plot.per_query(dataset, model, "map", against=np.zeros(600), ax=axes)
     other = rw.evaluate(dataset, np.zeros(600), "map").metrics["map"]
-    counted = ~np.isnan(measured.per_query)
-    points = np.column_stack((other.per_query[counted], measured.per_query[counted]))
+    points = np.column_stack((other.per_query, measured.per_query))[3:]
     assert np.array_equal(axes.collections[0].get_offsets(), points)
 
 
@@ -96,16 +97,17 @@ def test_plot_of_a_tree(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None
     values = sorted(f"{one['value']:.4g}" for one in leaves)
     assert sorted(one for one in texts(axes) if "<=" not in one) == values
     assert f"{nodes[0]['feature']}\n<= {nodes[0]['threshold']:.5g}" in texts(axes)
+    at = {one.get_text(): one.get_position() for one in axes.texts}
+    below = [position[0] for words, position in at.items() if "<=" not in words]
+    root = at[f"{nodes[0]['feature']}\n<= {nodes[0]['threshold']:.5g}"]
+    assert min(below) < root[0] < max(below)
+    assert root[1] > max(position[1] for position in at.values() if position != root)
     axes.clear()
     rw.plot.tree(model, 1, depth=1, ax=axes)
     assert len(axes.texts) == 3
     assert "..." in texts(axes)
     with pytest.raises(rw.ParameterError, match="index is -1"):
         rw.plot.tree(model, -1, ax=axes)
-    axes.clear()
-    x, y, qid = make_arrays()
-    dollars = rw.Dataset(x, y, qid=qid, feature_names=["$a", "b$", "$c$_{", "d", "e", "f"])
-    rw.plot.tree(rw.train({**SMALL, "early_stop": 0}, dollars), ax=axes)  # drawn by the fixture
 
 
 def test_plot_of_partial_dependence(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
@@ -164,3 +166,15 @@ def test_plot_of_shap_values(dataset: rw.Dataset, model: rw.Model, axes: Any) ->
     axes.clear()
     rw.plot.shap_summary(why, most=50, ax=axes)
     assert len(axes.collections[0].get_offsets()) == 50
+
+
+def test_names_are_shown_as_they_are(axes: Any) -> None:
+    x, y, qid = make_arrays()
+    data = rw.Dataset(x, y, qid=qid, feature_names=["$a", "b$", "$_{$", "d", "e", "f"])
+    model = rw.train({**SMALL, "train_metric": True}, data, valid={"$x_{$": data})
+    rw.plot.tree(model, ax=axes)
+    axes.figure.canvas.draw()  # a formula that is none would be an error here
+    rw.plot.learning_curves(model).figure.canvas.draw()
+    rw.plot.importance(model).figure.canvas.draw()
+    rw.plot.partial_dependence(model, data, "$_{$").figure.canvas.draw()
+    rw.plot.shap_summary(model.explain(data)).figure.canvas.draw()

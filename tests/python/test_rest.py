@@ -345,6 +345,21 @@ def test_shap_sends_missing_values_where_we_do() -> None:
     assert np.abs(values[:, why.features] - why.values).max() < 1e-6
 
 
+def test_shap_reads_trees_of_one_leaf(tmp_path: Path) -> None:
+    shap, xgboost = pytest.importorskip("shap"), pytest.importorskip("xgboost")
+    x, y, qid = make_arrays()
+    matrix = xgboost.DMatrix(x, y, qid=qid)
+    params = {"objective": "rank:ndcg", "base_score": 0.75, "max_depth": 3}
+    xgboost.train(params, matrix, num_boost_round=3).save_model(tmp_path / "model.json")
+    model = rw.Model.import_from(tmp_path / "model.json", "xgboost")
+    assert sum(node["tree"] == 0 for node in model.trees()) == 1  # the base score
+    data = rw.Dataset(x, y, qid=qid)
+    why = model.explain(data)
+    other = shap.TreeExplainer(model.to_shap(data))
+    assert np.abs(other.shap_values(x)[:, why.features] - why.values).max() < 1e-6
+    assert float(np.ravel(other.expected_value)[0]) == pytest.approx(why.base_value, abs=1e-6)
+
+
 # ---- what is imported ----
 
 
