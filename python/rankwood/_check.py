@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankwood._core import DataError, context, ffi, lib, made, text
 from rankwood._core import check as _raise
-from rankwood._core import context, ffi, lib, made, text
 from rankwood._dataset import Dataset
 from rankwood._params import Params
 
@@ -106,6 +106,8 @@ class _Files:
         else:
             given = [data] if isinstance(data, (str, bytes, os.PathLike)) else list(data)
             paths = [os.fsencode(path) for path in given]
+            if not paths:
+                raise DataError("an empty list of paths; expected one or more")
         self._held = [ffi.new("char[]", path) for path in paths]
         self.c = ffi.new("char *[]", self._held)
         self.n = len(paths)

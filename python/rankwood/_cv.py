@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankwood._core import ParameterError, check, context, ffi, lib, made
 from rankwood._dataset import Dataset
-from rankwood._evaluate import Evaluation, evaluation_of
+from rankwood._evaluate import Evaluation, evaluation_of, need_dataset
 from rankwood._model import Model
 from rankwood._params import Params
 from rankwood._train import _Names
@@ -88,8 +88,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
-    if not isinstance(dataset, Dataset):
-        raise TypeError(f"dataset is a {type(dataset).__name__}; expected a rankwood.Dataset")
+    need_dataset(dataset, "dataset")
     given = dict(params or {})
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]

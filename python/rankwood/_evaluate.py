@@ -52,7 +52,15 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({rows})"
 
 
+def need_dataset(data: Any, name: str) -> Dataset:
+    """TypeError: an argument is none."""
+    if not isinstance(data, Dataset):
+        raise TypeError(f"{name} is a {type(data).__name__}; expected a rankwood.Dataset")
+    return data
+
+
 def _scores(data: Dataset, scores: Any) -> Floats:
+    need_dataset(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
     array = np.asarray(scores, dtype=np.float64)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rankwood._core import ParameterError, check, context, ffi, lib
 from rankwood._dataset import Dataset
+from rankwood._evaluate import need_dataset
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -51,6 +52,9 @@ class Explanation:
 
 def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
+    need_dataset(data, "data")
+    if cover is not None:
+        need_dataset(cover, "cover")
     values, base, features = model.shap_values(data, cover)
     names = [model._name(feature) for feature in features]
     return Explanation(values, base, features, names, feature_values(model, data, features))
@@ -85,6 +89,7 @@ def permutation_importance(
     model: Model, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
 ) -> list[Permuted]:
     """See Model.permutation_importance."""
+    need_dataset(data, "data")
     if not 1 <= n_repeats <= 1000:
         raise ParameterError(f"n_repeats is {n_repeats}; expected 1 to 1000")
     params = Params({"metric": metric, **how})
@@ -121,7 +126,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
 
 def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
     """See Model.to_shap."""
-    counts = leaf_counts(model, cover)
+    counts = leaf_counts(model, need_dataset(cover, "cover"))
     return {
         "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
         "input_dtype": np.float32,  # values meet thresholds as they do here

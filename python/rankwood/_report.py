@@ -9,6 +9,7 @@ from typing import Any
 
 from rankwood._core import ParameterError, chars, check, context, ffi, lib
 from rankwood._dataset import Dataset
+from rankwood._evaluate import need_dataset
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -27,6 +28,7 @@ def report(
     how: dict[str, Any],
 ) -> str | None:
     """See Model.report."""
+    need_dataset(data, "data")
     if not 0 <= n_trees <= 100:
         raise ParameterError(f"n_trees is {n_trees}; expected 0 to 100")
     if not 0 <= n_repeats <= 1000:

@@ -115,9 +115,19 @@ def test_cv_refuses(params: dict[str, Any], n_folds: int, message: str) -> None:
         rw.cv(params, make_dataset(), n_folds)
 
 
-def test_cv_wants_a_dataset() -> None:
-    with pytest.raises(TypeError, match=r"expected a rankwood\.Dataset"):
-        rw.cv({}, np.zeros((3, 2)), 3)  # type: ignore[arg-type]
+def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+    x: Any = np.zeros((3, 6))
+    for call in (
+        lambda: rw.cv({}, x, 3),
+        lambda: rw.audit(x, x),
+        lambda: model.report(tmp_path / "page.html", x),
+        lambda: model.explain(x),
+        lambda: model.explain(dataset, x),
+        lambda: model.permutation_importance(x),
+        lambda: model.to_shap(x),
+    ):
+        with pytest.raises(TypeError, match=r"is a ndarray; expected a rankwood\.Dataset"):
+            call()
 
 
 # ---- audits ----
@@ -220,6 +230,10 @@ def test_check_of_memory_is_that_of_a_file(tmp_path: Path) -> None:
 def test_check_refuses(tmp_path: Path) -> None:
     with pytest.raises(rw.FileError, match=r"none\.txt"):
         rw.check(tmp_path / "none.txt")
+    with pytest.raises(rw.DataError, match="an empty list of paths"):
+        rw.check([])
+    with pytest.raises(TypeError):
+        rw.check(5)  # type: ignore[arg-type]
     (tmp_path / "bad.txt").write_text("one qid:1 1:1\n")
     with pytest.raises(rw.DataError, match=r"bad\.txt:1"):
         rw.check(tmp_path / "bad.txt")
