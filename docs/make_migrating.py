@@ -16,7 +16,7 @@ params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05,
 print("\\n".join(notes))
 model = rankwood.train(params, train_set, valid=valid_set)
 ```
-`from_xgboost` and `from_catboost` are the same of theirs. The notes say what changes its unit, what has no
+`from_xgboost` and `from_catboost` do the same for theirs. The notes say what changes its unit, what has no
 match and why, which names are wrong, and which defaults differ. This page is made from the same tables:
 `python docs/make_migrating.py`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
         if names.path:
             c.set("names", names.path)
         check(lib.rw_params_check(context(), c.c))
-        status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), int(n_folds), out)
+        status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), index(n_folds), out)
     validated = made(status, out, lib.rw_cv_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = np.frombuffer(ffi.buffer(validated.scores, 8 * dataset.n_docs), np.float64).copy()

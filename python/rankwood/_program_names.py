@@ -81,7 +81,8 @@ XGBOOST = _words(
 )
 CATBOOST = _words(
     """
-    allow_const_label allow_writing_files approx_on_full_history auto_class_weights
+    allow_const_label dev_efb_max_buckets dev_score_calc_obj_block_size name
+    allow_writing_files approx_on_full_history auto_class_weights
     bagging_temperature best_model_min_trees boost_from_average boosting_type bootstrap_type
     border_count callback cat_features class_names class_weights classes_count colsample_bylevel
     combinations_ctr counter_calc_method ctr_description ctr_history_unit ctr_leaf_count_limit

@@ -94,6 +94,8 @@ _ALSO = {
     "ctr_description ctr_history_unit": "features are numbers, there are no categories",
     "model_size_reg": "features are numbers, there are no categories",
     "eval_fraction": _IN_PYTHON["validation-fraction"],
+    "dev_efb_max_buckets dev_score_calc_obj_block_size": "it is for CatBoost's own developers",
+    "name": "a model has no name of its own",
     "fixed_binary_splits": "trees are grown freely: no split or bin can be given",
     "sparse_features_conflict_fraction": "features are never merged with conflicts",
 }
@@ -232,7 +234,7 @@ class _Migration:
 
     def tell(self, name: str, note: str | None) -> None:
         if note is not None:
-            self.notes.append(f"{name}: {note}")
+            self.notes.append(f"{name}: {note}".replace("\n", "; "))  # hints have lines of their own
 
     def run(self) -> tuple[dict[str, Any], list[str]]:
         for name, value in self.given.items():
@@ -287,7 +289,7 @@ class _Migration:
     def set(self, name: str, ours: str, value: Any, note: str | None) -> None:
         """Takes a value over, if it is one that ours can have."""
         key = ours.replace("-", "_")
-        if callable(value):
+        if callable(value) and ours == "objective":
             self.params[key] = value
             self.tell(name, "a function is called with (scores, rankwood.Dataset); the sign is the same")
             return
@@ -343,8 +345,12 @@ class _Migration:
     _name_objective_type = _name_objective
 
     def _name_label_gain(self, name: str, value: Any) -> None:
-        gains = value.split(",") if isinstance(value, str) else list(value)
-        numbers = [float(gain) for gain in gains]
+        try:
+            gains = value.split(",") if isinstance(value, str) else list(value)
+            numbers = [float(gain) for gain in gains]
+        except (TypeError, ValueError):
+            self.tell(name, f"left out: expected the gains of the labels, found {value!r}")
+            return
         if numbers == [2.0**i - 1 for i in range(len(numbers))]:
             self.params["label_gain"] = "exp"
         elif numbers == [float(i) for i in range(len(numbers))]:
@@ -370,7 +376,7 @@ class _Migration:
     _name_num_thread = _name_nthread = _name_nthreads = _name_n_jobs = _name_thread_count = _name_num_threads
 
     def _name_missing(self, name: str, value: Any) -> None:
-        if value == value:
+        if not (isinstance(value, float) and value != value):
             self.tell(name, f"Dataset(..., missing={value!r})")
 
     def _name_use_missing(self, name: str, value: Any) -> None:
@@ -462,7 +468,10 @@ class _Migration:
     def _add_metric(self, name: str, value: Any, note: str | None) -> None:
         if name in ("eval_at", "ndcg_at", "ndcg_eval_at", "map_eval_at", "map_at"):
             words = value.split(",") if isinstance(value, str) else value
-            self.cutoffs = [int(k) for k in (words if isinstance(words, (list, tuple)) else [words])]
+            try:
+                self.cutoffs = [int(k) for k in (words if isinstance(words, (list, tuple)) else [words])]
+            except (TypeError, ValueError, OverflowError):
+                self.tell(name, f"left out: expected whole numbers, found {value!r}")
             return
         words = value.split(",") if isinstance(value, str) else value
         for word in words if isinstance(words, (list, tuple)) else [words]:

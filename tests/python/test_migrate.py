@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,8 @@ def test_catboost_parameters() -> None:
         ({"bagging_fraction": 0.5}, "without a bagging_freq LightGBM samples nothing"),
         ({"valid": "x.txt"}, "valid: validation sets are train(..., valid="),
         ({"label_gain": [0, 1, 5]}, "write the gains into a file"),
+        ({"eval_at": "five"}, "eval_at: left out: expected whole numbers"),
+        ({"num_leaves": len}, "num_leaves: left out"),
         ({"task_type": "train"}, "task_type: training, measuring"),
         ({"zero_as_missing": True}, "Dataset(..., missing=0)"),
     ],
@@ -185,3 +188,39 @@ def test_the_page_of_parameters_is_up_to_date() -> None:
     row = next(line for line in page.splitlines() if line.startswith("| `leaves`"))
     assert "`num_leaves`" in row.split("|")[2]
     assert "`max_leaves`" in row.split("|")[3]
+
+
+def test_names_of_estimators_are_known() -> None:
+    from rankwood import migrate
+
+    xgboost, catboost = pytest.importorskip("xgboost"), pytest.importorskip("catboost")
+    assert set(xgboost.XGBRanker().get_params()) <= migrate._NAMES["XGBoost"]
+    theirs = set(inspect.signature(catboost.CatBoostRanker.__init__).parameters)
+    assert theirs - {"self"} <= migrate._NAMES["CatBoost"]
+
+
+VALUES: list[Any] = [
+    *[True, False, 0, 1, -1, 3, 2.5, -0.5, float("nan"), float("inf"), 10**30],
+    *["", "x", "auto", "1,2", "a:b=c", "é", "a\0b", "=", ":", "@", "ndcg@", "ndcg@x"],
+    *[[], [1, 2], ["a"], {}, {"a": 1}, (None,), b"x", len, object()],
+    *[np.int64(3), np.float32(0.5), np.bool_(True), np.arange(3)],
+]
+
+
+@pytest.mark.parametrize("program", ["lightgbm", "xgboost", "catboost"])
+def test_no_value_is_an_exception(program: str) -> None:
+    from rankwood import migrate
+
+    convert = getattr(rw, f"from_{program}")
+    names = next(names for key, names in migrate._NAMES.items() if key.lower() == program)
+    failed = []
+    for name in sorted(names):
+        for value in VALUES:
+            try:
+                params, notes = convert({name: value})
+            except Exception as error:
+                failed.append((name, value, repr(error)))
+                continue
+            assert all(isinstance(note, str) and "\n" not in note for note in notes), (name, value)
+            assert isinstance(params, dict)
+    assert failed == []

@@ -115,6 +115,11 @@ def test_cv_refuses(params: dict[str, Any], n_folds: int, message: str) -> None:
         rw.cv(params, make_dataset(), n_folds)
 
 
+def test_cv_wants_a_whole_number_of_folds(dataset: rw.Dataset) -> None:
+    with pytest.raises(TypeError):
+        rw.cv({}, dataset, 2.5)  # type: ignore[arg-type]
+
+
 def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
     x: Any = np.zeros((3, 6))
     for call in (
