@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import rankwood as rw
 
 
