@@ -23,38 +23,91 @@ from rankwood._model import Model
 from rankwood._train import Round, train
 
 if TYPE_CHECKING:
+    from rankwood import migrate, plot
+    from rankwood._audit import Audit, AuditRow, audit
+    from rankwood._check import DataCheck, FeatureCheck, Finding, check
+    from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._explain import Explanation, Permuted
+    from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
 __version__: str = _ffi.string(_lib.RW_VERSION).decode()
 
 __all__ = [
+    "Audit",
+    "AuditRow",
     "Comparison",
+    "CrossValidation",
+    "DataCheck",
     "DataError",
     "DataTypeError",
     "Dataset",
     "Evaluation",
+    "Explanation",
+    "FeatureCheck",
     "FileError",
+    "Finding",
+    "Fold",
     "FormatError",
     "InternalError",
     "Measured",
     "Model",
     "OutOfMemoryError",
     "ParameterError",
+    "Permuted",
     "Ranker",
     "RankwoodError",
     "Round",
     "UnsupportedError",
+    "audit",
+    "check",
     "compare",
+    "cv",
     "evaluate",
+    "from_catboost",
+    "from_lightgbm",
+    "from_xgboost",
+    "migrate",
+    "plot",
     "scorer",
     "train",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """scikit-learn is imported when its estimator is asked for."""
-    if name in ("Ranker", "scorer"):
-        from rankwood import sklearn
+# What is imported when it is asked for: names, and the module that they are in.
+_LATER = {
+    "Audit": "_audit",
+    "AuditRow": "_audit",
+    "CrossValidation": "_cv",
+    "DataCheck": "_check",
+    "Explanation": "_explain",
+    "FeatureCheck": "_check",
+    "Finding": "_check",
+    "Fold": "_cv",
+    "Permuted": "_explain",
+    "Ranker": "sklearn",
+    "audit": "_audit",
+    "check": "_check",
+    "cv": "_cv",
+    "from_catboost": "migrate",
+    "from_lightgbm": "migrate",
+    "from_xgboost": "migrate",
+    "scorer": "sklearn",
+}
 
-        return getattr(sklearn, name)
-    raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """Imports what not everybody needs when it is asked for."""
+    import importlib
+
+    if name in ("migrate", "plot"):
+        return importlib.import_module(f"rankwood.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

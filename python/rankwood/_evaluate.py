@@ -52,7 +52,15 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({rows})"
 
 
+def need_dataset(data: Any, name: str) -> Dataset:
+    """TypeError: an argument is none."""
+    if not isinstance(data, Dataset):
+        raise TypeError(f"{name} is a {type(data).__name__}; expected a rankwood.Dataset")
+    return data
+
+
 def _scores(data: Dataset, scores: Any) -> Floats:
+    need_dataset(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
     array = np.asarray(scores, dtype=np.float64)
@@ -82,7 +90,11 @@ def evaluate(
         status = lib.rw_evaluate(context(), settings, c, given, out)
     else:
         status = lib.rw_evaluate_like(context(), settings, c, given, chars(like), out)
-    measured = made(status, out, lib.rw_eval_free)
+    return evaluation_of(made(status, out, lib.rw_eval_free))
+
+
+def evaluation_of(measured: Any) -> Evaluation:
+    """What a struct rw_eval holds, copied."""
     metrics = []
     for i in range(measured.n_metrics):
         one = measured.metrics[i]

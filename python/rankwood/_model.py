@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from rankwood import _tables
 from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, made, text
 from rankwood._dataset import Dataset
 from rankwood._params import number_or_text
+
+if TYPE_CHECKING:
+    from rankwood._explain import Explanation, Permuted
 
 Floats = npt.NDArray[np.float64]
 _ROWS = 65536  # scored at a time, where values must be converted first
@@ -125,6 +129,36 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.n_trees} trees)"
+
+    def _repr_html_(self) -> str:
+        """Trees, best round, metrics and the most important features, for a notebook."""
+        from rankwood import _report
+
+        return _report.html(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None,
+        data: Dataset,
+        *,
+        metric: str | Sequence[str] = "ndcg@10",
+        title: str | None = None,
+        n_trees: int = 3,
+        n_repeats: int = 1,
+        like: str | None = None,
+        **how: Any,
+    ) -> str | None:
+        """Writes a web page on the model and how it ranks ``data``, as ``rankwood report`` does: learning
+        curves, metrics by query, features, the first trees. It needs no other file and no network.
+
+        path: the file, written whole or not at all; None returns the page as text. metric: one or
+        several; the first one is shown by query. n_trees: how many are drawn, 0 to 100. n_repeats:
+        permutations of each feature, 0 (none) to 1000. like: measure by the conventions of another
+        program. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of the permutations).
+        """
+        from rankwood import _report
+
+        return _report.report(self, path, data, metric, title, n_trees, n_repeats, like, how)
 
     def _uses(self) -> list[_Use]:
         n = lib.rw_model_features(self._c, ffi.NULL, 0)
@@ -294,6 +328,42 @@ class Model:
         check(lib.rw_explainer_run(context(), explainer, data._with_values(), 0, data.n_docs, to))
         ids = [int(features[i]) for i in range(n)]
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
+
+    def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
+        """SHAP values of each document, with the features' names and values; see :meth:`shap_values`."""
+        from rankwood import _explain
+
+        return _explain.explain(self, data, cover)
+
+    def permutation_importance(
+        self,
+        data: Dataset,
+        *,
+        metric: str = "ndcg@10",
+        n_repeats: int = 5,
+        n_trees: int | None = None,
+        **how: Any,
+    ) -> list[Permuted]:
+        """What the metric loses when a feature's values are shuffled among all documents, for each
+        feature that the model asks for, most first.
+
+        n_repeats: 1 to 1000 shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``,
+        ``label_gain``, ``relevant``, ``seed``.
+        """
+        from rankwood import _explain
+
+        return _explain.permutation_importance(self, data, metric, n_repeats, n_trees, how)
+
+    def to_shap(self, cover: Dataset) -> dict[str, Any]:
+        """The trees as ``shap.TreeExplainer`` reads them: ``shap.TreeExplainer(model.to_shap(data))``.
+
+        cover: the documents whose shares say where an unknown value goes, as in :meth:`shap_values`;
+        4 bytes a document and tree are used, so a sample may do. Columns of what is explained are
+        features by id, as float32, NaN where missing.
+        """
+        from rankwood import _explain
+
+        return _explain.to_shap(self, cover)
 
 
 class _Exchange:

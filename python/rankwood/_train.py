@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -221,6 +220,8 @@ class _Names:
     def __init__(self, names: list[str] | None) -> None:
         self.path = ""
         if names is not None:
+            import tempfile  # here, for it takes long to import
+
             handle, self.path = tempfile.mkstemp(suffix=".names")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.writelines(f"{i} {name}\n" for i, name in enumerate(names))
