@@ -198,7 +198,7 @@ struct rw_array {
 /* Documents as columns. All is borrowed for the call. */
 struct rw_table {
     uint32_t n_docs, n_columns;
-    const struct rw_array *column; /* [n_columns] */
+    const struct rw_array *column; /* [n_columns], or [n_chunks][n_columns] */
     const uint32_t *feature;       /* [n_columns] ids, ascending strictly; NULL: 0, 1, ... */
     /* A value that means missing, beside NaN and what is not valid; compared as float32, 0 is -0, too.
      * NaN: none. With 0 the absent values of sparse columns are missing, too, and held. */
@@ -216,13 +216,19 @@ struct rw_table {
     /* [n_columns], written: 1 where whole numbers beyond 2^24 are no float32 numbers, so that different
      * ones may have become equal. NULL: the log gets a warning that names the first such feature */
     uint8_t *inexact;
+    /* More than 1: each column is in several arrays, of the same type and all dense, one for each chunk of
+     * documents (Arrow's record batches). Chunk k's are documents chunk_offset[k] to chunk_offset[k + 1],
+     * without the last; elements and validity bits count from the chunk's first document. */
+    uint32_t n_chunks;
+    const uint32_t *chunk_offset; /* [n_chunks + 1] ascending strictly, from 0 to n_docs; else not used */
 };
 /* A dataset of a table: values are copied, as float32. NaN is missing, 0 is 0, and -0 becomes 0. A
  * dense column is a feature that all documents have; a sparse one without values does not appear.
- * RW_ERR_DATA: no documents, or too many; feature ids, query offsets, labels, indices or an order that
- * are not as above; a query id that comes back (it is named); a value that is infinite, or too large for
+ * RW_ERR_DATA: no documents, or too many; feature ids, query or chunk offsets, labels, indices or an
+ * order that are not as above; a query id that comes back (it is named); a value that is infinite, or too large for
  * float32: the message has its document, counted from 0 as the arrays are, and its feature.
- * RW_ERR_ARGUMENT: a type that there is none of, or a NULL. */
+ * RW_ERR_ARGUMENT: a type that there is none of, chunks of several types, a sparse column in chunks, or
+ * a NULL. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
 /* The same of one array, of values that need no more said. values: [n_docs][n_features], NaN =
