@@ -42,6 +42,14 @@ class Column:
     valid: np.ndarray[Any, Any] | None = None
     offset: int = 0
 
+    def part(self, rows: slice) -> np.ndarray[Any, Any]:
+        """Numbers of the documents in `rows`, NaN where one is missing."""
+        return self.values[rows]
+
+    def vector(self, what: str) -> Any:
+        """A value for each document, as `what` (label, qid, weight) wants them."""
+        return self.values
+
 
 @dataclass
 class Table:
@@ -51,6 +59,7 @@ class Table:
     columns: list[Column]
     names: list[str] | None
     keep: list[Any] = field(default_factory=list)  # what the columns are views of
+    chunk_offset: np.ndarray[Any, Any] | None = None  # of Arrow's tables: where record batches begin
 
     def take(self, name: str) -> Column:
         """Removes a column by its name."""
@@ -175,6 +184,10 @@ def of_any(data: Any) -> Table:
     """The columns of an array, a data frame, a sparse matrix, or a tensor."""
     if isinstance(data, np.ndarray):
         return _of_numpy(data)
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
+        from rankwood import _arrow
+
+        return _arrow.of_stream(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return _of_pandas(data)
     if hasattr(data, "tocsc"):
@@ -193,6 +206,10 @@ def of_any(data: Any) -> Table:
 
 def c_arrays(table: Table) -> Any:
     """struct rw_array [n_columns]; valid as long as the table is."""
+    if table.chunk_offset is not None:
+        from rankwood import _arrow
+
+        return _arrow.c_arrays(table)
     out = ffi.new("struct rw_array[]", max(len(table.columns), 1))
     for i, column in enumerate(table.columns):
         values = column.values
