@@ -90,9 +90,8 @@ class ArrowColumn(Column):
         for k, begin in enumerate(self._chunk_offset[:-1]):
             values, null = self._chunk(k, 0, int(self._chunk_offset[k + 1] - begin))
             if null is not None and null.any():
-                raise DataError(
-                    f"{what} of document {int(begin) + int(null.argmax())} (from 0) is null; expected a number"
-                )
+                row = int(begin) + int(null.argmax())
+                raise DataError(f"{what} of document {row} (from 0) is null; expected a number")
             parts.append(values)
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
 

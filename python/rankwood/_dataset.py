@@ -134,7 +134,8 @@ class Dataset:
     ----------
     data
         Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
-        (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are read where they stand and must not change while the data set is in use.
+        (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are
+        read where they stand and must not change while the data set is in use.
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
     qid

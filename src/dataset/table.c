@@ -220,8 +220,8 @@ static const struct rw_array *array_of(const struct rw_table *table, uint32_t ch
 struct tile {
     uint32_t n_runs;
     uint32_t chunk[TILE], end[TILE]; /* [n_runs] */
-    uint32_t first[TILE];            /* [n_runs] the first row's element, where rows are not listed */
-    uint32_t element[TILE];          /* of each row, in its chunk's arrays, where rows are listed */
+    uint32_t first[TILE];   /* [n_runs] the first row's element, where rows are not listed */
+    uint32_t element[TILE]; /* of each row, in its chunk's arrays, where rows are listed */
 };
 
 static void split_tile(const struct rw_table *table, const uint32_t *row, uint32_t first,

@@ -12,14 +12,17 @@
 const char *rw_arrow_kind(const struct ArrowSchema *schema)
 {
     static const char *const kind[][2] = {
-        {"n", "nulls"},       {"b", "booleans"},         {"c", "integers"},   {"C", "integers"},
-        {"s", "integers"},    {"S", "integers"},         {"i", "integers"},   {"I", "integers"},
-        {"l", "integers"},    {"L", "integers"},         {"f", "floats"},     {"g", "floats"},
-        {"e", "half floats"}, {"u", "strings"},          {"U", "strings"},    {"vu", "strings"},
-        {"z", "bytes"},       {"Z", "bytes"},            {"vz", "bytes"},     {"w:", "bytes"},
-        {"d:", "decimals"},   {"td", "dates"},           {"tt", "times"},     {"ts", "timestamps"},
-        {"tD", "durations"},  {"ti", "intervals"},       {"+s", "structs"},   {"+m", "maps"},
-        {"+u", "unions"},     {"+r", "run-end-encoded values"}, {"+", "lists"}};
+        {"n", "nulls"},       {"b", "booleans"},   {"c", "integers"},
+        {"C", "integers"},    {"s", "integers"},   {"S", "integers"},
+        {"i", "integers"},    {"I", "integers"},   {"l", "integers"},
+        {"L", "integers"},    {"f", "floats"},     {"g", "floats"},
+        {"e", "half floats"}, {"u", "strings"},    {"U", "strings"},
+        {"vu", "strings"},    {"z", "bytes"},      {"Z", "bytes"},
+        {"vz", "bytes"},      {"w:", "bytes"},     {"d:", "decimals"},
+        {"td", "dates"},      {"tt", "times"},     {"ts", "timestamps"},
+        {"tD", "durations"},  {"ti", "intervals"}, {"+s", "structs"},
+        {"+m", "maps"},       {"+u", "unions"},    {"+r", "run-end-encoded values"},
+        {"+", "lists"}};
     if (schema->dictionary)
         return "categories";
     for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++) {
@@ -220,9 +223,8 @@ int rw_arrow_part(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t col
                   int n_buffers, struct rw_arrow_part *out)
 {
     const struct ArrowArray *parent = &arrow->batch[batch], *array = parent->children[column];
-    *out = (struct rw_arrow_part){.array = array,
-                                  .first = array->offset + parent->offset,
-                                  .n = (uint32_t)parent->length};
+    *out = (struct rw_arrow_part){
+        .array = array, .first = array->offset + parent->offset, .n = (uint32_t)parent->length};
     if (n_buffers < 0)
         return RW_OK;
     if (array->n_buffers < n_buffers || !array->buffers)
@@ -251,7 +253,8 @@ int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t c
     for (size_t k = 0; k < arrow->n_batches; k++) {
         struct rw_arrow_part part;
         RW_TRY(rw_arrow_part(ctx, arrow, column, k, is_null ? -1 : 2, &part));
-        struct rw_array one = {.data = &missing, .type = type}; /* of a null column, again and again */
+        struct rw_array one = {.data = &missing,
+                               .type = type}; /* of a null column, again and again */
         if (!is_null) {
             const char *data = part.array->buffers[1];
             if (!data)

@@ -1,7 +1,7 @@
-/* Arrow's C data interface: structs whose layout is fixed, and meant to be declared by whoever reads
- * them (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Lengths,
- * offsets, numbers of buffers and indices are checked before they are used; how large a buffer is,
- * the interface does not say, and its producer is trusted with. */
+/* Arrow's C data interface: structs whose layout is fixed, and meant to be declared by whoever
+ * reads them (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html).
+ * Lengths, offsets, numbers of buffers and indices are checked before they are used; how large a
+ * buffer is, the interface does not say, and its producer is trusted with. */
 #ifndef RW_IO_ARROW_H
 #define RW_IO_ARROW_H
 
@@ -38,7 +38,8 @@ struct ArrowArrayStream {
 };
 #endif
 
-#define RW_ARROW_MOST (INT64_MAX / 64) /* elements of an array: bytes and bits are counted in int64 */
+#define RW_ARROW_MOST \
+    (INT64_MAX / 64) /* elements of an array: bytes and bits are counted in int64 */
 
 struct rw_arrow {
     struct ArrowSchema schema; /* owned */
@@ -55,8 +56,8 @@ struct rw_arrow_part {
     uint32_t n;
     const uint8_t *valid; /* from bit `first` on; NULL: all are */
 };
-/* RW_ERR_DATA: lengths, offsets or buffers that no such array has. n_buffers: as many as its type has
- * at least, or -1: any, and no validity bits. */
+/* RW_ERR_DATA: lengths, offsets or buffers that no such array has. n_buffers: as many as its type
+ * has at least, or -1: any, and no validity bits. */
 int rw_arrow_part(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column, size_t batch,
                   int n_buffers, struct rw_arrow_part *out);
 /* A word for values of a type: "timestamps". */

@@ -38,11 +38,11 @@ static int n_buffers_of(enum id_type type)
     return type == ID_INTEGER ? 2 : 3;
 }
 
-#define INTEGER(which, type)                                                   \
-    case which: {                                                              \
-        type one;                                                              \
+#define INTEGER(which, type)                                                      \
+    case which: {                                                                 \
+        type one;                                                                 \
         memcpy(&one, (const char *)data + i * (int64_t)sizeof(one), sizeof(one)); \
-        return (uint64_t)one;                                                  \
+        return (uint64_t)one;                                                     \
     }
 
 static uint64_t integer_at(char format, const void *data, int64_t i)
@@ -133,9 +133,8 @@ static int id_at(const struct ids *ids, int64_t i, struct id *out)
 static int open_values(struct rw_ctx *ctx, const char *name, const struct ArrowSchema *schema,
                        const struct ArrowArray *array, struct values *out)
 {
-    *out = (struct values){.array = array,
-                           .type = id_type_of(schema->format),
-                           .integer = schema->format[0]};
+    *out = (struct values){
+        .array = array, .type = id_type_of(schema->format), .integer = schema->format[0]};
     if (out->type == ID_NONE)
         return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected integers or strings",
                        name, rw_arrow_kind(schema));
@@ -143,8 +142,8 @@ static int open_values(struct rw_ctx *ctx, const char *name, const struct ArrowS
     if (!array || !array->buffers || array->n_buffers < n_buffers || array->offset < 0 ||
         array->length < 0 || array->offset > RW_ARROW_MOST - array->length ||
         (array->length && !array->buffers[1]) || (array->null_count > 0 && !array->buffers[0]))
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' is damaged: of its buffers some are missing",
-                       name);
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "column '%.200s' is damaged: of its buffers some are missing", name);
     out->n = array->offset + array->length;
     out->valid = array->null_count == 0 ? NULL : array->buffers[0];
     return RW_OK;
@@ -172,8 +171,8 @@ struct growth {
     size_t n_runs, offset_room, text_room, at_room, n_bytes;
 };
 
-static int begin_run(struct rw_ctx *ctx, struct rw_arrow_ids *out, struct growth *h,
-                     uint32_t doc, const struct id *id, int has_sign)
+static int begin_run(struct rw_ctx *ctx, struct rw_arrow_ids *out, struct growth *h, uint32_t doc,
+                     const struct id *id, int has_sign)
 {
     char number[24];
     const char *text = id->text;

@@ -5,7 +5,6 @@ import gc
 
 import numpy as np
 import pytest
-
 import rankwood
 
 pa = pytest.importorskip("pyarrow")
@@ -315,7 +314,7 @@ def test_failing_stream():
         raise OSError("the third disk is gone")
 
     reader = pa.RecordBatchReader.from_batches(pa.schema({"q": pa.int64(), "x": pa.float64()}), batches())
-    with pytest.raises(rankwood.DataError, match="the table's stream failed: .*the third disk is gone"):
+    with pytest.raises(rankwood.DataError, match=r"the table's stream failed: .*the third disk is gone"):
         rankwood.Dataset(reader, qid="q")
     closed = arrow_table().__arrow_c_stream__()
 

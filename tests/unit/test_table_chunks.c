@@ -21,7 +21,8 @@ static void *own_chunk(struct chunks *s, size_t n_bytes)
 }
 
 /* n bits from one place to another of their own, after `at` others. */
-static uint8_t *copy_bits(struct chunks *s, const uint8_t *from, size_t first, uint32_t n, size_t at)
+static uint8_t *copy_bits(struct chunks *s, const uint8_t *from, size_t first, uint32_t n,
+                          size_t at)
 {
     uint8_t *to = own_chunk(s, (n + at + 7) / 8);
     for (size_t i = 0; i < n; i++)
@@ -74,8 +75,8 @@ static uint32_t split_in_chunks(struct made *m, uint32_t seed, struct chunks *s)
         const uint32_t wanted = 1 + random_of(seed, table->n_chunks, 500) % 200;
         const uint32_t now = room == 1 || wanted > left ? left : wanted;
         for (uint32_t c = 0; c < n; c++)
-            s->array[table->n_chunks * n + c] = copy_chunk(
-                s, &m->column[c], first, now, random_of(seed, table->n_chunks, 600 + c));
+            s->array[table->n_chunks * n + c] =
+                copy_chunk(s, &m->column[c], first, now, random_of(seed, table->n_chunks, 600 + c));
         s->offset[++table->n_chunks] = first + now;
     }
     table->column = s->array;
