@@ -306,6 +306,8 @@ def test_misuse():
             return pa.chunked_array([x]).__arrow_c_stream__()
 
     refused("an Arrow stream of floats; expected a table's record batches", Column(), qid=None, group=[2])
+    x = pa.array([{"a": 1}, {"a": 2}, None, {"a": 4}])[1:]
+    refused("row 1 (from 0) of an Arrow batch is null as a whole", Column(), qid=None, group=[3])
 
 
 def test_failing_stream():
