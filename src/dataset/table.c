@@ -7,7 +7,8 @@
 #include "base/sort.h"
 
 enum {
-    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read */
+    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read; at
+                  most 64, for the bits of a word */
     FOUND_INFINITE = 1,
     FOUND_INEXACT = 2
 };
@@ -122,33 +123,33 @@ static unsigned convert(const struct rw_array *a, const uint32_t *element, uint3
     return high >= MOST_EXACT ? any_inexact(a, element, first, n) : 0;
 }
 
-/* Are bits [at, at + n) all 1? */
-static int all_set(const uint8_t *bits, size_t at, uint32_t n)
+/* Bits [at, at + n), the first one lowest; higher bits are any. n: at most 64. */
+static uint64_t bits_of(const uint8_t *bits, size_t at, uint32_t n)
 {
-    for (; n && at % 8; at++, n--) {
-        if (!bit_of(bits, at))
-            return 0;
-    }
-    for (; n >= 8; at += 8, n -= 8) {
-        if (bits[at / 8] != 0xff)
-            return 0;
-    }
-    for (; n; at++, n--) {
-        if (!bit_of(bits, at))
-            return 0;
-    }
-    return 1;
+    const uint8_t *from = bits + at / 8;
+    const uint32_t skip = at % 8, n_bytes = (skip + n + 7) / 8;
+    uint64_t out = 0;
+    for (uint32_t k = 0; k < n_bytes; k++)
+        out |= k == 0 ? (uint64_t)(from[0] >> skip) : (uint64_t)from[k] << (8 * k - skip);
+    return out;
 }
 
+/* n: at most TILE. */
 static void clear_invalid(const struct rw_array *a, const uint32_t *element, uint32_t first,
                           uint32_t n, float *to)
 {
-    const float missing = rw_float_of_bits(RW_MISSING_BITS);
-    if (!element && all_set(a->valid, a->valid_bit + first, n))
+    const uint32_t missing = RW_MISSING_BITS;
+    if (!element) {
+        uint64_t invalid = ~bits_of(a->valid, a->valid_bit + first, n);
+        invalid &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+        for (; invalid; invalid &= invalid - 1)
+            memcpy(&to[__builtin_ctzll(invalid)], &missing, sizeof(missing));
         return;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!bit_of(a->valid, a->valid_bit + element_of(element, first, i)))
-            memcpy(&to[i], &missing, sizeof(missing));
+    }
+    for (uint32_t i = 0; i < n; i++) { /* without a branch: where nulls are, cannot be foreseen */
+        uint32_t bits = rw_bits_of_float(to[i]);
+        bits = bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
+        memcpy(&to[i], &bits, sizeof(bits));
     }
 }
 
