@@ -40,10 +40,16 @@ class ArrowColumn(Column):
     """A column of record batches; what it holds is looked at when it is asked for."""
 
     def __init__(self, c: Any, number: int, chunk_offset: np.ndarray[Any, Any]) -> None:
-        self._c, self._number, self._chunk_offset = c, number, chunk_offset
+        self._c, self._number, self._begin = c, number, chunk_offset
         self._arrays: Any = None
+        self.chunk_offset = chunk_offset
         self.index = self.valid = None
         self.offset = 0
+
+    @property
+    def n_chunks(self) -> int:
+        """Record batches that have documents."""
+        return len(self._begin) - 1
 
     def write_arrays(self, to: Any, stride: int) -> None:
         """struct rw_array of chunk k to to[k * stride]. DataError: the column has no numbers."""
@@ -52,7 +58,7 @@ class ArrowColumn(Column):
     def _chunk(self, k: int, first: int, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
         """Values of documents of chunk k, and which are null, if any may be."""
         if self._arrays is None:
-            arrays = ffi.new("struct rw_array[]", len(self._chunk_offset))
+            arrays = ffi.new("struct rw_array[]", max(self.n_chunks, 1))
             self.write_arrays(arrays, 1)
             self._arrays = arrays
         array = self._arrays[k]
@@ -69,10 +75,10 @@ class ArrowColumn(Column):
 
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
         out = np.empty(rows.stop - rows.start, np.float32)
-        k = int(np.searchsorted(self._chunk_offset, rows.start, side="right")) - 1
+        k = int(np.searchsorted(self._begin, rows.start, side="right")) - 1
         at = rows.start
         while at < rows.stop:
-            begin, end = int(self._chunk_offset[k]), int(self._chunk_offset[k + 1])
+            begin, end = int(self._begin[k]), int(self._begin[k + 1])
             n = min(end, rows.stop) - at
             values, null = self._chunk(k, at - begin, n)
             to = out[at - rows.start : at - rows.start + n]
@@ -87,8 +93,8 @@ class ArrowColumn(Column):
         if what == "qid":
             return self
         parts = []
-        for k, begin in enumerate(self._chunk_offset[:-1]):
-            values, null = self._chunk(k, 0, int(self._chunk_offset[k + 1] - begin))
+        for k, begin in enumerate(self._begin[:-1]):
+            values, null = self._chunk(k, 0, int(self._begin[k + 1] - begin))
             if null is not None and null.any():
                 row = int(begin) + int(null.argmax())
                 raise DataError(f"{what} of document {row} (from 0) is null; expected a number")
@@ -122,17 +128,16 @@ def of_stream(data: Any) -> Table:
     names = [text(lib.rw_arrow_name(c, i)) for i in range(lib.rw_arrow_n_columns(c))]
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two columns are called {twice!r}; expected different names")
+        raise DataError(f"two columns are called {twice!r}; expected a name for each")
     columns: list[Column] = [ArrowColumn(c, i, chunk_offset) for i in range(len(names))]
-    return Table(int(chunk_offset[-1]), columns, names, [c], chunk_offset)
+    return Table(int(chunk_offset[-1]), columns, names, [c])
 
 
 def c_arrays(table: Table) -> Any:
     """struct rw_array [n_chunks][n_columns]; valid as long as the table is."""
-    assert table.chunk_offset is not None
-    n = len(table.columns)
-    out = ffi.new("struct rw_array[]", max(n * (len(table.chunk_offset) - 1), 1))
-    for i, column in enumerate(table.columns):
-        assert isinstance(column, ArrowColumn)
+    columns = [column for column in table.columns if isinstance(column, ArrowColumn)]
+    n = len(columns)
+    out = ffi.new("struct rw_array[]", max(n * columns[0].n_chunks, 1))
+    for i, column in enumerate(columns):
         column.write_arrays(out + i, n)
     return out

@@ -83,7 +83,8 @@ class _Queries:
         if qid is not None and group is not None:
             raise DataError("qid and group both say what the queries are; expected one of them")
         if hasattr(qid, "runs"):  # a column of an Arrow table
-            self._by_runs(*qid.runs(), sort)
+            offset, ids = qid.runs()
+            self._by_runs(offset, ids, sort)
         elif qid is not None:
             self._by_id(_vector(qid, "qid", n_docs), sort)
         elif group is not None:
@@ -258,7 +259,7 @@ class Dataset:
             labels = labels[queries.order]
         self._labels = np.ascontiguousarray(labels)
         self._offset = queries.offset
-        self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table], table.chunk_offset)
+        self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table])
         if feature_names is not None:
             if len(feature_names) != len(kept):
                 raise DataError(f"{len(feature_names)} feature_names for {len(kept)} features")
@@ -275,9 +276,10 @@ class Dataset:
         c.n_docs = self._table.n_rows
         c.n_columns = len(self._table.columns)
         c.column = arrays
-        if self._table.chunk_offset is not None:
-            c.n_chunks = len(self._table.chunk_offset) - 1
-            c.chunk_offset = ffi.cast("uint32_t *", self._table.chunk_offset.ctypes.data)
+        chunk_offset = self._table.columns[0].chunk_offset
+        if chunk_offset is not None:
+            c.n_chunks = len(chunk_offset) - 1
+            c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
         c.missing = missing
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1

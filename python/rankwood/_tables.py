@@ -34,13 +34,15 @@ class Column:
     """A feature: values of one number type, dense or sparse.
 
     values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
-    (lowest first) from bit `offset` on.
+    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
+    the first document of each, and n_docs.
     """
 
     values: np.ndarray[Any, Any]
     index: np.ndarray[Any, Any] | None = None
     valid: np.ndarray[Any, Any] | None = None
     offset: int = 0
+    chunk_offset: np.ndarray[Any, Any] | None = None
 
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
         """Numbers of the documents in `rows`, NaN where one is missing."""
@@ -59,7 +61,6 @@ class Table:
     columns: list[Column]
     names: list[str] | None
     keep: list[Any] = field(default_factory=list)  # what the columns are views of
-    chunk_offset: np.ndarray[Any, Any] | None = None  # of Arrow's tables: where record batches begin
 
     def take(self, name: str) -> Column:
         """Removes a column by its name."""
@@ -206,7 +207,7 @@ def of_any(data: Any) -> Table:
 
 def c_arrays(table: Table) -> Any:
     """struct rw_array [n_columns]; valid as long as the table is."""
-    if table.chunk_offset is not None:
+    if table.columns and table.columns[0].chunk_offset is not None:
         from rankwood import _arrow
 
         return _arrow.c_arrays(table)
