@@ -241,11 +241,11 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
 
 /* --- tables of other programs, by Arrow's C data interface --- */
 struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
-/* The record batches of a stream: columns that stand where their producer has put them. */
+/* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
 struct rw_arrow;
-/* Takes all batches. The stream is moved, as the interface has it, and released, after a failure, too;
- * the batches are released by rw_arrow_free. RW_ERR_DATA: the stream fails, its text is forwarded; it
- * is no table's; a batch is damaged, or there are too many documents. */
+/* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
+ * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
+ * or has a damaged batch; there are too many documents. */
 RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
 RW_API void rw_arrow_free(struct rw_arrow *arrow);
 RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
@@ -255,21 +255,21 @@ RW_API const char *rw_arrow_name(const struct rw_arrow *arrow, uint32_t column);
 /* Batches that have documents: rw_table.n_chunks and chunk_offset, [n_chunks + 1]. */
 RW_API uint32_t rw_arrow_n_chunks(const struct rw_arrow *arrow);
 RW_API const uint32_t *rw_arrow_chunk_offset(const struct rw_arrow *arrow);
-/* A column of numbers or booleans; nulls are not valid. Its array of chunk k is written to array[k *
- * stride], so that with a stride of rw_table.n_columns it stands as rw_table.column wants it. The arrays
- * borrow from `arrow`. RW_ERR_DATA: a column of another type, which is named, or a damaged one. */
+/* The arrays of a column of numbers or booleans, in which nulls are not valid: chunk k's is written to
+ * array[k * stride]. With a stride of rw_table.n_columns, array is a column of rw_table.column. The arrays
+ * borrow from `arrow`. RW_ERR_DATA: the column has another type (the message names it) or is damaged. */
 RW_API int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
                            struct rw_array *array, size_t stride);
-/* Query ids: one for each run of documents with the same, as rw_table takes them; but a query that comes
- * back later is here again. */
+/* Query ids, one for each run of documents with the same id: rw_table's, if no query comes back after
+ * another. */
 struct rw_arrow_ids {
     uint32_t n;
     uint32_t *offset;      /* [n + 1] first document of each run, and n_docs */
     char *text;            /* ids, each ended by 0: decimal, or a string's bytes */
     uint64_t *text_offset; /* [n] */
 };
-/* Of a column of integers or strings, or of dictionaries of them. RW_ERR_DATA: another type, a null (its
- * document is named), a character 0, no documents, or a damaged column. */
+/* Of a column of integers or strings, dictionary-encoded or not. RW_ERR_DATA: another type, a null (the
+ * message has its document), an id with a character 0, no documents, or a damaged column. */
 RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
                              struct rw_arrow_ids *out);
 /* Fine after a failure and on a zeroed struct. */

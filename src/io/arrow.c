@@ -32,7 +32,7 @@ const char *rw_arrow_kind(const struct ArrowSchema *schema)
                   : strncmp(schema->format, kind[i][0], n) == 0)
             return kind[i][1];
     }
-    return "values of a type that is not known";
+    return "values of an unknown type";
 }
 
 /* 1 if values of the type are numbers; "n", of which there are none, too. */

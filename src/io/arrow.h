@@ -1,7 +1,7 @@
-/* Arrow's C data interface: structs whose layout is fixed, and meant to be declared by whoever
- * reads them (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html).
- * Lengths, offsets, numbers of buffers and indices are checked before they are used; how large a
- * buffer is, the interface does not say, and its producer is trusted with. */
+/* Arrow's C data interface: structs with a fixed layout, which every consumer declares for itself
+ * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Lengths,
+ * offsets, numbers of buffers and indices are checked before they are used. The interface does not
+ * say how large buffers are: there the producer is trusted. */
 #ifndef RW_IO_ARROW_H
 #define RW_IO_ARROW_H
 

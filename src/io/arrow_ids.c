@@ -142,8 +142,7 @@ static int open_values(struct rw_ctx *ctx, const char *name, const struct ArrowS
     if (!array || !array->buffers || array->n_buffers < n_buffers || array->offset < 0 ||
         array->length < 0 || array->offset > RW_ARROW_MOST - array->length ||
         (array->length && !array->buffers[1]) || (array->null_count > 0 && !array->buffers[0]))
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "column '%.200s' is damaged: of its buffers some are missing", name);
+        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' is damaged: a buffer is missing", name);
     out->n = array->offset + array->length;
     out->valid = array->null_count == 0 ? NULL : array->buffers[0];
     return RW_OK;
@@ -159,8 +158,8 @@ static int open_ids(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t c
         RW_TRY(open_values(ctx, name, schema->dictionary, array ? array->dictionary : NULL,
                            &out->listed));
         if (id_type_of(schema->format) != ID_INTEGER || schema->dictionary->dictionary)
-            return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' is damaged: indices are no integers",
-                           name);
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "column '%.200s' is damaged: its indices are not integers", name);
     }
     return open_values(ctx, name, schema, array, &out->own);
 }

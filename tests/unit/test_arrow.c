@@ -256,8 +256,8 @@ Test(arrow, columns_refused)
                                           {"d:9,2", "decimals"},
                                           {"+l", "lists"},
                                           {"+vL", "lists"},
-                                          {"", "values of a type that is not known"},
-                                          {"ff", "values of a type that is not known"}};
+                                          {"", "values of an unknown type"},
+                                          {"ff", "values of an unknown type"}};
     struct producer p;
     char error[128];
     for (size_t i = 0; i < sizeof(type) / sizeof(type[0]); i++) {
@@ -270,15 +270,15 @@ Test(arrow, columns_refused)
     }
     begin_producer(&p, "i");
     assert_column_refused(&p, 0, "column 'q' has no data");
-    assert_column_refused(&p, 1, "column 'q' is damaged: of its buffers some are missing");
+    assert_column_refused(&p, 1, "column 'q' is damaged: a buffer is missing");
     p.array[0][1].n_buffers = 1;
     assert_column_refused(&p, 0, "column 'q' has 1 buffers; expected 2");
-    assert_column_refused(&p, 1, "column 'q' is damaged: of its buffers some are missing");
+    assert_column_refused(&p, 1, "column 'q' is damaged: a buffer is missing");
     p.array[0][1].n_buffers = 2;
     p.array[0][1].null_count = 1;
     p.buffer[0][1][1] = x;
     assert_column_refused(&p, 0, "column 'q' has 1 nulls, but no validity bits");
-    assert_column_refused(&p, 1, "column 'q' is damaged: of its buffers some are missing");
+    assert_column_refused(&p, 1, "column 'q' is damaged: a buffer is missing");
 }
 
 static const char damaged[] =
@@ -344,7 +344,7 @@ Test(arrow, dictionaries_refused)
     p.dictionary = (struct ArrowSchema){.format = "u"};
     p.column[1].dictionary = &p.dictionary;
     p.buffer[0][1][1] = index;
-    assert_column_refused(&p, 1, "column 'q' is damaged: of its buffers some are missing");
+    assert_column_refused(&p, 1, "column 'q' is damaged: a buffer is missing");
     p.listed = (struct ArrowArray){.length = 2, .n_buffers = 3, .buffers = p.listed_buffer};
     p.listed_buffer[1] = offset;
     p.listed_buffer[2] = "ab";
@@ -362,7 +362,7 @@ Test(arrow, dictionaries_refused)
     index[1] = -1;
     assert_column_refused(&p, 1, damaged);
     p.column[1].format = "f";
-    assert_column_refused(&p, 1, "column 'q' is damaged: indices are no integers");
+    assert_column_refused(&p, 1, "column 'q' is damaged: its indices are not integers");
     assert_column_refused(&p, 0, "column 'q' has categories; expected numbers");
 }
 
