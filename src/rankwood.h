@@ -198,7 +198,7 @@ struct rw_array {
 /* Documents whose features are arrays: rows of a matrix or a data frame. */
 struct rw_table {
     uint32_t n_docs, n_columns;
-    const struct rw_array *column; /* [n_columns] */
+    const struct rw_array *column; /* [n_columns], or [n_chunks][n_columns] */
     const uint32_t *feature;       /* [n_columns] ids, strictly ascending; NULL: 0, 1, ... */
     /* One more value that means missing, compared after rounding to float32; NaN: none. If it is 0, a
      * sparse column's absent values are missing, too, and take memory as a dense one's do. */
@@ -217,14 +217,19 @@ struct rw_table {
      * 2^24), so that different values may have become equal. NULL: the log gets a warning instead, which
      * names the first such feature. */
     uint8_t *inexact;
+    /* More than 1: each column is in several arrays, of the same type and all dense, one for each chunk of
+     * documents (Arrow's record batches). Chunk k's are documents chunk_offset[k] to chunk_offset[k + 1],
+     * without the last; elements and validity bits count from the chunk's first document. */
+    uint32_t n_chunks;
+    const uint32_t *chunk_offset; /* [n_chunks + 1] ascending strictly, from 0 to n_docs; else not used */
 };
 /* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
  * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
  * any value does not appear.
- * RW_ERR_DATA: there are no documents or too many; feature ids, query offsets, labels, indices or the
- * order are not as above; a query id comes back (the message names it); a value is infinite, or too large
+ * RW_ERR_DATA: there are no documents or too many; feature ids, query or chunk offsets, labels, indices
+ * or the order are not as above; a query id comes back (the message names it); a value is infinite, or too large
  * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
- * such type, or something is NULL that must not be. */
+ * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
@@ -233,6 +238,42 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
                                   struct rw_dataset **out);
+
+/* --- tables of other programs, by Arrow's C data interface --- */
+struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
+/* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
+struct rw_arrow;
+/* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
+ * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
+ * or has a damaged batch; there are too many documents. */
+RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
+RW_API void rw_arrow_free(struct rw_arrow *arrow);
+RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
+RW_API uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow);
+/* column: in [0, n_columns). "" if it has no name. */
+RW_API const char *rw_arrow_name(const struct rw_arrow *arrow, uint32_t column);
+/* Batches that have documents: rw_table.n_chunks and chunk_offset, [n_chunks + 1]. */
+RW_API uint32_t rw_arrow_n_chunks(const struct rw_arrow *arrow);
+RW_API const uint32_t *rw_arrow_chunk_offset(const struct rw_arrow *arrow);
+/* The arrays of a column of numbers or booleans, in which nulls are not valid: chunk k's is written to
+ * array[k * stride]. With a stride of rw_table.n_columns, array is a column of rw_table.column. The arrays
+ * borrow from `arrow`. RW_ERR_DATA: the column has another type (the message names it) or is damaged. */
+RW_API int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+                           struct rw_array *array, size_t stride);
+/* Query ids, one for each run of documents with the same id: rw_table's, if no query comes back after
+ * another. */
+struct rw_arrow_ids {
+    uint32_t n;
+    uint32_t *offset;      /* [n + 1] first document of each run, and n_docs */
+    char *text;            /* ids, each ended by 0: decimal, or a string's bytes */
+    uint64_t *text_offset; /* [n] */
+};
+/* Of a column of integers or strings, dictionary-encoded or not. RW_ERR_DATA: another type, a null (the
+ * message has its document), an id with a character 0, no documents, or a damaged column. */
+RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+                             struct rw_arrow_ids *out);
+/* Fine after a failure and on a zeroed struct. */
+RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;

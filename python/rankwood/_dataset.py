@@ -82,7 +82,10 @@ class _Queries:
         self.ids: list[bytes] | None = None
         if qid is not None and group is not None:
             raise DataError("qid and group both say what the queries are; expected one of them")
-        if qid is not None:
+        if hasattr(qid, "runs"):  # a column of an Arrow table
+            offset, ids = qid.runs()
+            self._by_runs(offset, ids, sort)
+        elif qid is not None:
             self._by_id(_vector(qid, "qid", n_docs), sort)
         elif group is not None:
             self._by_size(_vector(group, "group", None), n_docs)
@@ -103,6 +106,18 @@ class _Queries:
         self.offset = np.concatenate((first, [len(qid)])).astype(np.uint32)
         self.ids = _id_texts(qid[first])
 
+    def _by_runs(self, offset: npt.NDArray[np.uint32], ids: list[bytes], sort: bool) -> None:
+        self.offset, self.ids = offset, ids
+        number: dict[bytes, int] = {}
+        if sort:
+            of_run = [number.setdefault(one, len(number)) for one in ids]
+        if not sort or len(number) == len(ids):
+            return
+        query = np.repeat(of_run, np.diff(offset))
+        self.order = np.argsort(query, kind="stable").astype(np.uint32)
+        self.offset = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.uint32)
+        self.ids = list(number)
+
     def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
         if sizes.dtype.kind not in "iu":
             raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
@@ -119,8 +134,9 @@ class Dataset:
     Parameters
     ----------
     data
-        Array or sparse matrix (n_docs, n_features), data frame, table, or path(s) of LETOR text or of
-        a cache. Arrays are read where they stand and must not change while the data set is in use.
+        Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
+        (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are
+        read where they stand and must not change while the data set is in use.
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
     qid
@@ -219,8 +235,7 @@ class Dataset:
             if value not in by_name:
                 raise DataError(f"no column {value!r} for {what}; there are {_few(list(by_name))}")
             left_out.add(by_name[value])
-            column = table.columns[by_name[value]]
-            return column.values
+            return table.columns[by_name[value]].vector(what)
 
         left_out: set[int] = set()
         label, qid = column_of(label, "label"), column_of(qid, "qid")
@@ -261,6 +276,10 @@ class Dataset:
         c.n_docs = self._table.n_rows
         c.n_columns = len(self._table.columns)
         c.column = arrays
+        chunk_offset = self._table.columns[0].chunk_offset
+        if chunk_offset is not None:
+            c.n_chunks = len(chunk_offset) - 1
+            c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
         c.missing = missing
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1

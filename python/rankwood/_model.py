@@ -252,7 +252,7 @@ class Model:
             values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
             for i, column in enumerate(columns):
                 if column is not None:
-                    values[:, i] = column.values[rows]
+                    values[:, i] = column.part(rows)
             scores[rows] = self._score(values, n)
         return scores
 

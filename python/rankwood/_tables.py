@@ -34,13 +34,23 @@ class Column:
     """A feature: values of one number type, dense or sparse.
 
     values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
-    (lowest first) from bit `offset` on.
+    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
+    the first document of each, and n_docs.
     """
 
     values: np.ndarray[Any, Any]
     index: np.ndarray[Any, Any] | None = None
     valid: np.ndarray[Any, Any] | None = None
     offset: int = 0
+    chunk_offset: np.ndarray[Any, Any] | None = None
+
+    def part(self, rows: slice) -> np.ndarray[Any, Any]:
+        """Numbers of the documents in `rows`, NaN where one is missing."""
+        return self.values[rows]
+
+    def vector(self, what: str) -> Any:
+        """A value for each document, as `what` (label, qid, weight) wants them."""
+        return self.values
 
 
 @dataclass
@@ -175,6 +185,10 @@ def of_any(data: Any) -> Table:
     """The columns of an array, a data frame, a sparse matrix, or a tensor."""
     if isinstance(data, np.ndarray):
         return _of_numpy(data)
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
+        from rankwood import _arrow
+
+        return _arrow.of_stream(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return _of_pandas(data)
     if hasattr(data, "tocsc"):
@@ -193,6 +207,10 @@ def of_any(data: Any) -> Table:
 
 def c_arrays(table: Table) -> Any:
     """struct rw_array [n_columns]; valid as long as the table is."""
+    if table.columns and table.columns[0].chunk_offset is not None:
+        from rankwood import _arrow
+
+        return _arrow.c_arrays(table)
     out = ffi.new("struct rw_array[]", max(len(table.columns), 1))
     for i, column in enumerate(table.columns):
         values = column.values

@@ -7,7 +7,8 @@
 #include "base/sort.h"
 
 enum {
-    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read */
+    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read; at
+                  most 64, for the bits of a word */
     FOUND_INFINITE = 1,
     FOUND_INEXACT = 2
 };
@@ -122,33 +123,33 @@ static unsigned convert(const struct rw_array *a, const uint32_t *element, uint3
     return high >= MOST_EXACT ? any_inexact(a, element, first, n) : 0;
 }
 
-/* Are bits [at, at + n) all 1? */
-static int all_set(const uint8_t *bits, size_t at, uint32_t n)
+/* Bits [at, at + n), the first one lowest; higher bits are any. n: at most 64. */
+static uint64_t bits_of(const uint8_t *bits, size_t at, uint32_t n)
 {
-    for (; n && at % 8; at++, n--) {
-        if (!bit_of(bits, at))
-            return 0;
-    }
-    for (; n >= 8; at += 8, n -= 8) {
-        if (bits[at / 8] != 0xff)
-            return 0;
-    }
-    for (; n; at++, n--) {
-        if (!bit_of(bits, at))
-            return 0;
-    }
-    return 1;
+    const uint8_t *from = bits + at / 8;
+    const uint32_t skip = at % 8, n_bytes = (skip + n + 7) / 8;
+    uint64_t out = 0;
+    for (uint32_t k = 0; k < n_bytes; k++)
+        out |= k == 0 ? (uint64_t)(from[0] >> skip) : (uint64_t)from[k] << (8 * k - skip);
+    return out;
 }
 
+/* n: at most TILE. */
 static void clear_invalid(const struct rw_array *a, const uint32_t *element, uint32_t first,
                           uint32_t n, float *to)
 {
-    const float missing = rw_float_of_bits(RW_MISSING_BITS);
-    if (!element && all_set(a->valid, a->valid_bit + first, n))
+    const uint32_t missing = RW_MISSING_BITS;
+    if (!element) {
+        uint64_t invalid = ~bits_of(a->valid, a->valid_bit + first, n);
+        invalid &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+        for (; invalid; invalid &= invalid - 1)
+            memcpy(&to[__builtin_ctzll(invalid)], &missing, sizeof(missing));
         return;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!bit_of(a->valid, a->valid_bit + element_of(element, first, i)))
-            memcpy(&to[i], &missing, sizeof(missing));
+    }
+    for (uint32_t i = 0; i < n; i++) { /* without a branch: where nulls are, cannot be foreseen */
+        uint32_t bits = rw_bits_of_float(to[i]);
+        bits = bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
+        memcpy(&to[i], &bits, sizeof(bits));
     }
 }
 
@@ -204,10 +205,68 @@ static void note(struct rw_table_reader *r, uint32_t c, unsigned found)
         __atomic_fetch_or(&r->column[c].found, (uint8_t)found, __ATOMIC_RELAXED);
 }
 
+/* ---- chunks ---- */
+
+static uint32_t n_chunks_of(const struct rw_table *table)
+{
+    return table->n_chunks > 1 ? table->n_chunks : 1;
+}
+
+static const struct rw_array *array_of(const struct rw_table *table, uint32_t chunk, uint32_t i)
+{
+    return &table->column[(size_t)chunk * table->n_columns + i];
+}
+
+/* A tile's rows, in runs of one chunk each. */
+struct tile {
+    uint32_t n_runs;
+    uint32_t chunk[TILE], end[TILE]; /* [n_runs] */
+    uint32_t first[TILE];   /* [n_runs] the first row's element, where rows are not listed */
+    uint32_t element[TILE]; /* of each row, in its chunk's arrays, where rows are listed */
+};
+
+static void split_tile(const struct rw_table *table, const uint32_t *row, uint32_t first,
+                       uint32_t n, struct tile *tile)
+{
+    const uint32_t *offset = table->chunk_offset;
+    uint32_t n_runs = 0, chunk = UINT32_MAX;
+    for (uint32_t i = 0; i < n;) {
+        const uint32_t at = element_of(row, first, i);
+        if (chunk == UINT32_MAX || at < offset[chunk] || at >= offset[chunk + 1]) {
+            chunk = rw_numbers_under(offset + 1, table->n_chunks, at + 1);
+            tile->chunk[n_runs] = chunk;
+            tile->first[n_runs++] = at - offset[chunk];
+        }
+        if (row) {
+            tile->element[i++] = at - offset[chunk];
+        } else {
+            const uint32_t left = offset[chunk + 1] - at;
+            i = left < n - i ? i + left : n;
+        }
+        tile->end[n_runs - 1] = i;
+    }
+    tile->n_runs = n_runs;
+}
+
+/* One column's values of a tile. */
+static unsigned read_tile(const struct rw_table_reader *r, uint32_t index, const struct tile *tile,
+                          int listed, float *to)
+{
+    unsigned found = 0;
+    for (uint32_t k = 0, begin = 0; k < tile->n_runs; begin = tile->end[k++])
+        found |= read_elements(r, array_of(r->table, tile->chunk[k], index),
+                               listed ? tile->element + begin : NULL, tile->first[k],
+                               tile->end[k] - begin, to + begin);
+    return found;
+}
+
 void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t n_columns,
                      const uint32_t *doc, uint32_t first, uint32_t n, float *values, size_t stride)
 {
-    const uint32_t *order = r->table->order;
+    const struct rw_table *table = r->table;
+    const uint32_t *order = table->order;
+    const int in_chunks = n_chunks_of(table) > 1;
+    struct tile tile;
     for (uint32_t at = 0; at < n; at += TILE) {
         const uint32_t now = n - at < TILE ? n - at : TILE;
         const uint32_t *row = doc ? doc + at : NULL;
@@ -215,12 +274,16 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
         for (uint32_t i = 0; order && i < now; i++)
             moved[i] = order[element_of(row, first + at, i)];
         row = order ? moved : row;
+        if (in_chunks)
+            split_tile(table, row, first + at, now, &tile);
         for (uint32_t k = 0; k < n_columns; k++) {
-            const struct rw_array *a = &r->table->column[r->column[column[k]].index];
+            const uint32_t index = r->column[column[k]].index;
+            const struct rw_array *a = &table->column[index];
             float *to = values + k * stride + at;
             note(r, column[k],
-                 a->index ? read_listed(r, a, row, first + at, now, to)
-                          : read_elements(r, a, row, first + at, now, to));
+                 in_chunks  ? read_tile(r, index, &tile, row != NULL, to)
+                 : a->index ? read_listed(r, a, row, first + at, now, to)
+                            : read_elements(r, a, row, first + at, now, to));
         }
     }
 }
@@ -268,12 +331,18 @@ int rw_table_entries(struct rw_table_reader *r, uint32_t c, uint32_t *row, float
 /* The row of the first infinite value. */
 static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
 {
-    const struct rw_array *a = &r->table->column[r->column[c].index];
-    const uint32_t n_elements = a->index ? a->n : r->table->n_docs;
-    float value;
-    for (uint32_t e = 0; e < n_elements; e++) {
-        if (read_elements(r, a, NULL, e, 1, &value) & FOUND_INFINITE)
-            return a->index ? (uint32_t)a->index[e] : e;
+    const struct rw_table *table = r->table;
+    const uint32_t n_chunks = n_chunks_of(table);
+    for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {
+        const struct rw_array *a = array_of(table, chunk, r->column[c].index);
+        const uint32_t first = n_chunks > 1 ? table->chunk_offset[chunk] : 0;
+        const uint32_t end = n_chunks > 1 ? table->chunk_offset[chunk + 1] : table->n_docs;
+        const uint32_t n_elements = a->index ? a->n : end - first;
+        float value;
+        for (uint32_t e = 0; e < n_elements; e++) {
+            if (read_elements(r, a, NULL, e, 1, &value) & FOUND_INFINITE)
+                return a->index ? (uint32_t)a->index[e] : first + e;
+        }
     }
     return UINT32_MAX;
 }
@@ -375,12 +444,32 @@ static uint32_t feature_of(const struct rw_table *table, uint32_t i)
     return table->feature ? table->feature[i] : i;
 }
 
+static int check_array(struct rw_ctx *ctx, const struct rw_table *table, uint32_t chunk, uint32_t i)
+{
+    const struct rw_array *a = array_of(table, chunk, i);
+    const uint32_t feature = feature_of(table, i);
+    if ((unsigned)a->type > RW_VALUE_BITS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has values of type %d", feature,
+                       (int)a->type);
+    if (a->type != table->column[i].type)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "column of feature %u has values of type %d, in chunk %u of type %d",
+                       feature, (int)table->column[i].type, chunk, (int)a->type);
+    if (!a->data && (!a->index || a->n))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has no data", feature);
+    if (a->index && n_chunks_of(table) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "column of feature %u is sparse, in a table of %u chunks; expected one "
+                       "chunk",
+                       feature, table->n_chunks);
+    return RW_OK;
+}
+
 static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
 {
     struct index_job job = {table, UINT32_MAX};
     int any_index = 0;
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        const struct rw_array *a = &table->column[i];
         const uint32_t feature = feature_of(table, i);
         if (feature > RW_MAX_FEATURE)
             return rw_fail(ctx, RW_ERR_DATA,
@@ -391,12 +480,9 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
                            "column %u (from 0) is feature %u, after feature %u; expected ascending "
                            "ids",
                            i, feature, feature_of(table, i - 1));
-        if ((unsigned)a->type > RW_VALUE_BITS)
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has values of type %d",
-                           feature, (int)a->type);
-        if (!a->data && (!a->index || a->n))
-            return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has no data", feature);
-        any_index |= a->index != NULL;
+        for (uint32_t chunk = 0; chunk < n_chunks_of(table); chunk++)
+            RW_TRY(check_array(ctx, table, chunk, i));
+        any_index |= table->column[i].index != NULL;
     }
     if (any_index)
         rw_parallel(ctx, ctx->n_threads, table->n_columns, 1, check_indices, &job);
@@ -431,6 +517,21 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
+static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
+{
+    const uint32_t *offset = table->chunk_offset, n = table->n_chunks;
+    if (n < 2)
+        return RW_OK;
+    if (offset[0] != 0 || offset[n] != table->n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "chunk offsets go from %u to %u; expected 0 to %u",
+                       offset[0], offset[n], table->n_docs);
+    for (uint32_t k = 0; k < n; k++) {
+        if (offset[k] >= offset[k + 1])
+            return rw_fail(ctx, RW_ERR_DATA, "chunk %u (from 0) has no documents", k);
+    }
+    return RW_OK;
+}
+
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
 {
     const uint32_t missing = rw_bits_of_float(table->missing == 0 ? 0.0f : table->missing);
@@ -439,6 +540,7 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
                                       table->missing == table->missing ? missing : RW_MISSING_BITS,
                                   .hole = table->missing == 0 ? RW_MISSING_BITS : RW_ABSENT_BITS};
     RW_TRY(check_queries(ctx, table));
+    RW_TRY(check_chunks(ctx, table));
     RW_TRY(check_columns(ctx, table));
     if (table->order)
         RW_TRY(take_order(ctx, r));

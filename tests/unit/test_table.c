@@ -1,36 +1,10 @@
 #include "dataset/table.h"
 
 #include "base/mem.h"
-#include "binning/table_codes.h"
 #include "boost/params.h"
 #include "made_table.h"
-#include "same_codes.h"
-#include "same_dataset.h"
 
 TestSuite(table, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
-
-enum { LIMIT = 300 };
-
-static void compare(const struct made *m, const struct rw_cut_rule *rule)
-{
-    struct rw_dataset *expected = reference_of(m), *dataset;
-    struct rw_bins *bins;
-    struct rw_binned codes = {.documents = NULL};
-    cr_assert_eq(rw_dataset_from_table(scratch_ctx, &m->table, &dataset), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
-    assert_same_dataset(expected, dataset);
-    cr_assert_eq(rw_bins_make_training(scratch_ctx, expected, rule, &bins), RW_OK);
-    memset(m->table.inexact, 9, m->table.n_columns);
-    cr_assert_eq(rw_table_codes(scratch_ctx, &m->table, rule, &codes), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
-    assert_same_binned(expected, bins, &codes);
-    for (uint32_t c = 0; c < m->table.n_columns; c++)
-        cr_assert_eq(m->table.inexact[c], is_inexact(m, c), "column %u", c);
-    rw_bins_free(bins);
-    rw_binned_release(&codes);
-    rw_dataset_free(dataset);
-    rw_dataset_free(expected);
-}
 
 /* Every type, layout, validity, list of documents, order and missing value, under and over the
  * number of sampled documents. */
@@ -330,23 +304,6 @@ Test(table, model_in_memory)
 }
 
 /* ---- what is wrong ---- */
-
-static void assert_refused(const struct rw_table *table, int status, const char *error)
-{
-    const struct rw_cut_rule rule = {.bins = 16, .min_docs = 1};
-    for (int n_threads = 1; n_threads < 4; n_threads++) {
-        struct rw_dataset *dataset;
-        struct rw_binned codes = {.documents = NULL};
-        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, n_threads), RW_OK);
-        cr_assert_eq(rw_dataset_from_table(scratch_ctx, table, &dataset), status, "%s", error);
-        cr_assert_null(dataset);
-        cr_assert_str_eq(rw_last_error(scratch_ctx), error);
-        cr_assert_eq(rw_table_codes(scratch_ctx, table, &rule, &codes), status);
-        cr_assert_str_eq(rw_last_error(scratch_ctx), error);
-        cr_assert_null(codes.bins);
-        rw_binned_release(&codes);
-    }
-}
 
 Test(table, refused)
 {
