@@ -30,13 +30,17 @@ def _vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     return array
 
 
+def _numbers(array: npt.NDArray[Any], what: str) -> Floats:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
+
+
 def _labels(values: Any, n: int) -> npt.NDArray[np.float32]:
     array = _vector(values, "label", n)
     if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"label has type {array.dtype}; expected numbers") from None
+        array = _numbers(array, "label")
     out = array.astype(np.float32)
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
@@ -59,15 +63,17 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
             out.append(value)
         elif isinstance(value, str):
             out.append(chars(value))
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            out.append(b"%d" % value)
         else:
-            raise DataError(f"a qid is {value!r}; expected an integer or a string")
+            out.append(b"%d" % value)
     return out
 
 
 def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
     """Documents by query: queries as they come first, a query's documents as they stand."""
+    if qid.dtype.kind == "O":  # strings and integers have no order among them
+        number: dict[Any, int] = {}
+        codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
+        return np.argsort(codes, kind="stable").astype(np.uint32)
     _, first, inverse = np.unique(qid, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
@@ -93,6 +99,10 @@ class _Queries:
             )
 
     def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
+        if qid.dtype.kind == "O":
+            for i, one in enumerate(qid.tolist()):
+                if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
+                    raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
         if sort:
             order = _order_of(qid)
             if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):
@@ -178,7 +188,9 @@ class Dataset:
         if _tables.is_paths(data):
             self._open_files(data, label, qid, group, feature_names, ignore, sort)
         else:
-            table = _tables.of_any(data)
+            ignore = [ignore] if isinstance(ignore, str) else list(ignore)
+            named = (one for one in (label, qid, weight) if isinstance(one, str))
+            table = _tables.of_any(data, frozenset([*ignore, *named]))
             self._open_table(table, label, qid, group, weight, feature_names, ignore, missing, sort)
             weight = None if isinstance(weight, str) else weight
         if weight is not None or query_weight is not None:
@@ -228,6 +240,8 @@ class Dataset:
         for one in ignore:
             if isinstance(one, str) and one not in by_name:
                 raise DataError(f"no column {one!r} to ignore; there are {_few(list(by_name))}")
+            if not isinstance(one, str) and not 0 <= one < len(ids):
+                raise DataError(f"no column {one} to ignore; there are {len(ids)}, from 0")
             left_out.add(by_name[one] if isinstance(one, str) else int(one))
         kept = [i for i in ids if i not in left_out]
         n = table.n_rows
@@ -280,11 +294,11 @@ class Dataset:
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
         if query_weight is not None:
-            self._weights = _vector(query_weight, "query_weight", None).astype(np.float64)
+            self._weights = _numbers(_vector(query_weight, "query_weight", None), "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = _vector(weight, "weight", self.n_docs).astype(np.float64)
+        weights = _numbers(_vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
     # ---- what the library sees ----

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +76,7 @@ class _Training:
             return 1
         try:
             return call() or 0
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # of the callback's own, or a second one
             self.interrupted = True
             return 1
         except BaseException as error:  # raised again by train
@@ -104,7 +107,35 @@ def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
     return array
 
 
-@ffi.def_extern()
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises while C runs, it raises as a callback begins, before the `try`."""
+    training: _Training = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    if isinstance(error, KeyboardInterrupt):
+        training.interrupted = True
+    elif training.error is None:
+        training.error = error
+
+
+@contextmanager
+def _ctrl_c(training: _Training) -> Iterator[None]:
+    """The first Ctrl-C ends training after its round; a second one ends what Python runs."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(_signal: int, _frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        training.interrupted = True
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@ffi.def_extern(onerror=_on_error)
 def _rw_on_start(user: Any, used: Any) -> None:
     training: _Training = ffi.from_handle(user)
     for info in infos():
@@ -112,20 +143,20 @@ def _rw_on_start(user: Any, used: Any) -> None:
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(onerror=_on_error)
 def _rw_on_round(user: Any, c: Any) -> int:
     training: _Training = ffi.from_handle(user)
-    return training.guard(lambda: training.on_round(c)) if not training.interrupted else 0
+    stop = training.guard(lambda: training.on_round(c))
+    return 0 if training.interrupted else stop  # should_stop says it, so that the model does, too
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_should_stop(user: Any) -> int:
     training: _Training = ffi.from_handle(user)
-    training.guard(lambda: 0)  # lets a pending Ctrl-C be raised here
     return int(training.interrupted)
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians: Any) -> int:
     training: _Training = ffi.from_handle(user)
     data, n = training.sets[0], training.sets[0].n_docs
@@ -154,7 +185,7 @@ def _values(array: Any, what: str, n: int) -> Floats:
     return out
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
     training: _Training = ffi.from_handle(user)
 
@@ -290,11 +321,14 @@ def train(
         if names.path:
             c.set("names", names.path)
         out = ffi.new("struct rw_model **")
-        status = _run(c, train_set, list(sets.values()), hooks, init, out)
+        with _ctrl_c(training):
+            status = _run(c, train_set, list(sets.values()), hooks, init, out)
     del keep
     if training.error is not None:
         lib.rw_model_free(out[0])
         raise training.error
+    if training.interrupted and status != lib.RW_OK:
+        raise KeyboardInterrupt
     model = Model(made(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
