@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, chars, check, context, ffi, lib, made
+from rankwood._core import DataError, check, context, ffi, lib, made
 from rankwood._params import Params
 
+_MOST_DOCS = 2**31 - 1
 Floats = npt.NDArray[np.float64]
 
 
@@ -62,9 +63,11 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
         if isinstance(value, bytes):
             out.append(value)
         elif isinstance(value, str):
-            out.append(chars(value))
+            out.append(value.encode("utf-8", "surrogateescape"))
         else:
             out.append(b"%d" % value)
+        if b"\0" in out[-1]:
+            raise DataError(f"a character 0 in the qid {value!r}")
     return out
 
 
@@ -141,7 +144,8 @@ class Dataset:
     weight, query_weight
         A weight for each document, or for each query, 0 to 65,536; ``weight`` may be a column's name.
     feature_names
-        Names of the features; a data frame has its own.
+        Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
+        commas, and before numbers; it is found by either.
     ignore
         Columns, by name or number, that are not features.
     missing
@@ -179,6 +183,7 @@ class Dataset:
         self._paths: list[bytes] | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
         self._values: Any = None
+        self._by_names: dict[tuple[str, ...], Any] = {}
         self._order: npt.NDArray[np.uint32] | None = None
         self.feature_names: list[str] | None = None
         self.feature_ids: list[int] | None = None
@@ -247,6 +252,8 @@ class Dataset:
         n = table.n_rows
         if n == 0:
             raise DataError("Found array with 0 sample(s): data has no documents")
+        if n > _MOST_DOCS:
+            raise DataError(f"{n} documents; at most {_MOST_DOCS} are possible")
         if not kept:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
@@ -322,6 +329,29 @@ class Dataset:
             self._weigh(self._values)
         return self._values
 
+    def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
+        """_with_values, with each feature where `names` has it; those of `needed` must be there."""
+        mine, needed = self.feature_names, list(needed)
+        if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
+            return self._with_values()
+        key = tuple(names)
+        if key not in self._by_names:
+            at = _tables.positions_of(mine)
+            lacking = [names[i] for i in needed if names[i] not in at]
+            if lacking:
+                raise DataError(f"the data lacks {len(lacking)} of the model's features: {_few(lacking)}")
+            kept = [i for i, name in enumerate(names) if name in at]
+            columns = [self._table.columns[at[names[i]]] for i in kept]
+            arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+            ids = np.array(kept, np.uint32)
+            c = ffi.new("struct rw_table *", self._c_table[0])
+            c.n_columns, c.column = len(columns), arrays
+            c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
+            out = ffi.new("struct rw_dataset **")
+            self._by_names[key] = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._weigh(self._by_names[key])
+        return self._by_names[key]
+
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
         mine = Params()
@@ -352,7 +382,7 @@ class Dataset:
     def _is(self, c: Any) -> bool:
         """Is this the data set that a callback names?"""
         mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
-        return any(c == one for one in [*mine, self._values] if one is not None)
+        return any(c == one for one in [*mine, self._values, *self._by_names.values()] if one is not None)
 
     def _in_caller_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self._order is None:

@@ -7,6 +7,7 @@ stride. Nothing is copied unless its type cannot be read in C (nullable pandas c
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,6 +60,17 @@ class Table:
         i = self.names.index(name)
         self.names.pop(i)
         return self.columns.pop(i)
+
+
+def name_in_file(name: str) -> str:
+    """A feature's name as a model's file can hold it: no blanks or commas, and no number."""
+    name = re.sub(r"[\x00-\x20,]", "_", name)
+    return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
+
+
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """The position of each name, as it is and as a file has it."""
+    return {name_in_file(name): i for i, name in enumerate(names)} | {name: i for i, name in enumerate(names)}
 
 
 def _known(names: Sequence[str] | None) -> str:

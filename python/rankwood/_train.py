@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankwood import _tables
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -254,7 +255,18 @@ class _Names:
         if names is not None:
             handle, self.path = tempfile.mkstemp(suffix=".names")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(f"{i} {name}\n" for i, name in enumerate(names))
+                file.writelines(f"{i} {name}\n" for i, name in enumerate(self._distinct(names)) if name)
+
+    @staticmethod
+    def _distinct(names: list[str]) -> list[str]:
+        out, seen = [], set()
+        for i, name in enumerate(names):
+            held = _tables.name_in_file(name) if name else ""
+            if held in seen:
+                held = f"{held}_{i}"
+            seen.add(held)
+            out.append(held)
+        return out
 
     def __enter__(self) -> _Names:
         return self
@@ -262,6 +274,17 @@ class _Names:
     def __exit__(self, *_: object) -> None:
         if self.path:
             os.unlink(self.path)
+
+
+def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
+    """The training set's; but features that `init` has by name stay where it has them."""
+    mine, theirs = train_set.feature_names, init.feature_names if init is not None else None
+    if mine is None or theirs is None or init is None:
+        return mine
+    used = [use.feature for use in init._uses()]
+    if all(i < len(mine) and mine[i] == theirs[i] for i in used):
+        return mine
+    return theirs + [name for name in mine if name not in theirs]
 
 
 def train(
@@ -316,13 +339,14 @@ def train(
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
     keep = _hook_metric(given, training, hooks)
-    with _Names(train_set.feature_names) as names:
+    names = _feature_names(train_set, init)
+    with _Names(names) as file:
         c = Params(given)
-        if names.path:
-            c.set("names", names.path)
+        if file.path:
+            c.set("names", file.path)
         out = ffi.new("struct rw_model **")
         with _ctrl_c(training):
-            status = _run(c, train_set, list(sets.values()), hooks, init, out)
+            status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
     if training.error is not None:
         lib.rw_model_free(out[0])
@@ -332,8 +356,8 @@ def train(
     model = Model(made(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
-    if not model.feature_names and train_set.feature_names is not None:
-        model.feature_names = list(train_set.feature_names)
+    if names is not None:  # the file has those in use
+        model.feature_names = list(names)
     if training.interrupted:
         logger.warning(
             "interrupted: the model is the best so far, of %d trees", model.n_trees
@@ -362,12 +386,27 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
-def _run(c: Params, train_set: Dataset, valid: list[Dataset], hooks: Any, init: Model | None, out: Any) -> int:
+def _run(
+    c: Params,
+    train_set: Dataset,
+    valid: list[Dataset],
+    hooks: Any,
+    init: Model | None,
+    names: list[str] | None,
+    out: Any,
+) -> int:
     check(lib.rw_params_check(context(), c.c))
-    values = [one._with_values() for one in valid]
+    known = set(train_set.feature_names or ())
+    needed = [i for i, name in enumerate(names or ()) if name in known]
+
+    def values_of(one: Dataset) -> Any:
+        return one._with_values() if names is None else one._with_values_as(names, needed)
+
+    values = [values_of(one) for one in valid]
     array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL
     if init is not None:
-        mine = train_set._with_values()
+        init._values_of(train_set)  # has it what the model's trees ask for?
+        mine = values_of(train_set)
         return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
     binned = train_set._for_training(c)
     return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))

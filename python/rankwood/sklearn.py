@@ -239,7 +239,7 @@ def _has_names(X: Any) -> bool:
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
     """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
-    return _Scorer(metric).set_score_request(qid=True)
+    return _Scorer(metric)
 
 
 Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(  # type: ignore[attr-defined]
@@ -248,13 +248,15 @@ Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(  # type: igno
 
 
 class _Scorer(BaseEstimator):
-    """Scores an estimator by a metric of rankings."""
+    """Scores an estimator by a metric of rankings, and asks for the qid of each document."""
+
+    __metadata_request__score = {"qid": True}  # noqa: RUF012 (scikit-learn's own convention)
 
     def __init__(self, metric: str = "ndcg@10") -> None:
         self.metric = metric
 
-    def score(self) -> None:  # makes set_score_request
-        """Not called."""
+    def score(self, X: Any, y: Any, *, qid: Any = None) -> None:
+        """Not called: scikit-learn takes what may be asked for from it."""
 
     def __call__(self, estimator: Ranker, X: Any, y: Any, *, qid: Any = None) -> float:
         return estimator.score(X, y, qid=qid, metric=self.metric)

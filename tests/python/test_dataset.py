@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from conftest import Made
 
 import rankwood
+from conftest import Made
 from rankwood import Dataset, train
 
 
@@ -146,7 +146,7 @@ def test_sparse_with_values_twice_and_out_of_order(made: Made, small: dict[str, 
 @pytest.mark.parametrize("value", [0.0, -999.0])
 def test_a_value_that_means_missing(made: Made, small: dict[str, Any], value: float) -> None:
     X = np.where(made.X > 0.5, value, made.X)
-    expected = trained(Dataset(np.where(X == value, np.nan, X), made.y, qid=made.qid), small)
+    expected = trained(Dataset(np.where(value == X, np.nan, X), made.y, qid=made.qid), small)
     assert trained(Dataset(X, made.y, qid=made.qid, missing=value), small) == expected
     assert trained(Dataset(X, made.y, qid=made.qid), small) != expected
 
