@@ -29,12 +29,19 @@ class _Use:
     gain: float
 
 
+class _PerThread(threading.local):
+    """Predictors by their number of trees; each borrows its thread's context."""
+
+    def __init__(self) -> None:
+        self.by_n_trees: dict[int, tuple[Any, Any]] = {}
+
+
 class Model:
     """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`."""
 
     def __init__(self, c: Any) -> None:
         self._c = c
-        self._predictors = threading.local()  # each borrows its thread's context
+        self._predictors = _PerThread()
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         """By set, then metric: the value after each round. Of a model that was just trained."""
         self.used_params: dict[str, int | float | str] = {}
@@ -258,7 +265,7 @@ class Model:
             raise DataError(f"data has {n_features} features; the model expects {expected}")
 
     def _predictor(self, n_trees: int) -> Any:
-        mine = self._predictors.__dict__
+        mine = self._predictors.by_n_trees
         if n_trees not in mine:
             out = ffi.new("struct rw_predictor **")
             status = lib.rw_predictor_open(context(), self._c, n_trees, b"cpu", out)

@@ -48,6 +48,9 @@ class Ranker(BaseEstimator):
     feature_importances_ : (n_features_in_,), gains, which add up to 1
     """
 
+    model_: Model
+    feature_names_in_: npt.NDArray[np.object_]
+
     def __new__(cls, *_: Any, **given: Any) -> Ranker:
         # only here: __init__'s signature is what scikit-learn takes the parameters from
         known = cls._get_param_names()
@@ -56,7 +59,8 @@ class Ranker(BaseEstimator):
                 near = _ours(name)
                 hint = f"; it is {near.replace('-', '_')!r}" if near else ""
                 raise TypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
-        return super().__new__(cls)
+        made: Ranker = super().__new__(cls)
+        return made
 
     def __init__(
         self,
@@ -229,7 +233,7 @@ def _rows(X: Any) -> int:
 
 def _columns(X: Any) -> int | None:
     """Features of an array; None: it has not two dimensions."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
 
 
@@ -242,7 +246,7 @@ def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
     return _Scorer(metric)
 
 
-Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(  # type: ignore[attr-defined]
+Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(
     parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+
 from conftest import make
 
 ROOT = Path(__file__).parents[2]
