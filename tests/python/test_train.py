@@ -250,11 +250,29 @@ def test_ctrl_c_while_c_runs(made: Made) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     old = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     try:
-        model = train({"rounds": 10**6, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64}, data)
+        model = train({"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64}, data)
     finally:
         signal.signal(signal.SIGALRM, old)
     assert not model.finished
-    assert model.n_trees >= 1
+    assert 1 <= model.n_trees < 20_000
+
+
+def test_keyboard_interrupt_of_another_handler(made: Made) -> None:
+    """As test_ctrl_c_while_c_runs, where the caller has a handler that raises."""
+
+    def raises(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    noise = np.random.default_rng(3).integers(0, 5, len(made.y))
+    data = rankwood.Dataset(made.X, noise, qid=made.qid)
+    old = signal.signal(signal.SIGALRM, raises)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        model = train({"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64}, data)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert not model.finished
+    assert 1 <= model.n_trees < 20_000
 
 
 def test_a_second_ctrl_c_ends_an_objective_that_hangs(made: Made, small: dict[str, Any]) -> None:
@@ -279,7 +297,7 @@ def test_what_a_signal_handler_raises(made: Made, small: dict[str, Any]) -> None
         signal.setitimer(signal.ITIMER_REAL, 0.3)
         with pytest.raises(Odd) as raised:
             train(
-                {"rounds": 10**6, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64},
+                {"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64},
                 rankwood.Dataset(made.X, noise, qid=made.qid),
             )
     finally:
