@@ -53,13 +53,6 @@ def test_export_and_import(made: Made, model: Model, tmp_path: Any, format: str)
     assert np.array_equal(np.argsort(a, kind="stable"), np.argsort(b, kind="stable"))
 
 
-def test_lightgbm_scores_the_same(made: Made, model: Model, tmp_path: Any) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
-    model.export(tmp_path / "model.txt", "lightgbm")
-    theirs = lightgbm.Booster(model_file=str(tmp_path / "model.txt")).predict(made.X)
-    assert np.allclose(theirs, model.predict(made.X), rtol=0, atol=1e-12)
-
-
 def test_forms_of_data_score_the_same(made: Made, model: Model) -> None:
     expected = model.predict(made.X)
     assert expected.shape == (len(made.y),) and expected.dtype == np.float64
