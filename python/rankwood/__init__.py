@@ -14,7 +14,11 @@ from rankwood._core import (
     ParameterError,
     RankwoodError,
     UnsupportedError,
+)
+from rankwood._core import (
     ffi as _ffi,
+)
+from rankwood._core import (
     lib as _lib,
 )
 from rankwood._dataset import Dataset

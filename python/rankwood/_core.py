@@ -6,7 +6,8 @@ import logging
 import threading
 from typing import Any
 
-from rankwood._ffi import ffi, lib
+from rankwood._ffi import ffi as ffi
+from rankwood._ffi import lib as lib
 
 logger = logging.getLogger("rankwood")
 
@@ -73,7 +74,8 @@ def _rw_on_log(_user: Any, level: int, line: Any) -> None:
 
 def text(chars: Any) -> str:
     """A C string as Python's; file names may hold any bytes."""
-    return ffi.string(chars).decode("utf-8", "surrogateescape")
+    string: bytes = ffi.string(chars)
+    return string.decode("utf-8", "surrogateescape")
 
 
 def chars(string: str) -> bytes:

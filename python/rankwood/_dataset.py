@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, chars, check, context, ffi, lib, made
+from rankwood._core import DataError, check, context, ffi, lib, made
 from rankwood._params import Params
 
+_MOST_DOCS = 2**31 - 1
 Floats = npt.NDArray[np.float64]
 
 
@@ -30,13 +31,17 @@ def _vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     return array
 
 
+def _numbers(array: npt.NDArray[Any], what: str) -> Floats:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
+
+
 def _labels(values: Any, n: int) -> npt.NDArray[np.float32]:
     array = _vector(values, "label", n)
     if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"label has type {array.dtype}; expected numbers") from None
+        array = _numbers(array, "label")
     out = array.astype(np.float32)
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
@@ -58,16 +63,20 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
         if isinstance(value, bytes):
             out.append(value)
         elif isinstance(value, str):
-            out.append(chars(value))
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            out.append(b"%d" % value)
+            out.append(value.encode("utf-8", "surrogateescape"))
         else:
-            raise DataError(f"a qid is {value!r}; expected an integer or a string")
+            out.append(b"%d" % value)
+        if b"\0" in out[-1]:
+            raise DataError(f"a character 0 in the qid {value!r}")
     return out
 
 
 def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
     """Documents by query: queries as they come first, a query's documents as they stand."""
+    if qid.dtype.kind == "O":  # strings and integers have no order among them
+        number: dict[Any, int] = {}
+        codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
+        return np.argsort(codes, kind="stable").astype(np.uint32)
     _, first, inverse = np.unique(qid, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
@@ -96,6 +105,10 @@ class _Queries:
             )
 
     def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
+        if qid.dtype.kind == "O":
+            for i, one in enumerate(qid.tolist()):
+                if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
+                    raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
         if sort:
             order = _order_of(qid)
             if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):
@@ -147,7 +160,8 @@ class Dataset:
     weight, query_weight
         A weight for each document, or for each query, 0 to 65,536; ``weight`` may be a column's name.
     feature_names
-        Names of the features; a data frame has its own.
+        Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
+        commas, and before numbers; it is found by either.
     ignore
         Columns, by name or number, that are not features.
     missing
@@ -185,6 +199,7 @@ class Dataset:
         self._paths: list[bytes] | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
         self._values: Any = None
+        self._by_names: dict[tuple[str, ...], Any] = {}
         self._order: npt.NDArray[np.uint32] | None = None
         self.feature_names: list[str] | None = None
         self.feature_ids: list[int] | None = None
@@ -194,7 +209,9 @@ class Dataset:
         if _tables.is_paths(data):
             self._open_files(data, label, qid, group, feature_names, ignore, sort)
         else:
-            table = _tables.of_any(data)
+            ignore = [ignore] if isinstance(ignore, str) else list(ignore)
+            named = (one for one in (label, qid, weight) if isinstance(one, str))
+            table = _tables.of_any(data, frozenset([*ignore, *named]))
             self._open_table(table, label, qid, group, weight, feature_names, ignore, missing, sort)
             weight = None if isinstance(weight, str) else weight
         if weight is not None or query_weight is not None:
@@ -243,11 +260,15 @@ class Dataset:
         for one in ignore:
             if isinstance(one, str) and one not in by_name:
                 raise DataError(f"no column {one!r} to ignore; there are {_few(list(by_name))}")
+            if not isinstance(one, str) and not 0 <= one < len(ids):
+                raise DataError(f"no column {one} to ignore; there are {len(ids)}, from 0")
             left_out.add(by_name[one] if isinstance(one, str) else int(one))
         kept = [i for i in ids if i not in left_out]
         n = table.n_rows
         if n == 0:
             raise DataError("Found array with 0 sample(s): data has no documents")
+        if n > _MOST_DOCS:
+            raise DataError(f"{n} documents; at most {_MOST_DOCS} are possible")
         if not kept:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
@@ -299,11 +320,11 @@ class Dataset:
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
         if query_weight is not None:
-            self._weights = _vector(query_weight, "query_weight", None).astype(np.float64)
+            self._weights = _numbers(_vector(query_weight, "query_weight", None), "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = _vector(weight, "weight", self.n_docs).astype(np.float64)
+        weights = _numbers(_vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
     # ---- what the library sees ----
@@ -326,6 +347,29 @@ class Dataset:
             self._values = made(status, out, lib.rw_dataset_free)
             self._weigh(self._values)
         return self._values
+
+    def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
+        """_with_values, with each feature where `names` has it; those of `needed` must be there."""
+        mine, needed = self.feature_names, list(needed)
+        if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
+            return self._with_values()
+        key = tuple(names)
+        if key not in self._by_names:
+            at = _tables.positions_of(mine)
+            lacking = [names[i] for i in needed if names[i] not in at]
+            if lacking:
+                raise DataError(f"the data lacks {len(lacking)} of the model's features: {_few(lacking)}")
+            kept = [i for i, name in enumerate(names) if name in at]
+            columns = [self._table.columns[at[names[i]]] for i in kept]
+            arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+            ids = np.array(kept, np.uint32)
+            c = ffi.new("struct rw_table *", self._c_table[0])
+            c.n_columns, c.column = len(columns), arrays
+            c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
+            out = ffi.new("struct rw_dataset **")
+            self._by_names[key] = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._weigh(self._by_names[key])
+        return self._by_names[key]
 
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
@@ -357,7 +401,7 @@ class Dataset:
     def _is(self, c: Any) -> bool:
         """Is this the data set that a callback names?"""
         mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
-        return any(c == one for one in [*mine, self._values] if one is not None)
+        return any(c == one for one in [*mine, self._values, *self._by_names.values()] if one is not None)
 
     def _in_caller_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self._order is None:

@@ -33,12 +33,19 @@ class _Use:
     gain: float
 
 
+class _PerThread(threading.local):
+    """Predictors by their number of trees; each borrows its thread's context."""
+
+    def __init__(self) -> None:
+        self.by_n_trees: dict[int, tuple[Any, Any]] = {}
+
+
 class Model:
     """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`."""
 
     def __init__(self, c: Any) -> None:
         self._c = c
-        self._predictors = threading.local()  # each borrows its thread's context
+        self._predictors = _PerThread()
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         """By set, then metric: the value after each round. Of a model that was just trained."""
         self.used_params: dict[str, int | float | str] = {}
@@ -183,7 +190,7 @@ class Model:
             raise ParameterError(f"kind is {kind!r}; expected 'gain' or 'splits'")
         out: dict[int | str, float] = {}
         for use in self._uses():
-            name = use.name or self._name(use.feature)
+            name = self._name(use.feature)
             out[name] = float(use.gain if kind == "gain" else use.n_splits)
         return dict(sorted(out.items(), key=lambda item: -item[1]))
 
@@ -241,7 +248,7 @@ class Model:
         if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
             self._check_width(data.shape[1])
             return self._score(data, n)
-        table = _tables.of_any(data)
+        table = _tables.of_any(data, self._not_used(data))
         if any(column.index is not None for column in table.columns):
             empty = np.array([len(table.columns) and table.n_rows])
             return self._predict_dataset(Dataset(data, group=empty), n, device)
@@ -263,6 +270,14 @@ class Model:
             raise ParameterError(f"n_trees is {n_trees}; expected 1 to {self.n_trees}")
         return int(n_trees)
 
+    def _not_used(self, data: Any) -> frozenset[str]:
+        """Names of a frame's columns that no tree asks for: of any type."""
+        names = list(getattr(data, "columns", ()))
+        if self.feature_names is None or not all(isinstance(name, str) for name in names):
+            return frozenset()
+        used = {self.feature_names[use.feature] for use in self._uses()}
+        return frozenset(name for name in names if not used & {name, _tables.name_in_file(name)})
+
     def _columns_by_feature(self, table: _tables.Table) -> list[_tables.Column | None]:
         """A column for each feature id, None for those that the model does not use."""
         names = self.feature_names
@@ -270,12 +285,12 @@ class Model:
             self._check_width(len(table.columns))
             return list(table.columns)
         used = {use.feature for use in self._uses()}
-        by_name = dict(zip(table.names, table.columns, strict=True))
-        missing = [names[i] for i in sorted(used) if names[i] not in by_name]
+        at = _tables.positions_of(table.names)
+        missing = [names[i] for i in sorted(used) if names[i] not in at]
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5])
             raise DataError(f"the data lacks {len(missing)} of the model's features: {shown}")
-        return [by_name[name] if i in used else None for i, name in enumerate(names)]
+        return [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
 
     def _check_width(self, n_features: int) -> None:
         most = max((use.feature for use in self._uses()), default=-1)
@@ -284,7 +299,7 @@ class Model:
             raise DataError(f"data has {n_features} features; the model expects {expected}")
 
     def _predictor(self, n_trees: int) -> Any:
-        mine = self._predictors.__dict__
+        mine = self._predictors.by_n_trees
         if n_trees not in mine:
             out = ffi.new("struct rw_predictor **")
             status = lib.rw_predictor_open(context(), self._c, n_trees, b"cpu", out)
@@ -301,10 +316,18 @@ class Model:
             check(lib.rw_predictor_rows(self._predictor(n_trees), given, n_docs, n_features, 0, to))
         return scores
 
+    def _values_of(self, data: Dataset) -> Any:
+        """struct rw_dataset with the features where the model has them, by name if both have names."""
+        if self.feature_names is not None and data.feature_names is not None:
+            return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
+        if data._paths is None:
+            self._check_width(data.n_features)
+        return data._with_values()
+
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
-        values = data._with_values()
+        values = self._values_of(data)
         check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
 
@@ -318,14 +341,14 @@ class Model:
         path-dependent).
         """
         out = ffi.new("struct rw_explainer **")
-        of = (cover or data)._with_values()
+        of = self._values_of(cover or data)
         explainer = made(
             lib.rw_explainer_new(context(), self._c, 0, of, out), out, lib.rw_explainer_free
         )
         n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
         values = np.empty((data.n_docs, n), np.float64)
         to = ffi.cast("double *", values.ctypes.data)
-        check(lib.rw_explainer_run(context(), explainer, data._with_values(), 0, data.n_docs, to))
+        check(lib.rw_explainer_run(context(), explainer, self._values_of(data), 0, data.n_docs, to))
         ids = [int(features[i]) for i in range(n)]
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
 

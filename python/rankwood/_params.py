@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from rankwood._core import ParameterError, chars, check, context, ffi, lib, made, text
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
@@ -20,7 +22,7 @@ def infos() -> Iterator[Any]:
 
 def as_text(value: Any) -> str:
     """A value as the library takes it: `on` and `off` for bools, commas between a list's items."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
     if isinstance(value, (list, tuple)):
         return ",".join(as_text(one) for one in value)

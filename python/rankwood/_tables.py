@@ -7,7 +7,8 @@ stride. Nothing is copied unless its type cannot be read in C (nullable pandas c
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +72,17 @@ class Table:
         return self.columns.pop(i)
 
 
+def name_in_file(name: str) -> str:
+    """A feature's name as a model's file can hold it: no blanks or commas, and no number."""
+    name = re.sub(r"[\x00-\x20,]", "_", name)
+    return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
+
+
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """The position of each name, as it is and as a file has it."""
+    return {name_in_file(name): i for i, name in enumerate(names)} | {name: i for i, name in enumerate(names)}
+
+
 def _known(names: Sequence[str] | None) -> str:
     if names is None:
         return "the data has no column names"
@@ -130,12 +142,18 @@ def _numbers_of_objects(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise DataError(f"data of type object holds something that is no number: {error}") from None
 
 
-def _of_pandas(data: Any) -> Table:
+def _of_pandas(data: Any, apart: Set[str | int]) -> Table:
     names = [str(name) for name in data.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two columns are called {twice!r}; expected a name for each")
     columns = []
     for i, name in enumerate(names):
         series = data.iloc[:, i]
-        columns.append(_pandas_column(series, name))
+        if i in apart or name in apart:
+            columns.append(Column(series.to_numpy()))
+        else:
+            columns.append(_pandas_column(series, name))
     all_text = all(isinstance(name, str) for name in data.columns)
     return Table(len(data), columns, names if all_text else None, [data])
 
@@ -170,7 +188,9 @@ def _object_column(series: Any, name: str) -> Column:
 
 def _of_sparse(data: Any) -> Table:
     columns_first = data.tocsc()
-    columns_first.sort_indices()
+    if not columns_first.has_canonical_format:
+        columns_first = columns_first.copy() if columns_first is data else columns_first
+        columns_first.sum_duplicates()  # and sorts
     columns = []
     begin = columns_first.indptr
     index = columns_first.indices.astype(np.int32, copy=False)
@@ -181,8 +201,12 @@ def _of_sparse(data: Any) -> Table:
     return Table(data.shape[0], columns, None, [columns_first, index])
 
 
-def of_any(data: Any) -> Table:
-    """The columns of an array, a data frame, a sparse matrix, or a tensor."""
+def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
+    """The columns of an array, a data frame, a sparse matrix, or a tensor.
+
+    apart: names and numbers of columns that are not features (labels, query ids, ignored ones): of a
+    data frame they may be of any type and stay as they are.
+    """
     if isinstance(data, np.ndarray):
         return _of_numpy(data)
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
@@ -190,7 +214,7 @@ def of_any(data: Any) -> Table:
 
         return _arrow.of_stream(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
-        return _of_pandas(data)
+        return _of_pandas(data, apart)
     if hasattr(data, "tocsc"):
         if data.dtype.kind == "c":
             raise DataError("Complex data not supported: expected real numbers")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rankwood import _tables
 from rankwood._core import (
     DataError,
     ParameterError,
@@ -72,7 +76,7 @@ class _Training:
             return 1
         try:
             return call() or 0
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # of the callback's own, or a second one
             self.interrupted = True
             return 1
         except BaseException as error:  # raised again by train
@@ -103,7 +107,35 @@ def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
     return array
 
 
-@ffi.def_extern()
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises while C runs, it raises as a callback begins, before the `try`."""
+    training: _Training = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    if isinstance(error, KeyboardInterrupt):
+        training.interrupted = True
+    elif training.error is None:
+        training.error = error
+
+
+@contextmanager
+def _ctrl_c(training: _Training) -> Iterator[None]:
+    """The first Ctrl-C ends training after its round; a second one ends what Python runs."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(_signal: int, _frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        training.interrupted = True
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@ffi.def_extern(onerror=_on_error)
 def _rw_on_start(user: Any, used: Any) -> None:
     training: _Training = ffi.from_handle(user)
     for info in infos():
@@ -111,20 +143,20 @@ def _rw_on_start(user: Any, used: Any) -> None:
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(onerror=_on_error)
 def _rw_on_round(user: Any, c: Any) -> int:
     training: _Training = ffi.from_handle(user)
-    return training.guard(lambda: training.on_round(c)) if not training.interrupted else 0
+    stop = training.guard(lambda: training.on_round(c))
+    return 0 if training.interrupted else stop  # should_stop says it, so that the model does, too
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_should_stop(user: Any) -> int:
     training: _Training = ffi.from_handle(user)
-    training.guard(lambda: 0)  # lets a pending Ctrl-C be raised here
     return int(training.interrupted)
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians: Any) -> int:
     training: _Training = ffi.from_handle(user)
     data, n = training.sets[0], training.sets[0].n_docs
@@ -153,7 +185,7 @@ def _values(array: Any, what: str, n: int) -> Floats:
     return out
 
 
-@ffi.def_extern(error=1)
+@ffi.def_extern(error=1, onerror=_on_error)
 def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
     training: _Training = ffi.from_handle(user)
 
@@ -224,7 +256,18 @@ class _Names:
 
             handle, self.path = tempfile.mkstemp(suffix=".names")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(f"{i} {name}\n" for i, name in enumerate(names))
+                file.writelines(f"{i} {name}\n" for i, name in enumerate(self._distinct(names)) if name)
+
+    @staticmethod
+    def _distinct(names: list[str]) -> list[str]:
+        out, seen = [], set()
+        for i, name in enumerate(names):
+            held = _tables.name_in_file(name) if name else ""
+            if held in seen:
+                held = f"{held}_{i}"
+            seen.add(held)
+            out.append(held)
+        return out
 
     def __enter__(self) -> _Names:
         return self
@@ -232,6 +275,17 @@ class _Names:
     def __exit__(self, *_: object) -> None:
         if self.path:
             os.unlink(self.path)
+
+
+def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
+    """The training set's; but features that `init` has by name stay where it has them."""
+    mine, theirs = train_set.feature_names, init.feature_names if init is not None else None
+    if mine is None or theirs is None or init is None:
+        return mine
+    used = [use.feature for use in init._uses()]
+    if all(i < len(mine) and mine[i] == theirs[i] for i in used):
+        return mine
+    return theirs + [name for name in mine if name not in theirs]
 
 
 def train(
@@ -286,21 +340,25 @@ def train(
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
     keep = _hook_metric(given, training, hooks)
-    with _Names(train_set.feature_names) as names:
+    names = _feature_names(train_set, init)
+    with _Names(names) as file:
         c = Params(given)
-        if names.path:
-            c.set("names", names.path)
+        if file.path:
+            c.set("names", file.path)
         out = ffi.new("struct rw_model **")
-        status = _run(c, train_set, list(sets.values()), hooks, init, out)
+        with _ctrl_c(training):
+            status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
     if training.error is not None:
         lib.rw_model_free(out[0])
         raise training.error
+    if training.interrupted and status != lib.RW_OK:
+        raise KeyboardInterrupt
     model = Model(made(status, out, lib.rw_model_free))
     model.evals_result = training.evals
     model.used_params = training.used
-    if not model.feature_names and train_set.feature_names is not None:
-        model.feature_names = list(train_set.feature_names)
+    if names is not None:  # the file has those in use
+        model.feature_names = list(names)
     if training.interrupted:
         logger.warning(
             "interrupted: the model is the best so far, of %d trees", model.n_trees
@@ -329,12 +387,27 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
-def _run(c: Params, train_set: Dataset, valid: list[Dataset], hooks: Any, init: Model | None, out: Any) -> int:
+def _run(
+    c: Params,
+    train_set: Dataset,
+    valid: list[Dataset],
+    hooks: Any,
+    init: Model | None,
+    names: list[str] | None,
+    out: Any,
+) -> int:
     check(lib.rw_params_check(context(), c.c))
-    values = [one._with_values() for one in valid]
+    known = set(train_set.feature_names or ())
+    needed = [i for i, name in enumerate(names or ()) if name in known]
+
+    def values_of(one: Dataset) -> Any:
+        return one._with_values() if names is None else one._with_values_as(names, needed)
+
+    values = [values_of(one) for one in valid]
     array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL
     if init is not None:
-        mine = train_set._with_values()
+        init._values_of(train_set)  # has it what the model's trees ask for?
+        mine = values_of(train_set)
         return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
     binned = train_set._for_training(c)
     return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))

@@ -48,6 +48,9 @@ class Ranker(BaseEstimator):
     feature_importances_ : (n_features_in_,), gains, which add up to 1
     """
 
+    model_: Model
+    feature_names_in_: npt.NDArray[np.object_]
+
     def __new__(cls, *_: Any, **given: Any) -> Ranker:
         # only here: __init__'s signature is what scikit-learn takes the parameters from
         known = cls._get_param_names()
@@ -56,7 +59,8 @@ class Ranker(BaseEstimator):
                 near = _ours(name)
                 hint = f"; it is {near.replace('-', '_')!r}" if near else ""
                 raise TypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
-        return super().__new__(cls)
+        made: Ranker = super().__new__(cls)
+        return made
 
     def __init__(
         self,
@@ -229,7 +233,7 @@ def _rows(X: Any) -> int:
 
 def _columns(X: Any) -> int | None:
     """Features of an array; None: it has not two dimensions."""
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
 
 
@@ -239,22 +243,24 @@ def _has_names(X: Any) -> bool:
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
     """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
-    return _Scorer(metric).set_score_request(qid=True)
+    return _Scorer(metric)
 
 
-Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(  # type: ignore[attr-defined]
+Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(
     parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
 )
 
 
 class _Scorer(BaseEstimator):
-    """Scores an estimator by a metric of rankings."""
+    """Scores an estimator by a metric of rankings, and asks for the qid of each document."""
+
+    __metadata_request__score = {"qid": True}  # noqa: RUF012 (scikit-learn's own convention)
 
     def __init__(self, metric: str = "ndcg@10") -> None:
         self.metric = metric
 
-    def score(self) -> None:  # makes set_score_request
-        """Not called."""
+    def score(self, X: Any, y: Any, *, qid: Any = None) -> None:
+        """Not called: scikit-learn takes what may be asked for from it."""
 
     def __call__(self, estimator: Ranker, X: Any, y: Any, *, qid: Any = None) -> float:
         return estimator.score(X, y, qid=qid, metric=self.metric)
