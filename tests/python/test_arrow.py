@@ -5,6 +5,7 @@ import gc
 
 import numpy as np
 import pytest
+
 import rankwood
 
 pa = pytest.importorskip("pyarrow")
