@@ -26,19 +26,31 @@ int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     return status;
 }
 
+/* A cache to be made. */
+struct cache_to {
+    const char *path;
+    const struct rw_cut_rule *rule;
+};
+
+/* A path that cannot be written is told when the data is read. */
+static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    const struct cache_to *to = goal->user;
+    if (rw_cache_values_open(ctx, to->path, &goal->values) < 0 || !goal->values)
+        return 0;
+    goal->rule = to->rule;
+    return 1;
+}
+
 int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                            const char *const *paths, int n_paths, const char *path)
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = cache_rule(params);
-    struct rw_read_goal goal = {.rule = NULL};
+    const struct cache_to to = {path, &rule};
+    struct rw_read_goal goal = {.bins_text = opens_values, .user = &to};
     struct rw_binned binned = {.documents = NULL};
     int status;
-    /* a path that cannot be written is told when the data is read */
-    if (rw_cache_values_open(ctx, path, &goal.values) >= 0 && goal.values) {
-        goal.rule = &rule;
-        goal.bins_text = 1;
-    }
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     if (binned.bins) {
         status = rw_cache_values_finish(ctx, goal.values, &binned);
@@ -71,6 +83,11 @@ static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
     return 1;
 }
 
+static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    return trains_on_host(ctx, goal->user);
+}
+
 static struct rw_cut_rule training_rule(const struct rw_params *params)
 {
     return (struct rw_cut_rule){.bins = params->bins,
@@ -83,7 +100,7 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
 {
     RW_DEFAULT_FPENV;
     const struct rw_cut_rule rule = training_rule(params);
-    const struct rw_read_goal goal = {.rule = &rule, .bins_text = trains_on_host(ctx, params)};
+    struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     struct rw_binned *binned;
     int status;
     *out = NULL;

@@ -39,14 +39,16 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* What becomes of the features' values. */
 struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
-    int bins_text;                  /* 1: large plain text is binned while it is read */
-    struct rw_cache_values *values; /* NULL: codes that a cache has will do; else what gets the
-                                     * values of text that is binned; borrowed */
+    /* NULL, or asked once the files are seen to be large plain text: 1: it is binned while it is
+     * read, by the rule then. May open what only such text needs. */
+    int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
+    const void *user;               /* for bins_text; borrowed */
+    struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */
 };
 /* Reads all that commands and the library read: rw_dataset_read, as it suits the goal. out: empty;
  * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_read_goal *goal, struct rw_binned *out);
+                  struct rw_read_goal *goal, struct rw_binned *out);
 /* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);

@@ -142,11 +142,12 @@ uint64_t rw_letor_guess_lines(const struct rw_letor *letor);
 struct rw_binned;
 struct rw_cache_values;
 
-/* Reads files that look like plain text with more documents than rw_cut_sample_docs as
- * rw_dataset_read does, but bins them by `rule` on the way, without ever holding all values: the
- * bins are those that rw_bins_make_training would make. out: empty; stays so if that cannot be
- * done, or if there is anything wrong with the text: reading it whole says what. values: NULL, or
- * of a cache: gets the values, or `out` stays empty. */
+/* 1 if the files look like plain text with more documents than rw_cut_sample_docs. */
+int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths);
+/* Reads such files as rw_dataset_read does, but bins them by `rule` on the way, without ever
+ * holding all values: the bins are those that rw_bins_make_training would make. out: empty; stays
+ * so if that cannot be done, or if there is anything wrong with the text: reading it whole says
+ * what. values: NULL, or of a cache: gets the values, or `out` stays empty. */
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out);

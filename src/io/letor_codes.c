@@ -237,6 +237,14 @@ static int read_all(struct reading *r, const struct rw_cut_rule *rule)
     return 1;
 }
 
+int rw_letor_is_large(struct rw_ctx *ctx, const char *const *paths, int n_paths)
+{
+    struct reading r = {.ctx = ctx, .chunk_bytes = RW_LETOR_CHUNK_BYTES};
+    const int is_large = may_be_large(paths, n_paths) && open_sources(&r, paths, n_paths) > 0;
+    reading_release(&r);
+    return is_large;
+}
+
 int rw_letor_read_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                         const struct rw_cut_rule *rule, size_t chunk_bytes,
                         struct rw_cache_values *values, struct rw_binned *out)

@@ -119,14 +119,14 @@ out:
 
 /* notice: a query that comes back is an error; else it is one more query of that id. */
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
-                      const struct rw_read_goal *goal, struct rw_binned *out)
+                      struct rw_read_goal *goal, struct rw_binned *out)
 {
     RW_DEFAULT_FPENV;
     struct rw_builder_list list = {.is_whole = n_paths == 1};
     struct rw_reader *reader;
     int status, more = 1;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
-    if (goal->bins_text) {
+    if (goal->bins_text && rw_letor_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
         RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
                                        goal->values, out));
         if (out->bins)
@@ -152,7 +152,7 @@ out:
 }
 
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                  const struct rw_read_goal *goal, struct rw_binned *out)
+                  struct rw_read_goal *goal, struct rw_binned *out)
 {
     return read_files(ctx, paths, n_paths, 1, goal, out);
 }
@@ -160,7 +160,7 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths, int notice,
                        struct rw_dataset **out)
 {
-    const struct rw_read_goal goal = {.rule = NULL};
+    struct rw_read_goal goal = {.rule = NULL};
     struct rw_binned read = {.documents = NULL};
     const int status = read_files(ctx, paths, n_paths, notice, &goal, &read);
     *out = read.documents;

@@ -64,7 +64,7 @@ static void read_codes(struct rw_ctx *ctx, const char *path, const struct rw_cac
     const struct rw_cut_rule rule = {.bins = header->bins,
                                      .absent_missing = (int)header->absent_missing,
                                      .min_docs = header->min_docs};
-    const struct rw_read_goal goal = {.rule = &rule};
+    struct rw_read_goal goal = {.rule = &rule};
     struct rw_binned binned = {.documents = NULL};
     if (rw_files_read(ctx, &path, 1, &goal, &binned) < 0) {
         check(binned.documents == NULL && rw_last_error(ctx)[0] != 0);

@@ -63,7 +63,7 @@ static void assert_refused(const char *data, size_t n, const char *error)
 static void read_codes(int n_bins, struct rw_binned *out)
 {
     const struct rw_cut_rule rule = {.bins = n_bins, .min_docs = 1};
-    const struct rw_read_goal goal = {.rule = &rule};
+    struct rw_read_goal goal = {.rule = &rule};
     const char *const path = "c.rwb";
     *out = (struct rw_binned){.documents = NULL};
     cr_assert_eq(rw_files_read(scratch_ctx, &path, 1, &goal, out), RW_OK, "%s",

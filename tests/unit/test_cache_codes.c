@@ -10,7 +10,7 @@ TestSuite(cache_codes, .init = scratch_begin, .fini = scratch_end, .timeout = 60
 static int read_by(const char *path, const struct rw_cut_rule *rule, struct rw_binned *out)
 {
     *out = (struct rw_binned){.documents = NULL};
-    const struct rw_read_goal goal = {.rule = rule};
+    struct rw_read_goal goal = {.rule = rule};
     return rw_files_read(scratch_ctx, &path, 1, &goal, out);
 }
 

@@ -159,6 +159,12 @@ Test(letor_codes, left_alone)
     write_docs("big.txt", 1, 0, 3 * LIMIT, 0);
     scratch_gzip("b.gz", "wb", "1 qid:z 1:1\n");
     cr_assert_eq(mkfifo("pipe", 0600), 0);
+    cr_assert(rw_letor_is_large(scratch_ctx, mixed, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, mixed, 2));
+    cr_assert(!rw_letor_is_large(scratch_ctx, small, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, pipe, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, none, 1));
+    cr_assert(!rw_letor_is_large(scratch_ctx, standard, 1));
     const char *const *const all[] = {small, mixed, pipe, none, standard};
     for (int i = 0; i < 5; i++) {
         cr_assert_eq(rw_letor_read_codes(scratch_ctx, all[i], i == 1 ? 2 : 1, &rule,
