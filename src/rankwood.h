@@ -117,6 +117,13 @@ RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, cons
 RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
                                const char *name);
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
+/* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_text_free. */
+RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
+                                 size_t *n_bytes);
+RW_API void rw_text_free(char *text);
+/* A model of such bytes. text: [n_bytes]; `name` stands for the file's in messages. */
+RW_API int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text,
+                                size_t n_bytes, struct rw_model **out);
 RW_API void rw_model_free(struct rw_model *model);
 
 /* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
@@ -160,12 +167,113 @@ RW_API int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset
 RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                    const char *path);
 
-/* A dataset from memory. values: [n_docs][n_features], NaN = missing; labels: [n_docs];
- * query_offsets: [n_queries + 1]. All copied. Feature ids are first_feature + column. */
+/* --- data that stands in memory: arrays, columns of data frames, sparse matrices --- */
+enum rw_value_type {
+    RW_VALUE_F32,
+    RW_VALUE_F64,
+    RW_VALUE_I8,
+    RW_VALUE_I16,
+    RW_VALUE_I32,
+    RW_VALUE_I64,
+    RW_VALUE_U8,
+    RW_VALUE_U16,
+    RW_VALUE_U32,
+    RW_VALUE_U64,
+    RW_VALUE_BITS /* 0 or 1, a bit each, from the lowest bit of a byte on (Arrow's booleans) */
+};
+/* The values of one feature; they need not be aligned. */
+struct rw_array {
+    const void *data; /* the first value; RW_VALUE_BITS: the byte of bit 0 */
+    enum rw_value_type type;
+    ptrdiff_t stride;     /* bytes from one value to the next; negative and 0 are fine; not of bits */
+    size_t bit;           /* RW_VALUE_BITS: the first value's bit, from `data` on */
+    const uint8_t *valid; /* validity bits, packed as RW_VALUE_BITS are: where one is 0 the value is
+                             missing, whatever it is; NULL: all are 1 */
+    size_t valid_bit;     /* the first value's bit, from `valid` on */
+    /* NULL: dense, [n_docs] values. Else sparse: value k is that of row index[k] of the table, and the
+     * other rows' are absent. index: [n], in [0, n_docs), strictly ascending */
+    const int32_t *index;
+    uint32_t n; /* values of a sparse array */
+};
+/* Documents whose features are arrays: rows of a matrix or a data frame. */
+struct rw_table {
+    uint32_t n_docs, n_columns;
+    const struct rw_array *column; /* [n_columns], or [n_chunks][n_columns] */
+    const uint32_t *feature;       /* [n_columns] ids, strictly ascending; NULL: 0, 1, ... */
+    /* One more value that means missing, compared after rounding to float32; NaN: none. If it is 0, a
+     * sparse column's absent values are missing, too, and take memory as a dense one's do. */
+    float missing;
+    const float *label; /* [n_docs], 0 or more; NULL: all are 0 */
+    uint32_t n_queries;
+    const uint32_t *query_offset; /* [n_queries + 1] first document of each query, and n_docs */
+    /* The id of query q, ended by 0, is at query_id_text + query_id_offset[q]; all are different.
+     * query_id_offset: [n_queries]. NULL: "0", "1", ... */
+    const char *query_id_text;
+    const uint64_t *query_id_offset;
+    /* [n_docs]: document i is row order[i] of the table, each row once; NULL: row i. Labels, queries and
+     * weights are by document. */
+    const uint32_t *order;
+    /* [n_columns], written unless the call fails: 1 where a whole number has no exact float32 (it is beyond
+     * 2^24), so that different values may have become equal. NULL: the log gets a warning instead, which
+     * names the first such feature. */
+    uint8_t *inexact;
+    /* More than 1: each column is in several arrays, of the same type and all dense, one for each chunk of
+     * documents (Arrow's record batches). Chunk k's are documents chunk_offset[k] to chunk_offset[k + 1],
+     * without the last; elements and validity bits count from the chunk's first document. */
+    uint32_t n_chunks;
+    const uint32_t *chunk_offset; /* [n_chunks + 1] ascending strictly, from 0 to n_docs; else not used */
+};
+/* A dataset of a table, of which nothing is borrowed afterwards. Values are rounded to float32; NaN is
+ * missing, and -0 becomes 0. A dense column is a feature that all documents have; a sparse column without
+ * any value does not appear.
+ * RW_ERR_DATA: there are no documents or too many; feature ids, query or chunk offsets, labels, indices
+ * or the order are not as above; a query id comes back (the message names it); a value is infinite, or too large
+ * for float32 (the message has the first such row, from 0, and its feature). RW_ERR_ARGUMENT: there is no
+ * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
+RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
+                                 struct rw_dataset **out);
+/* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
+ * [n_queries + 1]. All copied. Feature ids are first_feature + column, query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
                                   struct rw_dataset **out);
+
+/* --- tables of other programs, by Arrow's C data interface --- */
+struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
+/* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
+struct rw_arrow;
+/* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
+ * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
+ * or has a damaged batch; there are too many documents. */
+RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
+RW_API void rw_arrow_free(struct rw_arrow *arrow);
+RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
+RW_API uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow);
+/* column: in [0, n_columns). "" if it has no name. */
+RW_API const char *rw_arrow_name(const struct rw_arrow *arrow, uint32_t column);
+/* Batches that have documents: rw_table.n_chunks and chunk_offset, [n_chunks + 1]. */
+RW_API uint32_t rw_arrow_n_chunks(const struct rw_arrow *arrow);
+RW_API const uint32_t *rw_arrow_chunk_offset(const struct rw_arrow *arrow);
+/* The arrays of a column of numbers or booleans, in which nulls are not valid: chunk k's is written to
+ * array[k * stride]. With a stride of rw_table.n_columns, array is a column of rw_table.column. The arrays
+ * borrow from `arrow`. RW_ERR_DATA: the column has another type (the message names it) or is damaged. */
+RW_API int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+                           struct rw_array *array, size_t stride);
+/* Query ids, one for each run of documents with the same id: rw_table's, if no query comes back after
+ * another. */
+struct rw_arrow_ids {
+    uint32_t n;
+    uint32_t *offset;      /* [n + 1] first document of each run, and n_docs */
+    char *text;            /* ids, each ended by 0: decimal, or a string's bytes */
+    uint64_t *text_offset; /* [n] */
+};
+/* Of a column of integers or strings, dictionary-encoded or not. RW_ERR_DATA: another type, a null (the
+ * message has its document), an id with a character 0, no documents, or a damaged column. */
+RW_API int rw_arrow_ids_read(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
+                             struct rw_arrow_ids *out);
+/* Fine after a failure and on a zeroed struct. */
+RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;
@@ -176,6 +284,12 @@ struct rw_binned;
  * training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
+/* Bins a table for rw_train_binned with these `params`; fails as rw_dataset_from_table does. Of the table
+ * it keeps labels, query ids and codes: for up to 255 bins, a byte for each value of a dense column. Besides,
+ * the work takes up to 12 MB a thread and, while a sparse column is read, 8 bytes for each of its values. But
+ * for training on a GPU the values are kept, as float32. */
+RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_table *table, struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);

@@ -10,13 +10,19 @@ set -u
 what=${1:-build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
-test_packages="g++ clang libcriterion-dev python3 locales"
+test_packages="g++ clang libcriterion-dev python3 python3-venv python3-dev locales"
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0
     case $1 in
     gcc | g++ | clang | python3 | meson) command -v "$1" >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
+    # a Python that is not apt's has both
+    python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
+    python3-dev)
+        python3 -c 'import os, sysconfig as s, sys
+sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' >/dev/null 2>&1
+        ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
     *) return 1 ;;
     esac

@@ -3,7 +3,8 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release quality recipes sanitizers threads same_bytes fuzz cuda; all by default
+#   sh tests/run.sh [STAGE]...        stages: release python quality recipes sanitizers threads
+#                                   same_bytes fuzz cuda; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
@@ -13,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release quality recipes sanitizers threads same_bytes fuzz cuda}
+stages=${*:-release python quality recipes sanitizers threads same_bytes fuzz cuda}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -156,6 +157,11 @@ stage_quality() {
     fi
 }
 
+# The package in an environment of its own, built by pip from the tree; its tools come through pip.
+stage_python() {
+    script python sh tests/python/python.sh "$builds/python"
+}
+
 stage_recipes() {
     script recipes sh tests/recipes/recipes.sh "$builds"
 }
@@ -180,7 +186,7 @@ fi
 started=$(date +%s)
 for stage in $stages; do
     case $stage in
-    release | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
+    release | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
     *)
         note "no stage '$stage'"
         exit 2

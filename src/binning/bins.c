@@ -192,13 +192,15 @@ static int map_intervals(const struct rw_cut_intervals *intervals,
         is_same &= map[k] == k;
     if (is_same)
         return RW_OK;
-    void *mapped;
-    const int status = rw_mem_new_raw(NULL, &mapped, n, bytes);
-    for (uint32_t i = 0; status >= 0 && i < n; i++)
+    void *mapped = *code;
+    if (width != bytes)
+        RW_TRY(rw_mem_new_raw(NULL, &mapped, n, bytes));
+    for (uint32_t i = 0; i < n; i++)
         rw_codes_put(mapped, bytes, i, map[rw_codes_get(*code, width, i)]);
-    rw_mem_free(*code);
+    if (mapped != *code)
+        rw_mem_free(*code);
     *code = mapped;
-    return status;
+    return RW_OK;
 }
 
 int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const struct rw_cut_rule *rule,

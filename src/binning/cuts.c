@@ -233,22 +233,16 @@ static void add_absent(const struct rw_column *column, uint32_t n_docs, int abse
         s->below[zero_at] = RW_KEY_OF_ZERO;
 }
 
-struct host_search {
-    struct rw_cut_finder *finder;
-    enum rw_isa isa;
-    struct rw_codes *codes;          /* [n_columns]; NULL: cuts only */
-    struct rw_rank_scratch *scratch; /* [n_threads]; owned */
-};
-
 /* Goes through all values: fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes, the
  * interval of each entry, and n_bounds + 1 for a missing one. */
-static void exact_pass(const struct host_search *host, const struct rw_column *column,
-                       struct rw_cut_intervals *s, size_t bytes, void *index)
+static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
+                       const struct rw_column *column, struct rw_cut_intervals *s, size_t bytes,
+                       void *index)
 {
     enum { BLOCK = 4096 }; /* values: an index is counted while it is in the first cache */
-    const uint32_t n_docs = host->finder->dataset->n_docs, missing = s->n_bounds + 1;
-    const int absent_missing = host->finder->rule->absent_missing;
-    const int is_counted = !host->finder->sample.in && !column->row; /* all have been ranked */
+    const uint32_t n_docs = finder->dataset->n_docs, missing = s->n_bounds + 1;
+    const int absent_missing = finder->rule->absent_missing;
+    const int is_counted = !finder->sample.in && !column->row; /* all have been ranked */
     uint16_t scratch[BLOCK];
     int32_t most[RW_SEARCH_ROOM];
     struct rw_code_search search;
@@ -263,10 +257,10 @@ static void exact_pass(const struct host_search *host, const struct rw_column *c
         const uint32_t n = column->n - first < BLOCK ? column->n - first : BLOCK;
         void *to = index ? (uint8_t *)index + first * bytes : (void *)scratch;
         if (is_counted) { /* only the index is not known */
-            rw_code_search_run(host->isa, &search, column->value + first, n, bytes, to);
+            rw_code_search_run(isa, &search, column->value + first, n, bytes, to);
             continue;
         }
-        rw_code_search_most(host->isa, &search, column->value + first, n, bytes, to, most);
+        rw_code_search_most(isa, &search, column->value + first, n, bytes, to, most);
         rw_code_count(to, n, bytes, missing + 1, s->count);
     }
     for (uint32_t k = 0; k <= s->n_bounds && !is_counted; k++)
@@ -276,32 +270,41 @@ static void exact_pass(const struct host_search *host, const struct rw_column *c
         add_absent(column, n_docs, absent_missing, rw_code_search_one(&search, 0.0f), s);
 }
 
-static int find_column(const struct host_search *host, int thread, uint32_t c)
+int rw_cuts_find_column(struct rw_cut_finder *finder, enum rw_isa isa,
+                        const struct rw_column *column, uint32_t c, struct rw_rank_scratch *scratch,
+                        struct rw_codes *codes)
 {
-    const struct rw_cut_finder *finder = host->finder;
-    const struct rw_column *column = &finder->dataset->column[c];
     struct rw_feature_cuts *found = &finder->found[c];
     struct rw_cut_intervals intervals;
     void *index = NULL;
     if (rw_cuts_decided(column, finder->rule, found))
         return RW_OK;
-    const struct rw_cut_part all = {.column = *column}, *part = &all;
-    rw_cut_bounds(host->isa, &part, 1, &finder->sample, finder->rule, &host->scratch[thread],
-                  &intervals);
+    const struct rw_cut_part all = {.column = *column}, *const part = &all;
+    rw_cut_bounds(isa, &part, 1, &finder->sample, finder->rule, scratch, &intervals);
     const size_t bytes = intervals.n_bounds + 2 > 256 ? 2 : 1;
-    if (host->codes)
+    if (codes)
         RW_TRY(rw_mem_new_raw(NULL, &index, column->n, bytes));
-    exact_pass(host, column, &intervals, bytes, index);
-    if (!host->codes)
+    exact_pass(finder, isa, column, &intervals, bytes, index);
+    if (!codes)
         return rw_cuts_of_intervals(NULL, &intervals, finder->rule, found);
     return rw_codes_of_intervals(&intervals, finder->rule, column, finder->dataset->n_docs, bytes,
-                                 index, found, &host->codes[c]);
+                                 index, found, codes);
 }
+
+struct host_search {
+    struct rw_cut_finder *finder;
+    enum rw_isa isa;
+    struct rw_codes *codes;          /* [n_columns]; NULL: cuts only */
+    struct rw_rank_scratch *scratch; /* [n_threads]; owned */
+};
 
 static int find_some(void *user, struct rw_share *share)
 {
+    const struct host_search *host = user;
     for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        RW_TRY(find_column(user, share->thread, (uint32_t)c));
+        RW_TRY(rw_cuts_find_column(host->finder, host->isa, &host->finder->dataset->column[c],
+                                   (uint32_t)c, &host->scratch[share->thread],
+                                   host->codes ? &host->codes[c] : NULL));
     return RW_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "binning/table_codes.h"
 #include "boost/params.h"
 #include "io/cache.h"
 #include "io/data_format.h"
@@ -65,9 +66,8 @@ out:
 }
 
 /* GPUs make codes themselves, from values. */
-static int trains_on_host(struct rw_ctx *ctx, struct rw_read_goal *goal)
+static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
-    const struct rw_params *params = goal->user;
     const struct rw_engine_rules rules = {.cut = {.bins = params->bins, .min_docs = 1},
                                           .lambda = {.sigma = 1.0f},
                                           .min_docs = 1,
@@ -83,19 +83,47 @@ static int trains_on_host(struct rw_ctx *ctx, struct rw_read_goal *goal)
     return 1;
 }
 
+static int bins_text(struct rw_ctx *ctx, struct rw_read_goal *goal)
+{
+    return trains_on_host(ctx, goal->user);
+}
+
+static struct rw_cut_rule training_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){.bins = params->bins,
+                                .absent_missing = params->absent == 1,
+                                .min_docs = (uint32_t)params->min_docs};
+}
+
 int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const char *const *paths,
                    int n_paths, struct rw_binned **out)
 {
     RW_DEFAULT_FPENV;
-    const struct rw_cut_rule rule = {.bins = params->bins,
-                                     .absent_missing = params->absent == 1,
-                                     .min_docs = (uint32_t)params->min_docs};
-    struct rw_read_goal goal = {.rule = &rule, .bins_text = trains_on_host, .user = params};
+    const struct rw_cut_rule rule = training_rule(params);
+    struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
     struct rw_binned *binned;
     int status;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_table *table, struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = training_rule(params);
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    RW_TRY_OUT(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
+                                           : rw_dataset_from_table(ctx, table, &binned->documents));
     *out = binned;
     return RW_OK;
 out:

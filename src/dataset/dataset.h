@@ -92,8 +92,8 @@ struct rw_run {
     uint64_t feature, value;
 };
 
-/* Collects documents line by line, then makes the dataset of them; readers, generators and
- * rw_dataset_from_memory all build through it. Zero-initialise, release in any state. */
+/* Collects documents line by line, then makes the dataset of them; readers and generators build
+ * through it (arrays in memory: dataset/table.h). Zero-initialise, release in any state. */
 struct rw_builder {
     uint32_t n_docs, n_queries, n_runs;
     float *label;

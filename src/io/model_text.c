@@ -467,3 +467,22 @@ out:
     rw_out_file_abandon(&file);
     return status;
 }
+
+int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
+                          size_t *n_bytes)
+{
+    RW_DEFAULT_FPENV;
+    return rw_model_print(ctx, model, out, n_bytes);
+}
+
+void rw_text_free(char *text)
+{
+    rw_mem_free(text);
+}
+
+int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text, size_t n_bytes,
+                         struct rw_model **out)
+{
+    RW_DEFAULT_FPENV;
+    return rw_model_parse(ctx, name, text, n_bytes, out);
+}

@@ -139,6 +139,59 @@ static void train_and_use(const struct rw_dataset *data, const char *objective)
     free(scores);
 }
 
+/* Doubles, whole numbers and subnormal floats that are rounded as they are taken in. */
+static void use_table(struct rw_params *params)
+{
+    enum { N_DOCS = 400 };
+    static double x[N_DOCS], tiny[N_DOCS];
+    static int64_t whole[N_DOCS];
+    static float label[N_DOCS], values[N_DOCS];
+    const uint32_t offset[] = {0, 100, 250, N_DOCS};
+    const struct rw_array column[] = {
+        {.data = x, .type = RW_VALUE_F64, .stride = sizeof(double)},
+        {.data = whole, .type = RW_VALUE_I64, .stride = sizeof(int64_t)},
+        {.data = tiny, .type = RW_VALUE_F64, .stride = sizeof(double)},
+    };
+    uint8_t inexact[3];
+    const struct rw_table table = {.n_docs = N_DOCS,
+                                   .n_columns = 3,
+                                   .column = column,
+                                   .missing = NAN,
+                                   .label = label,
+                                   .n_queries = 3,
+                                   .query_offset = offset,
+                                   .inexact = inexact};
+    for (int i = 0; i < N_DOCS; i++) {
+        x[i] = (i * 7919 % 1000003) / 7.0;
+        whole[i] = (i * INT64_C(104729) - 5000000) * 1000003;
+        tiny[i] = (i * 31 % 97 - 48) / 3.0 * 1e-40;
+        label[i] = (float)(i * 7 % 5);
+    }
+    struct rw_dataset *data;
+    struct rw_binned *binned;
+    struct rw_model *model, *read;
+    char *text;
+    size_t n_bytes;
+    CALL(rw_dataset_from_table(scratch_ctx, &table, &data));
+    for (uint32_t feature = 0; feature < 3; feature++) {
+        CALL((rw_dataset_feature(data, feature, 0, values), 0));
+        keep(values, sizeof(values));
+    }
+    CALL(rw_binned_from_table(scratch_ctx, params, &table, &binned));
+    CALL(rw_train_binned(scratch_ctx, params, binned, NULL, 0, NULL, &model));
+    CALL(rw_model_write_memory(scratch_ctx, model, &text, &n_bytes));
+    keep(text, n_bytes);
+    CALL(rw_model_read_memory(scratch_ctx, "text", text, n_bytes, &read));
+    rw_text_free(text);
+    CALL(rw_model_write_memory(scratch_ctx, read, &text, &n_bytes));
+    keep(text, n_bytes);
+    rw_text_free(text);
+    rw_model_free(read);
+    rw_model_free(model);
+    rw_binned_free(binned);
+    rw_dataset_free(data);
+}
+
 /* All of it; what comes out is in `trace`. */
 static void use_everything(void)
 {
@@ -158,6 +211,9 @@ static void use_everything(void)
     const char *objectives[] = {"lambdarank", "yetirank", "regression"};
     for (int i = 0; i < 3; i++)
         train_and_use(i == 0 ? again : data, objectives[i]);
+    CALL(rw_params_set(scratch_ctx, params, "device", "cpu"));
+    CALL(rw_params_set(scratch_ctx, params, "rounds", "3"));
+    use_table(params);
     rw_params_free(params);
     rw_dataset_free(data);
     rw_dataset_free(again);

@@ -1,0 +1,83 @@
+"""Prints docs/migrating.md from the tables that rankwood.from_lightgbm and the others read.
+
+    python docs/make_migrating.py > docs/migrating.md
+"""
+
+from __future__ import annotations
+
+from rankwood import migrate
+from rankwood._core import ffi, lib, text
+from rankwood._params import infos
+
+_HEAD = """# Coming from LightGBM, XGBoost or CatBoost
+
+```python
+params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
+print("\\n".join(notes))
+model = rankwood.train(params, train_set, valid=valid_set)
+```
+`from_xgboost` and `from_catboost` do the same for theirs. The notes say what changes its unit, what has no
+match and why, which names are wrong, and which defaults differ. This page is made from the same tables:
+`python docs/make_migrating.py`.
+
+## Parameters"""
+
+
+class _Row:
+    """One row of the page: each program's names, and notes."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, list[str]] = {program: [] for program in migrate._NAMES}
+        self.notes: list[str] = []
+
+    def cells(self) -> list[str]:
+        return [", ".join(f"`{name}`" for name in names) for names in self.names.values()]
+
+
+def _page_rows() -> tuple[dict[str, _Row], dict[str, _Row]]:
+    """By our parameter, and by the reason why there is none."""
+    taken: dict[str, _Row] = {}
+    without: dict[str, _Row] = {}
+    for program, names in migrate._NAMES.items():
+        for name in sorted(names):
+            meaning = migrate._meaning(name, program)
+            assert meaning is not None, name
+            ours, note = meaning
+            row = (without if ours is None else taken).setdefault(ours or note or "", _Row())
+            row.names[program].append(name)
+            if ours is not None and note is not None and note not in row.notes:
+                row.notes.append(note)
+    taken["l2"].notes = [migrate._L2]
+    return taken, without
+
+
+def page() -> str:
+    """The text of docs/migrating.md."""
+    taken, without = _page_rows()
+    heads = "| Rankwood | LightGBM | XGBoost | CatBoost | what is different |"
+    lines = [_HEAD, heads, "|---|---|---|---|---|"]
+    for info in infos():
+        ours = text(info.name)
+        if ours in taken:
+            row = taken[ours]
+            cells = [f"`{ours.replace('-', '_')}`", *row.cells(), "; ".join(row.notes)]
+            lines.append("| " + " | ".join(cells) + " |")
+    heads = "| parameter | value elsewhere | Rankwood | what is different |"
+    lines += ["", "## Values", heads, "|---|---|---|---|"]
+    i = 0
+    while (alias := lib.rw_alias_at(i)) != ffi.NULL:
+        i += 1
+        if alias.parameter != ffi.NULL:
+            words = ", ".join(f"`{word}`" for word in text(alias.names).split())
+            target = "none" if alias.ours == ffi.NULL else f"`{text(alias.ours)}`"
+            note = migrate._pythonic(migrate._string(alias.note) or "")
+            lines.append(f"| `{text(alias.parameter).replace('-', '_')}` | {words} | {target} | {note} |")
+    heads = "| because, or where it is | LightGBM | XGBoost | CatBoost |"
+    lines += ["", "## No parameter here", heads, "|---|---|---|---|"]
+    for why, row in without.items():
+        lines.append("| " + " | ".join([why, *row.cells()]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

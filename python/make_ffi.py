@@ -1,0 +1,56 @@
+"""Writes the C source of rankwood._ffi: cffi in API mode over rankwood.h alone.
+
+The declarations are the header's own: comments and what only a compiler needs are taken off, so that
+there is no second list of functions, and the compiler checks every signature against the header.
+
+    python make_ffi.py rankwood.h _ffi.c
+"""
+
+import re
+import sys
+
+import cffi
+
+# What the library calls back; the modules of rankwood/ define them.
+CALLBACKS = """
+static const char *const RW_VERSION;
+extern "Python" {
+    void _rw_on_log(void *user, enum rw_log_level level, const char *line);
+    void _rw_on_start(void *user, struct rw_params *used);
+    int _rw_on_round(void *user, const struct rw_round *round);
+    int _rw_should_stop(void *user);
+    int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,
+                      double *gradients, double *hessians);
+    int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,
+                   double *value);
+}
+"""
+
+
+def declarations(header: str) -> str:
+    """The part of a C header that cffi's parser takes."""
+    text = re.sub(r"/\*.*?\*/", " ", header, flags=re.DOTALL)
+    text = text.replace("\\\n", " ")
+    text = text[text.index('extern "C" {') + len('extern "C" {') :]
+    lines = []
+    for line in text.splitlines():
+        number = re.match(r"#define (RW_[A-Z_]+)\s+(\d+)u?\s*$", line)
+        if number:
+            lines.append(f"#define {number[1]} {number[2]}")
+        elif not line.startswith("#"):
+            lines.append(line)
+    text = "\n".join(lines).replace("RW_API ", "").rstrip()
+    return text.removesuffix("}")  # of extern "C"
+
+
+def main() -> None:
+    header, out = sys.argv[1:3]
+    ffi = cffi.FFI()
+    with open(header, encoding="utf-8") as file:
+        ffi.cdef(declarations(file.read()) + CALLBACKS)
+    ffi.set_source("rankwood._ffi", '#include "rankwood.h"\n')
+    ffi.emit_c_code(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Rankwood: gradient-boosted trees that rank (LambdaMART)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankwood._core import (
+    DataError,
+    DataTypeError,
+    FileError,
+    FormatError,
+    InternalError,
+    OutOfMemoryError,
+    ParameterError,
+    RankwoodError,
+    UnsupportedError,
+)
+from rankwood._core import (
+    ffi as _ffi,
+)
+from rankwood._core import (
+    lib as _lib,
+)
+from rankwood._dataset import Dataset
+from rankwood._evaluate import Comparison, Evaluation, Measured, compare, evaluate
+from rankwood._model import Model
+from rankwood._train import Round, train
+
+if TYPE_CHECKING:
+    from rankwood import migrate, plot
+    from rankwood._audit import Audit, AuditRow, audit
+    from rankwood._check import DataCheck, FeatureCheck, Finding, check
+    from rankwood._cv import CrossValidation, Fold, cv
+    from rankwood._explain import Explanation, Permuted
+    from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
+    from rankwood.sklearn import Ranker, scorer
+
+__version__: str = _ffi.string(_lib.RW_VERSION).decode()
+
+__all__ = [
+    "Audit",
+    "AuditRow",
+    "Comparison",
+    "CrossValidation",
+    "DataCheck",
+    "DataError",
+    "DataTypeError",
+    "Dataset",
+    "Evaluation",
+    "Explanation",
+    "FeatureCheck",
+    "FileError",
+    "Finding",
+    "Fold",
+    "FormatError",
+    "InternalError",
+    "Measured",
+    "Model",
+    "OutOfMemoryError",
+    "ParameterError",
+    "Permuted",
+    "Ranker",
+    "RankwoodError",
+    "Round",
+    "UnsupportedError",
+    "audit",
+    "check",
+    "compare",
+    "cv",
+    "evaluate",
+    "from_catboost",
+    "from_lightgbm",
+    "from_xgboost",
+    "migrate",
+    "plot",
+    "scorer",
+    "train",
+]
+
+
+# What is imported when it is asked for: names, and the module that they are in.
+_LATER = {
+    "Audit": "_audit",
+    "AuditRow": "_audit",
+    "CrossValidation": "_cv",
+    "DataCheck": "_check",
+    "Explanation": "_explain",
+    "FeatureCheck": "_check",
+    "Finding": "_check",
+    "Fold": "_cv",
+    "Permuted": "_explain",
+    "Ranker": "sklearn",
+    "audit": "_audit",
+    "check": "_check",
+    "cv": "_cv",
+    "from_catboost": "migrate",
+    "from_lightgbm": "migrate",
+    "from_xgboost": "migrate",
+    "scorer": "sklearn",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what not everybody needs when it is asked for."""
+    import importlib
+
+    if name in ("migrate", "plot"):
+        return importlib.import_module(f"rankwood.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rankwood.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,196 @@
+"""What is wrong with data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankwood._core import DataError, context, ffi, lib, made, text
+from rankwood._core import check as _raise
+from rankwood._dataset import Dataset
+from rankwood._params import Params
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_IDENTIFIES = {
+    lib.RW_IDENTIFIES_DOCUMENT: "document",
+    lib.RW_IDENTIFIES_QUERY: "query",
+    lib.RW_IDENTIFIES_LINE: "line",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to look at before training."""
+
+    kind: str
+    """A word for programs: "split-queries"."""
+    text: str
+    """One line."""
+    is_warning: bool
+    """False: good to know."""
+
+
+@dataclass(frozen=True)
+class FeatureCheck:
+    """A feature that appears at least once; absent values count as 0 here."""
+
+    feature: int
+    absent: float
+    """Share of the documents, 0 to 1."""
+    missing: float
+    """Share of the documents, 0 to 1."""
+    least: float
+    """Of what is not missing; NaN if all is."""
+    most: float
+    n_distinct: int
+    constant: bool
+    duplicate_of: int | None
+    """The first feature with the same values."""
+    identifies: str | None
+    """"document", "query" or "line": whole numbers that look like an id of it."""
+    orders_labels: bool
+    """Sorted by it, labels are in order in every query."""
+    drift: float
+    """0 to 1: the largest difference between the distributions of the two sets; NaN without a second."""
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What :func:`check` returns."""
+
+    findings: list[Finding]
+    """Warnings first."""
+    features: list[FeatureCheck]
+    labels: dict[float, int]
+    """Documents by label, of the 64 lowest labels."""
+    longest_query_id: str
+    counts: dict[str, int]
+    """documents, queries, features, shortest_query, median_query, longest_query (documents), split,
+    empty, single, alike, mixed, labels_falling, labels_rising (queries), twins, contradictions
+    (documents), different_labels; and, of a second set, against_documents, against_queries,
+    shared_queries, shared_documents."""
+    falling_by_chance: float
+    """How many queries would have their labels falling, or rising, if their order were random."""
+    constant_ndcg_file: float
+    """NDCG@10 of constant scores, ties in the order of the data; NaN if no query counts."""
+    constant_ndcg_mean: float
+    """The same, averaged over the orders of ties."""
+    label_drift: float
+    """NaN without a second set."""
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """The findings that are warnings."""
+        return [one for one in self.findings if one.is_warning]
+
+
+class _Files:
+    """Paths for the library; a data set in memory becomes a cache in a temporary folder."""
+
+    def __init__(self, data: Dataset | Paths | None) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if isinstance(data, Dataset) and data._paths is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="rankwood-")
+            path = os.fsencode(os.path.join(self._folder.name, "data.rwb"))
+            params = Params()
+            _raise(lib.rw_dataset_write_cache(context(), data._with_values(), params.c, path))
+            paths = [path]
+        elif isinstance(data, Dataset):
+            paths = list(data._paths or [])
+        elif data is None:
+            paths = []
+        else:
+            given = [data] if isinstance(data, (str, bytes, os.PathLike)) else list(data)
+            paths = [os.fsencode(path) for path in given]
+            if not paths:
+                raise DataError("an empty list of paths; expected one or more")
+        self._held = [ffi.new("char[]", path) for path in paths]
+        self.c = ffi.new("char *[]", self._held)
+        self.n = len(paths)
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> DataCheck:
+    """Looks data through before it is trained on, as ``rankwood check`` does.
+
+    data: path(s) of LETOR text or of a cache, or a :class:`Dataset` (one in memory goes through a
+    temporary file). against: a second set, such as what is tested on; then also what both sets share,
+    and where they differ. Of files, queries whose documents are not adjacent are counted; a Dataset
+    has none.
+
+    Raises FileError or DataError for files that cannot be read.
+    """
+    out = ffi.new("struct rw_check **")
+    with _Files(data) as files, _Files(against) as others:
+        status = lib.rw_check_new(context(), files.c, files.n, others.c, others.n, out)
+        c = made(status, out, lib.rw_check_free)
+    return DataCheck(
+        findings=[_finding(c.findings[i]) for i in range(c.n_findings)],
+        features=[_feature(c.features[i]) for i in range(c.n_features)],
+        labels={
+            float(c.label[i]): int(c.label_docs[i])
+            for i in range(min(c.n_labels, lib.RW_CHECK_LABELS))
+        },
+        longest_query_id=text(lib.rw_check_longest(c)),
+        counts=_counts(c),
+        falling_by_chance=c.falling_by_chance,
+        constant_ndcg_file=c.constant_file,
+        constant_ndcg_mean=c.constant_mean,
+        label_drift=c.label_drift,
+    )
+
+
+def _finding(c: Any) -> Finding:
+    return Finding(text(c.kind), text(c.text), bool(c.is_warning))
+
+
+def _feature(c: Any) -> FeatureCheck:
+    return FeatureCheck(
+        feature=c.feature,
+        absent=c.absent,
+        missing=c.missing,
+        least=c.least,
+        most=c.most,
+        n_distinct=c.n_distinct,
+        constant=bool(c.constant),
+        duplicate_of=c.duplicate_of if c.duplicate_of >= 0 else None,
+        identifies=_IDENTIFIES.get(c.identifies),
+        orders_labels=bool(c.orders_labels),
+        drift=c.drift,
+    )
+
+
+def _counts(c: Any) -> dict[str, int]:
+    """By the names of ``rankwood check --json``."""
+    return {
+        "documents": c.n_docs,
+        "queries": c.n_queries,
+        "features": c.n_features,
+        "shortest_query": c.shortest,
+        "median_query": c.median,
+        "longest_query": c.longest,
+        "split": c.n_split,
+        "empty": c.n_empty,
+        "single": c.n_single,
+        "alike": c.n_alike,
+        "mixed": c.n_mixed,
+        "labels_falling": c.n_falling,
+        "labels_rising": c.n_rising,
+        "twins": c.n_twins,
+        "contradictions": c.n_contradictions,
+        "different_labels": c.n_labels,
+        "against_documents": c.n_other_docs,
+        "against_queries": c.n_other_queries,
+        "shared_queries": c.n_shared_queries,
+        "shared_documents": c.n_shared_docs,
+    }

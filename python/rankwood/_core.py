@@ -1,0 +1,114 @@
+"""Errors, one context for each thread, and the library's notes as log records."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from rankwood._ffi import ffi as ffi
+from rankwood._ffi import lib as lib
+
+logger = logging.getLogger("rankwood")
+
+
+class RankwoodError(Exception):
+    """Anything that goes wrong in rankwood; each kind is also the builtin exception that fits it."""
+
+
+class DataError(RankwoodError, ValueError):
+    """Data that cannot be used as asked: shapes, labels, queries, text that does not parse."""
+
+
+class DataTypeError(DataError, TypeError):
+    """Data whose type cannot be a number."""
+
+
+class ParameterError(RankwoodError, ValueError):
+    """A parameter that is unknown, out of range, or without effect."""
+
+
+class FormatError(RankwoodError, ValueError):
+    """A cache or model that is damaged or of another version."""
+
+
+class FileError(RankwoodError, OSError):
+    """The operating system refused: no such file, no permission, a full disk."""
+
+
+class OutOfMemoryError(RankwoodError, MemoryError):
+    """An allocation failed, on the host or on the GPU."""
+
+
+class UnsupportedError(RankwoodError, NotImplementedError):
+    """Not built in, or the device cannot do it."""
+
+
+class InternalError(RankwoodError, RuntimeError):
+    """A broken promise of the library; please report it."""
+
+
+_ERRORS: dict[int, type[RankwoodError]] = {
+    lib.RW_ERR_MEMORY: OutOfMemoryError,
+    lib.RW_ERR_IO: FileError,
+    lib.RW_ERR_PARSE: DataError,
+    lib.RW_ERR_FORMAT: FormatError,
+    lib.RW_ERR_DATA: DataError,
+    lib.RW_ERR_ARGUMENT: ParameterError,
+    lib.RW_ERR_UNSUPPORTED: UnsupportedError,
+    lib.RW_ERR_INTERNAL: InternalError,
+    lib.RW_ERR_MACHINE: FileError,
+}
+
+_LEVELS = {
+    lib.RW_LOG_DEBUG: logging.DEBUG,
+    lib.RW_LOG_NOTE: logging.INFO,
+    lib.RW_LOG_WARNING: logging.WARNING,
+}
+
+
+@ffi.def_extern()
+def _rw_on_log(_user: Any, level: int, line: Any) -> None:
+    logger.log(_LEVELS.get(level, logging.INFO), "%s", text(line))
+
+
+def text(chars: Any) -> str:
+    """A C string as Python's; file names may hold any bytes."""
+    string: bytes = ffi.string(chars)
+    return string.decode("utf-8", "surrogateescape")
+
+
+def chars(string: str) -> bytes:
+    """A Python string as C's."""
+    if "\0" in string:
+        raise ParameterError(f"a character 0 in {string!r}")
+    return string.encode("utf-8", "surrogateescape")
+
+
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        out = ffi.new("struct rw_ctx **")
+        if lib.rw_ctx_new(out) != lib.RW_OK:
+            raise OutOfMemoryError("out of memory")
+        self.ctx = ffi.gc(out[0], lib.rw_ctx_free)
+        lib.rw_ctx_set_log(self.ctx, lib._rw_on_log, ffi.NULL)
+
+
+_per_thread = _PerThread()
+
+
+def context() -> Any:
+    """The calling thread's context: what the library's functions take as `ctx`."""
+    return _per_thread.ctx
+
+
+def check(status: int) -> None:
+    """Raises what a status other than RW_OK says, with the text of the calling thread's context."""
+    if status != lib.RW_OK:
+        raise _ERRORS.get(status, InternalError)(text(lib.rw_last_error(context())))
+
+
+def made(status: int, out: Any, free: Any) -> Any:
+    """The object that a call has made, owned from here on."""
+    check(status)
+    return ffi.gc(out[0], free)

@@ -1,0 +1,156 @@
+"""Measuring rankings, and comparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, text
+from rankwood._dataset import Dataset
+from rankwood._model import Model
+from rankwood._params import Params
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One metric over all queries."""
+
+    metric: str
+    mean: float
+    """Over the queries that count, weighted."""
+    n_counted: int
+    ties_moved: float
+    """What the mean would change by if tied documents stood in the opposite order."""
+    per_query: Floats
+    """(n_queries,), NaN where a query does not count."""
+
+
+class Evaluation(Mapping[str, float]):
+    """Metrics by name; what they count is in ``conventions``."""
+
+    def __init__(self, metrics: Sequence[Measured], conventions: str) -> None:
+        self.metrics = {one.metric: one for one in metrics}
+        self.conventions = conventions
+
+    def __getitem__(self, name: str) -> float:
+        return self.metrics[name].mean
+
+    def __iter__(self) -> Any:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{name}: {one.mean:.5f}" for name, one in self.metrics.items())
+        return f"Evaluation({rows})"
+
+
+def need_dataset(data: Any, name: str) -> Dataset:
+    """TypeError: an argument is none."""
+    if not isinstance(data, Dataset):
+        raise TypeError(f"{name} is a {type(data).__name__}; expected a rankwood.Dataset")
+    return data
+
+
+def _scores(data: Dataset, scores: Any) -> Floats:
+    need_dataset(data, "data")
+    if isinstance(scores, Model):
+        scores = scores.predict(data)
+    array = np.asarray(scores, dtype=np.float64)
+    if array.shape != (data.n_docs,):
+        raise DataError(f"scores have shape {array.shape}; expected ({data.n_docs},)")
+    return np.ascontiguousarray(data._in_own_order(array))
+
+
+def evaluate(
+    data: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10", *, like: str | None = None, **how: Any
+) -> Evaluation:
+    """Measures a ranking.
+
+    scores: (n_docs,), or a :class:`Model`. metric: one or several of ndcg dcg map mrr err (alone or
+    @k), p@k, recall@k, rbp:P. like: by the conventions of another program ("lightgbm", "xgboost",
+    "trec", ...). how: ``empty``, ``ties``, ``label_gain``, ``relevant``, as ``rankwood eval`` has them.
+
+    Raises ParameterError for a metric that there is not, DataError for scores of another length.
+    """
+    values = _scores(data, scores)
+    params = Params({"metric": metric, **how})
+    check(lib.rw_params_check_eval(context(), params.c))
+    settings = lib.rw_params_eval(params.c)
+    out = ffi.new("struct rw_eval **")
+    c, given = data._with_values(), ffi.cast("double *", values.ctypes.data)
+    if like is None:
+        status = lib.rw_evaluate(context(), settings, c, given, out)
+    else:
+        status = lib.rw_evaluate_like(context(), settings, c, given, chars(like), out)
+    return evaluation_of(made(status, out, lib.rw_eval_free))
+
+
+def evaluation_of(measured: Any) -> Evaluation:
+    """What a struct rw_eval holds, copied."""
+    metrics = []
+    for i in range(measured.n_metrics):
+        one = measured.metrics[i]
+        per_query = np.frombuffer(ffi.buffer(one.per_query, 8 * measured.n_queries), np.float64).copy()
+        metrics.append(Measured(text(one.name), one.mean, one.n_counted, one.ties_moved, per_query))
+    return Evaluation(metrics, text(measured.conventions))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ranking b against ranking a, by one metric."""
+
+    metric: str
+    mean_a: float
+    mean_b: float
+    difference: float
+    """b - a."""
+    low: float
+    """95 % bootstrap interval of the difference, over queries."""
+    high: float
+    p: float
+    """Two-sided, of the paired randomisation test."""
+    n_wins: int
+    n_ties: int
+    n_losses: int
+    conventions: str
+
+
+def compare(
+    data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, seed: int = 1, **how: Any
+) -> Comparison:
+    """Compares two rankings of the same documents: scores (n_docs,) or models."""
+    scores_a, scores_b = _scores(data, a), _scores(data, b)
+    params = Params({"metric": metric, "seed": seed, **how})
+    out = ffi.new("struct rw_comparison **")
+    status = lib.rw_compare(
+        context(),
+        lib.rw_params_eval(params.c),
+        data._with_values(),
+        ffi.cast("double *", scores_a.ctypes.data),
+        ffi.cast("double *", scores_b.ctypes.data),
+        ffi.NULL,
+        out,
+    )
+    c = made(status, out, lib.rw_comparison_free)
+    one = c.all
+    return Comparison(
+        text(c.metric),
+        one.mean_a,
+        one.mean_b,
+        one.difference,
+        one.low,
+        one.high,
+        one.p,
+        one.n_wins,
+        one.n_ties,
+        one.n_losses,
+        text(c.conventions),
+    )

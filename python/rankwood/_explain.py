@@ -1,0 +1,179 @@
+"""Why a model scores as it does: SHAP values, permutation importance, trees for other explainers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood._core import ParameterError, check, context, ffi, lib
+from rankwood._dataset import Dataset
+from rankwood._evaluate import need_dataset
+from rankwood._model import Model
+from rankwood._params import Params
+
+Floats = npt.NDArray[np.float64]
+
+# Documents of a leaf that no document of the cover reaches: a share that is none next to any other, but
+# not 0, by which shap would divide.
+_NO_DOCUMENTS = 1e-9
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """SHAP values of documents: ``base_value`` + the sum of a document's values is its score."""
+
+    values: Floats
+    """(n_docs, n_used), in the order of the data."""
+    base_value: float
+    """The mean score of the documents of the cover."""
+    features: list[int]
+    """The ids of the features that the model asks for, rising."""
+    names: list[int | str]
+    """Their names, or ids where they have none."""
+    data: npt.NDArray[np.float32] | None = None
+    """(n_docs, n_used) their values as the model sees them: NaN where missing."""
+
+    def document(self, doc: int) -> list[tuple[int | str, float]]:
+        """One document's features that moved its score, most first."""
+        row = self.values[doc]
+        order = np.argsort(-np.abs(row), kind="stable")
+        return [(self.names[i], float(row[i])) for i in order if row[i] != 0]
+
+    def mean_abs(self) -> dict[int | str, float]:
+        """Mean |value| of each feature over the documents, most first."""
+        means = np.abs(self.values).mean(axis=0)
+        order = np.argsort(-means, kind="stable")
+        return {self.names[i]: float(means[i]) for i in order}
+
+
+def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
+    """See Model.explain."""
+    need_dataset(data, "data")
+    if cover is not None:
+        need_dataset(cover, "cover")
+    values, base, features = model.shap_values(data, cover)
+    names = [model._name(feature) for feature in features]
+    return Explanation(values, base, features, names, feature_values(model, data, features))
+
+
+def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.NDArray[np.float32]:
+    """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
+    absent = float("nan") if model.params.get("absent") == "missing" else 0.0
+    out = np.empty((len(features), data.n_docs), np.float32)
+    c = data._with_values()
+    for i, feature in enumerate(features):
+        lib.rw_dataset_feature(c, feature, absent, ffi.cast("float *", out[i].ctypes.data))
+    return data._in_caller_order(np.ascontiguousarray(out.T))
+
+
+# ------------------------------------------------------------------ permutations
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """What a metric loses when one feature's values are shuffled among all documents."""
+
+    feature: int
+    name: int | str
+    loss: float
+    """Mean over the repeats; above 0: the feature helps, whichever direction of the metric is better."""
+    deviation: float
+    """Standard deviation over the repeats; NaN for one."""
+
+
+def permutation_importance(
+    model: Model, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
+) -> list[Permuted]:
+    """See Model.permutation_importance."""
+    need_dataset(data, "data")
+    if not 1 <= n_repeats <= 1000:
+        raise ParameterError(f"n_repeats is {n_repeats}; expected 1 to 1000")
+    params = Params({"metric": metric, **how})
+    check(lib.rw_params_check_eval(context(), params.c))
+    settings = lib.rw_params_eval(params.c)
+    room = len(model._uses())
+    rows, value = ffi.new("struct rw_permuted[]", max(room, 1)), ffi.new("double *")
+    trees, c = model._count(n_trees), data._with_values()
+    n = lib.rw_permutation_importance(
+        context(), settings, model._c, trees, c, n_repeats, value, rows, room
+    )
+    if n < 0:
+        check(n)
+    out = [
+        Permuted(one.feature, model._name(one.feature), one.loss, one.deviation)
+        for one in (rows[i] for i in range(n))
+    ]
+    return sorted(out, key=lambda one: -one.loss)  # NaN, where no query counts, keeps the order
+
+
+# ------------------------------------------------------------------ shap
+
+
+def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
+    """Documents of the cover in each leaf of each tree."""
+    n = model.n_trees
+    leaves = np.empty((cover.n_docs, n), np.int32)
+    to = ffi.cast("int32_t *", leaves.ctypes.data)
+    check(lib.rw_predict_leaves(context(), model._c, cover._with_values(), 0, to))
+    return [
+        np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)) for tree in range(n)
+    ]
+
+
+def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
+    """See Model.to_shap."""
+    counts = leaf_counts(model, need_dataset(cover, "cover"))
+    return {
+        "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
+        "input_dtype": np.float32,  # values meet thresholds as they do here
+        "internal_dtype": np.float64,
+        "base_offset": 0.0,
+        "objective": None,
+        "tree_output": "raw_value",
+    }
+
+
+def _shap_tree(model: Model, tree: int, counts: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """One tree as arrays: its nodes, then its leaves."""
+    n_leaves = len(counts)
+    n_nodes = n_leaves - 1
+    size = n_nodes + n_leaves
+    left, right, default = (np.full(size, -1, np.int32) for _ in range(3))
+    features = np.zeros(size, np.int32)
+    thresholds, weights = np.zeros(size, np.float64), np.zeros(size, np.float64)
+    values = np.zeros((size, 1), np.float64)
+
+    def at(child: int) -> int:
+        return child if child >= 0 else n_nodes + ~child
+
+    for i in range(n_nodes):
+        node = lib.rw_model_node(model._c, tree, i)
+        left[i], right[i] = at(node.left), at(node.right)
+        default[i] = left[i] if node.missing_left else right[i]
+        features[i], thresholds[i] = node.feature, node.cut
+    for i in range(n_leaves):
+        values[n_nodes + i, 0] = lib.rw_model_leaf(model._c, tree, i)
+        weights[n_nodes + i] = max(float(counts[i]), _NO_DOCUMENTS)
+    _sum_up(left, right, weights, n_nodes)
+    return {
+        "children_left": left,
+        "children_right": right,
+        "children_default": default,
+        "features": features,
+        "thresholds": thresholds,
+        "values": values,
+        "node_sample_weight": weights,
+    }
+
+
+def _sum_up(left: Any, right: Any, weights: Any, n_nodes: int) -> None:
+    """Each node's documents are its children's; parents stand in any order."""
+    order = [0] if n_nodes else []
+    for node in order:  # grows as it is read: parents before children
+        order += [child for child in (left[node], right[node]) if child < n_nodes]
+    for node in reversed(order):
+        weights[node] = weights[left[node]] + weights[right[node]]

@@ -1,0 +1,398 @@
+"""A trained model: scores, reasons, trees, files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _tables
+from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._dataset import Dataset
+from rankwood._params import number_or_text
+
+if TYPE_CHECKING:
+    from rankwood._explain import Explanation, Permuted
+
+Floats = npt.NDArray[np.float64]
+_ROWS = 65536  # scored at a time, where values must be converted first
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A feature in use."""
+
+    feature: int
+    name: str
+    n_splits: int
+    gain: float
+
+
+class _PerThread(threading.local):
+    """Predictors by their number of trees; each borrows its thread's context."""
+
+    def __init__(self) -> None:
+        self.by_n_trees: dict[int, tuple[Any, Any]] = {}
+
+
+class Model:
+    """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`."""
+
+    def __init__(self, c: Any) -> None:
+        self._c = c
+        self._predictors = _PerThread()
+        self.evals_result: dict[str, dict[str, list[float]]] = {}
+        """By set, then metric: the value after each round. Of a model that was just trained."""
+        self.used_params: dict[str, int | float | str] = {}
+        """All parameters as training took them, with what was ``auto`` as numbers."""
+        self.feature_names: list[str] | None = self._names_in_file()
+
+    # ---- files ----
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Model:
+        """Reads a model's file. FormatError: damaged, or of a later version."""
+        out = ffi.new("struct rw_model **")
+        return cls(made(lib.rw_model_read(context(), os.fsencode(path), out), out, lib.rw_model_free))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model's file, whole or not at all."""
+        check(lib.rw_model_write(context(), self._c, os.fsencode(path)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model whose file has these bytes."""
+        out = ffi.new("struct rw_model **")
+        status = lib.rw_model_read_memory(context(), b"model", ffi.from_buffer(data), len(data), out)
+        return cls(made(status, out, lib.rw_model_free))
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`save` would write."""
+        data, n = ffi.new("char **"), ffi.new("size_t *")
+        check(lib.rw_model_write_memory(context(), self._c, data, n))
+        try:
+            return bytes(ffi.buffer(data[0], n[0]))
+        finally:
+            lib.rw_text_free(data[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {
+            "evals_result": self.evals_result,
+            "used_params": self.used_params,
+            "feature_names": self.feature_names,
+        }
+        return Model.from_bytes, (self.to_bytes(),), state
+
+    def export(
+        self, path: str | os.PathLike[str], format: str, *, feature_base: int = -1, lossy: bool = False
+    ) -> None:
+        """Writes the model for another program, so that each document goes to the same leaves there.
+
+        format: "lightgbm", "xgboost", "catboost", "onnx", "pmml", "ranklib", "solr", "vespa", "c", ...
+        UnsupportedError: the format cannot say so, and ``lossy`` does not allow to leave it out.
+        """
+        how = _Exchange(format, feature_base, lossy)
+        check(lib.rw_model_export(context(), self._c, how.c, os.fsencode(path)))
+
+    @classmethod
+    def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
+        """Reads another program's model, which then scores as that program does."""
+        out = ffi.new("struct rw_model **")
+        how = _Exchange(format, feature_base, False)
+        status = lib.rw_model_import(context(), os.fsencode(path), how.c, out)
+        return cls(made(status, out, lib.rw_model_free))
+
+    # ---- what it is ----
+
+    @property
+    def n_trees(self) -> int:
+        """Trees."""
+        return int(lib.rw_model_n_trees(self._c))
+
+    @property
+    def best_round(self) -> int:
+        """The round that the first validation set chose, from 1; 0 without one."""
+        return int(lib.rw_model_best_round(self._c))
+
+    @property
+    def finished(self) -> bool:
+        """False: training was interrupted, and this is the best until then."""
+        return bool(lib.rw_model_is_finished(self._c))
+
+    @property
+    def params(self) -> dict[str, int | float | str]:
+        """The parameters that shaped the trees; those that were ``auto`` as the numbers chosen."""
+        out: dict[str, int | float | str] = {}
+        value = ffi.new("const char **")
+        for i in range(lib.rw_model_n_params(self._c)):
+            name = lib.rw_model_param_at(self._c, i, value)
+            out[text(name).replace("-", "_")] = number_or_text(text(value[0]))
+        return out
+
+    def __repr__(self) -> str:
+        return f"Model({self.n_trees} trees)"
+
+    def _repr_html_(self) -> str:
+        """Trees, best round, metrics and the most important features, for a notebook."""
+        from rankwood import _report
+
+        return _report.html(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None,
+        data: Dataset,
+        *,
+        metric: str | Sequence[str] = "ndcg@10",
+        title: str | None = None,
+        n_trees: int = 3,
+        n_repeats: int = 1,
+        like: str | None = None,
+        **how: Any,
+    ) -> str | None:
+        """Writes a web page on the model and how it ranks ``data``, as ``rankwood report`` does: learning
+        curves, metrics by query, features, the first trees. It needs no other file and no network.
+
+        path: the file, written whole or not at all; None returns the page as text. metric: one or
+        several; the first one is shown by query. n_trees: how many are drawn, 0 to 100. n_repeats:
+        permutations of each feature, 0 (none) to 1000. like: measure by the conventions of another
+        program. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of the permutations).
+        """
+        from rankwood import _report
+
+        return _report.report(self, path, data, metric, title, n_trees, n_repeats, like, how)
+
+    def _uses(self) -> list[_Use]:
+        n = lib.rw_model_features(self._c, ffi.NULL, 0)
+        uses = ffi.new("struct rw_feature_use[]", max(n, 1))
+        lib.rw_model_features(self._c, uses, n)
+        return [
+            _Use(one.feature, text(one.name), one.n_splits, one.gain) for one in (uses[i] for i in range(n))
+        ]
+
+    def _names_in_file(self) -> list[str] | None:
+        named = {use.feature: use.name for use in self._uses()}
+        if not any(named.values()):
+            return None
+        return [named.get(i, "") for i in range(max(named) + 1)]
+
+    def importance(self, kind: str = "gain") -> dict[int | str, float]:
+        """What each feature in use does, most first; by name where there are names.
+
+        kind: "gain", the sum of its splits' gains, or "splits", how many there are.
+        """
+        if kind not in ("gain", "splits"):
+            raise ParameterError(f"kind is {kind!r}; expected 'gain' or 'splits'")
+        out: dict[int | str, float] = {}
+        for use in self._uses():
+            name = self._name(use.feature)
+            out[name] = float(use.gain if kind == "gain" else use.n_splits)
+        return dict(sorted(out.items(), key=lambda item: -item[1]))
+
+    def _name(self, feature: int) -> int | str:
+        names = self.feature_names
+        return names[feature] if names is not None and feature < len(names) and names[feature] else feature
+
+    def trees(self) -> list[dict[str, Any]]:
+        """All nodes, one dictionary each: tree, node, leaf, feature, threshold, missing_left, left,
+        right, gain, value. `pandas.DataFrame(model.trees())` is a table of them."""
+        out = []
+        for tree in range(self.n_trees):
+            n = lib.rw_model_n_leaves(self._c, tree)
+            for i in range(n - 1):
+                node = lib.rw_model_node(self._c, tree, i)
+                out.append(
+                    {
+                        "tree": tree,
+                        "node": i,
+                        "leaf": None,
+                        "feature": self._name(node.feature),
+                        "threshold": node.cut,
+                        "missing_left": bool(node.missing_left),
+                        "left": node.left,
+                        "right": node.right,
+                        "gain": node.gain,
+                        "value": None,
+                    }
+                )
+            for i in range(n):
+                leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(self._c, tree, i)}
+                out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
+        return out
+
+    # ---- scores ----
+
+    def predict(
+        self, data: Any, *, n_trees: int | None = None, device: str = "cpu"
+    ) -> Floats:
+        """Scores (n_docs,), the higher the better; in the order of the data.
+
+        data: a :class:`Dataset`, or whatever one is made of, without labels and queries. A data frame's
+        columns are found by name if the model has names, in whatever order they stand.
+        n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
+
+        Raises
+        ------
+        DataError
+            A feature of the model is not there; shapes or types that do not fit.
+        """
+        n = self._count(n_trees)
+        if isinstance(data, Dataset) or _tables.is_paths(data):
+            dataset = data if isinstance(data, Dataset) else Dataset(data)
+            return self._predict_dataset(dataset, n, device)
+        if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
+            self._check_width(data.shape[1])
+            return self._score(data, n)
+        table = _tables.of_any(data, self._not_used(data))
+        if any(column.index is not None for column in table.columns):
+            empty = np.array([len(table.columns) and table.n_rows])
+            return self._predict_dataset(Dataset(data, group=empty), n, device)
+        columns = self._columns_by_feature(table)
+        scores = np.empty(table.n_rows, np.float64)
+        for first in range(0, table.n_rows, _ROWS):
+            rows = slice(first, min(first + _ROWS, table.n_rows))
+            values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
+            for i, column in enumerate(columns):
+                if column is not None:
+                    values[:, i] = column.part(rows)
+            scores[rows] = self._score(values, n)
+        return scores
+
+    def _count(self, n_trees: int | None) -> int:
+        if n_trees is None:
+            return 0
+        if not 1 <= n_trees <= self.n_trees:
+            raise ParameterError(f"n_trees is {n_trees}; expected 1 to {self.n_trees}")
+        return int(n_trees)
+
+    def _not_used(self, data: Any) -> frozenset[str]:
+        """Names of a frame's columns that no tree asks for: of any type."""
+        names = list(getattr(data, "columns", ()))
+        if self.feature_names is None or not all(isinstance(name, str) for name in names):
+            return frozenset()
+        used = {self.feature_names[use.feature] for use in self._uses()}
+        return frozenset(name for name in names if not used & {name, _tables.name_in_file(name)})
+
+    def _columns_by_feature(self, table: _tables.Table) -> list[_tables.Column | None]:
+        """A column for each feature id, None for those that the model does not use."""
+        names = self.feature_names
+        if names is None or table.names is None:
+            self._check_width(len(table.columns))
+            return list(table.columns)
+        used = {use.feature for use in self._uses()}
+        at = _tables.positions_of(table.names)
+        missing = [names[i] for i in sorted(used) if names[i] not in at]
+        if missing:
+            shown = ", ".join(repr(name) for name in missing[:5])
+            raise DataError(f"the data lacks {len(missing)} of the model's features: {shown}")
+        return [table.columns[at[name]] if i in used else None for i, name in enumerate(names)]
+
+    def _check_width(self, n_features: int) -> None:
+        most = max((use.feature for use in self._uses()), default=-1)
+        expected = len(self.feature_names) if self.feature_names is not None else most + 1
+        if n_features < most + 1:
+            raise DataError(f"data has {n_features} features; the model expects {expected}")
+
+    def _predictor(self, n_trees: int) -> Any:
+        mine = self._predictors.by_n_trees
+        if n_trees not in mine:
+            out = ffi.new("struct rw_predictor **")
+            status = lib.rw_predictor_open(context(), self._c, n_trees, b"cpu", out)
+            mine[n_trees] = (made(status, out, lib.rw_predictor_close), context())
+        return mine[n_trees][0]
+
+    def _score(self, values: npt.NDArray[np.float32], n_trees: int) -> Floats:
+        values = np.ascontiguousarray(values)
+        n_docs, n_features = values.shape
+        scores = np.empty(n_docs, np.float64)
+        if n_docs:
+            given = ffi.cast("float *", values.ctypes.data)
+            to = ffi.cast("double *", scores.ctypes.data)
+            check(lib.rw_predictor_rows(self._predictor(n_trees), given, n_docs, n_features, 0, to))
+        return scores
+
+    def _values_of(self, data: Dataset) -> Any:
+        """struct rw_dataset with the features where the model has them, by name if both have names."""
+        if self.feature_names is not None and data.feature_names is not None:
+            return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
+        if data._paths is None:
+            self._check_width(data.n_features)
+        return data._with_values()
+
+    def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        scores = np.empty(data.n_docs, np.float64)
+        to = ffi.cast("double *", scores.ctypes.data)
+        values = self._values_of(data)
+        check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
+        return data._in_caller_order(scores)
+
+    # ---- reasons ----
+
+    def shap_values(self, data: Dataset, cover: Dataset | None = None) -> tuple[Floats, float, list[int]]:
+        """SHAP values (n_docs, n_used), the base value, and the ids of the features in use.
+
+        base + the sum of a document's values is its score. cover: the documents whose shares say where
+        an unknown value goes; `data` itself if not given (Lundberg, Erion and Lee 2018,
+        path-dependent).
+        """
+        out = ffi.new("struct rw_explainer **")
+        of = self._values_of(cover or data)
+        explainer = made(
+            lib.rw_explainer_new(context(), self._c, 0, of, out), out, lib.rw_explainer_free
+        )
+        n, features = lib.rw_explainer_n_features(explainer), lib.rw_explainer_features(explainer)
+        values = np.empty((data.n_docs, n), np.float64)
+        to = ffi.cast("double *", values.ctypes.data)
+        check(lib.rw_explainer_run(context(), explainer, self._values_of(data), 0, data.n_docs, to))
+        ids = [int(features[i]) for i in range(n)]
+        return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
+
+    def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
+        """SHAP values of each document, with the features' names and values; see :meth:`shap_values`."""
+        from rankwood import _explain
+
+        return _explain.explain(self, data, cover)
+
+    def permutation_importance(
+        self,
+        data: Dataset,
+        *,
+        metric: str = "ndcg@10",
+        n_repeats: int = 5,
+        n_trees: int | None = None,
+        **how: Any,
+    ) -> list[Permuted]:
+        """What the metric loses when a feature's values are shuffled among all documents, for each
+        feature that the model asks for, most first.
+
+        n_repeats: 1 to 1000 shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``,
+        ``label_gain``, ``relevant``, ``seed``.
+        """
+        from rankwood import _explain
+
+        return _explain.permutation_importance(self, data, metric, n_repeats, n_trees, how)
+
+    def to_shap(self, cover: Dataset) -> dict[str, Any]:
+        """The trees as ``shap.TreeExplainer`` reads them: ``shap.TreeExplainer(model.to_shap(data))``.
+
+        cover: the documents whose shares say where an unknown value goes, as in :meth:`shap_values`;
+        4 bytes a document and tree are used, so a sample may do. Columns of what is explained are
+        features by id, as float32, NaN where missing.
+        """
+        from rankwood import _explain
+
+        return _explain.to_shap(self, cover)
+
+
+class _Exchange:
+    """struct rw_exchange, and what it points to."""
+
+    def __init__(self, format: str, feature_base: int, lossy: bool) -> None:
+        self._format = ffi.new("char[]", chars(format))
+        self.c = ffi.new("struct rw_exchange *")
+        self.c.format, self.c.feature_base, self.c.lossy = self._format, feature_base, int(lossy)

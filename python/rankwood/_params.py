@@ -1,0 +1,66 @@
+"""Parameters by name, as Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rankwood._core import ParameterError, chars, check, context, ffi, lib, made, text
+
+Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
+
+
+def infos() -> Iterator[Any]:
+    """The library's own table of parameters."""
+    i = 0
+    while (info := lib.rw_param_info(i)) != ffi.NULL:
+        yield info
+        i += 1
+
+
+def as_text(value: Any) -> str:
+    """A value as the library takes it: `on` and `off` for bools, commas between a list's items."""
+    if isinstance(value, (bool, np.bool_)):
+        return "on" if value else "off"
+    if isinstance(value, (list, tuple)):
+        return ",".join(as_text(one) for one in value)
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value)
+
+
+def number_or_text(value: str) -> int | float | str:
+    """A value of the library's as Python's."""
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
+
+
+class Params:
+    """struct rw_params: those given, the others at their defaults.
+
+    Names are those of ``rankwood train --help``, with ``_`` for ``-``; None leaves a default.
+    """
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        out = ffi.new("struct rw_params **")
+        self.c = made(lib.rw_params_new(context(), out), out, lib.rw_params_free)
+        for name, value in (given or {}).items():
+            if not isinstance(name, str):
+                raise ParameterError(f"a parameter's name is {name!r}; expected a string")
+            if value is not None:
+                self.set(name, value)
+
+    def set(self, name: str, value: Any) -> None:
+        check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
+
+    def get(self, name: str) -> str:
+        value = lib.rw_params_get(self.c, chars(name.replace("_", "-")))
+        if value == ffi.NULL:
+            raise ParameterError(f"no parameter {name!r}")
+        return text(value)

@@ -1,0 +1,250 @@
+"""Arrays and tables as columns that C reads where they stand.
+
+Every kind of table becomes the same thing: names, and for each column an array with a type and a
+stride. Nothing is copied unless its type cannot be read in C (nullable pandas columns, objects).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankwood._core import DataError, DataTypeError, ffi, lib
+
+_TYPES = {
+    "f4": lib.RW_VALUE_F32,
+    "f8": lib.RW_VALUE_F64,
+    "i1": lib.RW_VALUE_I8,
+    "i2": lib.RW_VALUE_I16,
+    "i4": lib.RW_VALUE_I32,
+    "i8": lib.RW_VALUE_I64,
+    "u1": lib.RW_VALUE_U8,
+    "u2": lib.RW_VALUE_U16,
+    "u4": lib.RW_VALUE_U32,
+    "u8": lib.RW_VALUE_U64,
+}
+
+
+@dataclass
+class Column:
+    """A feature: values of one number type, dense or sparse.
+
+    values: [n_docs], or [n] with `index`: [n] int32 documents, ascending; valid: None, or packed bits
+    (lowest first) from bit `offset` on; chunk_offset: None, or, of a table that comes in record batches,
+    the first document of each, and n_docs.
+    """
+
+    values: np.ndarray[Any, Any]
+    index: np.ndarray[Any, Any] | None = None
+    valid: np.ndarray[Any, Any] | None = None
+    offset: int = 0
+    chunk_offset: np.ndarray[Any, Any] | None = None
+
+    def part(self, rows: slice) -> np.ndarray[Any, Any]:
+        """Numbers of the documents in `rows`, NaN where one is missing."""
+        return self.values[rows]
+
+    def vector(self, what: str) -> Any:
+        """A value for each document, as `what` (label, qid, weight) wants them."""
+        return self.values
+
+
+@dataclass
+class Table:
+    """Columns of equal length; names are None where the source has none."""
+
+    n_rows: int
+    columns: list[Column]
+    names: list[str] | None
+    keep: list[Any] = field(default_factory=list)  # what the columns are views of
+
+    def take(self, name: str) -> Column:
+        """Removes a column by its name."""
+        if self.names is None or name not in self.names:
+            raise DataError(f"no column {name!r}; {_known(self.names)}")
+        i = self.names.index(name)
+        self.names.pop(i)
+        return self.columns.pop(i)
+
+
+def name_in_file(name: str) -> str:
+    """A feature's name as a model's file can hold it: no blanks or commas, and no number."""
+    name = re.sub(r"[\x00-\x20,]", "_", name)
+    return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
+
+
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """The position of each name, as it is and as a file has it."""
+    return {name_in_file(name): i for i, name in enumerate(names)} | {name: i for i, name in enumerate(names)}
+
+
+def _known(names: Sequence[str] | None) -> str:
+    if names is None:
+        return "the data has no column names"
+    shown = ", ".join(repr(name) for name in names[:8])
+    return f"there are {shown}{', ...' if len(names) > 8 else ''}"
+
+
+def is_paths(data: Any) -> bool:
+    """A path, or several."""
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return (
+        isinstance(data, (list, tuple))
+        and len(data) > 0
+        and all(isinstance(one, (str, os.PathLike)) for one in data)
+    )
+
+
+def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
+    """One column of numpy numbers or bools."""
+    if values.dtype == np.float16:
+        values = values.astype(np.float32)
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
+    if values.dtype.kind not in "fiu" or values.dtype.str[1:] not in _TYPES:
+        raise DataError(f"column {name} has type {values.dtype}; expected numbers")
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    return Column(values)
+
+
+def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
+    if data.ndim == 1:
+        raise DataError(
+            f"data has shape {data.shape}; expected 2 dimensions, (documents, features). "
+            "Reshape your data: array.reshape(-1, 1) makes one feature of it"
+        )
+    if data.ndim != 2:
+        raise DataError(f"data has shape {data.shape}; expected 2 dimensions, (documents, features)")
+    if data.dtype.kind == "O":
+        data = _numbers_of_objects(data)
+    if data.dtype.kind == "c":
+        raise DataError("Complex data not supported: expected real numbers")
+    first = number_column(data[:, :1], "0").values.dtype if data.shape[1] else data.dtype
+    if data.dtype != first and data.dtype != np.bool_:
+        data = data.astype(first)
+    columns = [number_column(data[:, i], str(i)) for i in range(data.shape[1])]
+    return Table(data.shape[0], columns, None, [data])
+
+
+def _numbers_of_objects(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    try:
+        return data.astype(np.float64)
+    except TypeError as error:
+        raise DataTypeError(f"data of type object holds something that is no number: {error}") from None
+    except ValueError as error:
+        raise DataError(f"data of type object holds something that is no number: {error}") from None
+
+
+def _of_pandas(data: Any, apart: Set[str | int]) -> Table:
+    names = [str(name) for name in data.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two columns are called {twice!r}; expected a name for each")
+    columns = []
+    for i, name in enumerate(names):
+        series = data.iloc[:, i]
+        if i in apart or name in apart:
+            columns.append(Column(series.to_numpy()))
+        else:
+            columns.append(_pandas_column(series, name))
+    all_text = all(isinstance(name, str) for name in data.columns)
+    return Table(len(data), columns, names if all_text else None, [data])
+
+
+def _pandas_column(series: Any, name: str) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return number_column(series.to_numpy(), repr(name))
+    if type(dtype).__name__ == "CategoricalDtype":
+        raise DataError(
+            f"column {name!r} is categorical: not supported yet; its codes are numbers: "
+            f"df[{name!r}].cat.codes"
+        )
+    if getattr(dtype, "kind", "O") in "fiub":  # nullable
+        return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if getattr(dtype, "kind", "") == "O" or str(dtype) in ("string", "str"):
+        return _object_column(series, name)
+    raise DataError(f"column {name!r} has type {dtype}; expected numbers")
+
+
+def _object_column(series: Any, name: str) -> Column:
+    values = series.to_numpy(dtype=object)
+    try:
+        numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        wrong = next((v for v in values if isinstance(v, str)), values[0] if len(values) else None)
+        raise DataError(
+            f"column {name!r} has type {series.dtype} and holds {wrong!r}; expected numbers"
+        ) from None
+    return Column(numbers)
+
+
+def _of_sparse(data: Any) -> Table:
+    columns_first = data.tocsc()
+    if not columns_first.has_canonical_format:
+        columns_first = columns_first.copy() if columns_first is data else columns_first
+        columns_first.sum_duplicates()  # and sorts
+    columns = []
+    begin = columns_first.indptr
+    index = columns_first.indices.astype(np.int32, copy=False)
+    for i in range(data.shape[1]):
+        part = slice(begin[i], begin[i + 1])
+        column = number_column(columns_first.data[part], str(i))
+        columns.append(Column(column.values, index=index[part]))
+    return Table(data.shape[0], columns, None, [columns_first, index])
+
+
+def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
+    """The columns of an array, a data frame, a sparse matrix, or a tensor.
+
+    apart: names and numbers of columns that are not features (labels, query ids, ignored ones): of a
+    data frame they may be of any type and stay as they are.
+    """
+    if isinstance(data, np.ndarray):
+        return _of_numpy(data)
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
+        from rankwood import _arrow
+
+        return _arrow.of_stream(data)
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return _of_pandas(data, apart)
+    if hasattr(data, "tocsc"):
+        if data.dtype.kind == "c":
+            raise DataError("Complex data not supported: expected real numbers")
+        return _of_sparse(data)
+    if hasattr(data, "__dlpack__"):
+        return _of_numpy(np.from_dlpack(data))
+    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
+        return _of_numpy(np.asarray(data))
+    raise DataError(
+        f"data is a {type(data).__name__}; expected an array, a data frame, a sparse matrix, a table "
+        "with __arrow_c_stream__, or a file's path"
+    )
+
+
+def c_arrays(table: Table) -> Any:
+    """struct rw_array [n_columns]; valid as long as the table is."""
+    if table.columns and table.columns[0].chunk_offset is not None:
+        from rankwood import _arrow
+
+        return _arrow.c_arrays(table)
+    out = ffi.new("struct rw_array[]", max(len(table.columns), 1))
+    for i, column in enumerate(table.columns):
+        values = column.values
+        out[i].data = ffi.cast("void *", values.ctypes.data)
+        out[i].type = _TYPES[values.dtype.str[1:]]
+        out[i].stride = values.strides[0] if values.ndim else 0
+        if column.index is not None:
+            out[i].index = ffi.cast("int32_t *", column.index.ctypes.data)
+            out[i].n = len(values)
+        if column.valid is not None:
+            out[i].valid = ffi.cast("uint8_t *", column.valid.ctypes.data)
+            out[i].valid_bit = column.offset
+    return out

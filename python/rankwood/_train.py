@@ -1,0 +1,413 @@
+"""Training, and what it calls back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _tables
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    logger,
+    made,
+    text,
+)
+from rankwood._dataset import Dataset
+from rankwood._model import Model
+from rankwood._params import Params, infos, number_or_text
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of training, as callbacks see it."""
+
+    round: int
+    """From 1."""
+    n_rounds: int
+    """The most there may be."""
+    best_round: int
+    """0 without a validation set."""
+    best_value: float
+    metrics: dict[str, dict[str, float]]
+    """By set ("train", then those of ``valid``), then by metric."""
+    ms: float
+    """What the round took, in milliseconds."""
+
+
+Callback = Callable[[Round], Any]
+
+
+class _Training:
+    """What the library's callbacks of one training share."""
+
+    def __init__(self, sets: list[Dataset], names: list[str], callbacks: Iterable[Callback]) -> None:
+        self.sets = sets  # the training set first
+        self.names = names
+        self.callbacks = list(callbacks)
+        self.error: BaseException | None = None
+        self.interrupted = False
+        self.evals: dict[str, dict[str, list[float]]] = {}
+        self.used: dict[str, int | float | str] = {}
+        self.gradients: Callable[..., Any] | None = None
+        self.metric: Callable[..., Any] | None = None
+        self.progress = _Progress()
+
+    def guard(self, call: Callable[[], int | None]) -> int:
+        """Runs Python code of the caller's: an exception ends training, and is raised as it was."""
+        if self.error is not None:
+            return 1
+        try:
+            return call() or 0
+        except KeyboardInterrupt:  # of the callback's own, or a second one
+            self.interrupted = True
+            return 1
+        except BaseException as error:  # raised again by train
+            self.error = error
+            return 1
+
+    def on_round(self, c: Any) -> int:
+        metrics: dict[str, dict[str, float]] = {}
+        for i in range(c.n_metrics):
+            value = c.metrics[i]
+            one = metrics.setdefault(self.names[value.set], {})
+            one[text(value.name)] = value.value
+        for name, values in metrics.items():
+            for metric, value in values.items():
+                self.evals.setdefault(name, {}).setdefault(metric, []).append(value)
+        done = Round(c.round, c.n_rounds, c.best_round, c.best_value, metrics, c.ms)
+        self.progress.show(done)
+        stop = False
+        for callback in self.callbacks:
+            stop = bool(callback(done)) or stop
+        return int(stop)
+
+
+def _doubles(pointer: Any, n: int, writable: bool = False) -> Floats:
+    """A view of C's doubles, without a copy."""
+    array = np.frombuffer(ffi.buffer(pointer, 8 * n), np.float64)
+    array.flags.writeable = writable
+    return array
+
+
+def _on_error(_kind: Any, error: BaseException, traceback: Any) -> None:
+    """What a signal's handler raises while C runs, it raises as a callback begins, before the `try`."""
+    training: _Training = ffi.from_handle(traceback.tb_frame.f_locals["user"])
+    if isinstance(error, KeyboardInterrupt):
+        training.interrupted = True
+    elif training.error is None:
+        training.error = error
+
+
+@contextmanager
+def _ctrl_c(training: _Training) -> Iterator[None]:
+    """The first Ctrl-C ends training after its round; a second one ends what Python runs."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first(_signal: int, _frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        training.interrupted = True
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@ffi.def_extern(onerror=_on_error)
+def _rw_on_start(user: Any, used: Any) -> None:
+    training: _Training = ffi.from_handle(user)
+    for info in infos():
+        name = text(info.name)
+        training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
+
+
+@ffi.def_extern(onerror=_on_error)
+def _rw_on_round(user: Any, c: Any) -> int:
+    training: _Training = ffi.from_handle(user)
+    stop = training.guard(lambda: training.on_round(c))
+    return 0 if training.interrupted else stop  # should_stop says it, so that the model does, too
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_should_stop(user: Any) -> int:
+    training: _Training = ffi.from_handle(user)
+    return int(training.interrupted)
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians: Any) -> int:
+    training: _Training = ffi.from_handle(user)
+    data, n = training.sets[0], training.sets[0].n_docs
+
+    def call() -> int:
+        assert training.gradients is not None
+        given = data._in_caller_order(_doubles(scores, n))
+        first, second = training.gradients(given, data)
+        first, second = _values(first, "gradient", n), _values(second, "hessian", n)
+        if (second < 0).any():
+            raise DataError(f"hessian of document {int(np.argmax(second < 0))} (from 0) is below 0")
+        np.negative(data._in_own_order(first), out=_doubles(gradients, n, writable=True))
+        _doubles(hessians, n, writable=True)[:] = data._in_own_order(second)
+        return 0
+
+    return training.guard(call)
+
+
+def _values(array: Any, what: str, n: int) -> Floats:
+    out = np.asarray(array, dtype=np.float64)
+    if out.shape != (n,):
+        raise DataError(f"the objective's {what} has shape {out.shape}; expected ({n},)")
+    bad = np.flatnonzero(~np.isfinite(out))
+    if len(bad):
+        raise DataError(f"the objective's {what} of document {bad[0]} (from 0) is {out[bad[0]]}")
+    return out
+
+
+@ffi.def_extern(error=1, onerror=_on_error)
+def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
+    training: _Training = ffi.from_handle(user)
+
+    def call() -> int:
+        assert training.metric is not None
+        data = next(
+            (one for one in training.sets if one._is(dataset)),
+            training.sets[0],
+        )
+        given = data._in_caller_order(_doubles(scores, data.n_docs))
+        value[0] = float(training.metric(given, data))
+        return 0
+
+    return training.guard(call)
+
+
+class _Progress:
+    """One line a second, in a terminal; nothing elsewhere, where callbacks and logging serve."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.last = time.monotonic()
+
+    def show(self, done: Round) -> None:
+        now = time.monotonic()
+        if not self.is_terminal or now - self.last < 1:
+            return
+        self.last = now
+        parts = [
+            f"{name} {metric} {value:.5f}"
+            for name, values in done.metrics.items()
+            for metric, value in values.items()
+        ]
+        print(f"round {done.round}/{done.n_rounds}  {'  '.join(parts)}", file=sys.stderr)
+
+
+def _sets(
+    valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None, stop_on: str | None
+) -> dict[str, Dataset]:
+    """Validation sets by name, the one that stops training first."""
+    if valid is None:
+        sets: dict[str, Dataset] = {}
+    elif isinstance(valid, Dataset):
+        sets = {"valid": valid}
+    elif isinstance(valid, Mapping):
+        sets = dict(valid)
+    else:
+        sets = {f"valid_{i}": one for i, one in enumerate(valid)}
+    for name, one in sets.items():
+        if not isinstance(one, Dataset):
+            raise TypeError(f"valid set {name!r} is a {type(one).__name__}; expected a rankwood.Dataset")
+    if "train" in sets:
+        raise ParameterError("a valid set cannot be called 'train'")
+    if stop_on is not None:
+        if stop_on not in sets:
+            raise ParameterError(f"stop_on={stop_on!r} is no valid set; there are {list(sets)}")
+        sets = {stop_on: sets[stop_on], **sets}
+    return sets
+
+
+class _Names:
+    """Feature names as the file that the library reads."""
+
+    def __init__(self, names: list[str] | None) -> None:
+        self.path = ""
+        if names is not None:
+            import tempfile  # here, for it takes long to import
+
+            handle, self.path = tempfile.mkstemp(suffix=".names")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines(f"{i} {name}\n" for i, name in enumerate(self._distinct(names)) if name)
+
+    @staticmethod
+    def _distinct(names: list[str]) -> list[str]:
+        out, seen = [], set()
+        for i, name in enumerate(names):
+            held = _tables.name_in_file(name) if name else ""
+            if held in seen:
+                held = f"{held}_{i}"
+            seen.add(held)
+            out.append(held)
+        return out
+
+    def __enter__(self) -> _Names:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.path:
+            os.unlink(self.path)
+
+
+def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
+    """The training set's; but features that `init` has by name stay where it has them."""
+    mine, theirs = train_set.feature_names, init.feature_names if init is not None else None
+    if mine is None or theirs is None or init is None:
+        return mine
+    used = [use.feature for use in init._uses()]
+    if all(i < len(mine) and mine[i] == theirs[i] for i in used):
+        return mine
+    return theirs + [name for name in mine if name not in theirs]
+
+
+def train(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    *,
+    valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
+    stop_on: str | None = None,
+    init: Model | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Model:
+    """Trains a model.
+
+    Parameters
+    ----------
+    params
+        By the names of ``rankwood train --help``, ``_`` or ``-``: ``{"leaves": 31, "rate": 0.05}``.
+        ``objective`` and ``metric`` may be functions: ``objective(scores, dataset)`` returns gradient
+        and hessian of the loss, (n_docs,) each, the hessian 0 or more (the sign of LightGBM and
+        XGBoost); ``metric(scores, dataset)`` returns a number, and is better higher unless the function
+        has a true attribute ``lower_is_better``. It stands first, and so stops training.
+    valid
+        Sets that are measured each round.
+    stop_on
+        The set, by name, whose first metric stops training after ``early_stop`` rounds without a better
+        value; the first one if not given.
+    init
+        A model to go on from: up to ``rounds`` more trees behind its own.
+    callbacks
+        Each is called with a :class:`Round`; a true result stops training.
+
+    Returns
+    -------
+    Model
+        Up to its best round. After Ctrl-C the best until then, with ``finished`` False.
+
+    Raises
+    ------
+    ParameterError, DataError, OutOfMemoryError, UnsupportedError
+    """
+    if not isinstance(train_set, Dataset):
+        raise TypeError(f"train_set is a {type(train_set).__name__}; expected a rankwood.Dataset")
+    given = dict(params or {})
+    sets = _sets(valid, stop_on)
+    training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
+    hooks = ffi.new("struct rw_train_hooks *")
+    handle = ffi.new_handle(training)
+    hooks.user = handle
+    hooks.on_start, hooks.on_round = lib._rw_on_start, lib._rw_on_round
+    hooks.should_stop = lib._rw_should_stop
+    if callable(given.get("objective")):
+        training.gradients = given.pop("objective")
+        hooks.gradients = lib._rw_gradients
+    keep = _hook_metric(given, training, hooks)
+    names = _feature_names(train_set, init)
+    with _Names(names) as file:
+        c = Params(given)
+        if file.path:
+            c.set("names", file.path)
+        out = ffi.new("struct rw_model **")
+        with _ctrl_c(training):
+            status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
+    del keep
+    if training.error is not None:
+        lib.rw_model_free(out[0])
+        raise training.error
+    if training.interrupted and status != lib.RW_OK:
+        raise KeyboardInterrupt
+    model = Model(made(status, out, lib.rw_model_free))
+    model.evals_result = training.evals
+    model.used_params = training.used
+    if names is not None:  # the file has those in use
+        model.feature_names = list(names)
+    if training.interrupted:
+        logger.warning(
+            "interrupted: the model is the best so far, of %d trees", model.n_trees
+        )
+    return model
+
+
+def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
+    metric = given.get("metric")
+    functions = [one for one in (metric if isinstance(metric, (list, tuple)) else [metric]) if callable(one)]
+    if not functions:
+        return None
+    if len(functions) > 1:
+        raise ParameterError(f"{len(functions)} functions are given as metrics; expected one")
+    function = functions[0]
+    rest = [one for one in metric if one is not function] if isinstance(metric, (list, tuple)) else []
+    given.pop("metric")
+    if rest:
+        given["metric"] = rest
+    name = chars(getattr(function, "__name__", "metric"))
+    held = ffi.new("char[]", name)
+    training.metric = function
+    hooks.metric = lib._rw_metric
+    hooks.metric_name = held
+    hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", False)))
+    return held
+
+
+def _run(
+    c: Params,
+    train_set: Dataset,
+    valid: list[Dataset],
+    hooks: Any,
+    init: Model | None,
+    names: list[str] | None,
+    out: Any,
+) -> int:
+    check(lib.rw_params_check(context(), c.c))
+    known = set(train_set.feature_names or ())
+    needed = [i for i, name in enumerate(names or ()) if name in known]
+
+    def values_of(one: Dataset) -> Any:
+        return one._with_values() if names is None else one._with_values_as(names, needed)
+
+    values = [values_of(one) for one in valid]
+    array = ffi.new("struct rw_dataset *[]", values) if values else ffi.NULL
+    if init is not None:
+        init._values_of(train_set)  # has it what the model's trees ask for?
+        mine = values_of(train_set)
+        return int(lib.rw_train_from(context(), c.c, init._c, mine, array, len(values), hooks, out))
+    binned = train_set._for_training(c)
+    return int(lib.rw_train_binned(context(), c.c, binned, array, len(values), hooks, out))

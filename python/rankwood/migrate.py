@@ -1,0 +1,571 @@
+"""Parameters of LightGBM, XGBoost and CatBoost as ours.
+
+    params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
+
+docs/make_migrating.py prints docs/migrating.md from the same tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rankwood import _program_names
+from rankwood._core import ParameterError, check, context, ffi, lib, text
+from rankwood._params import Params, as_text, infos, number_or_text
+
+_NAMES = {
+    "LightGBM": _program_names.LIGHTGBM,
+    "XGBoost": _program_names.XGBOOST,
+    "CatBoost": _program_names.CATBOOST,
+}
+
+# What they do where nothing is said, and we do otherwise.
+_DEFAULTS: dict[str, dict[str, str]] = {
+    "LightGBM": {
+        "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
+        "sample_features": "1", "early_stop": "never",
+    },
+    "XGBoost": {
+        "rounds": "100, or 10 by xgboost.train", "rate": "0.3", "split": "newton", "l2": "1",
+        "min_docs": "no limit", "sample_features": "1", "truncation": "32", "early_stop": "never",
+    },
+    "CatBoost": {
+        "rounds": "1000", "rate": "by size", "l2": "3", "min_docs": "1", "bins": "254",
+        "sample_features": "1", "early_stop": "never",
+    },
+}  # fmt: skip
+
+# Where the library's table speaks of the program's options and files, what Python has: by our option, or
+# by the first word of a row that has none.
+_IN_PYTHON = {
+    "valid": "validation sets are train(..., valid={'name': Dataset})",
+    "output": "Model.save writes the model",
+    "init": "train(..., init=Model) goes on from a model, with `rounds` more trees",
+    "model": "Model.load reads a model",
+    "scores": "Model.predict returns the scores",
+    "trees": "it is an argument of Model.predict: n_trees",
+    "leaf-ids": "Model.trees lists the nodes and leaves",
+    "documents": "SHAP values are Model.explain",
+    "per-query": "evaluate(...).metrics[name].per_query has the values of the queries",
+    "folds": "cross-validation is cv(params, dataset, n_folds=K)",
+    "config": "parameters are a dictionary; files of them are the program's",
+    "verbose": "progress goes to a terminal, notes to the logger 'rankwood'",
+    "quiet": "progress goes to a terminal, notes to the logger 'rankwood'",
+    "log": "Model.evals_result has the metrics of each round, and callbacks see them",
+    "top": "it is an argument of the plots",
+    "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "names": "Dataset(..., feature_names=), or the columns' names",
+    "ignore": "Dataset(..., ignore=)",
+    "absent": "missing values are Dataset(..., missing=), beside NaN and null",
+    "data": "train(params, Dataset(...))",
+    "task": "training, measuring and predicting are functions of their own",
+    "label": "Dataset(data, label, qid=... or group=...)",
+    "nfold": "cross-validation is cv(params, dataset, n_folds=K)",
+    "validation-fraction": "a validation set is a Dataset of its own; folds of one are cv",
+    "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
+    "convert-model": "Model.export writes models for other programs",
+    "predict-contrib": "SHAP values are Model.explain",
+    "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
+}
+
+# Names that the library's table lacks, as only Python has them.
+_ALSO = {
+    "auc_mu_weights multi_error_top_k multi_strategy": "labels are grades of relevance, not classes",
+    "extra_tree": "the boundary of every bin is tried",
+    "l1_regularization": "there is no L1: 'l2' shrinks leaf values",
+    "mc_penalty ms_penalty": "monotone constraints are not built in",
+    "gpu_device_id_list device_config": "one GPU is chosen as 'cuda:N'",
+    "predict_disable_shape_check": "a column that the model needs and the data lacks is always an error",
+    "start_iteration_predict": "a score is of the first n_trees trees, from the first one on",
+    "top_k topk feature_selector": "there is no voting among machines, and no linear booster",
+    "query": _IN_PYTHON["label"],
+    "valid": _IN_PYTHON["valid"],
+    "evals": _IN_PYTHON["valid"],
+    "xgb_model": _IN_PYTHON["init"],
+    "config": _IN_PYTHON["config"],
+    "verbose": _IN_PYTHON["verbose"],
+    "callback callbacks": "train(..., callbacks=) takes functions of a Round",
+    "feature_types text_processing": "features are numbers, there are no categories",
+    "extmem_single_page": "binned data is kept in memory",
+    "allow_const_label": "labels may all be the same",
+    "allow_writing_files metadata": "training writes no files",
+    "ctr_description ctr_history_unit": "features are numbers, there are no categories",
+    "model_size_reg": "features are numbers, there are no categories",
+    "eval_fraction": _IN_PYTHON["validation-fraction"],
+    "dev_efb_max_buckets dev_score_calc_obj_block_size": "it is for CatBoost's own developers",
+    "name": "a model has no name of its own",
+    "fixed_binary_splits": "trees are grown freely: no split or bin can be given",
+    "sparse_features_conflict_fraction": "features are never merged with conflicts",
+}
+
+# Words that one program uses for something else than the rest.
+_INSTEAD = {
+    ("LightGBM", "alpha"): "there is only squared error among the objectives of documents",
+    ("LightGBM", "task_type"): _IN_PYTHON["task"],
+    ("LightGBM", "tree"): "training is one machine's",
+}
+
+# Values of parameters without match that say what is so anyway.
+_NEUTRAL = {"gbdt", "gbtree", "plain", "none", "uniform", "no", "default", "onedimensional", ""}
+_L2 = (
+    "the same number is another strength: here it counts hessians of an average document, and shrinks "
+    "leaf values only (split_l2 shrinks gains)"
+)
+
+
+def from_lightgbm(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """LightGBM's parameters as ours: what :func:`rankwood.train` takes, and notes.
+
+    params: by any of LightGBM's names for them, those of its scikit-learn interface included; None is not
+    given. The notes, a line each and beginning with the name, say what changes its unit or meaning, what
+    has no match, and why; which names LightGBM does not have; and last which defaults differ. Nothing is
+    raised for what cannot be taken: it is left out, and told.
+    """
+    return _Migration("LightGBM", params).run()
+
+
+def from_xgboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """XGBoost's parameters as ours; see :func:`from_lightgbm`."""
+    return _Migration("XGBoost", params).run()
+
+
+def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """CatBoost's parameters as ours; see :func:`from_lightgbm`."""
+    return _Migration("CatBoost", params).run()
+
+
+# ------------------------------------------------------------------ the library's table
+
+
+def _ours() -> set[str]:
+    return {text(info.name) for info in infos()}
+
+
+def _rows(word: str, parameter: str | None = None) -> Iterator[Any]:
+    """The rows that have a word."""
+    of = ffi.NULL if parameter is None else parameter.encode()
+    i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), 0)
+    while i >= 0:
+        yield lib.rw_alias_at(i)
+        i = lib.rw_alias_find(of, word.encode("utf-8", "replace"), i + 1)
+
+
+def _string(chars: Any) -> str | None:
+    return None if chars == ffi.NULL else text(chars)
+
+
+def _pythonic(note: str) -> str:
+    """Our parameters' names with `_`, as Python has them."""
+    return re.sub(
+        r"'([a-z0-9]+(?:-[a-z0-9]+)+)'", lambda found: "'" + found[1].replace("-", "_") + "'", note
+    )
+
+
+def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
+    """Our parameter and what is different, or None and why there is none; None: the name is unknown."""
+    if (program, name) in _INSTEAD:
+        return None, _INSTEAD[program, name]
+    ours = _ours()
+    rows = list(_rows(name))
+    for row in rows:
+        target = _string(row.ours)
+        if target in ours:
+            note = _string(row.note)
+            if target in ("weights", "names", "ignore", "absent"):
+                return None, _IN_PYTHON[target]
+            return target, None if note is None else _pythonic(note)
+    if name.replace("_", "-") in ours:
+        return name.replace("_", "-"), None
+    for words, why in _ALSO.items():
+        if name in words.split():
+            return None, why
+    for row in rows:
+        key = _string(row.ours) or text(row.names).split()[0]
+        if key in _IN_PYTHON:
+            return None, _IN_PYTHON[key]
+    for row in rows:
+        if (note := _string(row.note)) is not None and row.ours == ffi.NULL:
+            return None, _pythonic(note)
+    return None
+
+
+# ------------------------------------------------------------------ one set of parameters
+
+
+def _is_number(value: Any, number: float) -> bool:
+    try:
+        return float(value) == number
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_nothing(value: Any) -> bool:
+    """Does it switch off what there is not?"""
+    if isinstance(value, str):
+        return value.lower() in _NEUTRAL
+    return not callable(value) and (value is False or _is_number(value, 0))
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).lower() in ("true", "1", "1.0", "on", "yes", "+")
+
+
+def _options(word: str) -> tuple[str, dict[str, str]]:
+    """CatBoost's "NDCG:top=10;type=Exp": the name, and its options."""
+    name, _, rest = word.partition(":")
+    return name, dict(re.findall(r"([a-z_]+)=([^;]*)", rest))
+
+
+class _Migration:
+    def __init__(self, program: str, given: Mapping[str, Any]) -> None:
+        self.program = program
+        self.given: dict[str, Any] = {}
+        for name, value in given.items():
+            if not isinstance(name, str):
+                raise ParameterError(f"a parameter's name is {name!r}; expected a string")
+            if value is not None:
+                self.given[name] = value
+        self.params: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.metrics: list[tuple[str, Any]] = []
+        self.cutoffs: list[int] = []
+
+    def tell(self, name: str, note: str | None) -> None:
+        if note is not None:
+            self.notes.append(f"{name}: {note}".replace("\n", "; "))  # hints have lines of their own
+
+    def run(self) -> tuple[dict[str, Any], list[str]]:
+        for name, value in self.given.items():
+            self._one(name, value)
+        self._sampling()
+        self._metric()
+        self._growth()
+        self._newton()
+        self._agree()
+        self._defaults()
+        return self.params, self.notes
+
+    def _one(self, name: str, value: Any) -> None:
+        if name not in _NAMES[self.program]:
+            self.tell(name, self._unknown(name))
+            return
+        special = getattr(self, "_name_" + name, None)
+        if special is not None:
+            special(name, value)
+            return
+        meaning = _meaning(name, self.program)
+        assert meaning is not None, name  # tested: each of the names has one
+        ours, note = meaning
+        if ours is None:
+            if not _is_nothing(value):
+                self.tell(name, f"none, because {note}" if not _is_pointer(note) else note)
+        elif ours == "metric":
+            self._add_metric(name, value, note)
+        elif ours == "l2":
+            self.set(name, ours, value, None if _is_number(value, 0) else _L2)
+        elif ours.startswith("sample-"):
+            self._share(name, ours, value, note)
+        elif ours == "min-hessian":
+            self.set(name, ours, value, None)
+        else:
+            self.set(name, ours, value, note)
+
+    def _unknown(self, name: str) -> str:
+        others = [program for program, names in _NAMES.items() if name in names]
+        if others:
+            return f"no parameter of {self.program}, but of {' and '.join(others)}; left out"
+        known = sorted(_NAMES[self.program])
+        words = [ffi.new("char[]", word.encode()) for word in known]
+        near = lib.rw_word_nearest(
+            name.encode("utf-8", "replace"), ffi.new("char *[]", words), len(words)
+        )
+        hint = f"; is it {text(near)!r}?" if near != ffi.NULL else ""
+        return f"no parameter of {self.program}; left out{hint}"
+
+    # ---- values ----
+
+    def set(self, name: str, ours: str, value: Any, note: str | None) -> None:
+        """Takes a value over, if it is one that ours can have."""
+        key = ours.replace("-", "_")
+        if callable(value) and ours == "objective":
+            self.params[key] = value
+            self.tell(name, "a function is called with (scores, rankwood.Dataset); the sign is the same")
+            return
+        word = str(value).lower() if not isinstance(value, float) or value % 1 else str(int(value))
+        for row in _rows(word, ours):
+            target, why = _string(row.ours), _string(row.note)
+            if target is None:
+                self.tell(name, f"none, because {_pythonic(why or '')} ({value!r} is left out)")
+                return
+            value, note = target, why and _pythonic(why)
+            break
+        if isinstance(value, str):
+            value = number_or_text(value.lower())
+        if isinstance(value, float) and not value % 1 and ours not in ("rate", "l2"):
+            value = int(value)
+        try:
+            Params({ours: value})
+        except ParameterError as error:
+            self.tell(name, f"left out: {error}")
+            return
+        if key in self.params and as_text(self.params[key]) != as_text(value):
+            self.tell(name, f"left out: {key} is {self.params[key]!r} already")
+            return
+        self.params[key] = value
+        self.tell(name, note)
+
+    def _share(self, name: str, ours: str, value: Any, note: str | None) -> None:
+        """Shares of features multiply, as they do there."""
+        key = ours.replace("-", "_")
+        if _is_number(value, 1):
+            self.params.setdefault(key, 1.0)
+            return
+        before = self.params.pop(key, 1.0)
+        if isinstance(value, (int, float)):
+            value = value * before
+        self.set(name, ours, value, note)
+
+    # ---- names whose values mean something else here ----
+
+    def _name_objective(self, name: str, value: Any) -> None:
+        if not isinstance(value, str) or any(True for _ in _rows(value, "objective")):
+            self.set(name, "objective", value, None)
+            return
+        word, options = _options(value)
+        self.set(name, "objective", word, None)
+        for option, of in options.items():
+            if option in ("decay", "permutations") and self.params.get("objective") == "yetirank":
+                self.set(f"{name} {option}", option, of, None)
+            else:
+                self.tell(name, f"its option {option}={of} is left out")
+
+    _name_loss_function = _name_app = _name_application = _name_loss = _name_objective
+    _name_objective_type = _name_objective
+
+    def _name_label_gain(self, name: str, value: Any) -> None:
+        try:
+            gains = value.split(",") if isinstance(value, str) else list(value)
+            numbers = [float(gain) for gain in gains]
+        except (TypeError, ValueError):
+            self.tell(name, f"left out: expected the gains of the labels, found {value!r}")
+            return
+        if numbers == [2.0**i - 1 for i in range(len(numbers))]:
+            self.params["label_gain"] = "exp"
+        elif numbers == [float(i) for i in range(len(numbers))]:
+            self.params["label_gain"] = "linear"
+        else:
+            self.tell(name, "write the gains into a file, one a line from label 0 on: label_gain=FILE")
+
+    def _name_ndcg_exp_gain(self, name: str, value: Any) -> None:
+        self.params["label_gain"] = "exp" if _is_true(value) else "linear"
+
+    def _name_lambdarank_pair_method(self, name: str, value: Any) -> None:
+        if str(value) != "topk":
+            self.params.pop("truncation", None)
+            self.tell(name, "none, because pairs are not sampled: one of two is in the top 'truncation'")
+
+    def _name_lambdarank_num_pair_per_sample(self, name: str, value: Any) -> None:
+        if str(self.given.get("lambdarank_pair_method", "topk")) == "topk":
+            self.set(name, "truncation", value, None)
+
+    def _name_num_threads(self, name: str, value: Any) -> None:
+        self.set(name, "threads", "auto" if _is_number(value, 0) else value, None)
+
+    _name_num_thread = _name_nthread = _name_nthreads = _name_n_jobs = _name_thread_count = _name_num_threads
+
+    def _name_missing(self, name: str, value: Any) -> None:
+        if not (isinstance(value, float) and value != value):
+            self.tell(name, f"Dataset(..., missing={value!r})")
+
+    def _name_use_missing(self, name: str, value: Any) -> None:
+        if not _is_true(value):
+            self.tell(name, "none, because NaN is always missing: replace it in the data")
+
+    def _name_zero_as_missing(self, name: str, value: Any) -> None:
+        if _is_true(value):
+            self.tell(name, "Dataset(..., missing=0)")
+
+    def _name_nan_mode(self, name: str, value: Any) -> None:
+        self.tell(name, "a split learns where missing values go")
+
+    def _name_use_quantized_grad(self, name: str, value: Any) -> None:
+        self.tell(name, "sums are always of whole numbers, of 8 bits a lambda unless 'bits' says otherwise")
+
+    _name_num_grad_quant_bins = _name_use_quantized_grad
+
+    def _name_tree_method(self, name: str, value: Any) -> None:
+        if str(value) == "gpu_hist":
+            self.params.setdefault("device", "cuda")
+        elif str(value) not in ("hist", "auto"):
+            self.tell(name, "splits are always found from histograms")
+
+    def _name_predictor(self, name: str, value: Any) -> None:
+        self.tell(name, "it is an argument of Model.predict: device")
+
+    def _name_gpu_use_dp(self, name: str, value: Any) -> None:
+        if _is_true(value):
+            self.tell(name, "sums are exact on every device")
+
+    def _name_devices(self, name: str, value: Any) -> None:
+        if re.fullmatch(r"-1|0?", str(value)):
+            return
+        if re.fullmatch(r"\d+", str(value)):
+            self.params["device"] = f"cuda:{value}"
+        else:
+            self.tell(name, "one GPU is chosen: device='cuda:N'")
+
+    _name_gpu_id = _name_gpu_device_id = _name_devices
+
+    def _name_gpu_platform_id(self, name: str, value: Any) -> None:
+        if not _is_number(value, -1):
+            self.tell(name, "GPUs are those of CUDA")
+
+    def _name_num_gpu(self, name: str, value: Any) -> None:
+        if not _is_number(value, 1):
+            self.tell(name, "one GPU is chosen: device='cuda:N'")
+
+    def _name_device_type(self, name: str, value: Any) -> None:
+        self.params.pop("device", None)  # it is said here, not by what a tree method implies
+        self.set(name, "device", value, None)
+
+    def _name_task_type(self, name: str, value: Any) -> None:
+        if self.program == "CatBoost":
+            if str(value).upper() == "GPU" and re.fullmatch(r"[1-9]\d*", str(self.given.get("devices", ""))):
+                return  # devices says which
+            self._name_device_type(name, value)
+        else:
+            self.tell(name, _IN_PYTHON["task"])
+
+    def _name_device(self, name: str, value: Any) -> None:
+        self._name_device_type(name, value)
+
+    def _name_max_leaves(self, name: str, value: Any) -> None:
+        if not _is_number(value, 0):  # no limit, in XGBoost
+            self.set(name, "leaves", value, None)
+
+    def _name_bagging_freq(self, name: str, value: Any) -> None:
+        pass  # see _sampling
+
+    _name_subsample_freq = _name_bagging_by_query = _name_bagging_freq
+
+    # ---- what several names say together ----
+
+    def _sampling(self) -> None:
+        """LightGBM's bagging needs a frequency, else it does nothing."""
+        frequency = self.given.get("bagging_freq", self.given.get("subsample_freq", 0))
+        if self.program == "LightGBM" and "sample_queries" in self.params:
+            share = self.params["sample_queries"]
+            if _is_number(frequency, 0) and not _is_number(share, 1):
+                del self.params["sample_queries"]
+                prefixes = ("bagging_fraction:", "subsample:", "sub_row:", "bagging:")
+                self.notes = [note for note in self.notes if not note.startswith(prefixes)]
+                self.tell("bagging_fraction", "left out: without a bagging_freq LightGBM samples nothing")
+            elif not _is_number(frequency, 1) and not _is_number(frequency, 0):
+                self.tell("bagging_freq", "queries are sampled for each tree anew")
+
+    def _add_metric(self, name: str, value: Any, note: str | None) -> None:
+        if name in ("eval_at", "ndcg_at", "ndcg_eval_at", "map_eval_at", "map_at"):
+            words = value.split(",") if isinstance(value, str) else value
+            try:
+                self.cutoffs = [int(k) for k in (words if isinstance(words, (list, tuple)) else [words])]
+            except (TypeError, ValueError, OverflowError):
+                self.tell(name, f"left out: expected whole numbers, found {value!r}")
+            return
+        words = value.split(",") if isinstance(value, str) else value
+        for word in words if isinstance(words, (list, tuple)) else [words]:
+            self.metrics.append((name, word))
+
+    def _metric(self) -> None:
+        if self.cutoffs and not self.metrics:
+            self.metrics = [("eval_at", "ndcg")]
+        out: list[Any] = []
+        for name, word in self.metrics:
+            out += [one for one in self._one_metric(name, word) if one not in out]
+        if out:
+            self.params["metric"] = out
+
+    def _one_metric(self, name: str, word: Any) -> list[Any]:
+        if callable(word):
+            self.tell(name, "a function is called with (scores, rankwood.Dataset), and returns a number")
+            return [word]
+        whole = str(word).strip().lower()
+        base, options = (whole, {}) if any(True for _ in _rows(whole, "metric")) else _options(whole)
+        base, _, cutoff = base.partition("@")
+        if cutoff.endswith("-"):
+            cutoff = cutoff[:-1]
+            self.params["empty"] = "0"
+        for row in _rows(base, "metric"):
+            target, why = _string(row.ours), _pythonic(_string(row.note) or "")
+            if target is None:
+                self.tell(name, f"none for {word!r}, because {why}")
+                return []
+            base = target
+            break
+        if self.program == "CatBoost" and base == "ndcg" and options.get("type", "base") == "base":
+            self.tell(name, "NDCG's gain there is the label: label_gain='linear' measures, and trains, so")
+        found = options.get("top", cutoff)
+        cutoffs = [int(found)] if found.isdigit() else list(self.cutoffs)
+        if not cutoffs and self.program == "LightGBM" and base in ("ndcg", "map"):
+            cutoffs = [1, 2, 3, 4, 5]
+            self.tell(name, "without eval_at LightGBM measures at 1 to 5; the first one stops training")
+        ranks = base not in ("rmse", "logloss")
+        names = [f"{base}@{k}" for k in cutoffs] if ranks and cutoffs else [base]
+        try:
+            Params({"metric": names})
+        except ParameterError as error:
+            self.tell(name, f"left out: {error}")
+            return []
+        return names
+
+    def _growth(self) -> None:
+        """XGBoost and CatBoost grow whole levels unless told otherwise."""
+        if self.program == "LightGBM" or "grow" in self.params:
+            return
+        self.params["grow"] = "levels"
+        if self.program == "XGBoost":
+            self.tell("grow_policy", "not given, so whole levels, as XGBoost grows them: grow='levels'")
+        else:
+            why = "not given, so whole levels: grow='levels'; but each node has a split of its own"
+            self.tell("grow_policy", why)
+
+    def _newton(self) -> None:
+        """A least sum of hessians means something where splits are chosen by hessians, as they are there."""
+        least = self.params.get("min_hessian", 0)
+        if not _is_number(least, 0) and "split" not in self.params:
+            self.params["split"] = "newton"
+            self.tell("min_hessian", f"it needs split='newton', as {self.program} chooses splits")
+
+    def _agree(self) -> None:
+        """Leaves out what has no effect beside the rest."""
+        while True:
+            fixed = {name: value for name, value in self.params.items() if not callable(value)}
+            if isinstance(fixed.get("metric"), list):
+                fixed["metric"] = [one for one in fixed["metric"] if not callable(one)] or None
+            try:
+                check(lib.rw_params_check(context(), Params(fixed).c))
+                return
+            except ParameterError as error:
+                names = re.findall(r"'([a-z0-9-]+)'", str(error))
+                guilty = [key for one in names if (key := one.replace("-", "_")) in self.params]
+                if not guilty:
+                    raise
+                del self.params[guilty[0]]
+                self.tell(guilty[0], f"left out: {error}")
+
+    def _defaults(self) -> None:
+        rest = {
+            name: theirs for name, theirs in _DEFAULTS[self.program].items() if name not in self.params
+        }
+        mine = Params()
+        rows = [f"{name} {mine.get(name)} ({theirs})" for name, theirs in rest.items()]
+        if rows:
+            self.notes.append(
+                f"not given, so by our defaults ({self.program}'s): " + ", ".join(rows)
+            )
+
+
+def _is_pointer(note: str | None) -> bool:
+    """Does it say where something is, instead of why it is not?"""
+    return note in _IN_PYTHON.values() or (note or "").startswith("train(")

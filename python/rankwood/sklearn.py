@@ -1,0 +1,269 @@
+"""scikit-learn's estimator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from rankwood import _tables
+from rankwood._core import DataError, ffi, lib, text
+from rankwood._dataset import Dataset
+from rankwood._evaluate import evaluate
+from rankwood._model import Model
+from rankwood._train import Callback, train
+
+Floats = npt.NDArray[np.float64]
+
+
+def _ours(name: str) -> str | None:
+    """What another trainer's parameter is called here."""
+    i = lib.rw_alias_find(ffi.NULL, name.encode(), 0)
+    if i >= 0:
+        ours = lib.rw_alias_at(i).ours
+        return text(ours) if ours != ffi.NULL else None
+    near = lib.rw_params_nearest(name.encode())
+    return text(near) if near != ffi.NULL else None
+
+
+class Ranker(BaseEstimator):
+    """Gradient-boosted trees that rank, as a scikit-learn estimator.
+
+    Parameters are those of ``rankwood train --help``, with ``_`` for ``-``; "auto" is a number that
+    training chooses. Nothing is checked before :meth:`fit`.
+
+    Attributes
+    ----------
+    model_ : Model
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X had names
+    best_iteration_ : int
+    evals_result_ : dict
+    feature_importances_ : (n_features_in_,), gains, which add up to 1
+    """
+
+    model_: Model
+    feature_names_in_: npt.NDArray[np.object_]
+
+    def __new__(cls, *_: Any, **given: Any) -> Ranker:
+        # only here: __init__'s signature is what scikit-learn takes the parameters from
+        known = cls._get_param_names()
+        for name in given:
+            if name not in known:
+                near = _ours(name)
+                hint = f"; it is {near.replace('-', '_')!r}" if near else ""
+                raise TypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
+        made: Ranker = super().__new__(cls)
+        return made
+
+    def __init__(
+        self,
+        *,
+        objective: Any = "lambdarank",
+        rounds: int | str = "auto",
+        rate: float | str = "auto",
+        leaves: int | str = "auto",
+        depth: int | str = "auto",
+        grow: str = "leaves",
+        split: str = "auto",
+        l2: float = 300,
+        split_l2: float = 0,
+        min_docs: int = 20,
+        min_hessian: float = 0,
+        min_gain: float = 0,
+        bins: int = 255,
+        bits: int = 8,
+        rounding: str = "stochastic",
+        truncation: int | str = 30,
+        sigma: float = 1,
+        norm: bool | str = True,
+        label_gain: str = "exp",
+        sample_queries: float = 1,
+        sample_features: float | str = "auto",
+        absent: str = "zero",
+        metric: Any = "ndcg@10",
+        early_stop: int = 100,
+        train_metric: bool = False,
+        empty: str = "skip",
+        ties: str = "file",
+        relevant: float = 1,
+        device: str = "auto",
+        threads: int | str = "auto",
+        seed: int = 1,
+    ) -> None:
+        self.objective = objective
+        self.rounds = rounds
+        self.rate = rate
+        self.leaves = leaves
+        self.depth = depth
+        self.grow = grow
+        self.split = split
+        self.l2 = l2
+        self.split_l2 = split_l2
+        self.min_docs = min_docs
+        self.min_hessian = min_hessian
+        self.min_gain = min_gain
+        self.bins = bins
+        self.bits = bits
+        self.rounding = rounding
+        self.truncation = truncation
+        self.sigma = sigma
+        self.norm = norm
+        self.label_gain = label_gain
+        self.sample_queries = sample_queries
+        self.sample_features = sample_features
+        self.absent = absent
+        self.metric = metric
+        self.early_stop = early_stop
+        self.train_metric = train_metric
+        self.empty = empty
+        self.ties = ties
+        self.relevant = relevant
+        self.device = device
+        self.threads = threads
+        self.seed = seed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults: having no effect is an error of those alone."""
+        defaults = type(self)().get_params()
+        return {
+            name: value
+            for name, value in self.get_params().items()
+            if callable(value) or value != defaults.get(name)
+        }
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        position: Any = None,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        callbacks: Iterable[Callback] | None = None,
+    ) -> Ranker:
+        """Trains a model.
+
+        X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
+        size of each query; without either all documents are one query. sample_weight: (n_docs,).
+        eval_set: pairs (X, y), with eval_qid or eval_group; the first one stops training.
+        """
+        if y is None:
+            raise DataError("requires y to be passed, but the target y is None")
+        n_docs = _rows(X)
+        if n_docs == 1:
+            raise DataError("X has n_samples = 1; documents are ranked against others, so expected 2 or more")
+        if qid is None and group is None:
+            group = [n_docs]
+        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+            raise DataError("all weights in sample_weight are zero")
+        data = Dataset(X, y, qid=qid, group=group, weight=sample_weight, position=position, sort=qid is not None)
+        valid: dict[str, Dataset] = {}
+        for i, (eval_x, eval_y) in enumerate(eval_set or []):
+            eval_ids = eval_qid[i] if eval_qid is not None else None
+            sizes = eval_group[i] if eval_group is not None else None
+            if eval_ids is None and sizes is None:
+                raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
+            name = f"valid_{i}"
+            valid[name] = Dataset(eval_x, eval_y, qid=eval_ids, group=sizes, sort=eval_ids is not None)
+        self.model_ = train(self._given(), data, valid=valid or None, callbacks=callbacks or ())
+        self.n_features_in_ = data.n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        self.evals_result_ = self.model_.evals_result
+        self.best_iteration_ = self.model_.best_round or self.model_.n_trees
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Scores (n_docs,), the higher the better."""
+        check_is_fitted(self, "model_")
+        n_features = _columns(X)
+        if n_features is not None and n_features != self.n_features_in_ and not _has_names(X):
+            raise DataError(
+                f"X has {n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return self.model_.predict(X)
+
+    def score(
+        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, metric: str = "ndcg@10"
+    ) -> float:
+        """The metric of the scores of X."""
+        sizes = None if qid is not None else [_rows(X)]
+        data = Dataset(X, y, qid=qid, group=sizes, weight=sample_weight, sort=qid is not None)
+        return evaluate(data, self.predict(X), metric)[metric]
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Sums of gains (n_features_in_,), which add up to 1."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this Ranker is not fitted yet: call fit first")
+        out = np.zeros(self.n_features_in_, np.float64)
+        for use in self.model_._uses():
+            out[use.feature] = use.gain
+        total = out.sum()
+        return out / total if total > 0 else out
+
+
+def _rows(X: Any) -> int:
+    """Documents of any kind of table."""
+    if hasattr(X, "shape"):
+        return int(X.shape[0]) if len(X.shape) else 0
+    return _tables.of_any(X).n_rows
+
+
+def _columns(X: Any) -> int | None:
+    """Features of an array; None: it has not two dimensions."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def _has_names(X: Any) -> bool:
+    return hasattr(X, "columns")
+
+
+def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
+    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
+    return _Scorer(metric)
+
+
+Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(
+    parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
+)
+
+
+class _Scorer(BaseEstimator):
+    """Scores an estimator by a metric of rankings, and asks for the qid of each document."""
+
+    __metadata_request__score = {"qid": True}  # noqa: RUF012 (scikit-learn's own convention)
+
+    def __init__(self, metric: str = "ndcg@10") -> None:
+        self.metric = metric
+
+    def score(self, X: Any, y: Any, *, qid: Any = None) -> None:
+        """Not called: scikit-learn takes what may be asked for from it."""
+
+    def __call__(self, estimator: Ranker, X: Any, y: Any, *, qid: Any = None) -> float:
+        return estimator.score(X, y, qid=qid, metric=self.metric)
+
+
+__all__ = ["Model", "Ranker", "scorer"]

@@ -1,0 +1,291 @@
+#include "binning/table_codes.h"
+
+#include "base/mem.h"
+#include "binning/code_search.h"
+#include "binning/cut_find.h"
+#include "dataset/table.h"
+
+enum {
+    GROUP = RW_TABLE_COLUMNS, /* columns */
+    AT_A_TIME = 256,          /* columns whose intervals are in memory, of some kB each */
+    BLOCK = 2048,             /* documents: those of a group stay in the second cache */
+    STRIDE = BLOCK + 16,      /* so that columns do not share the sets of a cache */
+    RANGE = 16 * BLOCK,       /* documents that a thread does between two merges */
+    SAMPLED_GROUP = 8         /* columns whose sampled values a thread has at once */
+};
+
+struct coding {
+    struct rw_cut_finder finder;
+    struct rw_table_reader reader;
+    enum rw_isa isa;
+    struct rw_dataset seen;   /* the documents, with columns without values */
+    struct rw_column *column; /* [n_columns] of seen; owned */
+    struct rw_codes *codes;   /* [n_columns] owned */
+    uint32_t *dense, *sparse; /* [n_dense], [n_sparse] columns; owned */
+    uint32_t n_dense, n_sparse;
+    uint32_t first, end;               /* of dense: those at hand, AT_A_TIME at most */
+    struct rw_cut_intervals *interval; /* [AT_A_TIME] of columns first .. end - 1; owned */
+    void **index;                      /* [AT_A_TIME] the interval of each document; owned */
+};
+
+static void coding_release(struct coding *job)
+{
+    for (uint32_t k = 0; job->index && k < AT_A_TIME; k++)
+        rw_mem_free(job->index[k]);
+    rw_mem_free(job->index);
+    rw_mem_free(job->interval);
+    rw_codes_free(job->codes, job->seen.n_columns);
+    rw_cut_finder_release(&job->finder);
+    rw_mem_free(job->dense);
+    rw_mem_free(job->sparse);
+    rw_mem_free(job->column);
+    rw_table_close(&job->reader);
+}
+
+static size_t index_bytes(const struct rw_cut_intervals *intervals)
+{
+    return intervals->n_bounds + 2 > 256 ? 2 : 1;
+}
+
+/* ---- boundaries of dense columns ---- */
+
+static int bound_groups(struct coding *job, struct rw_share *share, struct rw_rank_scratch *scratch,
+                        float *value, size_t stride)
+{
+    const struct rw_cut_sample all = {.n = job->finder.sample.n};
+    for (uint64_t group, end; rw_share_next(share, &group, &end);) {
+        const uint32_t k = job->first + (uint32_t)group * SAMPLED_GROUP;
+        const uint32_t n = job->end - k < SAMPLED_GROUP ? job->end - k : SAMPLED_GROUP;
+        rw_table_values(&job->reader, job->dense + k, n, job->finder.sample.row, 0, all.n, value,
+                        stride);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct rw_cut_part part = {.column = {.n = all.n, .value = value + i * stride}};
+            const struct rw_cut_part *const one = &part;
+            rw_cut_bounds(job->isa, &one, 1, &all, job->finder.rule, scratch,
+                          &job->interval[k + i - job->first]);
+        }
+    }
+    return RW_OK;
+}
+
+static int bound_some(void *user, struct rw_share *share)
+{
+    struct coding *job = user;
+    const uint32_t n = job->finder.sample.n;
+    const size_t stride = ((size_t)n + 15) / 16 * 16,
+                 bytes = SAMPLED_GROUP * stride * sizeof(float);
+    struct rw_rank_scratch scratch;
+    float *value = NULL;
+    int status;
+    RW_TRY_OUT(rw_rank_scratch_init(NULL, &scratch, &job->finder.sample));
+    RW_TRY_OUT(rw_mem_new_large(NULL, (void **)&value, bytes, 0));
+    status = bound_groups(job, share, &scratch, value, stride);
+out:
+    rw_mem_free_large(value, bytes);
+    rw_rank_scratch_release(&scratch);
+    return status;
+}
+
+/* ---- intervals of all their documents ---- */
+
+struct group_scratch {
+    struct rw_code_search search[GROUP];
+    int32_t most[GROUP][RW_SEARCH_ROOM];
+    uint32_t count[GROUP][RW_MAX_BOUNDS + 3];
+    float value[GROUP * STRIDE];
+};
+
+static void begin_group(const struct coding *job, uint32_t first, uint32_t n,
+                        struct group_scratch *s)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rw_cut_intervals *interval = &job->interval[first + i];
+        const uint32_t n_bounds = interval->n_bounds;
+        rw_code_search_init(&s->search[i], interval->bound, n_bounds,
+                            job->finder.rule->absent_missing, n_bounds + 1);
+        memset(s->count[i], 0, (n_bounds + 2) * sizeof(s->count[i][0]));
+        for (uint32_t b = 0; b <= n_bounds; b++)
+            s->most[i][b] = INT32_MIN;
+    }
+}
+
+static void end_group(const struct coding *job, uint32_t first, uint32_t n,
+                      const struct group_scratch *s)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct rw_cut_intervals *interval = &job->interval[first + i];
+        for (uint32_t b = 0; b < interval->n_bounds + 2; b++)
+            interval->count[b] += s->count[i][b];
+        for (uint32_t b = 0; b <= interval->n_bounds; b++) {
+            const uint32_t key = rw_key_of_ordered(s->most[i][b]);
+            interval->below[b] = key > interval->below[b] ? key : interval->below[b];
+        }
+    }
+}
+
+/* Documents [doc, end) of n columns, from `first` of those at hand on. */
+static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint32_t doc,
+                           uint32_t end, struct group_scratch *s)
+{
+    for (; doc < end; doc += BLOCK) {
+        const uint32_t now = end - doc < BLOCK ? end - doc : BLOCK;
+        rw_table_values(&job->reader, job->dense + job->first + first, n, NULL, doc, now, s->value,
+                        STRIDE);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct rw_cut_intervals *interval = &job->interval[first + i];
+            const size_t bytes = index_bytes(interval);
+            uint8_t *to = (uint8_t *)job->index[first + i] + doc * bytes;
+            rw_code_search_most(job->isa, &s->search[i], s->value + i * STRIDE, now, bytes, to,
+                                s->most[i]);
+            rw_code_count(to, now, bytes, interval->n_bounds + 2, s->count[i]);
+        }
+    }
+}
+
+static int find_some(void *user, struct rw_share *share)
+{
+    struct coding *job = user;
+    const uint32_t n_docs = job->seen.n_docs, n_columns = job->end - job->first;
+    const uint32_t n_groups = (n_columns + GROUP - 1) / GROUP;
+    struct group_scratch *s;
+    RW_TRY(RW_NEW_RAW(NULL, s, 1));
+    for (uint64_t item, item_end; rw_share_next(share, &item, &item_end);) {
+        const uint32_t first = (uint32_t)(item % n_groups) * GROUP;
+        const uint32_t doc = (uint32_t)(item / n_groups) * RANGE;
+        const uint32_t n = n_columns - first < GROUP ? n_columns - first : GROUP;
+        begin_group(job, first, n, s);
+        find_intervals(job, first, n, doc, n_docs - doc < RANGE ? n_docs : doc + RANGE, s);
+        rw_share_lock(share);
+        end_group(job, first, n, s);
+        rw_share_unlock(share);
+    }
+    rw_mem_free(s);
+    return RW_OK;
+}
+
+/* ---- their codes ---- */
+
+static int code_some(void *user, struct rw_share *share)
+{
+    struct coding *job = user;
+    const struct rw_column column = {.n = job->seen.n_docs};
+    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
+        const uint32_t c = job->dense[job->first + k];
+        struct rw_cut_intervals *interval = &job->interval[k];
+        void *index = job->index[k];
+        job->index[k] = NULL; /* taken */
+        interval->n_missing = interval->count[interval->n_bounds + 1];
+        RW_TRY(rw_codes_of_intervals(interval, job->finder.rule, &column, column.n,
+                                     index_bytes(interval), index, &job->finder.found[c],
+                                     &job->codes[c]));
+    }
+    return RW_OK;
+}
+
+/* The dense columns first .. end - 1. */
+static int code_dense(struct rw_ctx *ctx, struct coding *job)
+{
+    const uint32_t n = job->end - job->first, n_docs = job->seen.n_docs;
+    const uint64_t n_ranges = ((uint64_t)n_docs + RANGE - 1) / RANGE;
+    const uint32_t n_groups = (n + GROUP - 1) / GROUP;
+    const uint32_t n_sampled = (n + SAMPLED_GROUP - 1) / SAMPLED_GROUP;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_sampled, 1, bound_some, job));
+    for (uint32_t k = 0; k < n; k++) {
+        struct rw_cut_intervals *interval = &job->interval[k];
+        memset(interval->below, 0, sizeof(interval->below));
+        memset(interval->count, 0, sizeof(interval->count));
+        RW_TRY(rw_mem_new_raw(NULL, &job->index[k], n_docs, index_bytes(interval)));
+    }
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, n_ranges * n_groups, 1, find_some, job));
+    return rw_parallel(ctx, ctx->n_threads, n, 1, code_some, job);
+}
+
+/* ---- sparse columns, which are read whole, one by one ---- */
+
+static int code_column(struct coding *job, uint32_t c, struct rw_rank_scratch *scratch)
+{
+    struct rw_column column = {.feature = job->column[c].feature, .n = job->column[c].n};
+    const size_t bytes = column.n * sizeof(float);
+    int status;
+    RW_TRY_OUT(rw_mem_new_large(NULL, (void **)&column.row, bytes, 0));
+    RW_TRY_OUT(rw_mem_new_large(NULL, (void **)&column.value, bytes, 0));
+    RW_TRY_OUT(rw_table_entries(&job->reader, c, column.row, column.value));
+    status = rw_cuts_find_column(&job->finder, job->isa, &column, c, scratch, &job->codes[c]);
+out:
+    rw_mem_free_large(column.row, bytes);
+    rw_mem_free_large(column.value, bytes);
+    return status;
+}
+
+static int code_sparse(void *user, struct rw_share *share)
+{
+    struct coding *job = user;
+    struct rw_rank_scratch scratch;
+    int status = rw_rank_scratch_init(NULL, &scratch, &job->finder.sample);
+    for (uint64_t k, end; status >= 0 && rw_share_next(share, &k, &end);)
+        status = code_column(job, job->sparse[k], &scratch);
+    rw_rank_scratch_release(&scratch);
+    return status;
+}
+
+/* ---- all ---- */
+
+static int begin(struct rw_ctx *ctx, struct coding *job, const struct rw_dataset *documents,
+                 const struct rw_cut_rule *rule)
+{
+    const uint32_t n_columns = job->reader.n_columns;
+    RW_TRY(RW_NEW(ctx, job->column, n_columns));
+    RW_TRY(RW_NEW(ctx, job->codes, n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, job->dense, n_columns));
+    RW_TRY(RW_NEW_RAW(ctx, job->sparse, n_columns));
+    job->seen = *documents;
+    job->seen.column = job->column;
+    job->seen.n_columns = n_columns;
+    for (uint32_t c = 0; c < n_columns; c++) {
+        const int is_sparse = job->reader.column[c].is_sparse;
+        job->column[c].feature = job->reader.column[c].feature;
+        job->column[c].n = is_sparse ? rw_table_n_entries(&job->reader, c) : documents->n_docs;
+        if (is_sparse)
+            job->sparse[job->n_sparse++] = c;
+        else
+            job->dense[job->n_dense++] = c;
+    }
+    const size_t at_a_time = job->n_dense < AT_A_TIME ? job->n_dense : AT_A_TIME;
+    RW_TRY(RW_NEW_RAW(ctx, job->interval, at_a_time));
+    RW_TRY(RW_NEW(ctx, job->index, AT_A_TIME));
+    return rw_cut_finder_init(ctx, &job->finder, &job->seen, rule);
+}
+
+static int code_columns(struct rw_ctx *ctx, struct coding *job)
+{
+    int status = RW_OK;
+    for (; status >= 0 && job->first < job->n_dense; job->first = job->end) {
+        const uint32_t left = job->n_dense - job->first;
+        job->end = job->first + (left < AT_A_TIME ? left : AT_A_TIME);
+        status = code_dense(ctx, job);
+    }
+    if (status >= 0 && job->n_sparse)
+        status = rw_parallel(ctx, ctx->n_threads, job->n_sparse, 1, code_sparse, job);
+    if (status < 0)
+        return rw_fail(ctx, status, "out of memory while coding %u documents", job->seen.n_docs);
+    return RW_OK;
+}
+
+int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
+                   struct rw_binned *out)
+{
+    struct coding job = {.isa = rw_isa()};
+    int status;
+    RW_TRY_OUT(rw_table_open(ctx, &job.reader, table));
+    RW_TRY_OUT(rw_table_documents(ctx, table, &out->documents));
+    RW_TRY_OUT(begin(ctx, &job, out->documents, rule));
+    RW_TRY_OUT(code_columns(ctx, &job));
+    RW_TRY_OUT(rw_table_finish(ctx, &job.reader));
+    RW_TRY_OUT(RW_NEW(ctx, out->feature, job.seen.n_columns));
+    for (; out->n_features < job.seen.n_columns; out->n_features++)
+        out->feature[out->n_features] = job.column[out->n_features].feature;
+    status = rw_bins_gather(ctx, &job.seen, rule, job.finder.found, job.codes, &out->bins);
+out:
+    coding_release(&job);
+    return status;
+}

@@ -1,0 +1,559 @@
+#include "dataset/table.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+enum {
+    TILE = 64, /* rows: those of row-major arrays stay in the first cache while columns are read; at
+                  most 64, for the bits of a word */
+    FOUND_INFINITE = 1,
+    FOUND_INEXACT = 2
+};
+#define MOST_EXACT (UINT64_C(1) << 24) /* whole numbers up to it are float32 numbers */
+
+/* ---- values of an array ---- */
+
+static inline int bit_of(const uint8_t *bits, size_t at)
+{
+    return bits[at / 8] >> (at % 8) & 1;
+}
+
+static inline uint32_t element_of(const uint32_t *element, uint32_t first, uint32_t i)
+{
+    return element ? element[i] : first + i;
+}
+
+/* How far a whole number is from 0. */
+static uint64_t magnitude_of(const struct rw_array *a, uint32_t element)
+{
+    const char *at = (const char *)a->data + (ptrdiff_t)element * a->stride;
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (a->type == RW_VALUE_I64 || a->type == RW_VALUE_U64)
+        memcpy(&wide, at, sizeof(wide));
+    else
+        memcpy(&narrow, at, sizeof(narrow));
+    if (a->type == RW_VALUE_I32)
+        wide = narrow;
+    else if (a->type == RW_VALUE_U32)
+        wide = (uint32_t)narrow;
+    return a->type != RW_VALUE_U64 && wide < 0 ? 0 - (uint64_t)wide : (uint64_t)wide;
+}
+
+/* Is any of the whole numbers that are valid no float32 number? */
+static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, uint32_t first,
+                            uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t e = element_of(element, first, i);
+        const uint64_t magnitude = magnitude_of(a, e);
+        if (magnitude > MOST_EXACT && magnitude >> __builtin_ctzll(magnitude) >= MOST_EXACT &&
+            (!a->valid || bit_of(a->valid, a->valid_bit + e)))
+            return FOUND_INEXACT;
+    }
+    return 0;
+}
+
+/* to[i] = the i-th element. The two loops differ in that the compiler knows the first one's
+ * stride. */
+#define CONVERT(type, note)                                                          \
+    do {                                                                             \
+        type one;                                                                    \
+        if (!element && a->stride == (ptrdiff_t)sizeof(one)) {                       \
+            const char *from = (const char *)a->data + (ptrdiff_t)first * a->stride; \
+            for (uint32_t i = 0; i < n; i++) {                                       \
+                memcpy(&one, from + i * sizeof(one), sizeof(one));                   \
+                note;                                                                \
+                to[i] = (float)one;                                                  \
+            }                                                                        \
+        } else {                                                                     \
+            for (uint32_t i = 0; i < n; i++) {                                       \
+                const ptrdiff_t at = (ptrdiff_t)element_of(element, first, i);       \
+                memcpy(&one, (const char *)a->data + at * a->stride, sizeof(one));   \
+                note;                                                                \
+                to[i] = (float)one;                                                  \
+            }                                                                        \
+        }                                                                            \
+    } while (0)
+
+/* Elements element[i], or first + i, as they are: as float32. n: at most TILE. */
+static unsigned convert(const struct rw_array *a, const uint32_t *element, uint32_t first,
+                        uint32_t n, float *to)
+{
+    uint64_t high = 0; /* bits of all magnitudes, or somewhat more */
+    switch (a->type) {
+    case RW_VALUE_F32:
+        CONVERT(float, (void)0);
+        break;
+    case RW_VALUE_F64:
+        CONVERT(double, (void)0);
+        break;
+    case RW_VALUE_I8:
+        CONVERT(int8_t, (void)0);
+        break;
+    case RW_VALUE_I16:
+        CONVERT(int16_t, (void)0);
+        break;
+    case RW_VALUE_I32:
+        CONVERT(int32_t, high |= (uint32_t)(one ^ (one >> 31)));
+        break;
+    case RW_VALUE_I64:
+        CONVERT(int64_t, high |= (uint64_t)(one ^ (one >> 63)));
+        break;
+    case RW_VALUE_U8:
+        CONVERT(uint8_t, (void)0);
+        break;
+    case RW_VALUE_U16:
+        CONVERT(uint16_t, (void)0);
+        break;
+    case RW_VALUE_U32:
+        CONVERT(uint32_t, high |= one);
+        break;
+    case RW_VALUE_U64:
+        CONVERT(uint64_t, high |= one);
+        break;
+    case RW_VALUE_BITS:
+        for (uint32_t i = 0; i < n; i++)
+            to[i] = (float)bit_of(a->data, a->bit + element_of(element, first, i));
+        break;
+    }
+    return high >= MOST_EXACT ? any_inexact(a, element, first, n) : 0;
+}
+
+/* Bits [at, at + n), the first one lowest; higher bits are any. n: at most 64. */
+static uint64_t bits_of(const uint8_t *bits, size_t at, uint32_t n)
+{
+    const uint8_t *from = bits + at / 8;
+    const uint32_t skip = at % 8, n_bytes = (skip + n + 7) / 8;
+    uint64_t out = 0;
+    for (uint32_t k = 0; k < n_bytes; k++)
+        out |= k == 0 ? (uint64_t)(from[0] >> skip) : (uint64_t)from[k] << (8 * k - skip);
+    return out;
+}
+
+/* n: at most TILE. */
+static void clear_invalid(const struct rw_array *a, const uint32_t *element, uint32_t first,
+                          uint32_t n, float *to)
+{
+    const uint32_t missing = RW_MISSING_BITS;
+    if (!element) {
+        uint64_t invalid = ~bits_of(a->valid, a->valid_bit + first, n);
+        invalid &= n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+        for (; invalid; invalid &= invalid - 1)
+            memcpy(&to[__builtin_ctzll(invalid)], &missing, sizeof(missing));
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) { /* without a branch: where nulls are, cannot be foreseen */
+        uint32_t bits = rw_bits_of_float(to[i]);
+        bits = bit_of(a->valid, a->valid_bit + element[i]) ? bits : missing;
+        memcpy(&to[i], &bits, sizeof(bits));
+    }
+}
+
+/* Elements as a data set holds values; what was found. */
+static unsigned read_elements(const struct rw_table_reader *r, const struct rw_array *a,
+                              const uint32_t *element, uint32_t first, uint32_t n, float *to)
+{
+    const uint32_t infinity = 0x7f800000, missing = r->missing;
+    unsigned found = convert(a, element, first, n, to);
+    uint32_t n_infinite = 0;
+    if (a->valid)
+        clear_invalid(a, element, first, n, to);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t bits = rw_bits_of_float(to[i]);
+        const uint32_t magnitude = bits & 0x7fffffff;
+        bits = magnitude == 0 ? 0 : bits;
+        n_infinite += (magnitude == infinity) & (bits != missing);
+        bits = (int32_t)magnitude >= (int32_t)infinity || bits == missing ? RW_MISSING_BITS : bits;
+        memcpy(&to[i], &bits, sizeof(bits));
+    }
+    if (n_infinite)
+        found |= FOUND_INFINITE;
+    return found;
+}
+
+/* The same of the documents of rows row[i], or first + i, of a list of values. */
+static unsigned read_listed(const struct rw_table_reader *r, const struct rw_array *a,
+                            const uint32_t *row, uint32_t first, uint32_t n, float *to)
+{
+    const uint32_t *index = (const uint32_t *)a->index;
+    uint32_t element[TILE], at[TILE], n_there = 0;
+    uint32_t k = row ? 0 : rw_numbers_under(index, a->n, first);
+    float value[TILE];
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t wanted = element_of(row, first, i);
+        if (row)
+            k = rw_numbers_under(index, a->n, wanted);
+        memcpy(&to[i], &r->hole, sizeof(r->hole));
+        if (k < a->n && index[k] == wanted) {
+            element[n_there] = k++;
+            at[n_there++] = i;
+        }
+    }
+    const unsigned found = read_elements(r, a, element, 0, n_there, value);
+    for (uint32_t j = 0; j < n_there; j++)
+        memcpy(&to[at[j]], &value[j], sizeof(value[j]));
+    return found;
+}
+
+static void note(struct rw_table_reader *r, uint32_t c, unsigned found)
+{
+    if (found)
+        __atomic_fetch_or(&r->column[c].found, (uint8_t)found, __ATOMIC_RELAXED);
+}
+
+/* ---- chunks ---- */
+
+static uint32_t n_chunks_of(const struct rw_table *table)
+{
+    return table->n_chunks > 1 ? table->n_chunks : 1;
+}
+
+static const struct rw_array *array_of(const struct rw_table *table, uint32_t chunk, uint32_t i)
+{
+    return &table->column[(size_t)chunk * table->n_columns + i];
+}
+
+/* A tile's rows, in runs of one chunk each. */
+struct tile {
+    uint32_t n_runs;
+    uint32_t chunk[TILE], end[TILE]; /* [n_runs] */
+    uint32_t first[TILE];   /* [n_runs] the first row's element, where rows are not listed */
+    uint32_t element[TILE]; /* of each row, in its chunk's arrays, where rows are listed */
+};
+
+static void split_tile(const struct rw_table *table, const uint32_t *row, uint32_t first,
+                       uint32_t n, struct tile *tile)
+{
+    const uint32_t *offset = table->chunk_offset;
+    uint32_t n_runs = 0, chunk = UINT32_MAX;
+    for (uint32_t i = 0; i < n;) {
+        const uint32_t at = element_of(row, first, i);
+        if (chunk == UINT32_MAX || at < offset[chunk] || at >= offset[chunk + 1]) {
+            chunk = rw_numbers_under(offset + 1, table->n_chunks, at + 1);
+            tile->chunk[n_runs] = chunk;
+            tile->first[n_runs++] = at - offset[chunk];
+        }
+        if (row) {
+            tile->element[i++] = at - offset[chunk];
+        } else {
+            const uint32_t left = offset[chunk + 1] - at;
+            i = left < n - i ? i + left : n;
+        }
+        tile->end[n_runs - 1] = i;
+    }
+    tile->n_runs = n_runs;
+}
+
+/* One column's values of a tile. */
+static unsigned read_tile(const struct rw_table_reader *r, uint32_t index, const struct tile *tile,
+                          int listed, float *to)
+{
+    unsigned found = 0;
+    for (uint32_t k = 0, begin = 0; k < tile->n_runs; begin = tile->end[k++])
+        found |= read_elements(r, array_of(r->table, tile->chunk[k], index),
+                               listed ? tile->element + begin : NULL, tile->first[k],
+                               tile->end[k] - begin, to + begin);
+    return found;
+}
+
+void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t n_columns,
+                     const uint32_t *doc, uint32_t first, uint32_t n, float *values, size_t stride)
+{
+    const struct rw_table *table = r->table;
+    const uint32_t *order = table->order;
+    const int in_chunks = n_chunks_of(table) > 1;
+    struct tile tile;
+    for (uint32_t at = 0; at < n; at += TILE) {
+        const uint32_t now = n - at < TILE ? n - at : TILE;
+        const uint32_t *row = doc ? doc + at : NULL;
+        uint32_t moved[TILE];
+        for (uint32_t i = 0; order && i < now; i++)
+            moved[i] = order[element_of(row, first + at, i)];
+        row = order ? moved : row;
+        if (in_chunks)
+            split_tile(table, row, first + at, now, &tile);
+        for (uint32_t k = 0; k < n_columns; k++) {
+            const uint32_t index = r->column[column[k]].index;
+            const struct rw_array *a = &table->column[index];
+            float *to = values + k * stride + at;
+            note(r, column[k],
+                 in_chunks  ? read_tile(r, index, &tile, row != NULL, to)
+                 : a->index ? read_listed(r, a, row, first + at, now, to)
+                            : read_elements(r, a, row, first + at, now, to));
+        }
+    }
+}
+
+uint32_t rw_table_n_entries(const struct rw_table_reader *r, uint32_t c)
+{
+    return r->table->column[r->column[c].index].n;
+}
+
+/* row: the documents of the entries, sorted. A row is there once, so that its entry can be found
+ * again. */
+static int sort_rows(const struct rw_table_reader *r, const struct rw_array *a, uint32_t *row)
+{
+    uint32_t *scratch;
+    RW_TRY(RW_NEW_RAW(NULL, scratch, a->n));
+    for (uint32_t k = 0; k < a->n; k++)
+        row[k] = r->document[a->index[k]];
+    rw_sort_keys(row, scratch, a->n);
+    rw_mem_free(scratch);
+    return RW_OK;
+}
+
+int rw_table_entries(struct rw_table_reader *r, uint32_t c, uint32_t *row, float *value)
+{
+    const struct rw_array *a = &r->table->column[r->column[c].index];
+    const uint32_t *index = (const uint32_t *)a->index;
+    uint32_t element[TILE];
+    unsigned found = 0;
+    if (r->document)
+        RW_TRY(sort_rows(r, a, row));
+    else
+        memcpy(row, index, a->n * sizeof(*row));
+    for (uint32_t first = 0; first < a->n; first += TILE) {
+        const uint32_t n = a->n - first < TILE ? a->n - first : TILE;
+        for (uint32_t i = 0; r->document && i < n; i++)
+            element[i] = rw_numbers_under(index, a->n, r->table->order[row[first + i]]);
+        found |= read_elements(r, a, r->document ? element : NULL, first, n, value + first);
+    }
+    note(r, c, found);
+    return RW_OK;
+}
+
+/* ---- what is wrong ---- */
+
+/* The row of the first infinite value. */
+static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
+{
+    const struct rw_table *table = r->table;
+    const uint32_t n_chunks = n_chunks_of(table);
+    for (uint32_t chunk = 0; chunk < n_chunks; chunk++) {
+        const struct rw_array *a = array_of(table, chunk, r->column[c].index);
+        const uint32_t first = n_chunks > 1 ? table->chunk_offset[chunk] : 0;
+        const uint32_t end = n_chunks > 1 ? table->chunk_offset[chunk + 1] : table->n_docs;
+        const uint32_t n_elements = a->index ? a->n : end - first;
+        float value;
+        for (uint32_t e = 0; e < n_elements; e++) {
+            if (read_elements(r, a, NULL, e, 1, &value) & FOUND_INFINITE)
+                return a->index ? (uint32_t)a->index[e] : first + e;
+        }
+    }
+    return UINT32_MAX;
+}
+
+int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *r)
+{
+    uint32_t row = UINT32_MAX, column = 0, n_inexact = 0, inexact = 0;
+    for (uint32_t c = 0; c < r->n_columns; c++) {
+        const struct rw_table_column *one = &r->column[c];
+        const uint32_t at = one->found & FOUND_INFINITE ? first_infinite(r, c) : UINT32_MAX;
+        if (at < row) {
+            row = at;
+            column = c;
+        }
+        if (one->found & FOUND_INEXACT && n_inexact++ == 0)
+            inexact = c;
+    }
+    if (row != UINT32_MAX)
+        return rw_fail(
+            ctx, RW_ERR_DATA,
+            "value of document %u (from 0), feature %u is infinite%s; expected a number, "
+            "or NaN for missing",
+            row, r->column[column].feature,
+            r->table->column[r->column[column].index].type == RW_VALUE_F64
+                ? ", or too large for float32"
+                : "");
+    if (r->table->inexact) {
+        memset(r->table->inexact, 0, r->table->n_columns);
+        for (uint32_t c = 0; c < r->n_columns; c++)
+            r->table->inexact[r->column[c].index] = (r->column[c].found & FOUND_INEXACT) != 0;
+    } else if (n_inexact) {
+        char others[40] = "";
+        if (n_inexact > 1)
+            snprintf(others, sizeof(others), " (and of %u more)", n_inexact - 1);
+        rw_log(ctx, RW_LOG_WARNING,
+               "whole numbers of feature %u%s are beyond 2^24 and no float32 numbers: different "
+               "ones may have become equal",
+               r->column[inexact].feature, others);
+    }
+    return RW_OK;
+}
+
+/* ---- opening ---- */
+
+void rw_table_close(struct rw_table_reader *r)
+{
+    rw_mem_free(r->column);
+    rw_mem_free(r->document);
+}
+
+static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
+{
+    const uint32_t n_docs = r->table->n_docs, *order = r->table->order;
+    RW_TRY(RW_NEW_RAW(ctx, r->document, n_docs));
+    memset(r->document, 0xff, n_docs * sizeof(*r->document));
+    for (uint32_t i = 0; i < n_docs; i++) {
+        if (order[i] >= n_docs || r->document[order[i]] != UINT32_MAX)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "order has document %u at %u (from 0); expected each of 0 to %u once",
+                           order[i], i, n_docs - 1);
+        r->document[order[i]] = i;
+    }
+    return RW_OK;
+}
+
+struct index_job {
+    const struct rw_table *table;
+    uint32_t column; /* the first whose index is wrong; UINT32_MAX: none */
+};
+
+/* Do they ascend from 0 on, and stay under n_docs? */
+static int index_is_right(const struct rw_array *a, uint32_t n_docs)
+{
+    int64_t last = -1;
+    for (uint32_t k = 0; k < a->n; k++) {
+        if (a->index[k] <= last)
+            return 0;
+        last = a->index[k];
+    }
+    return last < (int64_t)n_docs;
+}
+
+static int check_indices(void *user, struct rw_share *share)
+{
+    struct index_job *job = user;
+    for (uint64_t c, end; rw_share_next(share, &c, &end);) {
+        const struct rw_array *a = &job->table->column[c];
+        if (!a->index || index_is_right(a, job->table->n_docs))
+            continue;
+        rw_share_lock(share);
+        job->column = c < job->column ? (uint32_t)c : job->column;
+        rw_share_unlock(share);
+    }
+    return RW_OK;
+}
+
+static uint32_t feature_of(const struct rw_table *table, uint32_t i)
+{
+    return table->feature ? table->feature[i] : i;
+}
+
+static int check_array(struct rw_ctx *ctx, const struct rw_table *table, uint32_t chunk, uint32_t i)
+{
+    const struct rw_array *a = array_of(table, chunk, i);
+    const uint32_t feature = feature_of(table, i);
+    if ((unsigned)a->type > RW_VALUE_BITS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has values of type %d", feature,
+                       (int)a->type);
+    if (a->type != table->column[i].type)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "column of feature %u has values of type %d, in chunk %u of type %d",
+                       feature, (int)table->column[i].type, chunk, (int)a->type);
+    if (!a->data && (!a->index || a->n))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "column of feature %u has no data", feature);
+    if (a->index && n_chunks_of(table) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "column of feature %u is sparse, in a table of %u chunks; expected one "
+                       "chunk",
+                       feature, table->n_chunks);
+    return RW_OK;
+}
+
+static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
+{
+    struct index_job job = {table, UINT32_MAX};
+    int any_index = 0;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const uint32_t feature = feature_of(table, i);
+        if (feature > RW_MAX_FEATURE)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "column %u (from 0) is feature %u; expected ids 0 to %d", i, feature,
+                           RW_MAX_FEATURE);
+        if (i > 0 && feature <= feature_of(table, i - 1))
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "column %u (from 0) is feature %u, after feature %u; expected ascending "
+                           "ids",
+                           i, feature, feature_of(table, i - 1));
+        for (uint32_t chunk = 0; chunk < n_chunks_of(table); chunk++)
+            RW_TRY(check_array(ctx, table, chunk, i));
+        any_index |= table->column[i].index != NULL;
+    }
+    if (any_index)
+        rw_parallel(ctx, ctx->n_threads, table->n_columns, 1, check_indices, &job);
+    if (job.column != UINT32_MAX)
+        return rw_fail(ctx, RW_ERR_DATA, "indices of feature %u do not ascend from 0 to at most %u",
+                       feature_of(table, job.column), table->n_docs - 1);
+    return RW_OK;
+}
+
+static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
+{
+    const uint32_t n_docs = table->n_docs, n_queries = table->n_queries;
+    const uint32_t *offset = table->query_offset;
+    if (n_docs == 0 || n_queries == 0)
+        return rw_fail(ctx, RW_ERR_DATA, "no documents: the data set is empty");
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
+                       RW_MAX_DOCS);
+    if (!offset || (table->n_columns && !table->column) ||
+        (table->query_id_offset && !table->query_id_text))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without %s",
+                       !offset          ? "query offsets"
+                       : !table->column ? "columns"
+                                        : "the text of its query ids");
+    if (offset[0] != 0 || offset[n_queries] != n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "query offsets go from %u to %u; expected 0 to %u",
+                       offset[0], offset[n_queries], n_docs);
+    for (uint32_t q = 0; q < n_queries; q++) {
+        if (offset[q] >= offset[q + 1])
+            return rw_fail(ctx, RW_ERR_DATA, "query %u (from 0) has no documents", q);
+    }
+    return RW_OK;
+}
+
+static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
+{
+    const uint32_t *offset = table->chunk_offset, n = table->n_chunks;
+    if (n < 2)
+        return RW_OK;
+    if (offset[0] != 0 || offset[n] != table->n_docs)
+        return rw_fail(ctx, RW_ERR_DATA, "chunk offsets go from %u to %u; expected 0 to %u",
+                       offset[0], offset[n], table->n_docs);
+    for (uint32_t k = 0; k < n; k++) {
+        if (offset[k] >= offset[k + 1])
+            return rw_fail(ctx, RW_ERR_DATA, "chunk %u (from 0) has no documents", k);
+    }
+    return RW_OK;
+}
+
+int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
+{
+    const uint32_t missing = rw_bits_of_float(table->missing == 0 ? 0.0f : table->missing);
+    *r = (struct rw_table_reader){.table = table,
+                                  .missing =
+                                      table->missing == table->missing ? missing : RW_MISSING_BITS,
+                                  .hole = table->missing == 0 ? RW_MISSING_BITS : RW_ABSENT_BITS};
+    RW_TRY(check_queries(ctx, table));
+    RW_TRY(check_chunks(ctx, table));
+    RW_TRY(check_columns(ctx, table));
+    if (table->order)
+        RW_TRY(take_order(ctx, r));
+    RW_TRY(RW_NEW(ctx, r->column, table->n_columns));
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        const struct rw_array *a = &table->column[i];
+        if (a->index && a->n == 0)
+            continue;
+        r->column[r->n_columns++] =
+            (struct rw_table_column){.feature = feature_of(table, i),
+                                     .index = i,
+                                     .is_sparse = a->index && table->missing != 0 &&
+                                                  !rw_column_is_dense(a->n, table->n_docs)};
+    }
+    return RW_OK;
+}

@@ -1,0 +1,76 @@
+"""Made data, the same in every run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwood
+
+
+@dataclass
+class Made:
+    """Ranked documents as arrays: 40 queries of 5 to 24 documents, 6 features, labels 0 to 4."""
+
+    X: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any]
+    qid: np.ndarray[Any, Any]
+    group: np.ndarray[Any, Any]
+
+    def dataset(self, **more: Any) -> rankwood.Dataset:
+        return rankwood.Dataset(self.X, self.y, qid=self.qid, **more)
+
+
+def make(seed: int, n_queries: int = 40) -> Made:
+    rng = np.random.default_rng(seed)
+    group = rng.integers(5, 25, n_queries)
+    n = int(group.sum())
+    X = np.round(rng.normal(size=(n, 6)), 3).astype(np.float32)
+    X[:, 5] = rng.integers(0, 9, n)
+    noise = rng.normal(scale=0.5, size=n)
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 1] + 0.1 * X[:, 5] + noise, [0, 0.7, 1.4, 2]).astype(np.int64)
+    return Made(X, y, np.repeat(np.arange(n_queries) + 7, group), group)
+
+
+@pytest.fixture(scope="session")
+def made() -> Made:
+    return make(1)
+
+
+@pytest.fixture(scope="session")
+def other() -> Made:
+    return make(2, 20)
+
+
+@pytest.fixture(scope="session")
+def small() -> dict[str, Any]:
+    """Parameters for few documents."""
+    return {"rounds": 8, "leaves": 6, "min_docs": 2, "l2": 5}
+
+
+@pytest.fixture(scope="session")
+def model(made: Made, small: dict[str, Any]) -> rankwood.Model:
+    return rankwood.train(small, made.dataset())
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The command line of the same build."""
+    path = os.environ.get("RANKWOOD_PROGRAM", "")
+    if not path or not shutil.which(path):
+        pytest.skip("RANKWOOD_PROGRAM names no program")
+    return Path(path).resolve()
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    path = Path(os.environ.get("RANKWOOD_DATA", "")) / "mq2008"
+    if not path.is_dir():
+        pytest.skip("RANKWOOD_DATA has no mq2008")
+    return path

@@ -1,0 +1,295 @@
+"""Every kind of input gives the model that the same values as a float32 array give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import rankwood
+from conftest import Made
+from rankwood import Dataset, train
+
+
+def trained(data: Dataset, small: dict[str, Any]) -> bytes:
+    return train(small, data).to_bytes()
+
+
+def strided(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    wide = np.full((2 * X.shape[0], 3 * X.shape[1]), 77, X.dtype)
+    wide[::2, 1::3] = X
+    return wide[::2, 1::3]
+
+
+def backwards(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return X[::-1, ::-1].copy()[::-1, ::-1]
+
+
+class Tensor:
+    """An array that can be read by DLPack and in no other way."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "form", [np.ascontiguousarray, np.asfortranarray, strided, backwards, Tensor, pd.DataFrame, np.ndarray.tolist]
+)
+def test_forms_of_floats(made: Made, small: dict[str, Any], form: Callable[..., Any], dtype: Any) -> None:
+    data = Dataset(form(made.X.astype(dtype)), made.y, qid=made.qid)
+    if form is pd.DataFrame:  # its names are no text, so it has none
+        assert data.feature_names is None
+    assert trained(data, small) == trained(made.dataset(), small)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", ">i4", ">f8"])
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, strided])
+def test_number_types(made: Made, small: dict[str, Any], form: Callable[..., Any], dtype: str) -> None:
+    whole = np.abs(np.round(made.X * 10))
+    expected = trained(Dataset(whole, made.y, qid=made.qid), small)
+    assert trained(Dataset(form(whole.astype(dtype)), made.y, qid=made.qid), small) == expected
+    if dtype[-2] in "if":
+        signed = np.round(made.X * 10)
+        expected = trained(Dataset(signed, made.y, qid=made.qid), small)
+        assert trained(Dataset(form(signed.astype(dtype)), made.y, qid=made.qid), small) == expected
+
+
+def test_bools(made: Made, small: dict[str, Any]) -> None:
+    bits = made.X > 0
+    expected = trained(Dataset(bits.astype(np.float32), made.y, qid=made.qid), small)
+    assert trained(Dataset(bits, made.y, qid=made.qid), small) == expected
+
+
+def test_float64_rounds_to_nearest_float32(made: Made, small: dict[str, Any]) -> None:
+    X = made.X.astype(np.float64) + 1e-9
+    expected = trained(Dataset(X.astype(np.float32), made.y, qid=made.qid), small)
+    assert trained(Dataset(X, made.y, qid=made.qid), small) == expected
+
+
+@pytest.fixture
+def holes(made: Made) -> np.ndarray[Any, Any]:
+    X = made.X.astype(np.float64)
+    X[::3, 1] = np.nan
+    X[::2, 5] = np.nan
+    return X
+
+
+def frame_of(X: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """Every type of column that pandas has for numbers."""
+    plain = pd.DataFrame(X, columns=list("abcdef"))
+    return plain.assign(
+        b=plain["b"].astype("Float64"),
+        c=plain["c"] > 0,
+        d=(plain["d"] > 0).astype("boolean").where(plain["d"] < 1),
+        e=plain["e"].astype(object).where(plain["e"] > 0, None),
+        f=plain["f"].astype("Int64"),
+    )
+
+
+def test_columns_of_pandas(made: Made, small: dict[str, Any], holes: np.ndarray[Any, Any]) -> None:
+    same = holes.copy()
+    same[:, 2] = holes[:, 2] > 0
+    same[:, 3] = np.where(holes[:, 3] < 1, holes[:, 3] > 0, np.nan)
+    same[:, 4] = np.where(holes[:, 4] > 0, holes[:, 4], np.nan)
+    data = Dataset(frame_of(holes), made.y, qid=made.qid)
+    assert data.feature_names == list("abcdef")
+    assert trained(data, small) == trained(
+        Dataset(same, made.y, qid=made.qid, feature_names=list("abcdef")), small
+    )
+
+
+def test_missing_is_not_zero(made: Made, small: dict[str, Any], holes: np.ndarray[Any, Any]) -> None:
+    zeros = np.nan_to_num(holes, nan=0)
+    assert trained(Dataset(holes, made.y, qid=made.qid, missing=np.nan), {**small, "absent": "missing"}) != (
+        trained(Dataset(zeros, made.y, qid=made.qid), {**small, "absent": "missing"})
+    )
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.csc_matrix])
+def test_sparse(made: Made, small: dict[str, Any], kind: Callable[..., Any]) -> None:
+    X = np.where(np.abs(made.X) > 0.7, made.X, 0)
+    sparse = kind(X)
+    assert sparse.nnz < 0.8 * X.size
+    assert trained(Dataset(sparse, made.y, qid=made.qid), small) == (
+        trained(Dataset(X, made.y, qid=made.qid), small)
+    )
+    with_missing = Dataset(np.where(X == 0, np.nan, X), made.y, qid=made.qid)
+    assert trained(Dataset(sparse, made.y, qid=made.qid, missing=0), small) == trained(with_missing, small)
+
+
+def test_sparse_with_values_twice_and_out_of_order(made: Made, small: dict[str, Any]) -> None:
+    rows, columns = np.nonzero(made.X)
+    values = made.X[rows, columns].astype(np.float64) / 2
+    backward = np.arange(len(rows))[::-1]
+    twice = np.concatenate((backward, backward))
+    n_by_column = 2 * np.bincount(columns, minlength=6)
+    order = twice[np.argsort(columns[twice], kind="stable")]
+    sparse = scipy.sparse.csc_array(
+        (values[order], rows[order], np.concatenate(([0], np.cumsum(n_by_column)))), shape=made.X.shape
+    )
+    before = sparse.indices.copy()
+    assert trained(Dataset(sparse, made.y, qid=made.qid), small) == trained(made.dataset(), small)
+    assert np.array_equal(sparse.indices, before), "the caller's matrix was changed"
+
+
+@pytest.mark.parametrize("value", [0.0, -999.0])
+def test_a_value_that_means_missing(made: Made, small: dict[str, Any], value: float) -> None:
+    X = np.where(made.X > 0.5, value, made.X)
+    expected = trained(Dataset(np.where(value == X, np.nan, X), made.y, qid=made.qid), small)
+    assert trained(Dataset(X, made.y, qid=made.qid, missing=value), small) == expected
+    assert trained(Dataset(X, made.y, qid=made.qid), small) != expected
+
+
+def table_of(made: Made, qid: Any) -> pd.DataFrame:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    table.insert(2, "relevance", pd.array(made.y, dtype="Int64"))
+    table.insert(0, "query", qid)
+    table["importance"] = 1.0 + made.y
+    table["text"] = "not a number"
+    return table
+
+
+@pytest.mark.parametrize(
+    "as_column",
+    [
+        lambda qid: qid,
+        lambda qid: [f"q {one}" for one in qid],
+        lambda qid: pd.array([f"é{one}" for one in qid], dtype="string"),
+        lambda qid: pd.Categorical([f"q{one}" for one in qid]),
+        lambda qid: pd.array(qid, dtype="Int64"),
+    ],
+)
+def test_columns_by_name(made: Made, small: dict[str, Any], as_column: Callable[..., Any]) -> None:
+    data = Dataset(
+        table_of(made, as_column(made.qid)), "relevance", qid="query", weight="importance", ignore=["text"]
+    )
+    assert data.feature_names == list("abcdef")
+    assert data.n_queries == 40
+    assert np.array_equal(data.label, made.y)
+    apart = made.dataset(weight=1.0 + made.y, feature_names=list("abcdef"))
+    assert trained(data, small) == trained(apart, small)
+    unweighted = made.dataset(feature_names=list("abcdef"))
+    assert trained(data, small) != trained(unweighted, small)
+
+
+def test_ignore(made: Made, small: dict[str, Any]) -> None:
+    expected = trained(Dataset(made.X[:, [0, 2, 3, 5]], made.y, qid=made.qid), small)
+    assert trained(made.dataset(ignore=[1, 4]), small) == expected
+    named = Dataset(pd.DataFrame(made.X, columns=list("abcdef")), made.y, qid=made.qid, ignore="b")
+    assert named.feature_names == list("acdef")
+    for wrong in ([6], [-1], ["b"]):
+        with pytest.raises(rankwood.DataError, match="no column"):
+            made.dataset(ignore=wrong)
+
+
+def test_qid_and_group_say_the_same(made: Made, small: dict[str, Any]) -> None:
+    expected = trained(made.dataset(), small)
+    text = np.array([f"q{one}" for one in made.qid])
+    for qid in (made.qid.astype(np.uint8), text, text.astype(object), list(text), text.astype(bytes), pd.Series(text)):
+        data = Dataset(made.X, made.y, qid=qid)
+        assert np.array_equal(np.diff(data.query_offsets), made.group)
+        assert trained(data, small) == expected
+    assert trained(Dataset(made.X, made.y, group=made.group), small) == expected
+    assert trained(Dataset(made.X, made.y, group=list(made.group)), small) == expected
+    assert trained(Dataset(made.X, made.y, group=[len(made.y)]), small) != expected
+
+
+@pytest.mark.parametrize("as_qid", [np.asarray, lambda q: np.array([f"q{i}" for i in q], dtype=object)])
+@pytest.mark.parametrize("form", [np.asarray, strided, pd.DataFrame, scipy.sparse.csr_array])
+def test_sort(
+    made: Made, small: dict[str, Any], form: Callable[..., Any], as_qid: Callable[..., Any]
+) -> None:
+    rng = np.random.default_rng(5)
+    of_query = {one: rng.random() for one in made.qid}
+    # queries come in another order, and their documents apart, in the order that they had
+    mixed = np.argsort([of_query[one] + 10 * rng.random() for one in made.qid], kind="stable")
+    first = {one: i for i, one in reversed(list(enumerate(made.qid[mixed])))}
+    together = np.array(sorted(mixed, key=lambda i: first[made.qid[i]]))
+    weight = 1.0 + made.y
+    plain = Dataset(made.X[together], made.y[together], qid=made.qid[together], weight=weight[together])
+    data = Dataset(
+        form(made.X[mixed]), made.y[mixed], qid=as_qid(made.qid[mixed]), weight=weight[mixed], sort=True
+    )
+    with pytest.raises(rankwood.DataError, match="comes back after another"):
+        train(small, Dataset(form(made.X[mixed]), made.y[mixed], qid=as_qid(made.qid[mixed])))
+    model = train(small, plain)
+    assert trained(data, small) == model.to_bytes()
+    assert np.array_equal(data.label, made.y[mixed])
+    assert np.array_equal(model.predict(data), model.predict(made.X[mixed]))
+    assert rankwood.evaluate(data, model)["ndcg@10"] == rankwood.evaluate(plain, model)["ndcg@10"]
+    assert rankwood.evaluate(data, model.predict(made.X[mixed]))["ndcg@10"] == (
+        rankwood.evaluate(plain, model)["ndcg@10"]
+    )
+
+
+def test_weights(made: Made, small: dict[str, Any]) -> None:
+    by_query = np.arange(1.0, 41.0)
+    expected = trained(made.dataset(query_weight=by_query), small)
+    assert trained(made.dataset(weight=np.repeat(by_query, made.group)), small) == expected
+    assert trained(made.dataset(), small) != expected
+    # a weight for each query is not one for each document, where they are equally many
+    alone = Dataset(made.X, made.y, group=np.ones(len(made.y), int), query_weight=np.ones(len(made.y)))
+    assert alone.n_queries == alone.n_docs
+
+
+def test_what_a_dataset_says(made: Made) -> None:
+    data = made.dataset()
+    assert (data.n_docs, data.n_queries, data.n_features) == (len(made.y), 40, 6) == (len(data), 40, 6)
+    assert data.label.dtype == np.float32 and np.array_equal(data.label, made.y)
+    assert repr(data) == f"Dataset({len(made.y)} documents, 40 queries, 6 features)"
+
+
+def test_values_are_read_where_they_stand(made: Made, small: dict[str, Any]) -> None:
+    X = np.asfortranarray(made.X)
+    data = Dataset(X, made.y, qid=made.qid)
+    assert all(np.shares_memory(column.values, X) for column in data._table.columns)
+    before = X.copy()
+    train(small, data)
+    assert np.array_equal(X, before)
+
+
+def test_bins_are_kept(made: Made, small: dict[str, Any]) -> None:
+    data = made.dataset()
+    train(small, data)
+    (first,) = data._binned.values()
+    train({**small, "leaves": 3, "rate": 0.3}, data)
+    assert list(data._binned.values()) == [first]
+    assert trained(data, {**small, "bins": 7}) == trained(made.dataset(), {**small, "bins": 7})
+    assert len(data._binned) == 2
+
+
+def test_files(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
+    path = tmp_path / "letor.txt"
+    path.write_text(letor(made))
+    data = Dataset(path)
+    assert (data.n_docs, data.n_queries, data.n_features) == (len(made.y), 40, 6)
+    assert np.array_equal(data.label, made.y)
+    assert trained(data, small) == trained(made.dataset(), small)
+    assert trained(Dataset(str(path)), small) == trained(Dataset([path]), small)
+
+
+def letor(made: Made) -> str:
+    return "".join(
+        f"{y} qid:{qid} " + " ".join(f"{i}:{value!s}" for i, value in enumerate(x)) + "\n"
+        for x, y, qid in zip(made.X, made.y, made.qid, strict=True)
+    )
+
+
+def test_ids_that_float32_merges_are_warned_of(
+    made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = np.arange(len(made.y), dtype=np.int64) + 2**40
+    table = pd.DataFrame({"a": made.X[:, 0], "doc_id": ids})
+    train(small, Dataset(table, made.y, qid=made.qid))
+    assert any("feature 1" in record.message or "doc_id" in record.message for record in caplog.records)

@@ -1,0 +1,253 @@
+"""Bad input: one clear exception each, ours and the builtin one that fits."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwood
+from conftest import Made
+from rankwood import DataError, Dataset, FileError, FormatError, Model, ParameterError, train
+
+
+def with_value(made: Made, value: float, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    X = made.X.astype(dtype)
+    X[3, 2] = value
+    return X
+
+
+def labels(made: Made, value: float) -> np.ndarray[Any, Any]:
+    y = made.y.astype(float)
+    y[3] = value
+    return y
+
+
+def frame(made: Made, **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(made.X, columns=list("abcdef")).assign(**columns)
+
+
+Case = tuple[Callable[[Made], Dataset], str]
+BAD: dict[str, Case] = {
+    "one dimension": (lambda m: Dataset(m.X[:, 0], m.y, qid=m.qid), r"shape \(\d+,\); expected 2 dimensions"),
+    "three": (lambda m: Dataset(m.X[None], m.y, qid=m.qid), r"expected 2 dimensions"),
+    "no documents": (lambda m: Dataset(m.X[:0], m.y[:0], qid=m.qid[:0]), "no documents"),
+    "no features": (lambda m: Dataset(m.X[:, :0], m.y, qid=m.qid), "0 feature"),
+    "empty frame": (lambda m: Dataset(pd.DataFrame(), [], qid=[]), "no documents"),
+    "text": (lambda m: Dataset(m.X.astype(str), m.y, qid=m.qid), "type <U.*expected numbers"),
+    "column of text": (lambda m: Dataset(frame(m, c="x"), m.y, qid=m.qid), "column 'c' .* holds 'x'"),
+    "categorical": (
+        lambda m: Dataset(frame(m, c=pd.Categorical(["x"] * len(m.y))), m.y, qid=m.qid),
+        "column 'c' is categorical: not supported yet",
+    ),
+    "dates": (
+        lambda m: Dataset(frame(m, c=pd.Timestamp(2026, 1, 1)), m.y, qid=m.qid),
+        "column 'c' has type datetime64",
+    ),
+    "complex": (lambda m: Dataset(m.X.astype(complex), m.y, qid=m.qid), "Complex"),
+    "two columns of one name": (
+        lambda m: Dataset(pd.DataFrame(m.X, columns=list("abcdea")), m.y, qid=m.qid),
+        "two columns are called 'a'",
+    ),
+    "not a table": (lambda m: Dataset(object(), m.y, qid=m.qid), "data is a object; expected an array"),
+    "infinite": (
+        lambda m: Dataset(with_value(m, np.inf), m.y, qid=m.qid),
+        r"value of document 3 \(from 0\), feature 2 is infinite",
+    ),
+    "too large": (
+        lambda m: Dataset(with_value(m, -1e39, np.float64), m.y, qid=m.qid),
+        r"document 3 \(from 0\), feature 2",
+    ),
+    "label NaN": (lambda m: Dataset(m.X, labels(m, np.nan), qid=m.qid), r"label of document 3 \(from 0\) is nan"),
+    "label below 0": (lambda m: Dataset(m.X, labels(m, -1), qid=m.qid), r"label of document 3 \(from 0\) is -1"),
+    "label infinite": (lambda m: Dataset(m.X, labels(m, np.inf), qid=m.qid), r"label of document 3 .* inf"),
+    "label of text": (lambda m: Dataset(m.X, ["good"] * len(m.y), qid=m.qid), "label has type .*expected numbers"),
+    "label with null": (
+        lambda m: Dataset(m.X, pd.array([None] * len(m.y), dtype="Int64"), qid=m.qid),
+        "label",
+    ),
+    "labels too few": (lambda m: Dataset(m.X, m.y[1:], qid=m.qid), r"label has \d+ values for \d+ documents"),
+    "labels in a matrix": (lambda m: Dataset(m.X, m.X, qid=m.qid), "label has shape"),
+    "no queries": (lambda m: Dataset(m.X, m.y), "which documents belong to one query"),
+    "qid and group": (lambda m: Dataset(m.X, m.y, qid=m.qid, group=m.group), "expected one of them"),
+    "qid of floats": (lambda m: Dataset(m.X, m.y, qid=m.qid * 1.0), "qid has floats"),
+    "qid of bools": (lambda m: Dataset(m.X, m.y, qid=m.qid > 9), "qid has type bool"),
+    "qid with NaN": (
+        lambda m: Dataset(m.X, m.y, qid=pd.Series(["a"] * 9 + [None] * (len(m.y) - 9))),
+        r"qid of document 9 \(from 0\) is (nan|None)",
+    ),
+    "qid with NA": (
+        lambda m: Dataset(m.X, m.y, qid=pd.array([None] * len(m.y), dtype="Int64"), sort=True),
+        "a missing qid makes floats of integers",
+    ),
+    "qid with a character 0": (lambda m: Dataset(m.X, m.y, qid=["a\0b"] * len(m.y)), "character 0"),
+    "qid too short": (lambda m: Dataset(m.X, m.y, qid=m.qid[1:]), r"qid has \d+ values for \d+ documents"),
+    "qid comes back": (
+        lambda m: Dataset(m.X, m.y, qid=np.r_[m.qid[:-1], m.qid[0]]),
+        "query '7' comes back after another query",
+    ),
+    "text qid comes back": (
+        lambda m: Dataset(m.X, m.y, qid=[f"q{one}" for one in [*m.qid[:-1], m.qid[0]]]),
+        "query 'q7' comes back after another query",
+    ),
+    "group too short": (lambda m: Dataset(m.X, m.y, group=m.group[1:]), r"group adds up to \d+ documents"),
+    "group of 0": (lambda m: Dataset(m.X, m.y, group=[0, len(m.y)]), "query of 0 documents"),
+    "group of floats": (lambda m: Dataset(m.X, m.y, group=m.group * 1.0), "group has type float64"),
+    "no column": (lambda m: Dataset(frame(m), "grade", qid=m.qid), "no column 'grade' for label; there are 'a'"),
+    "no named columns": (lambda m: Dataset(m.X, "grade", qid=m.qid), "there are no named columns"),
+    "weight below 0": (lambda m: Dataset(m.X, m.y, qid=m.qid, weight=-m.X[:, 1] ** 2), "weight 1 is -"),
+    "weight NaN": (lambda m: Dataset(m.X, m.y, qid=m.qid, weight=np.full(len(m.y), np.nan)), "weight 1 is nan"),
+    "weight of text": (lambda m: Dataset(m.X, m.y, qid=m.qid, weight=["x"] * len(m.y)), "weight has type"),
+    "weight too short": (lambda m: Dataset(m.X, m.y, qid=m.qid, weight=m.qid[1:]), "weight has"),
+    "query_weight of documents": (
+        lambda m: Dataset(m.X, m.y, qid=m.qid, query_weight=np.ones(len(m.y))),
+        r"query_weight has \d+ values for 40 queries",
+    ),
+    "both weights": (
+        lambda m: Dataset(m.X, m.y, qid=m.qid, weight=np.ones(len(m.y)), query_weight=np.ones(40)),
+        "expected one of them",
+    ),
+    "names too few": (lambda m: Dataset(m.X, m.y, qid=m.qid, feature_names=["a"]), "1 feature_names for 6"),
+    "2^31 rows": (
+        lambda _: Dataset(np.broadcast_to(np.float32(1), (2**31, 1)), group=[2**31]),
+        "at most 2147483647",
+    ),
+    "2^32 rows": (
+        lambda _: Dataset(np.broadcast_to(np.float32(1), (2**32 + 5, 1)), group=[2**32 + 5]),
+        "at most 2147483647",
+    ),
+    "label of a file": (lambda m: Dataset("a.txt", m.y), "label is given, but files have their own"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_data(made: Made, name: str) -> None:
+    make, message = BAD[name]
+    for _ in range(2):  # and again: a failure leaves nothing behind
+        with pytest.raises(DataError, match=message) as raised:
+            train({"rounds": 1}, make(made))
+        assert isinstance(raised.value, ValueError)
+    train({"rounds": 1}, made.dataset())
+
+
+def test_objects_that_are_no_numbers(made: Made) -> None:
+    X = made.X.astype(object)
+    X[3, 2] = {}
+    with pytest.raises(TypeError) as raised:
+        Dataset(X, made.y, qid=made.qid)
+    assert isinstance(raised.value, DataError)
+
+
+def test_not_supported_yet(made: Made) -> None:
+    for name in ("position", "categorical_features"):
+        with pytest.raises(NotImplementedError, match=f"{name} is not supported yet"):
+            made.dataset(**{name: [1]})
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"leavs": 5}, "unknown parameter 'leavs'; the nearest is 'leaves'"),
+        ({"leaves": -1}, "'leaves': expected a whole number"),
+        ({"leaves": "many"}, "'leaves': expected"),
+        ({"rate": float("nan")}, "'rate': expected"),
+        ({"objective": "logloss"}, "'objective': expected"),
+        ({"rate": "0.1\0"}, "character 0"),
+        ({3: 1}, "name is 3"),
+        ({"depth": 3, "grow": "leavs"}, "'grow': expected"),
+        ({"device": "tpu"}, "'device'"),
+    ],
+)
+def test_parameters(made: Made, params: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as raised:
+        train(params, made.dataset())
+    assert isinstance(raised.value, ValueError)
+
+
+def test_arguments_of_train(made: Made) -> None:
+    data = made.dataset()
+    with pytest.raises(TypeError, match=r"train_set is a ndarray; expected a rankwood\.Dataset"):
+        train({}, made.X)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="valid set 'v' is a ndarray"):
+        train({}, data, valid={"v": made.X})  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match="cannot be called 'train'"):
+        train({}, data, valid={"train": data})
+
+
+def test_files(tmp_path: Any) -> None:
+    for call in (lambda path: Dataset(path).n_docs, Model.load, lambda path: Model.import_from(path, "lightgbm")):
+        with pytest.raises(FileError, match="No such file") as raised:
+            call(tmp_path / "none")
+        assert isinstance(raised.value, OSError)
+    (tmp_path / "a.txt").write_text("1 qid:1 1:0.5\n1 qid:1 1:x\n")
+    with pytest.raises(DataError, match=r"a\.txt:2:"):
+        _ = Dataset(tmp_path / "a.txt").n_docs
+
+
+def test_files_of_models(model: Model, tmp_path: Any) -> None:
+    with pytest.raises(FileError):
+        model.save(tmp_path / "no" / "folder")
+    data = model.to_bytes()
+    later = data.replace(b"rankwood model 2", b"rankwood model 9")
+    for bad in (b"", b"junk", data[: len(data) // 2], data.replace(b"leaf 0", b"leaf 7", 1), later):
+        with pytest.raises(FormatError) as raised:
+            Model.from_bytes(bad)
+        assert isinstance(raised.value, ValueError)
+    pickled = pickle.dumps(model)
+    with pytest.raises(FormatError, match="a model of version 9; expected version 1 to 2"):
+        pickle.loads(pickled.replace(b"rankwood model 2", b"rankwood model 9"))
+    with pytest.raises(rankwood.RankwoodError, match="no format 'lightgmb'\\nhint: did you mean 'lightgbm'"):
+        model.export(tmp_path / "x", "lightgmb")
+
+
+def test_measuring(made: Made, model: Model) -> None:
+    with pytest.raises(DataError, match=r"scores have shape \(3,\)"):
+        rankwood.evaluate(made.dataset(), [1, 2, 3])
+    with pytest.raises(ParameterError, match="ndgc"):
+        rankwood.evaluate(made.dataset(), model, "ndgc@10")
+    with pytest.raises(DataError, match=r"NaN|nan|number"):
+        rankwood.evaluate(made.dataset(), np.full(len(made.y), np.nan))
+    with pytest.raises(ParameterError, match="'size'; expected 'gain' or 'splits'"):
+        model.importance("size")
+
+
+def test_every_error_is_of_a_fitting_builtin() -> None:
+    kinds = [one for one in vars(rankwood).values() if isinstance(one, type) and issubclass(one, Exception)]
+    assert len(kinds) >= 9
+    for kind in kinds:
+        assert issubclass(kind, rankwood.RankwoodError)
+        if kind is not rankwood.RankwoodError:
+            assert kind.__mro__[-4] is not rankwood.RankwoodError or len(kind.__mro__) > 4
+            builtin = [one for one in kind.__mro__ if one.__module__ == "builtins"]
+            assert builtin[0] not in (Exception, BaseException), kind
+
+
+def test_failing_again_and_again_leaks_nothing(made: Made, model: Model) -> None:
+    """1,000 failing calls of each kind take no memory: 1 MiB more would be 1 KiB for each of a kind."""
+    data = model.to_bytes()[:-30]
+
+    def fail() -> None:
+        for call in (
+            lambda: train({"rounds": 1}, Dataset(made.X, made.y, qid=np.r_[made.qid[:-1], made.qid[0]])),
+            lambda: train({"leavs": 1}, made.dataset()),
+            lambda: Model.from_bytes(data),
+            lambda: model.predict(made.X[:, :1]),
+        ):
+            with pytest.raises(rankwood.RankwoodError):
+                call()
+
+    for _ in range(200):
+        fail()
+    before = resident()
+    for _ in range(1000):
+        fail()
+    assert resident() - before < 2**20
+
+
+def resident() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096

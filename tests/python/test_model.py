@@ -1,0 +1,223 @@
+"""A model: files, pickles, other programs, scores."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import rankwood
+from conftest import Made
+from rankwood import Model, train
+
+
+@pytest.fixture(scope="module")
+def named(made: Made, small: dict[str, Any]) -> Model:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    return train(small, rankwood.Dataset(table, made.y, qid=made.qid))
+
+
+def test_the_same_bytes(made: Made, model: Model, tmp_path: Any) -> None:
+    data = model.to_bytes()
+    model.save(tmp_path / "model.txt")
+    assert (tmp_path / "model.txt").read_bytes() == data
+    for other in (Model.load(tmp_path / "model.txt"), Model.load(str(tmp_path / "model.txt")), Model.from_bytes(data)):
+        assert other.to_bytes() == data
+        assert np.array_equal(other.predict(made.X), model.predict(made.X))
+
+
+def test_pickle(made: Made, named: Model) -> None:
+    for other in (pickle.loads(pickle.dumps(named)), copy.deepcopy(named), copy.copy(named)):
+        assert other.to_bytes() == named.to_bytes()
+        assert other.feature_names == list("abcdef")
+        assert other.used_params == named.used_params and other.used_params
+        assert other.evals_result == named.evals_result
+        assert np.array_equal(other.predict(made.X), named.predict(made.X))
+    assert named.to_bytes() in pickle.dumps(named), "a pickle holds the model's own text"
+
+
+@pytest.mark.parametrize("format", ["lightgbm", "xgboost", "catboost", "ranklib", "onnx"])
+def test_export_and_import(made: Made, model: Model, tmp_path: Any, format: str) -> None:
+    path = tmp_path / "model"
+    base = 0 if format == "ranklib" else -1  # where ids begin at 1
+    model.export(path, format, feature_base=base)
+    back = Model.import_from(path, format, feature_base=base)
+    assert back.n_trees == model.n_trees
+    a, b = model.predict(made.X), back.predict(made.X)
+    assert np.abs(a - b).max() < 1e-5
+    assert np.array_equal(np.argsort(a, kind="stable"), np.argsort(b, kind="stable"))
+
+
+def test_forms_of_data_score_the_same(made: Made, model: Model) -> None:
+    expected = model.predict(made.X)
+    assert expected.shape == (len(made.y),) and expected.dtype == np.float64
+    assert len(np.unique(expected)) > 20
+    for data in (
+        made.X.astype(np.float64),
+        np.asfortranarray(made.X),
+        np.repeat(made.X, 2, axis=0)[::2],
+        made.X.tolist(),
+        pd.DataFrame(made.X),
+        pd.DataFrame(made.X, columns=list("uvwxyz")),  # the model has no names
+        scipy.sparse.csr_array(made.X),
+        scipy.sparse.csc_matrix(made.X),
+        made.dataset(),
+    ):
+        assert np.array_equal(model.predict(data), expected), type(data)
+
+
+def test_missing_values_go_where_they_went(made: Made, small: dict[str, Any]) -> None:
+    X = np.where(made.X > 0.9, np.nan, made.X)
+    data = rankwood.Dataset(X, made.y, qid=made.qid)
+    model = train({**small, "absent": "missing"}, data)
+    assert not np.array_equal(model.predict(X), model.predict(np.nan_to_num(X, nan=-50)))
+    as_nullable = pd.DataFrame(X).astype("Float32")
+    for same in (X.astype(np.float32), X.tolist(), as_nullable, data):
+        assert np.array_equal(model.predict(same), model.predict(X))
+
+
+def test_more_documents_than_are_scored_at_a_time(made: Made, model: Model) -> None:
+    many = np.tile(made.X.astype(np.float64), (250, 1))
+    assert len(many) > 2 * 65536
+    assert np.array_equal(model.predict(many), np.tile(model.predict(made.X), 250))
+
+
+def test_frames_by_name(made: Made, named: Model) -> None:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    expected = named.predict(made.X)
+    assert np.array_equal(named.predict(table), expected)
+    assert np.array_equal(named.predict(table[list("fbdaec")]), expected)
+    more = table.assign(title="text", a2=table["a"])[["title", "f", "a2", *"edcba"]]
+    assert np.array_equal(named.predict(more), expected)
+    unused = set("abcdef") - set(named.importance())
+    assert np.array_equal(named.predict(table.drop(columns=list(unused))), expected)
+    with pytest.raises(rankwood.DataError, match=r"lacks 2 of the model's features: 'a', 'b'"):
+        named.predict(table.drop(columns=["a", "b"]))
+
+
+def test_frames_by_name_after_loading(made: Made, named: Model, tmp_path: Any) -> None:
+    named.save(tmp_path / "model.txt")
+    loaded = Model.load(tmp_path / "model.txt")
+    table = pd.DataFrame(made.X, columns=list("abcdef"))[list("fedcba")]
+    assert np.array_equal(loaded.predict(table), named.predict(made.X))
+
+
+def test_names_that_a_file_cannot_hold(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
+    names = ["price, net", "0", "7-8", "click rate", "click_rate", "é"]
+    table = pd.DataFrame(made.X, columns=names)
+    model = train(small, rankwood.Dataset(table, made.y, qid=made.qid))
+    assert model.feature_names == names
+    assert set(model.importance()) <= set(names)
+    mixed = table[names[::-1]]
+    assert np.array_equal(model.predict(mixed), model.predict(made.X))
+    model.save(tmp_path / "model.txt")
+    four = table[names[:4]]
+    model = train(small, rankwood.Dataset(four, made.y, qid=made.qid))
+    loaded = Model.from_bytes(model.to_bytes())
+    assert np.array_equal(loaded.predict(four[names[3::-1]]), model.predict(made.X[:, :4]))
+    mixed_set = rankwood.Dataset(four[names[3::-1]], made.y, qid=made.qid)
+    assert np.array_equal(loaded.predict(mixed_set), model.predict(made.X[:, :4]))
+
+
+def test_a_dataset_by_name(made: Made, named: Model) -> None:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))[list("fedcba")]
+    data = rankwood.Dataset(table, made.y, qid=made.qid)
+    assert np.array_equal(named.predict(data), named.predict(made.X))
+    values, base, _ = named.shap_values(data)
+    assert np.allclose(values.sum(axis=1) + base, named.predict(made.X), atol=1e-9)
+    with pytest.raises(rankwood.DataError, match="lacks 1 of the model's features: 'a'"):
+        named.predict(rankwood.Dataset(table.drop(columns="a"), made.y, qid=made.qid))
+
+
+def test_a_narrow_array(made: Made, model: Model, named: Model) -> None:
+    with pytest.raises(rankwood.DataError, match="data has 2 features; the model expects 6"):
+        model.predict(made.X[:, :2])
+    with pytest.raises(rankwood.DataError, match="data has 2 features; the model expects 6"):
+        named.predict(made.X[:, :2].tolist())
+
+
+def test_one_document(made: Made, model: Model) -> None:
+    expected = model.predict(made.X)
+    for i in (0, 5, 11):
+        assert model.predict(made.X[i : i + 1]).tolist() == [expected[i]]
+        assert model.predict(made.X[i : i + 1].tolist()).tolist() == [expected[i]]
+        assert model.predict(pd.DataFrame(made.X[i : i + 1])).tolist() == [expected[i]]
+    with pytest.raises(rankwood.DataError, match=r"shape \(6,\); expected 2 dimensions"):
+        model.predict(made.X[0])
+    assert model.predict(made.X[:0]).shape == (0,)
+
+
+def test_fewer_trees(made: Made, model: Model) -> None:
+    assert np.array_equal(model.predict(made.X, n_trees=8), model.predict(made.X))
+    first = model.predict(made.X, n_trees=3)
+    assert not np.array_equal(first, model.predict(made.X))
+    assert np.array_equal(first, model.predict(made.dataset(), n_trees=3))
+    for wrong in (0, 9, -1):
+        with pytest.raises(rankwood.ParameterError, match="expected 1 to 8"):
+            model.predict(made.X, n_trees=wrong)
+
+
+def test_trees(made: Made, named: Model) -> None:
+    """Walking the nodes by hand gives the scores."""
+    nodes = {(node["tree"], node["node"]): node for node in named.trees()}
+    assert len({tree for tree, _ in nodes}) == named.n_trees
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    for i in range(20):
+        score = 0.0
+        for tree in range(named.n_trees):
+            node = nodes[tree, 0]
+            while node["leaf"] is None:
+                goes_left = table[node["feature"]][i] <= node["threshold"]
+                node = nodes[tree, node["left"] if goes_left else node["right"]]
+            score += node["value"]
+        assert score == pytest.approx(named.predict(made.X)[i], abs=1e-12)
+
+
+def test_importance(named: Model) -> None:
+    gains, splits = named.importance(), named.importance("splits")
+    nodes = [node for node in named.trees() if node["leaf"] is None]
+    assert set(gains) == set(splits) == {node["feature"] for node in nodes}
+    for name in gains:
+        assert splits[name] == sum(node["feature"] == name for node in nodes)
+        assert gains[name] == pytest.approx(sum(node["gain"] for node in nodes if node["feature"] == name))
+    assert list(gains.values()) == sorted(gains.values(), reverse=True)
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_shap_values_add_up(made: Made, model: Model, sort: bool) -> None:
+    order = np.random.default_rng(4).permutation(len(made.y)) if sort else np.arange(len(made.y))
+    data = rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=sort)
+    values, base, ids = model.shap_values(data)
+    assert values.shape == (len(made.y), len(ids))
+    assert np.allclose(values.sum(axis=1) + base, model.predict(made.X[order]), atol=1e-9)
+    assert set(ids) == set(model.importance())
+
+
+def test_evaluate_and_compare(made: Made, other: Made, model: Model, small: dict[str, Any]) -> None:
+    data = other.dataset()
+    measured = rankwood.evaluate(data, model, ["ndcg@10", "map"])
+    assert list(measured) == ["ndcg@10", "map"]
+    per_query = measured.metrics["ndcg@10"].per_query
+    assert per_query.shape == (20,)
+    assert np.nanmean(per_query) == pytest.approx(measured["ndcg@10"])
+    # by hand
+    begin, scores = data.query_offsets, model.predict(other.X)
+    for q in range(20):
+        label = other.y[begin[q] : begin[q + 1]]
+        ranked = label[np.argsort(-scores[begin[q] : begin[q + 1]], kind="stable")]
+        discount = 1 / np.log2(np.arange(2, 12))[: len(label)]
+        ideal = (2.0 ** np.sort(label)[::-1][:10] - 1) @ discount
+        if ideal:
+            assert per_query[q] == pytest.approx((2.0 ** ranked[:10] - 1) @ discount / ideal)
+        else:
+            assert np.isnan(per_query[q])
+    bad = train({**small, "rounds": 1, "leaves": 2}, made.dataset())
+    result = rankwood.compare(data, bad, model)
+    assert result.difference == pytest.approx(result.mean_b - result.mean_a) and result.difference > 0
+    assert result.low <= result.difference <= result.high
+    assert result.n_wins + result.n_ties + result.n_losses == int(np.isfinite(per_query).sum())

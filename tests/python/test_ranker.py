@@ -1,0 +1,209 @@
+"""scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import rankwood
+from conftest import Made
+from rankwood import Ranker, scorer
+
+# A document that stands twice is ranked against itself and moves every position below it; one of weight 2
+# does neither. So weights are not repetitions, for any objective of rankings.
+NOT_REPETITIONS = "a document of weight 2 is one document in a ranking, not two"
+
+
+def expected_failures(_: Any) -> dict[str, str]:
+    return {
+        "check_sample_weight_equivalence_on_dense_data": NOT_REPETITIONS,
+        "check_sample_weight_equivalence_on_sparse_data": NOT_REPETITIONS,
+    }
+
+
+@parametrize_with_checks(
+    [Ranker(rounds=5, min_docs=1)], expected_failed_checks=expected_failures, xfail_strict=True
+)
+def test_check_estimator(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+PARAMS: dict[str, Any] = {"rounds": 8, "leaves": 6, "min_docs": 2, "l2": 5}
+
+
+@pytest.fixture
+def routing() -> Any:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def test_fit_is_train(made: Made, model: rankwood.Model) -> None:
+    by_qid = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    by_group = Ranker(**PARAMS).fit(made.X, made.y, group=made.group)
+    assert by_qid.model_.to_bytes() == by_group.model_.to_bytes() == model.to_bytes()
+    assert np.array_equal(by_qid.predict(made.X), model.predict(made.X))
+    weights = 1.0 + made.y
+    weighted = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid, sample_weight=weights)
+    assert weighted.model_.to_bytes() == (
+        rankwood.train(PARAMS, made.dataset(weight=weights)).to_bytes()
+    )
+    assert weighted.model_.to_bytes() != model.to_bytes()
+
+
+def test_defaults_are_the_programs() -> None:
+    params = rankwood._params.Params()
+    for name, value in Ranker().get_params().items():
+        assert rankwood._params.as_text(value) == params.get(name), name
+
+
+def test_every_parameter_is_there() -> None:
+    ours = set(Ranker().get_params())
+    for info in rankwood._params.infos():
+        name = rankwood._core.text(info.name).replace("-", "_")
+        # files, what only the program has, and what changes no tree
+        assert name in ours or name in NOT_HERE, name
+
+
+NOT_HERE = {"weights", "names", "ignore", "hist", "batch", "permutations", "decay"}
+
+
+def test_eval_sets(made: Made, other: Made) -> None:
+    params = {**PARAMS, "rounds": 60, "early_stop": 5}
+    expected = rankwood.train(params, made.dataset(), valid={"valid_0": other.dataset()})
+    by_qid = Ranker(**params).fit(
+        made.X, made.y, qid=made.qid, eval_set=[(other.X, other.y)], eval_qid=[other.qid]
+    )
+    by_group = Ranker(**params).fit(
+        made.X, made.y, group=made.group, eval_set=[(other.X, other.y)], eval_group=[other.group]
+    )
+    for ranker in (by_qid, by_group):
+        assert ranker.model_.to_bytes() == expected.to_bytes()
+        assert ranker.evals_result_ == expected.evals_result
+        assert ranker.best_iteration_ == expected.best_round < 60
+    with pytest.raises(rankwood.DataError, match="eval_set 0 has neither"):
+        Ranker(**params).fit(made.X, made.y, qid=made.qid, eval_set=[(other.X, other.y)])
+
+
+def test_callbacks(made: Made) -> None:
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid, callbacks=[lambda one: one.round == 2])
+    assert ranker.model_.n_trees == ranker.best_iteration_ == 2
+
+
+def test_queries_apart(made: Made) -> None:
+    """fit and score sort; scores come in the caller's order."""
+    order = np.random.default_rng(6).permutation(len(made.y))
+    ranker = Ranker(**PARAMS).fit(made.X[order], made.y[order], qid=made.qid[order])
+    data = rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=True)
+    assert ranker.model_.to_bytes() == rankwood.train(PARAMS, data).to_bytes()
+    assert np.array_equal(ranker.predict(made.X)[order], ranker.predict(made.X[order]))
+    score = ranker.score(made.X[order], made.y[order], qid=made.qid[order])
+    assert score == rankwood.evaluate(data, ranker.predict(made.X[order]))["ndcg@10"]
+
+
+def test_score(made: Made, other: Made) -> None:
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    measured = rankwood.evaluate(other.dataset(), ranker.model_, ["ndcg@10", "map"])
+    assert ranker.score(other.X, other.y, qid=other.qid) == measured["ndcg@10"]
+    assert ranker.score(other.X, other.y, qid=other.qid, metric="map") == measured["map"]
+    assert scorer("map")(ranker, other.X, other.y, qid=other.qid) == measured["map"]
+    assert ranker.score(other.X, other.y) != measured["ndcg@10"]  # all in one query
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search(made: Made, n_jobs: int | None) -> None:
+    ranker = Ranker(**PARAMS).set_fit_request(qid=True)
+    grid = {"leaves": [2, 6], "rate": [0.01, 0.3]}
+    search = GridSearchCV(ranker, grid, scoring=scorer("ndcg@5"), cv=GroupKFold(4), n_jobs=n_jobs)
+    search.fit(made.X, made.y, qid=made.qid, groups=made.qid)
+    by_hand = []
+    for leaves in grid["leaves"]:
+        for rate in grid["rate"]:
+            values = []
+            for fit, test in GroupKFold(4).split(made.X, made.y, made.qid):
+                one = Ranker(**{**PARAMS, "leaves": leaves, "rate": rate})
+                one.fit(made.X[fit], made.y[fit], qid=made.qid[fit])
+                values.append(one.score(made.X[test], made.y[test], qid=made.qid[test], metric="ndcg@5"))
+            by_hand.append(np.mean(values))
+    assert np.allclose(search.cv_results_["mean_test_score"], by_hand, rtol=0, atol=1e-12)
+    assert len(set(by_hand)) == 4
+    assert search.best_params_ == dict(zip(("leaves", "rate"), divmod_of(int(np.argmax(by_hand)), grid), strict=True))
+    best = Ranker(**{**PARAMS, **search.best_params_}).fit(made.X, made.y, qid=made.qid)
+    assert search.best_estimator_.model_.to_bytes() == best.model_.to_bytes()
+
+
+def divmod_of(i: int, grid: dict[str, list[Any]]) -> tuple[Any, Any]:
+    return grid["leaves"][i // 2], grid["rate"][i % 2]
+
+
+@pytest.mark.usefixtures("routing")
+def test_cross_val_score(made: Made) -> None:
+    ranker = Ranker(**PARAMS).set_fit_request(qid=True)
+    values = cross_val_score(
+        ranker,
+        made.X,
+        made.y,
+        scoring=scorer(),
+        cv=GroupKFold(3),
+        params={"qid": made.qid, "groups": made.qid},
+        error_score="raise",
+    )
+    assert values.shape == (3,) and (values > 0.5).all()
+
+
+def test_clone_and_pickle(made: Made) -> None:
+    ranker = Ranker(**PARAMS, seed=3)
+    assert clone(ranker).get_params() == ranker.get_params()
+    fitted = ranker.fit(made.X, made.y, qid=made.qid)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.model_.to_bytes() == fitted.model_.to_bytes()
+    assert np.array_equal(again.predict(made.X), fitted.predict(made.X))
+    assert again.get_params() == fitted.get_params()
+    assert not hasattr(clone(fitted), "model_")
+
+
+def test_names(made: Made) -> None:
+    table = pd.DataFrame(made.X, columns=list("abcdef"))
+    ranker = Ranker(**PARAMS).fit(table, made.y, qid=made.qid)
+    assert ranker.feature_names_in_.tolist() == list("abcdef")
+    assert ranker.n_features_in_ == 6
+    assert np.array_equal(ranker.predict(table[list("fedcba")]), ranker.predict(table))
+    ranker.fit(made.X, made.y, qid=made.qid)
+    assert not hasattr(ranker, "feature_names_in_")
+
+
+def test_importances(made: Made) -> None:
+    ranker = Ranker(**PARAMS)
+    with pytest.raises(NotFittedError):
+        _ = ranker.feature_importances_
+    ranker.fit(made.X, made.y, qid=made.qid)
+    values = ranker.feature_importances_
+    assert values.shape == (6,) and values.sum() == pytest.approx(1)
+    gains = ranker.model_.importance()
+    assert np.argmax(values) == next(iter(gains)) == 0
+    assert values[0] == pytest.approx(gains[0] / sum(gains.values()))
+
+
+def test_parameters_of_others_are_named() -> None:
+    for theirs, ours in {"num_leaves": "leaves", "n_estimators": "rounds", "learning_rate": "rate"}.items():
+        with pytest.raises(TypeError, match=f"no parameter '{theirs}'; it is '{ours}'"):
+            Ranker(**{theirs: 31})
+    with pytest.raises(TypeError):
+        Ranker("lambdarank")  # type: ignore[misc]
+    assert Ranker(leaves="nonsense").get_params()["leaves"] == "nonsense", "nothing is checked before fit"
+
+
+def test_width(made: Made) -> None:
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    for width in (5, 7):
+        with pytest.raises(rankwood.DataError, match=f"X has {width} features, but Ranker is expecting 6"):
+            ranker.predict(np.zeros((3, width), np.float32))

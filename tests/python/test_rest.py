@@ -1,0 +1,396 @@
+"""Cross-validation, audits, checks, reports and explanations."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankwood as rw
+
+
+def make_arrays(n_queries: int = 40, size: int = 15, seed: int = 1) -> tuple[Any, Any, Any]:
+    random = np.random.default_rng(seed)
+    n = n_queries * size
+    x = random.normal(size=(n, 6)).astype(np.float32)
+    noise = random.normal(size=n) * 0.3
+    y = np.clip(np.round(x[:, 0] + x[:, 1] * x[:, 2] + noise + 1), 0, 4)
+    return x, y, np.repeat(np.arange(n_queries), size)
+
+
+def make_dataset(**more: Any) -> rw.Dataset:
+    x, y, qid = make_arrays()
+    return rw.Dataset(x, y, qid=qid, **more)
+
+
+SMALL = {"rounds": 15, "leaves": 6, "min_docs": 5, "threads": 2}
+
+
+@pytest.fixture(scope="module")
+def dataset() -> rw.Dataset:
+    return make_dataset(feature_names=["a", "b", "c", "d", "<e>", "f"])
+
+
+@pytest.fixture(scope="module")
+def model(dataset: rw.Dataset) -> rw.Model:
+    x, y, qid = make_arrays(10, seed=2)
+    valid = rw.Dataset(x, y, qid=qid, feature_names=dataset.feature_names)
+    return rw.train({**SMALL, "metric": ["ndcg@10", "map"]}, dataset, valid=valid)
+
+
+# ---- cross-validation ----
+
+
+def test_cv_scores_are_of_the_models_that_never_saw_the_query(dataset: rw.Dataset) -> None:
+    done = rw.cv({**SMALL, "early_stop": 0}, dataset, 4)
+    x, _, qid = make_arrays()
+    assert len(done.folds) == 4 == len(done.models)
+    assert sorted(np.bincount(done.fold_of)) == [10, 10, 10, 10]
+    for fold, one in enumerate(done.folds):
+        mine = done.fold_of[qid] == fold
+        assert np.array_equal(done.scores[mine], one.model.predict(x[mine]))
+        assert (one.n_train, one.n_valid, one.n_test) == (30, 0, 10)
+        assert one.model.n_trees == 15
+        assert one.model.feature_names == dataset.feature_names
+    assert done.pooled["ndcg@10"] == rw.evaluate(dataset, done.scores)["ndcg@10"]
+    values = [one.evaluation["ndcg@10"] for one in done.folds]
+    assert done.mean("ndcg@10") == pytest.approx((np.mean(values), np.std(values, ddof=1)), abs=1e-15)
+    assert "4 folds" in repr(done)
+    with pytest.raises(rw.ParameterError, match="'map'"):
+        done.mean("map")
+
+
+def test_cv_gives_scores_in_the_order_of_the_caller() -> None:
+    x, y, qid = make_arrays()
+    grouped = rw.cv({**SMALL, "early_stop": 0}, rw.Dataset(x, y, qid=qid), 3)
+    # one document of each query in turn: the queries come first in the same order
+    order = np.argsort(np.tile(np.arange(15), 40), kind="stable")
+    mixed = rw.cv({**SMALL, "early_stop": 0}, rw.Dataset(x[order], y[order], qid=qid[order], sort=True), 3)
+    assert np.array_equal(mixed.fold_of, grouped.fold_of)
+    assert np.array_equal(mixed.scores, grouped.scores[order])
+    assert not np.array_equal(mixed.scores, grouped.scores)
+
+
+def test_cv_stops_early_by_the_next_fold() -> None:
+    done = rw.cv({**SMALL, "rounds": 60, "early_stop": 5, "metric": ["ndcg@5", "map"]}, make_dataset(), 5)
+    assert all((one.n_train, one.n_valid, one.n_test) == (24, 8, 8) for one in done.folds)
+    assert all(one.model.best_round == one.model.n_trees for one in done.folds)
+    assert set(done.pooled) == {"ndcg@5", "map"}
+
+
+def test_cv_chooses_what_is_auto() -> None:
+    done = rw.cv({"rounds": 3, "early_stop": 0}, make_dataset(), 2)
+    assert done.models[0].params["leaves"] == 8
+    assert done.models[0].params["rate"] == 0.1
+
+
+def test_cv_models_outlive_the_rest() -> None:
+    x, _, qid = make_arrays()
+    done = rw.cv({**SMALL, "early_stop": 0}, make_dataset(), 3)
+    kept, mine = done.models[1], done.fold_of[qid] == 1
+    expected = done.scores[mine].copy()
+    del done
+    gc.collect()
+    assert np.array_equal(kept.predict(x[mine]), expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "n_folds", "message"),
+    [
+        ({}, 2, "expected 3 or more"),
+        ({"early_stop": 0}, 1, "folds is 1"),
+        ({"early_stop": 0}, 41, "the 40 queries"),
+        ({"leafs": 3}, 5, "leaves"),
+        ({"metric": len}, 5, "metric is a function"),
+        ({"objective": len}, 5, "objective is a function"),
+    ],
+)
+def test_cv_refuses(params: dict[str, Any], n_folds: int, message: str) -> None:
+    with pytest.raises(rw.ParameterError, match=message):
+        rw.cv(params, make_dataset(), n_folds)
+
+
+def test_cv_wants_a_whole_number_of_folds(dataset: rw.Dataset) -> None:
+    with pytest.raises(TypeError):
+        rw.cv({}, dataset, 2.5)  # type: ignore[arg-type]
+
+
+def test_other_than_datasets_is_told(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+    x: Any = np.zeros((3, 6))
+    for call in (
+        lambda: rw.cv({}, x, 3),
+        lambda: rw.audit(x, x),
+        lambda: model.report(tmp_path / "page.html", x),
+        lambda: model.explain(x),
+        lambda: model.explain(dataset, x),
+        lambda: model.permutation_importance(x),
+        lambda: model.to_shap(x),
+    ):
+        with pytest.raises(TypeError, match=r"is a ndarray; expected a rankwood\.Dataset"):
+            call()
+
+
+# ---- audits ----
+
+
+def test_audit_has_each_program_as_evaluate_has_it(dataset: rw.Dataset, model: rw.Model) -> None:
+    audit = rw.audit(dataset, model, ["ndcg@5", "map"])
+    likes = {row.like for row in audit}
+    assert {"rankwood", "lightgbm", "xgboost", "catboost", "trec"} <= likes
+    assert (audit.n_docs, audit.n_queries, audit.n_single) == (600, 40, 0)
+    n_compared = 0
+    for row in audit:
+        if row.refused is not None:
+            assert np.isnan(row.mean)
+            assert row.conventions == ""
+            continue
+        like = None if row.like == "rankwood" else row.like
+        same = rw.evaluate(dataset, model, row.metric, like=like)
+        assert row.mean == same[row.metric]
+        assert row.n_counted == same.metrics[row.metric].n_counted
+        n_compared += 1
+    assert n_compared >= 12
+    assert len(audit) == len(audit.rows)
+
+
+def test_audit_says_what_a_program_refuses(model: rw.Model) -> None:
+    x, y, qid = make_arrays()
+    data = rw.Dataset(x, y / 2, qid=qid)
+    refused = {row.like: row.refused for row in rw.audit(data, model) if row.refused is not None}
+    assert "label" in refused["lightgbm"]
+    assert "rankwood" not in refused
+
+
+def test_audit_counts_ties() -> None:
+    x, y, qid = make_arrays()
+    falling = np.lexsort((-y, qid))
+    audit = rw.audit(rw.Dataset(x, y[falling], qid=qid), np.zeros(len(y)))
+    n_mixed = sum(len(set(y[qid == one])) > 1 for one in range(40))
+    assert audit.n_tied == audit.n_falling == n_mixed
+    assert audit.n_rising == 0
+
+
+def test_audit_refuses(dataset: rw.Dataset) -> None:
+    with pytest.raises(rw.DataError, match=r"\(3,\)"):
+        rw.audit(dataset, np.zeros(3))
+    with pytest.raises(rw.ParameterError, match="ndcgg"):
+        rw.audit(dataset, np.zeros(600), "ndcgg")
+
+
+# ---- checks ----
+
+LINES = "2 qid:1 1:5 2:1 3:7\n0 qid:2 1:5 2:2 3:8\n1 qid:1 1:5 2:3 3:9\n0 qid:3 1:5 2:4 3:1\n"
+
+
+def test_check_finds_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text(LINES)
+    found = rw.check(path)
+    kinds = {one.kind for one in found.findings}
+    assert "split-queries" in kinds
+    assert "features-constant" in kinds
+    assert found.counts["split"] == 1
+    assert found.counts["documents"] == 4
+    assert [one.feature for one in found.features if one.constant] == [1]
+    assert found.labels == {0.0: 2, 1.0: 1, 2.0: 1}
+    assert found.longest_query_id == "1"
+    assert np.isnan(found.label_drift)
+    assert all(one.is_warning for one in found.warnings)
+    assert found.findings[: len(found.warnings)] == found.warnings
+
+
+def test_check_of_two_sets(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text(LINES)
+    second.write_text("0 qid:3 1:5 2:4 3:1\n1 qid:4 1:6 2:4 3:1\n")
+    found = rw.check([str(first)], against=second)
+    assert found.counts["against_documents"] == 2
+    assert found.counts["shared_queries"] == 1
+    assert found.counts["shared_documents"] == 1
+    assert found.label_drift == 0.25
+    assert found.features[0].drift == 0.5
+
+
+def test_check_of_memory_is_that_of_a_file(tmp_path: Path) -> None:
+    x, y, qid = make_arrays(5)
+    path = tmp_path / "data.txt"
+    with path.open("w") as file:
+        for row, label, query in zip(x, y, qid, strict=True):
+            values = " ".join(f"{i}:{value!r}" for i, value in enumerate(row.tolist()))
+            file.write(f"{label:g} qid:{query} {values}\n")
+    memory, file_ = rw.check(rw.Dataset(x, y, qid=qid)), rw.check(rw.Dataset(path))
+    assert memory.counts == file_.counts == rw.check(path).counts
+    assert [one.text for one in memory.findings] == [one.text for one in file_.findings]
+    assert [(one.least, one.most) for one in memory.features] == [
+        (one.least, one.most) for one in file_.features
+    ]
+    assert memory.counts["documents"] == 75
+
+
+def test_check_refuses(tmp_path: Path) -> None:
+    with pytest.raises(rw.FileError, match=r"none\.txt"):
+        rw.check(tmp_path / "none.txt")
+    with pytest.raises(rw.DataError, match="an empty list of paths"):
+        rw.check([])
+    with pytest.raises(TypeError):
+        rw.check(5)  # type: ignore[arg-type]
+    (tmp_path / "bad.txt").write_text("one qid:1 1:1\n")
+    with pytest.raises(rw.DataError, match=r"bad\.txt:1"):
+        rw.check(tmp_path / "bad.txt")
+
+
+# ---- reports ----
+
+
+def test_report_is_a_page(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+    path = tmp_path / "page.html"
+    assert model.report(path, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) is None
+    page = path.read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "&lt;i&gt;mine" in page
+    assert "<i>mine" not in page
+    assert "&lt;e&gt;" in page
+    assert model.report(None, dataset, title="<i>mine</i>", metric=["map", "ndcg@10"]) == page
+    fewer = model.report(None, dataset, n_trees=0, n_repeats=0)
+    assert fewer is not None
+    assert len(fewer) < len(page)
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_report_refuses(tmp_path: Path, dataset: rw.Dataset, model: rw.Model) -> None:
+    with pytest.raises(rw.FileError, match="nowhere"):
+        model.report(tmp_path / "nowhere" / "page.html", dataset)
+    with pytest.raises(rw.ParameterError, match="ndcgg"):
+        model.report(tmp_path / "page.html", dataset, metric="ndcgg")
+    with pytest.raises(rw.ParameterError, match="lightgbn"):
+        model.report(tmp_path / "page.html", dataset, like="lightgbn")
+    with pytest.raises(rw.ParameterError, match="n_trees is 101"):
+        model.report(None, dataset, n_trees=101)
+    with pytest.raises(rw.ParameterError, match="n_repeats is -1"):
+        model.report(None, dataset, n_repeats=-1)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_model_in_a_notebook(model: rw.Model) -> None:
+    page = model._repr_html_()
+    assert f"{model.n_trees} trees" in page
+    assert f"best round {model.best_round}" in page
+    best = model.evals_result["valid"]["map"][model.best_round - 1]
+    assert f"<td>map</td><td>{best:.5f}</td>" in page
+    assert "&lt;e&gt;" in page
+    assert "<e>" not in page
+    again = rw.Model.from_bytes(model.to_bytes())._repr_html_()
+    assert "map" not in again
+
+
+# ---- explanations ----
+
+
+def test_explanations_add_up(dataset: rw.Dataset, model: rw.Model) -> None:
+    why = model.explain(dataset)
+    x, _, _ = make_arrays()
+    assert why.base_value + why.values.sum(axis=1) == pytest.approx(model.predict(dataset), abs=1e-12)
+    assert [why.names[i] for i in range(len(why.features))] == [
+        "abcd<f"[i] if i != 4 else "<e>" for i in why.features
+    ]
+    assert why.data is not None
+    assert np.array_equal(why.data, x[:, why.features])
+    first = why.document(0)
+    assert sum(value for _, value in first) == pytest.approx(why.values[0].sum(), abs=1e-12)
+    assert [abs(value) for _, value in first] == sorted((abs(value) for _, value in first), reverse=True)
+    means = why.mean_abs()
+    assert list(means.values()) == sorted(means.values(), reverse=True)
+    assert next(iter(means)) == "a"
+
+
+def test_explanations_keep_the_order_of_the_caller(model: rw.Model) -> None:
+    x, y, qid = make_arrays()
+    order = np.random.default_rng(3).permutation(len(y))
+    mixed = rw.Dataset(x[order], y[order], qid=qid[order], sort=True)
+    plain, other = model.explain(rw.Dataset(x, y, qid=qid)), model.explain(mixed)
+    assert np.array_equal(plain.values[order], other.values)
+    assert plain.data is not None
+    assert other.data is not None
+    assert np.array_equal(plain.data[order], other.data)
+
+
+def test_permutation_importance(dataset: rw.Dataset, model: rw.Model) -> None:
+    rows = model.permutation_importance(dataset, metric="map", n_repeats=3)
+    assert rows[0].name == "a"
+    assert rows[0].loss > 0.05
+    assert rows[0].deviation > 0
+    assert [one.loss for one in rows] == sorted((one.loss for one in rows), reverse=True)
+    assert {one.feature for one in rows} == set(model.explain(dataset).features)
+    assert model.permutation_importance(dataset, metric="map", n_repeats=3) == rows
+    one_tree = model.permutation_importance(dataset, n_trees=1, n_repeats=1, seed=2)
+    assert len(one_tree) < len(rows)
+    assert np.isnan(one_tree[0].deviation)
+    with pytest.raises(rw.ParameterError, match="n_repeats is 0"):
+        model.permutation_importance(dataset, n_repeats=0)
+    with pytest.raises(rw.ParameterError, match="ndcgg"):
+        model.permutation_importance(dataset, metric="ndcgg")
+
+
+@pytest.mark.parametrize("n_cover", [40, 2])
+def test_shap_reads_the_trees(dataset: rw.Dataset, model: rw.Model, n_cover: int) -> None:
+    shap = pytest.importorskip("shap")
+    x, y, qid = make_arrays()
+    few = qid < n_cover  # of 2 queries, many leaves have no document
+    cover = rw.Dataset(x[few], y[few], qid=qid[few])
+    why = model.explain(dataset, cover)
+    other = shap.TreeExplainer(model.to_shap(cover))
+    values = other.shap_values(x)
+    assert np.abs(values[:, why.features] - why.values).max() < 1e-6
+    assert np.delete(values, why.features, axis=1) == pytest.approx(0, abs=1e-12)
+    assert float(np.ravel(other.expected_value)[0]) == pytest.approx(why.base_value, abs=1e-6)
+    assert np.abs(why.values).max() > 0.1
+
+
+def test_shap_sends_missing_values_where_we_do() -> None:
+    shap = pytest.importorskip("shap")
+    x, y, qid = make_arrays()
+    x = x.copy()
+    x[::3, 0] = np.nan
+    data = rw.Dataset(x, y, qid=qid)
+    model = rw.train({**SMALL, "early_stop": 0}, data)
+    assert {node["missing_left"] for node in model.trees() if node["leaf"] is None} == {True, False}
+    why = model.explain(data)
+    values = shap.TreeExplainer(model.to_shap(data)).shap_values(x)
+    assert np.abs(values[:, why.features] - why.values).max() < 1e-6
+
+
+def test_shap_reads_trees_of_one_leaf(tmp_path: Path) -> None:
+    shap, xgboost = pytest.importorskip("shap"), pytest.importorskip("xgboost")
+    x, y, qid = make_arrays()
+    matrix = xgboost.DMatrix(x, y, qid=qid)
+    params = {"objective": "rank:ndcg", "base_score": 0.75, "max_depth": 3}
+    xgboost.train(params, matrix, num_boost_round=3).save_model(tmp_path / "model.json")
+    model = rw.Model.import_from(tmp_path / "model.json", "xgboost")
+    assert sum(node["tree"] == 0 for node in model.trees()) == 1  # the base score
+    data = rw.Dataset(x, y, qid=qid)
+    why = model.explain(data)
+    other = shap.TreeExplainer(model.to_shap(data))
+    assert np.abs(other.shap_values(x)[:, why.features] - why.values).max() < 1e-6
+    assert float(np.ravel(other.expected_value)[0]) == pytest.approx(why.base_value, abs=1e-6)
+
+
+# ---- what is imported ----
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    heavy = ["matplotlib", "sklearn", "pandas", "scipy", "pyarrow", "rankwood.plot", "rankwood.migrate"]
+    code = f"import rankwood, sys; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_public_names_are_there() -> None:
+    assert [name for name in rw.__all__ if not hasattr(rw, name)] == []
+    with pytest.raises(AttributeError, match="nothing"):
+        rw.nothing  # noqa: B018

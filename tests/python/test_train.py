@@ -1,0 +1,343 @@
+"""Training: sets, stopping, callbacks, objectives and metrics of one's own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rankwood
+from conftest import Made, make
+from rankwood import Round, train
+
+
+def test_sets_by_name(made: Made, other: Made, small: dict[str, Any]) -> None:
+    sets = {"first": other.dataset(), "second": make(3).dataset()}
+    model = train({**small, "metric": ["ndcg@10", "map"], "train_metric": True}, made.dataset(), valid=sets)
+    assert set(model.evals_result) == {"train", "first", "second"}
+    assert set(model.evals_result["second"]) == {"ndcg@10", "map"}
+    for name, data in {"train": made.dataset(), **sets}.items():
+        values = model.evals_result[name]["ndcg@10"]
+        assert len(values) == 8
+        best = rankwood.evaluate(data, model)["ndcg@10"]
+        assert values[model.best_round - 1] == pytest.approx(best, abs=1e-11)
+    firsts = model.evals_result["first"]["ndcg@10"]
+    assert model.best_round == 1 + firsts.index(max(firsts)) == model.n_trees
+
+
+def test_one_set_and_a_list(made: Made, other: Made, small: dict[str, Any]) -> None:
+    assert list(train(small, made.dataset(), valid=other.dataset()).evals_result) == ["valid"]
+    both = [other.dataset(), make(3).dataset()]
+    assert list(train(small, made.dataset(), valid=both).evals_result) == ["valid_0", "valid_1"]
+
+
+def test_features_of_sets_by_name(made: Made, other: Made, small: dict[str, Any]) -> None:
+    def frame(of: Made, columns: str) -> rankwood.Dataset:
+        table = pd.DataFrame(of.X, columns=list("abcdef"))[list(columns)]
+        return rankwood.Dataset(table, of.y, qid=of.qid)
+
+    asked: list[Any] = []
+
+    def seen(scores: Any, data: rankwood.Dataset) -> float:
+        asked.append(data)
+        return float(scores[0])
+
+    sets = {"same": frame(other, "abcdef"), "mixed": frame(other, "dbefca")}
+    model = train({**small, "metric": [seen, "ndcg@10"]}, frame(made, "abcdef"), valid=sets)
+    assert model.evals_result["mixed"] == model.evals_result["same"]
+    assert asked[:2] == list(sets.values())
+    with pytest.raises(rankwood.DataError, match="lacks 1 of the model's features: 'e'"):
+        train(small, frame(made, "abcdef"), valid=frame(other, "abcdf"))
+    more = train({**small, "rounds": 2}, frame(made, "fedcba"), init=model)
+    assert np.array_equal(more.predict(other.X, n_trees=model.n_trees), model.predict(other.X))
+    assert more.to_bytes() == train({**small, "rounds": 2}, frame(made, "abcdef"), init=model).to_bytes()
+
+
+def test_stop_on(made: Made, other: Made, small: dict[str, Any]) -> None:
+    sets = {"a": other.dataset(), "b": make(4, 15).dataset()}
+    params = {**small, "rounds": 60, "early_stop": 5}
+    models = {name: train(params, made.dataset(), valid=sets, stop_on=name) for name in sets}
+    for name, model in models.items():
+        values = model.evals_result[name]["ndcg@10"]
+        assert model.best_round == 1 + values.index(max(values))
+        assert len(values) == model.best_round + 5 < 60
+    assert models["a"].best_round != models["b"].best_round
+    assert train(params, made.dataset(), valid=sets).to_bytes() == models["a"].to_bytes()
+    with pytest.raises(rankwood.ParameterError, match="'c' is no valid set"):
+        train(params, made.dataset(), valid=sets, stop_on="c")
+
+
+def test_callbacks_see_rounds(made: Made, other: Made, small: dict[str, Any]) -> None:
+    seen: list[Round] = []
+    model = train(small, made.dataset(), valid={"v": other.dataset()}, callbacks=[seen.append])
+    assert [one.round for one in seen] == list(range(1, 9))
+    assert {one.n_rounds for one in seen} == {8}
+    assert [one.metrics["v"]["ndcg@10"] for one in seen] == model.evals_result["v"]["ndcg@10"]
+    assert seen[-1].best_round == model.best_round
+    assert seen[-1].best_value == max(model.evals_result["v"]["ndcg@10"])
+
+
+def test_a_callback_stops(made: Made, small: dict[str, Any]) -> None:
+    later: list[int] = []
+    callbacks = [lambda one: one.round == 3, lambda one: later.append(one.round)]
+    model = train(small, made.dataset(), callbacks=callbacks)
+    assert model.n_trees == 3
+    assert model.finished
+    assert later == [1, 2, 3], "a callback after the one that stops is called, too"
+
+
+class Odd(Exception):
+    """Not an exception of ours."""
+
+
+@pytest.mark.parametrize("kind", [Odd, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("where", ["callback", "objective", "metric"])
+def test_an_exception_is_raised_as_it_was(
+    made: Made, small: dict[str, Any], where: str, kind: type[BaseException]
+) -> None:
+    error, n_calls = kind("mine"), 0
+
+    def fail(*_: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        raise error
+
+    data = made.dataset()
+    params = {**small, where: fail} if where != "callback" else small
+    with pytest.raises(kind) as raised:
+        train(params, data, valid=data, callbacks=[fail] if where == "callback" else [])
+    assert raised.value is error
+    assert n_calls == 1
+    train(small, data)  # and all is well
+
+
+def squares(scores: Any, data: rankwood.Dataset) -> tuple[Any, Any]:
+    """Gradient and hessian of (score - label)^2 / 2."""
+    return scores - data.label, np.ones(len(scores))
+
+
+def trees_of(model: rankwood.Model) -> list[bytes]:
+    """A model's file, but for the objective's name and the checksum."""
+    lines = model.to_bytes().splitlines()
+    assert lines[-1].startswith(b"checksum ")
+    return [line for line in lines[:-1] if not line.startswith(b"objective =")]
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_objective_of_ones_own(made: Made, small: dict[str, Any], sort: bool) -> None:
+    order = np.random.default_rng(8).permutation(len(made.y)) if sort else np.arange(len(made.y))
+
+    def data() -> rankwood.Dataset:
+        return rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=sort)
+
+    own = train({**small, "objective": squares}, data())
+    built_in = train({**small, "objective": "regression"}, data())
+    assert trees_of(own) == trees_of(built_in)
+    assert np.corrcoef(own.predict(made.X), made.y)[0, 1] > 0.5
+
+
+def test_the_sign_is_the_gradient_of_the_loss(made: Made, small: dict[str, Any]) -> None:
+    model = train({**small, "objective": lambda s, d: (-d.label.astype(float), np.ones(len(s)))}, made.dataset())
+    assert (model.predict(made.X)[made.y > 0] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda n: (np.zeros(n), np.where(np.arange(n) == 7, -1.0, 1)), "hessian of document 7 .* below 0"),
+        (lambda n: (np.where(np.arange(n) == 7, np.nan, 1), np.ones(n)), "gradient of document 7 .* nan"),
+        (lambda n: (np.ones(n), np.where(np.arange(n) == 7, np.inf, 1)), "hessian of document 7 .* inf"),
+        (lambda n: (np.ones(n - 1), np.ones(n)), r"gradient has shape \(\d+,\); expected \(\d+,\)"),
+        (lambda n: (np.ones(n), np.ones((n, 1))), "hessian has shape"),
+    ],
+)
+def test_gradients_that_cannot_be(made: Made, small: dict[str, Any], result: Any, message: str) -> None:
+    with pytest.raises(rankwood.DataError, match=message):
+        train({**small, "objective": lambda scores, data: result(len(scores))}, made.dataset())
+
+
+def test_what_an_objective_is_given_cannot_be_written(made: Made, small: dict[str, Any]) -> None:
+    def writes(scores: Any, data: rankwood.Dataset) -> Any:
+        scores[0] = 1
+        return squares(scores, data)
+
+    with pytest.raises(ValueError, match="read-only"):
+        train({**small, "objective": writes}, made.dataset())
+
+
+def test_metric_of_ones_own(made: Made, other: Made, small: dict[str, Any]) -> None:
+    sets = {"a": other.dataset(), "b": make(3).dataset()}
+    asked: list[rankwood.Dataset] = []
+
+    def rmse(scores: Any, data: rankwood.Dataset) -> float:
+        asked.append(data)
+        return float(np.sqrt(np.mean((scores - data.label) ** 2)))
+
+    rmse.lower_is_better = True  # type: ignore[attr-defined]
+    params = {**small, "objective": "regression", "metric": [rmse, "ndcg@10"]}
+    model = train(params, made.dataset(), valid=sets)
+    assert asked[:2] == [sets["a"], sets["b"]]
+    values = model.evals_result["a"]["rmse"]
+    assert values == sorted(values, reverse=True) and model.best_round == 8
+    assert values[-1] == pytest.approx(rmse(model.predict(other.X), sets["a"]))
+    assert model.evals_result["b"]["rmse"][-1] == pytest.approx(rmse(model.predict(sets["b"]), sets["b"]))
+    assert set(model.evals_result["a"]) == {"rmse", "ndcg@10"}
+
+    higher = train({**params, "metric": [lambda s, d: rmse(s, d)]}, made.dataset(), valid=sets)
+    assert higher.best_round == 1
+    with pytest.raises(rankwood.ParameterError, match="2 functions"):
+        train({**small, "metric": [rmse, rmse]}, made.dataset(), valid=sets)
+
+
+def test_metric_sees_the_callers_order(made: Made, small: dict[str, Any]) -> None:
+    order = np.random.default_rng(8).permutation(len(made.y))
+    mixed = rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=True)
+
+    def gap(scores: Any, data: rankwood.Dataset) -> float:
+        assert np.array_equal(data.label, made.y[order])
+        return float(np.mean((scores - made.y[order]) ** 2))
+
+    model = train({**small, "objective": "regression", "metric": gap}, made.dataset(), valid=mixed)
+    last = np.mean((model.predict(made.X[order], n_trees=1) - made.y[order]) ** 2)
+    assert model.evals_result["valid"]["gap"][0] == pytest.approx(last)
+
+
+def test_init(made: Made, small: dict[str, Any]) -> None:
+    whole = train(small, made.dataset())
+    half = train({**small, "rounds": 4}, made.dataset())
+    more = train({**small, "rounds": 4}, made.dataset(), init=half)
+    assert more.n_trees == 8
+    assert np.array_equal(more.predict(made.X, n_trees=4), half.predict(made.X))
+    value = {m: rankwood.evaluate(made.dataset(), m)["ndcg@10"] for m in (half, more, whole)}
+    assert value[more] > value[half]
+    assert value[more] == pytest.approx(value[whole], abs=0.02)
+
+
+def test_ctrl_c_in_a_callback(made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    def press(one: Round) -> None:
+        if one.round == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model = train({**small, "rounds": 500}, made.dataset(), callbacks=[press])
+    assert model.n_trees == 4
+    assert not model.finished
+    assert model.to_bytes().count(b"finished no") == 1
+    assert any("interrupted: the model is the best so far, of 4 trees" in r.message for r in caplog.records)
+    assert np.array_equal(model.predict(made.X), train({**small, "rounds": 4}, made.dataset()).predict(made.X))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_keeps_the_best_round(made: Made, other: Made, small: dict[str, Any]) -> None:
+    def press(one: Round) -> None:
+        if one.round == one.best_round + 6:
+            raise KeyboardInterrupt
+
+    model = train({**small, "rounds": 500, "rate": 0.5}, made.dataset(), valid=other.dataset(), callbacks=[press])
+    values = model.evals_result["valid"]["ndcg@10"]
+    assert not model.finished
+    assert model.n_trees == model.best_round == 1 + values.index(max(values)) == len(values) - 6
+
+
+def test_ctrl_c_while_c_runs(made: Made) -> None:
+    """A signal that comes between callbacks: its time is not known, its effect is."""
+    noise = np.random.default_rng(3).integers(0, 5, len(made.y))
+    data = rankwood.Dataset(made.X, noise, qid=made.qid)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    old = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        model = train({"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64}, data)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert not model.finished
+    assert 1 <= model.n_trees < 20_000
+
+
+def test_keyboard_interrupt_of_another_handler(made: Made) -> None:
+    """As test_ctrl_c_while_c_runs, where the caller has a handler that raises."""
+
+    def raises(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    noise = np.random.default_rng(3).integers(0, 5, len(made.y))
+    data = rankwood.Dataset(made.X, noise, qid=made.qid)
+    old = signal.signal(signal.SIGALRM, raises)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        model = train({"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64}, data)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert not model.finished
+    assert 1 <= model.n_trees < 20_000
+
+
+def test_a_second_ctrl_c_ends_an_objective_that_hangs(made: Made, small: dict[str, Any]) -> None:
+    def hangs(scores: Any, data: rankwood.Dataset) -> Any:
+        while True:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train({**small, "objective": hangs}, made.dataset())
+
+
+def test_what_a_signal_handler_raises(made: Made, small: dict[str, Any]) -> None:
+    """Raised while C runs, so outside of any code of the caller's."""
+    error = Odd("in time")
+
+    def late(*_: Any) -> None:
+        raise error
+
+    old = signal.signal(signal.SIGALRM, late)
+    noise = np.random.default_rng(3).integers(0, 5, len(made.y))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(Odd) as raised:
+            train(
+                {"rounds": 20_000, "min_docs": 1, "l2": 1e-3, "rate": 1e-5, "leaves": 64},
+                rankwood.Dataset(made.X, noise, qid=made.qid),
+            )
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert raised.value is error
+
+
+def test_params_are_resolved(made: Made) -> None:
+    model = train({"rounds": 3, "min_docs": 1}, made.dataset())
+    assert model.params["rounds"] == 3
+    for name in ("rate", "leaves", "sample_features"):
+        assert isinstance(model.params[name], int | float), name
+    assert model.used_params["min_docs"] == 1
+    pinned = {name: value for name, value in model.params.items() if name in ("rate", "leaves", "split")}
+    again = train({"rounds": 3, "min_docs": 1, **pinned}, made.dataset())
+    assert np.array_equal(again.predict(made.X), model.predict(made.X))
+
+
+def test_names_of_parameters(made: Made, small: dict[str, Any]) -> None:
+    expected = train({**small, "sample_queries": 0.5}, made.dataset()).to_bytes()
+    dashes = {name.replace("_", "-"): value for name, value in small.items()}
+    assert train({**dashes, "sample-queries": np.float32(0.5)}, made.dataset()).to_bytes() == expected
+    assert train({**small, "sample_queries": 0.5, "norm": None}, made.dataset()).to_bytes() == expected
+    off = train({**small, "norm": np.bool_(False)}, made.dataset()).to_bytes()
+    assert off == train({**small, "norm": "off"}, made.dataset()).to_bytes()
+
+
+def test_threads_change_nothing(made: Made, small: dict[str, Any]) -> None:
+    models = {train({**small, "threads": n}, made.dataset()).to_bytes() for n in (1, 2, 5)}
+    assert len(models) == 1
+
+
+def test_notes_are_log_records(made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="rankwood"):
+        train(small, made.dataset())
+    assert all(record.name == "rankwood" for record in caplog.records)
+
+
+def test_real_data_reaches_the_known_quality(real_data: Any) -> None:
+    train_set = rankwood.Dataset([real_data / f"S{i}.txt.gz" for i in (1, 2, 3)])
+    valid, test = (rankwood.Dataset(real_data / f"S{i}.txt.gz") for i in (4, 5))
+    model = train({"rounds": 300, "early_stop": 50}, train_set, valid=valid)
+    assert rankwood.evaluate(test, model)["ndcg@10"] > 0.6

@@ -1,0 +1,152 @@
+#include "base/mem.h"
+#include "dataset/table.h"
+#include "made_table.h"
+
+TestSuite(table_chunks, .init = scratch_begin, .fini = scratch_end, .timeout = 300);
+
+enum { MOST_CHUNKS = 40 };
+
+struct chunks {
+    struct rw_array array[MOST_CHUNKS * MOST_COLUMNS];
+    uint32_t offset[MOST_CHUNKS + 1];
+    void *owned[2 * MOST_CHUNKS * MOST_COLUMNS];
+    int n_owned;
+};
+
+static void *own_chunk(struct chunks *s, size_t n_bytes)
+{
+    void *p = calloc(n_bytes ? n_bytes : 1, 1);
+    cr_assert_not_null(p);
+    return s->owned[s->n_owned++] = p;
+}
+
+/* n bits from one place to another of their own, after `at` others. */
+static uint8_t *copy_bits(struct chunks *s, const uint8_t *from, size_t first, uint32_t n,
+                          size_t at)
+{
+    uint8_t *to = own_chunk(s, (n + at + 7) / 8);
+    for (size_t i = 0; i < n; i++)
+        to[(at + i) / 8] |=
+            (uint8_t)((from[(first + i) / 8] >> ((first + i) % 8) & 1) << ((at + i) % 8));
+    return to;
+}
+
+/* Elements [first, first + n) in memory of their own. */
+static struct rw_array copy_chunk(struct chunks *s, const struct rw_array *a, uint32_t first,
+                                  uint32_t n, uint32_t random)
+{
+    const size_t size = size_of(a->type);
+    struct rw_array out = {.type = a->type, .stride = (ptrdiff_t)size};
+    if (a->type == RW_VALUE_BITS) {
+        out.bit = random % 11;
+        out.data = copy_bits(s, a->data, a->bit + first, n, out.bit);
+    } else {
+        char *to = own_chunk(s, n * size);
+        for (uint32_t i = 0; i < n; i++)
+            memcpy(to + i * size, (const char *)a->data + (ptrdiff_t)(first + i) * a->stride, size);
+        out.data = to;
+    }
+    if (a->valid) {
+        out.valid_bit = random / 11 % 13;
+        out.valid = copy_bits(s, a->valid, a->valid_bit + first, n, out.valid_bit);
+    }
+    return out;
+}
+
+/* Leaves the dense columns, of several chunks each; returns how many there are. */
+static uint32_t split_in_chunks(struct made *m, uint32_t seed, struct chunks *s)
+{
+    struct rw_table *table = &m->table;
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < table->n_columns; c++) {
+        if (m->column[c].index)
+            continue;
+        m->column[n] = m->column[c];
+        m->feature[n] = m->feature[c];
+        m->number[n] = m->number[c];
+        m->known[n++] = m->known[c];
+    }
+    memset(s, 0, sizeof(*s));
+    table->n_columns = n;
+    const uint32_t most = seed % 3 == 0 ? 3 : MOST_CHUNKS;
+    while (s->offset[table->n_chunks] < table->n_docs) {
+        const uint32_t first = s->offset[table->n_chunks], left = table->n_docs - first;
+        const uint32_t room = most - table->n_chunks;
+        const uint32_t wanted = 1 + random_of(seed, table->n_chunks, 500) % 200;
+        const uint32_t now = room == 1 || wanted > left ? left : wanted;
+        for (uint32_t c = 0; c < n; c++)
+            s->array[table->n_chunks * n + c] =
+                copy_chunk(s, &m->column[c], first, now, random_of(seed, table->n_chunks, 600 + c));
+        s->offset[++table->n_chunks] = first + now;
+    }
+    table->column = s->array;
+    table->chunk_offset = s->offset;
+    return n;
+}
+
+static void release_chunks(struct chunks *s)
+{
+    for (int i = 0; i < s->n_owned; i++)
+        free(s->owned[i]);
+}
+
+/* Columns in several chunks are read as those in one: every type, validity and order. */
+Test(table_chunks, same)
+{
+    static const uint32_t n_docs[] = {1, 63, LIMIT, 500, 5000};
+    static struct chunks s;
+    uint32_t n_several = 0;
+    rw_cut_sample_docs = LIMIT;
+    for (uint32_t seed = 0; seed < 70; seed++) {
+        struct made m;
+        const struct rw_cut_rule rule = {
+            .bins = 255, .absent_missing = seed / 2 % 2, .min_docs = 1};
+        cr_assert_eq(rw_ctx_set_threads(scratch_ctx, 1 + (int)(seed % 3) * 2), RW_OK);
+        make_table(&m, seed, n_docs[seed % 5], 1 + seed * 7 % MOST_COLUMNS);
+        if (split_in_chunks(&m, seed, &s) > 0) {
+            n_several += m.table.n_chunks > 1;
+            compare(&m, &rule);
+        }
+        release_chunks(&s);
+        release(&m);
+    }
+    cr_assert_gt(n_several, 30);
+}
+
+Test(table_chunks, refused)
+{
+    static const float x[] = {1, 2, 3}, y[] = {4, INFINITY};
+    static const int32_t index[] = {0, 1};
+    static const uint32_t offset[] = {0, 5}, chunk[] = {0, 3, 5}, late[] = {1, 3, 5},
+                          early[] = {0, 3, 4}, empty[] = {0, 0, 5};
+    struct rw_array a[] = {{.data = x, .type = RW_VALUE_F32, .stride = sizeof(float)},
+                           {.data = y, .type = RW_VALUE_F32, .stride = sizeof(float)}};
+    struct rw_table t = {.n_docs = 5,
+                         .n_columns = 1,
+                         .column = a,
+                         .missing = NAN,
+                         .n_queries = 1,
+                         .query_offset = offset,
+                         .n_chunks = 2,
+                         .chunk_offset = chunk};
+    assert_refused(&t, RW_ERR_DATA,
+                   "value of document 4 (from 0), feature 0 is infinite; expected a number, or NaN "
+                   "for missing");
+    t.chunk_offset = late;
+    assert_refused(&t, RW_ERR_DATA, "chunk offsets go from 1 to 5; expected 0 to 5");
+    t.chunk_offset = early;
+    assert_refused(&t, RW_ERR_DATA, "chunk offsets go from 0 to 4; expected 0 to 5");
+    t.chunk_offset = empty;
+    assert_refused(&t, RW_ERR_DATA, "chunk 0 (from 0) has no documents");
+    t.chunk_offset = chunk;
+    a[1].type = RW_VALUE_I32;
+    assert_refused(&t, RW_ERR_ARGUMENT,
+                   "column of feature 0 has values of type 0, in chunk 1 of type 4");
+    a[1] = (struct rw_array){.type = RW_VALUE_F32, .stride = sizeof(float)};
+    assert_refused(&t, RW_ERR_ARGUMENT, "column of feature 0 has no data");
+    a[1].data = y;
+    a[1].index = index;
+    a[1].n = 2;
+    assert_refused(&t, RW_ERR_ARGUMENT,
+                   "column of feature 0 is sparse, in a table of 2 chunks; expected one chunk");
+}
