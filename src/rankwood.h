@@ -296,7 +296,10 @@ RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
-/* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params. */
+/* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params.
+ * On a GPU its codes stay there until the set is freed, so that the next training on it starts at once; they
+ * go where other work finds too little memory on the GPU. Several threads may train on one set at a time,
+ * each with a context of its own. */
 RW_API int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_binned *train, const struct rw_dataset *const *valid,
                            int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);

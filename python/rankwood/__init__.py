@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankwood._check import DataCheck, FeatureCheck, Finding, check
     from rankwood._cv import CrossValidation, Fold, cv
     from rankwood._explain import Explanation, Permuted
+    from rankwood._synth import synth
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
 
@@ -74,6 +75,7 @@ __all__ = [
     "migrate",
     "plot",
     "scorer",
+    "synth",
     "train",
 ]
 
@@ -97,6 +99,7 @@ _LATER = {
     "from_lightgbm": "migrate",
     "from_xgboost": "migrate",
     "scorer": "sklearn",
+    "synth": "_synth",
 }
 
 

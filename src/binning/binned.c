@@ -4,6 +4,9 @@
 
 void rw_binned_release(struct rw_binned *binned)
 {
+    if (binned->keep && binned->keep->made)
+        binned->keep->drop(&binned->keep->made);
+    rw_mem_free(binned->keep);
     rw_bins_free(binned->bins); /* its codes may be views of the documents' cache */
     rw_dataset_free(binned->documents);
     rw_mem_free(binned->feature);

@@ -1,7 +1,4 @@
 /* The loop: lambdas -> tree -> scores -> metrics -> stop. */
-#include <float.h>
-#include <math.h>
-
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
@@ -194,6 +191,7 @@ static int open_engine(struct booster *b, const char *device)
 
 static int load_sets(struct booster *b)
 {
+    b->engine->keep = b->train.keep;
     RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
     for (int set = 1; set < b->n_sets; set++)
         RW_TRY(rw_engine_load(b->engine, set, b->set[set], NULL, NULL));

@@ -106,6 +106,7 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     *out = NULL;
     RW_TRY(RW_NEW(ctx, binned, 1));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
+    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;
 out:
@@ -124,6 +125,7 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(RW_NEW(ctx, binned, 1));
     RW_TRY_OUT(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
                                            : rw_dataset_from_table(ctx, table, &binned->documents));
+    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;
 out:

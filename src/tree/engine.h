@@ -16,7 +16,7 @@
 #ifndef RW_TREE_ENGINE_H
 #define RW_TREE_ENGINE_H
 
-#include "binning/bins.h"
+#include "binning/binned.h"
 #include "model/tree.h"
 #include "metric/metric.h"
 #include "objective/objective.h"
@@ -145,8 +145,9 @@ struct rw_engine_ops {
 /* What all engines share; each extends it by embedding it first. */
 struct rw_engine {
     const struct rw_engine_ops *ops;
-    struct rw_ctx *ctx; /* borrowed */
-    int n_threads;      /* the context's when the engine was opened: scratch is made for so many */
+    struct rw_ctx *ctx;   /* borrowed */
+    struct rw_keep *keep; /* for what is made of the training set; NULL: for nothing; borrowed */
+    int n_threads; /* the context's when the engine was opened: scratch is made for so many */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
     int n_sets;

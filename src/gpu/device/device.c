@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "gpu/device/cu_check.h"
+#include "gpu/device/spare.h"
 #include "gpu/device/transfer.h"
 
 /* The kernels use native integer atomics, 32-bit warp reductions and large shared memory. */
@@ -89,11 +90,14 @@ void rw_device_close(struct rw_device *device)
 
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
-    *out = NULL;
-    if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
-        return RW_OK;
-    (void)cudaGetLastError();
-    *out = NULL;
+    int number = -1;
+    do {
+        *out = NULL;
+        if (cudaMalloc(out, bytes ? bytes : 1) == cudaSuccess)
+            return RW_OK;
+        (void)cudaGetLastError();
+        *out = NULL;
+    } while (cudaGetDevice(&number) == cudaSuccess && rw_device_spare_drop_unused(number));
     size_t free_bytes = 0, all = 0;
     if (cudaMemGetInfo(&free_bytes, &all) != cudaSuccess)
         (void)cudaGetLastError();

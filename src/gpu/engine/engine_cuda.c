@@ -466,9 +466,12 @@ static void cuda_close(struct rw_engine *engine)
     struct rw_cuda *cuda = rw_cuda_of(engine);
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
+    struct rw_cuda_codes *codes = rw_cuda_detach_codes(cuda);
+    struct rw_keep *keep = engine->keep;
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
     rw_device_close(cuda->device);
+    rw_cuda_leave_codes(codes, keep);
     rw_mem_free(cuda);
 }
 

@@ -1,6 +1,7 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
- * splits, engine_cuda_columns.c keeps columns of codes. Everything is allocated at load.
+ * splits, engine_cuda_columns.c keeps columns of codes, engine_cuda_keep.c keeps codes for the next
+ * training. Everything is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -11,6 +12,7 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/device/device.h"
+#include "gpu/device/spare.h"
 #include "gpu/hist/hist_hybrid.h"
 #include "gpu/hist/hist_matrix.h"
 #include "gpu/metric/metric_cuda.h"
@@ -54,6 +56,18 @@ struct rw_cuda_stage {
     size_t bytes, used;
 };
 
+/* The codes of a training set, left for the next training on it. Nothing of them changes. */
+struct rw_cuda_codes {
+    struct rw_device_spare spare;
+    struct rw_cut_rule rule;
+    uint8_t *ignore;      /* [RW_FEATURE_IDS] the rule's, NULL as there; owned */
+    struct rw_cuts *cuts; /* owned */
+    int n_groups;
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
+    uint64_t *counts[RW_CUDA_GROUPS];              /* as the engine's; owned */
+    uint32_t *column[RW_CUDA_GROUPS];              /* the same */
+};
+
 struct rw_cuda {
     struct rw_host host; /* cuts, and device memory; codes are nowhere on the host */
     struct rw_device *device;
@@ -69,6 +83,8 @@ struct rw_cuda {
     uint32_t *answer_word; /* behind it: the number of the last answer that is there */
     uint32_t n_answers;
     /* the training set */
+    struct rw_cuda_codes *taken;      /* where its codes were found; NULL: they are the engine's */
+    uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents; owned */
     uint32_t n_docs, n_queries;
     uint32_t *d_query_offset;   /* [n_queries + 1] sampling of queries only */
     uint8_t *d_kept;            /* [n_queries] the same */
@@ -206,6 +222,12 @@ struct rw_cuda_source {
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
+/* engine_cuda_keep.c: the training set's codes, from an engine that had them before, if they are
+ * the same (cuda->taken). What the engine may leave, out of it before it is released (NULL: none);
+ * leaving it, after. */
+void rw_cuda_take_codes(struct rw_cuda *cuda);
+struct rw_cuda_codes *rw_cuda_detach_codes(struct rw_cuda *cuda);
+void rw_cuda_leave_codes(struct rw_cuda_codes *codes, struct rw_keep *keep);
 int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);

@@ -31,14 +31,14 @@ static uint64_t give_back(struct rw_cuda *cuda, int g)
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     if (!matrix->d_column)
         return 0;
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(cuda) && !cuda->taken)
         rw_device_free((void *)(uintptr_t)matrix->d_column);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
         const uint32_t feature = cuda->group[g].column[f];
         cuda->split_column[feature] = cuda->tile_column[feature];
     }
-    return rw_cuda_columns_bytes(matrix);
+    return cuda->taken ? 0 : rw_cuda_columns_bytes(matrix); /* another's are not counted */
 }
 
 /* As many columns as a share of the codes' bytes holds. */

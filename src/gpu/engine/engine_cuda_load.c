@@ -84,6 +84,14 @@ static int dry_matrix(struct rw_cuda *cuda, const struct rw_cuda_coding *coding,
     return RW_OK;
 }
 
+/* The matrix of codes that were there before; it is the engine's but for the codes. */
+static int taken_matrix(struct rw_cuda *cuda, int g, struct rw_hist_matrix **out)
+{
+    RW_TRY(RW_NEW(cuda->host.base.ctx, *out, 1));
+    **out = *cuda->taken->matrix[g];
+    return RW_OK;
+}
+
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
     cuda->host.part = "codes";
@@ -111,8 +119,10 @@ static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
 }
 
 /* The most frequent code of each feature. */
-static int send_frequent(struct rw_cuda *cuda, struct rw_cuda_group *group, const uint64_t *counts)
+static int send_frequent(struct rw_cuda *cuda, int g)
 {
+    struct rw_cuda_group *group = &cuda->group[g];
+    const uint64_t *counts = cuda->taken ? cuda->taken->counts[g] : cuda->counts[g];
     int status = RW_OK;
     uint16_t *frequent = NULL;
     RW_TRY_OUT(RW_NEW(cuda->host.base.ctx, frequent, group->n_features));
@@ -131,10 +141,8 @@ out:
 static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cuda_source *source)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_group *group = &cuda->group[g];
+    const struct rw_cuda_group *group = &cuda->group[g];
     struct rw_hist_matrix **matrix = &cuda->set[set].matrix[g];
-    int status = RW_OK;
-    uint64_t *counts = NULL;
     const struct rw_cuda_coding coding = {
         .dataset = source->dataset,
         .cuts = cuda->host.set[0].bins->cuts,
@@ -148,22 +156,24 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         .codes = source->codes,
         .code_of = source->code_of};
     if (set == 0 && !rw_cuda_is_dry(cuda))
-        RW_TRY_OUT(RW_NEW_RAW(ctx, counts, (size_t)group->n_features * group->n_bins));
-    RW_TRY_OUT(rw_cuda_is_dry(cuda)
-                   ? dry_matrix(cuda, &coding, matrix)
-                   : rw_cuda_bins_make(ctx, cuda->device, &coding, counts, matrix));
-    if (set == 0) {
-        (*matrix)->d_row = group->cells.d_row;
-        (*matrix)->n_row_cells = group->cells.n_cells;
-    }
+        RW_TRY(RW_NEW_RAW(ctx, cuda->counts[g], (size_t)group->n_features * group->n_bins));
+    RW_TRY(rw_cuda_is_dry(cuda) ? dry_matrix(cuda, &coding, matrix)
+                                : rw_cuda_bins_make(ctx, cuda->device, &coding,
+                                                    set == 0 ? cuda->counts[g] : NULL, matrix));
     count_matrix(cuda, *matrix);
     const uint64_t most = cuda->host.base.info.bytes + rw_cuda_bins_bytes(&coding);
     cuda->most_bytes = most > cuda->most_bytes ? most : cuda->most_bytes;
-    if (set == 0)
-        RW_TRY_OUT(send_frequent(cuda, group, counts));
-out:
-    rw_mem_free(counts);
-    return status;
+    return RW_OK;
+}
+
+/* A group's codes of the training set, and what is known of them. */
+static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
+{
+    struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
+    RW_TRY(cuda->taken ? taken_matrix(cuda, g, matrix) : make_matrix(cuda, 0, g, source));
+    (*matrix)->d_row = cuda->group[g].cells.d_row;
+    (*matrix)->n_row_cells = cuda->group[g].cells.n_cells;
+    return send_frequent(cuda, g);
 }
 
 /* Where each feature's codes are in a set's tiles; of the training set, where partitions read them:
@@ -218,7 +228,8 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 {
     const size_t n_docs = source->dataset->n_docs;
     for (int g = 0; g < cuda->n_groups; g++)
-        RW_TRY(make_matrix(cuda, set, g, source));
+        RW_TRY(set == 0 ? make_training_matrix(cuda, g, source)
+                        : make_matrix(cuda, set, g, source));
     RW_TRY(make_columns(cuda, set));
     cuda->host.part = "scores";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->set[set].d_score, n_docs));
@@ -446,12 +457,18 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     return rw_cuda_is_dry(cuda) ? rw_cuda_settle_columns(cuda) : RW_OK; /* else in the first tree */
 }
 
-/* The training set's cuts: ready ones, or made on the device. */
+/* The training set's cuts: an earlier training's, ready ones, or made on the device. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
     const struct rw_dataset *dataset = source->dataset;
     struct rw_cuts *cuts;
+    rw_cuda_take_codes(cuda);
+    if (cuda->taken) {
+        rw_host_count_features(host, cuda->taken->cuts);
+        return rw_host_bins_of_cuts(host, cuda->taken->cuts, 0, dataset->n_docs,
+                                    &host->set[0].bins);
+    }
     if (source->codes) {
         RW_TRY(rw_host_ready_cuts(host, source->codes, &cuts, column));
         source->code_of = *column;
@@ -483,20 +500,21 @@ out:
     return status;
 }
 
-/* A dry run's, whose pointers are no memory. */
-static void free_dry(struct rw_hist_matrix *matrix)
-{
-    rw_mem_free(matrix);
-}
-
 void rw_cuda_unload(struct rw_cuda *cuda)
 {
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++) {
+        const int has_codes = !rw_cuda_is_dry(cuda) && !(set == 0 && cuda->taken);
         rw_cuda_metrics_free(cuda->set[set].metrics);
-        for (int g = 0; g < RW_CUDA_GROUPS; g++)
-            (rw_cuda_is_dry(cuda) ? free_dry : rw_hist_matrix_free)(cuda->set[set].matrix[g]);
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            if (has_codes)
+                rw_hist_matrix_free(cuda->set[set].matrix[g]);
+            else
+                rw_mem_free(cuda->set[set].matrix[g]);
+        }
     }
+    for (int g = 0; g < RW_CUDA_GROUPS; g++)
+        rw_mem_free(cuda->counts[g]);
     rw_device_free(cuda->d_hist_scratch);
     rw_transfer_pinned_free(cuda->stage.host);
     rw_transfer_pinned_free(cuda->answer);

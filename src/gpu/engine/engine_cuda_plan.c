@@ -130,6 +130,8 @@ static int dry_run(const struct rw_cuda *cuda, const struct rw_engine_rules *rul
     dry->host.base.rules = *rules;
     dry->host.plan = out;
     dry->device = cuda->device;
+    if (cuda->taken && cuts == cuda->taken->cuts)
+        dry->taken = cuda->taken;
     dry->free_bytes = cuda->free_bytes;
     rw_host_count_features(&dry->host, cuts);
     RW_TRY_OUT(
@@ -228,8 +230,12 @@ int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source
 {
     struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     struct rw_plan plan = {.n_parts = 0};
-    RW_TRY(ask_free(cuda));
-    RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    do {
+        plan = (struct rw_plan){.n_parts = 0};
+        RW_TRY(ask_free(cuda));
+        RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    } while (plan.most_bytes > cuda->free_bytes &&
+             rw_device_spare_drop_unused(cuda->device->number));
     return plan.most_bytes <= cuda->free_bytes ? RW_OK
                                                : fail_room(cuda, cuts, source, plan.most_bytes);
 }
@@ -246,8 +252,10 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
-    if (!cuda->free_bytes)
+    if (!cuda->free_bytes) {
+        rw_device_spare_drop_unused(cuda->device->number);
         RW_TRY_OUT(ask_free(cuda));
+    }
     out->free_bytes = cuda->free_bytes;
     RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
     source.code_of = code_of;
