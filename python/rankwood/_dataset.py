@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -379,6 +379,8 @@ class Dataset:
         mine.set("min-docs", 1)  # its codes serve any
         key = tuple(mine.get(name) for name in ("bins", "absent", "device"))
         if key not in self._binned:
+            if params.get("threads") != "auto":
+                check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))
             out = ffi.new("struct rw_binned **")
             if self._paths is not None:
                 paths = [ffi.new("char[]", path) for path in self._paths]
@@ -412,6 +414,12 @@ class Dataset:
 
     def _in_own_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return values if self._order is None else values[self._order]
+
+    def prepare(self, params: Mapping[str, Any] | None = None) -> Dataset:
+        """Makes the bins now that training with these ``params`` would make (their ``bins``, ``absent`` and
+        ``device``; ``threads`` of them work). Returns itself."""
+        self._for_training(Params(params))
+        return self
 
     # ---- what it is ----
 

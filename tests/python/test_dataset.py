@@ -293,3 +293,14 @@ def test_ids_that_float32_merges_are_warned_of(
     table = pd.DataFrame({"a": made.X[:, 0], "doc_id": ids})
     train(small, Dataset(table, made.y, qid=made.qid))
     assert any("feature 1" in record.message or "doc_id" in record.message for record in caplog.records)
+
+
+def test_prepared_for_training(made: Made, small: dict[str, Any], model: rankwood.Model) -> None:
+    data = made.dataset()
+    assert data.prepare({**small, "threads": 1}) is data
+    binned = dict(data._binned)
+    assert len(binned) == 1
+    assert rankwood.train(small, data).to_bytes() == model.to_bytes()
+    assert data._binned == binned  # nothing is made twice
+    with pytest.raises(rankwood.ParameterError, match="bins"):
+        data.prepare({"bins": 1})
