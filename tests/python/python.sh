@@ -7,7 +7,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
-tools="ruff mypy pytest pandas scipy scikit-learn"
+tools="ruff mypy pytest pandas scipy scikit-learn matplotlib"
+for_examples="lightgbm optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "skip python: needs Python 3.11 or later"
@@ -24,6 +25,9 @@ export PATH PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 if ! pip install -q $tools; then
     echo "skip python: pip cannot fetch packages here"
     exit 0
+fi
+if ! pip install -q $for_examples; then
+    echo "skip python: pip cannot fetch what the examples need"
 fi
 at=$(date +%s)
 if ! pip install -q . -Cbuild-dir="$folder/build" -Csetup-args=-Dcuda=disabled; then
@@ -44,7 +48,7 @@ check() { # name command...
         failed=1
     fi
 }
-check "ruff" ruff check --no-cache python tests/python
+check "ruff" ruff check --no-cache python tests/python examples docs
 # of what was installed, outside of the tree
 check "mypy --strict" sh -c 'cd "$1" && mypy --config-file "$2/pyproject.toml" --cache-dir "$1/mypy" -p rankwood' \
     sh "$folder" "$root"
