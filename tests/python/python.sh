@@ -14,19 +14,22 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     echo "skip python: needs Python 3.11 or later"
     exit 0
 fi
-rm -rf "$folder/venv" "$folder/build"
+rm -rf "$folder/venv" "$folder/build" "$folder/pycache"
+# Not into the tree; and with --no-compile, only what is imported is compiled.
+PYTHONPYCACHEPREFIX=$folder/pycache
+export PYTHONPYCACHEPREFIX PIP_DISABLE_PIP_VERSION_CHECK=1
 if ! python3 -m venv "$folder/venv"; then
     echo "skip python: python3 -m venv makes no environment here"
     exit 0
 fi
 PATH=$folder/venv/bin:$PATH
-export PATH PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
+export PATH
 # The index is asked first, so that only its absence is a skip, and nothing that goes wrong after it.
-if ! pip install -q $tools; then
+if ! pip install -q --no-compile $tools; then
     echo "skip python: pip cannot fetch packages here"
     exit 0
 fi
-if ! pip install -q $for_examples; then
+if ! pip install -q --no-compile $for_examples; then
     echo "skip python: pip cannot fetch what the examples need"
 fi
 at=$(date +%s)

@@ -32,7 +32,8 @@ SCRIPTS = {  # what each needs, and what it prints
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written into the tree, or shown on a screen."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    if "PYTHONPYCACHEPREFIX" not in os.environ:
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database takes longer to make than the rest
