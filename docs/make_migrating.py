@@ -5,22 +5,50 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from rankwood import migrate
 from rankwood._core import ffi, lib, text
 from rankwood._params import infos
 
 _HEAD = """# Coming from LightGBM, XGBoost or CatBoost
 
+## From LightGBM in ten lines
 ```python
-params, notes = rankwood.from_lightgbm({"num_leaves": 31, "learning_rate": 0.05, "lambda_l2": 1.0})
-print("\\n".join(notes))
-model = rankwood.train(params, train_set, valid=valid_set)
+{code}
 ```
-`from_xgboost` and `from_catboost` do the same for theirs. The notes say what changes its unit, what has no
-match and why, which names are wrong, and which defaults differ. This page is made from the same tables:
-`python docs/make_migrating.py`.
+The notes say what changes its unit, what has no match and why, which names are wrong, and which defaults
+differ; `from_xgboost` and `from_catboost` do the same for theirs. The lines are of
+[from_lightgbm.py](../examples/python/from_lightgbm.py), which goes on with a comparison of both, and with a
+model that LightGBM trained. This page is made from that script, and from the tables that the three
+functions read: `python docs/make_migrating.py > docs/migrating.md`.
+
+| there | Rankwood |
+|---|---|
+| `valid_sets`, `evals`, `eval_set` | `train(..., valid={"name": Dataset})` |
+| `early_stopping(50)`, `early_stopping_rounds=50` | `{"early_stop": 50}` |
+| `record_evaluation`, `evals_result` | `Model.evals_result` |
+| an objective, a metric that is a function | `{"objective": f, "metric": g}`, with the signs of LightGBM and XGBoost |
+| `LGBMRanker`, `XGBRanker`, `CatBoostRanker` | `Ranker`, whose `fit` takes `qid` or `group` |
+| `cv` | `cv` |
+| `pred_contrib=True`, `pred_contribs=True`, `ShapValues` | `Model.explain` |
+| `feature_importance`, `get_score`, `get_feature_importance` | `Model.importance` |
+| `save_model`, `load_model` | `Model.save`, `Model.load` |
+| a model that was trained there | `Model.import_from(path, "lightgbm")`, also `"xgboost"`, `"catboost"` |
 
 ## Parameters"""
+
+
+def _head() -> str:
+    """With what from_lightgbm.py has in LightGBM and in Rankwood."""
+    script = (Path(__file__).parents[1] / "examples/python/from_lightgbm.py").read_text("utf-8")
+    lightgbm, rankwood = (re.search(f"^# ---- {of}\n.*?(?=\n\n#)", script, re.M | re.S) for of in _SECTIONS)
+    assert lightgbm and rankwood
+    return _HEAD.replace("{code}", f"{lightgbm[0]}\n\n{rankwood[0]}")
+
+
+_SECTIONS = ("LightGBM", "Rankwood")
 
 
 class _Row:
@@ -55,7 +83,7 @@ def page() -> str:
     """The text of docs/migrating.md."""
     taken, without = _page_rows()
     heads = "| Rankwood | LightGBM | XGBoost | CatBoost | what is different |"
-    lines = [_HEAD, heads, "|---|---|---|---|---|"]
+    lines = [_head(), heads, "|---|---|---|---|---|"]
     for info in infos():
         ours = text(info.name)
         if ours in taken:

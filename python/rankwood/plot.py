@@ -1,6 +1,7 @@
 """Pictures of models and rankings. matplotlib is imported when one is drawn.
 
-Each function takes ``ax``, the axes to draw on (None makes a figure of its own), and returns the axes.
+Each function takes ``ax``, the axes to draw on (None makes a figure of its own, whose labels have room),
+and returns the axes.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from rankwood._model import Model
 Floats = npt.NDArray[np.float64]
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
+    """size: of a figure of its own, in inches."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots()[1]
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
 def _plain(name: Any) -> str:
@@ -125,7 +127,7 @@ def per_query(
         ax.scatter(x, y, s=10, alpha=0.5)
         ends = [min(x.min(initial=0), y.min(initial=0)), max(x.max(initial=1), y.max(initial=1))]
         ax.plot(ends, ends, color="gray", linestyle=":", label="equal")
-        ax.set_xlabel(f"{mine.metric}, mean {other.mean:.4f}")
+        ax.set_xlabel(f"against: {mine.metric}, mean {other.mean:.4f}")
         ax.set_ylabel(f"{mine.metric}, mean {mine.mean:.4f}")
     ax.legend()
     return ax
@@ -134,44 +136,79 @@ def per_query(
 # ------------------------------------------------------------------ trees
 
 
+class _Drawing:
+    """What a tree's picture has, before there are axes. Leaves stand at 0, 1, 2, ... from left to right."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[tuple[float, int], tuple[float, int], str]] = []
+        self.labels: list[tuple[tuple[float, int], str, str]] = []
+        self.n_places = 0
+        self.n_levels = 0
+
+    def end(self, words: str, level: int) -> tuple[float, int]:
+        """A leaf, or what stands for a subtree; where it stands."""
+        at = (float(self.n_places), -level)
+        self.n_places += 1
+        self.n_levels = max(self.n_levels, level + 1)
+        self.labels.append((at, words, "whitesmoke"))
+        return at
+
+    def split(
+        self, words: str, left: tuple[float, int], right: tuple[float, int], missing_left: bool
+    ) -> tuple[float, int]:
+        """A node above the middle of its children; where it stands."""
+        at = ((left[0] + right[0]) / 2, left[1] + 1)
+        self.lines += [
+            (at, left, "-" if missing_left else "--"),
+            (at, right, "--" if missing_left else "-"),
+        ]
+        self.labels.append((at, words, "white"))
+        return at
+
+    def size(self) -> tuple[float, float]:
+        """Inches in which no label meets another: on one level, ends are 1 apart or more, nodes 2."""
+        widths = {"white": 0.0, "whitesmoke": 0.0}
+        for _, words, color in self.labels:
+            most = max(len(line) for line in words.split("\n"))
+            widths[color] = max(widths[color], 0.08 * most + 0.2)
+        node, end = widths["white"], widths["whitesmoke"]
+        step = max(end, (node + end) / 2 / 1.5, node / 2)
+        return min(max(6.4, step * (self.n_places + 0.5)), 300), max(2.4, 0.7 * self.n_levels + 0.4)
+
+
 def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None) -> Any:
     """One tree: splits, where missing values go, and the leaves' values.
 
-    index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it.
+    index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it. A figure of
+    its own is as large as the tree needs.
     """
     if not 0 <= index < model.n_trees:
         raise ParameterError(f"index is {index}; expected 0 to {model.n_trees - 1}")
-    ax = _axes(ax)
     n_leaves = lib.rw_model_n_leaves(model._c, index)
-    places: list[tuple[float, int]] = []  # what stands side by side at the bottom
+    drawing = _Drawing()
 
     def draw(node: int, level: int) -> tuple[float, int]:
-        """Draws what is below, then the node above the middle of it; where it stands."""
-        if node < 0 or (depth is not None and level >= depth):
-            value = f"{lib.rw_model_leaf(model._c, index, ~node):.4g}" if node < 0 else "..."
-            at = (float(len(places)), -level)
-            places.append(at)
-            label(at, value, "whitesmoke")
-            return at
+        """What is below, then the node; where it stands."""
+        if node < 0:
+            return drawing.end(f"{lib.rw_model_leaf(model._c, index, ~node):.4g}", level)
+        if depth is not None and level >= depth:
+            return drawing.end("...", level)
         c = lib.rw_model_node(model._c, index, node)
         left, right = draw(c.left, level + 1), draw(c.right, level + 1)
-        at = ((left[0] + right[0]) / 2, -level)
         name = model._name(c.feature)
         shown = name if isinstance(name, str) else f"feature {name}"
-        for child, is_left in ((left, True), (right, False)):
-            missing = bool(c.missing_left) == is_left
-            style = "-" if missing else "--"
-            ax.plot([at[0], child[0]], [at[1], child[1]], color="gray", linestyle=style, zorder=1)
-        label(at, f"{shown}\n<= {c.cut:.5g}", "white")
-        return at
-
-    def label(at: tuple[float, int], words: str, color: str) -> None:
-        box = {"boxstyle": "round", "facecolor": color, "edgecolor": "gray"}
-        ax.text(at[0], at[1], _plain(words), ha="center", va="center", bbox=box, fontsize=8, zorder=2)
+        return drawing.split(f"{shown}\n<= {c.cut:.5g}", left, right, bool(c.missing_left))
 
     draw(0 if n_leaves > 1 else ~0, 0)
+    ax = _axes(ax, drawing.size())
+    for start, end, style in drawing.lines:
+        ax.plot([start[0], end[0]], [start[1], end[1]], color="gray", linestyle=style, zorder=1)
+    for at, words, color in drawing.labels:
+        box = {"boxstyle": "round", "facecolor": color, "edgecolor": "gray"}
+        ax.text(at[0], at[1], _plain(words), ha="center", va="center", bbox=box, fontsize=8, zorder=2)
     ax.set_axis_off()
-    ax.margins(0.1, 0.15)
+    ax.set_xlim(-0.75, drawing.n_places - 0.25)
+    ax.set_ylim(0.5 - drawing.n_levels, 0.5)
     ax.set_title(f"tree {index} (left: value <= threshold; solid: missing values go this way)", fontsize=9)
     return ax
 
@@ -231,10 +268,12 @@ def shap_summary(
     explanation: Explanation, *, top: int = 20, most: int = 2000, seed: int = 1, ax: Any = None
 ) -> Any:
     """SHAP values of the features that move scores most: a point for each document, coloured by the
-    feature's value (low blue, high red; gray: missing).
+    feature's value among its values (low blue, high red; black: missing).
 
     explanation: of :meth:`rankwood.Model.explain`. most: no more documents than these, drawn by ``seed``.
     """
+    from matplotlib import colormaps
+
     random = np.random.default_rng(seed)
     n = len(explanation.values)
     docs = np.arange(n) if n <= most else np.sort(random.choice(n, most, replace=False))
@@ -251,7 +290,17 @@ def shap_summary(
     ax.set_yticks(np.arange(len(order)), [_plain(explanation.names[i]) for i in order])
     ax.invert_yaxis()
     ax.set_xlabel("SHAP value: what the feature adds to the score")
+    if explanation.data is not None:
+        keys = {"low value": colormaps["coolwarm"](0.0), "high value": colormaps["coolwarm"](1.0)}
+        if np.isnan(explanation.data[np.ix_(docs, order)]).any():
+            keys["missing"] = _MISSING
+        for words, color in keys.items():
+            ax.scatter([], [], s=20, color=[color], label=words)
+        ax.legend(loc="lower right")
     return ax
+
+
+_MISSING = (0.0, 0.0, 0.0, 1.0)  # as no value looks: the middle of the colours is gray
 
 
 def _colors(values: npt.NDArray[np.float32]) -> Any:
@@ -259,7 +308,7 @@ def _colors(values: npt.NDArray[np.float32]) -> Any:
     from matplotlib import colormaps
 
     known = ~np.isnan(values)
-    out = np.tile(np.array([0.7, 0.7, 0.7, 1.0]), (len(values), 1))
+    out = np.tile(np.array(_MISSING), (len(values), 1))
     distinct, rank = np.unique(values[known], return_inverse=True)
     if len(distinct):
         out[known] = colormaps["coolwarm"](rank / max(len(distinct) - 1, 1))

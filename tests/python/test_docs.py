@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sklearn = pytest.importorskip("sklearn")
+    if page != "README.md":
+        pytest.importorskip("matplotlib").use("Agg")
     made = make(21, 100)
     table = pd.DataFrame(made.X, columns=list("abcdef"))
     table = table.assign(label=made.y, query=[f"words {one}" for one in made.qid], title="a document")
@@ -33,4 +35,5 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.corrcoef(scores, names["table"]["label"])[0, 1] > 0.5
     if page != "README.md":
         assert names["model"].best_round > 0
+        assert (tmp_path / "why.png").stat().st_size > 1000
         assert names["regression"].evals_result["held out"]["mean_error"]

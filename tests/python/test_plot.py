@@ -76,6 +76,15 @@ def test_plot_of_importance(model: rw.Model, axes: Any) -> None:
         rw.plot.importance(model, top=0, ax=axes)
 
 
+def test_long_names_have_room(axes: Any) -> None:
+    x, y, qid = make_arrays()
+    data = rw.Dataset(x, y, qid=qid, feature_names=[f"a name of more than thirty letters {i}" for i in range(6)])
+    model = rw.train(SMALL, data)
+    for own in (rw.plot.importance(model), rw.plot.shap_summary(model.explain(data))):
+        own.figure.canvas.draw()
+        assert all(one.get_window_extent().x0 >= 0 for one in own.get_yticklabels())
+
+
 def test_plot_of_queries(model: rw.Model, axes: Any) -> None:
     x, y, qid = make_arrays()
     dataset = rw.Dataset(x, np.where(qid < 3, 0, y), qid=qid)  # 3 queries do not count
@@ -88,6 +97,7 @@ def test_plot_of_queries(model: rw.Model, axes: Any) -> None:
     other = rw.evaluate(dataset, np.zeros(600), "map").metrics["map"]
     points = np.column_stack((other.per_query, measured.per_query))[3:]
     assert np.array_equal(axes.collections[0].get_offsets(), points)
+    assert axes.get_xlabel() == f"against: map, mean {other.mean:.4f}"
 
 
 def test_plot_of_a_tree(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
@@ -109,6 +119,23 @@ def test_plot_of_a_tree(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None
     assert "..." in texts(axes)
     with pytest.raises(rw.ParameterError, match="index is -1"):
         rw.plot.tree(model, -1, ax=axes)
+
+
+@pytest.mark.parametrize("depth", [None, 3])
+def test_labels_of_a_large_tree_stand_apart(axes: Any, depth: int | None) -> None:
+    x, y, qid = make_arrays(100)
+    names = ["a", "b_b", "a_long_name_of_a_feature", "d", "e", "W" * 12]
+    data = rw.Dataset(x, y, qid=qid, feature_names=names)
+    model = rw.train({"rounds": 1, "leaves": 40, "min_docs": 3}, data)
+    own = rw.plot.tree(model, depth=depth)
+    own.figure.canvas.draw()
+    boxes = [one.get_bbox_patch().get_window_extent() for one in own.texts]
+    assert len(boxes) == (79 if depth is None else 15)
+    inside = own.figure.bbox
+    for i, box in enumerate(boxes):
+        assert inside.x0 <= box.x0 and box.x1 <= inside.x1, own.texts[i]
+        assert inside.y0 <= box.y0 and box.y1 <= own.title.get_window_extent().y0, own.texts[i]
+        assert not any(box.overlaps(other) for other in boxes[:i]), own.texts[i]
 
 
 def test_plot_of_partial_dependence(dataset: rw.Dataset, model: rw.Model, axes: Any) -> None:
@@ -164,9 +191,23 @@ def test_plot_of_shap_values(dataset: rw.Dataset, model: rw.Model, axes: Any) ->
     assert red > blue
     red, _, blue, _ = drawn.get_facecolors()[lowest]
     assert red < blue
+    assert [one.get_text() for one in axes.get_legend().get_texts()] == ["low value", "high value"]
     axes.clear()
     rw.plot.shap_summary(why, most=50, ax=axes)
     assert len(axes.collections[0].get_offsets()) == 50
+
+
+def test_missing_values_are_black(axes: Any) -> None:
+    x, y, qid = make_arrays()
+    x[::3, 0] = np.nan
+    data = rw.Dataset(x, y, qid=qid)
+    model = rw.train(SMALL, data)
+    why = model.explain(data)
+    rw.plot.shap_summary(why, top=6, ax=axes)
+    assert [one.get_text() for one in axes.get_legend().get_texts()] == ["low value", "high value", "missing"]
+    row = list(why.mean_abs()).index(model._name(0))
+    black = (axes.collections[row].get_facecolors()[:, :3] == 0).all(axis=1)
+    assert np.array_equal(black, np.isnan(x[:, 0]))
 
 
 def test_names_are_shown_as_they_are(axes: Any) -> None:
