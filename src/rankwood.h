@@ -232,6 +232,22 @@ struct rw_table {
  * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
+/* The values of a table that comes in batches, from a file or a generator: any of its rows in a row, in the
+ * same order in every pass. */
+struct rw_batches {
+    void *user; /* handed to both functions; a result other than 0 ends the call */
+    /* Begins a pass, with the first document. */
+    int (*rewind)(void *user);
+    /* The next documents: *n_docs and their values, column: [n_columns], dense, of any type in any batch, and
+     * borrowed until the next call. At the end *n_docs stays 0. */
+    int (*next)(void *user, struct rw_array *column, uint32_t *n_docs);
+};
+/* rw_dataset_from_table of a table whose values come in batches, in one pass: beside the values of the
+ * dataset, only a batch is in memory. Of `table`, `column` and chunks are not looked at. RW_ERR_INTERRUPTED: a
+ * function of `batches` ended it; RW_ERR_DATA: also where the batches do not have n_docs documents;
+ * RW_ERR_ARGUMENT: a column is sparse, or the table has an order. */
+RW_API int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
+                                   const struct rw_batches *batches, struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
  * [n_queries + 1]. All copied. Feature ids are first_feature + column, query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
@@ -290,6 +306,13 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  * for training on a GPU the values are kept, as float32. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
+/* The same of a table whose values come in batches (rw_dataset_from_batches says how, and how it fails), and
+ * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
+ * one pass, more in two; of the first one about 262,144 documents' values are kept until the second. Besides, the
+ * work takes about 1 kB a document of 128 features for 16,384 documents a thread, at most 128 MB or one such run. */
+RW_API int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
+                                  const struct rw_table *table, const struct rw_batches *batches,
+                                  struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
