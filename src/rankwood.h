@@ -257,12 +257,17 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
 
 /* --- tables of other programs, by Arrow's C data interface --- */
 struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
+struct ArrowSchema;      /* https://arrow.apache.org/docs/format/CDataInterface.html */
+struct ArrowArray;
 /* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
 struct rw_arrow;
 /* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
  * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
  * or has a damaged batch; there are too many documents. */
 RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
+/* The same of one batch, which is moved out of *schema and *batch. */
+RW_API int rw_arrow_read_batch(struct rw_ctx *ctx, struct ArrowSchema *schema,
+                               struct ArrowArray *batch, struct rw_arrow **out);
 RW_API void rw_arrow_free(struct rw_arrow *arrow);
 RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
 RW_API uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow);
