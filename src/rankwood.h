@@ -232,8 +232,8 @@ struct rw_table {
  * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
-/* The values of a table that comes in batches, from a file or a generator: any of its rows in a row, in the
- * same order in every pass. */
+/* The values of a table that come in batches, from files or a generator: the same documents in the same order
+ * in every pass, however many in each batch. */
 struct rw_batches {
     void *user; /* handed to both functions; a result other than 0 ends the call */
     /* Begins a pass, with the first document. */
@@ -313,8 +313,8 @@ RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_table *table, struct rw_binned **out);
 /* The same of a table whose values come in batches (rw_dataset_from_batches says how, and how it fails), and
  * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
- * one pass, more in two; of the first one about 262,144 documents' values are kept until the second. Besides, the
- * work takes about 1 kB a document of 128 features for 16,384 documents a thread, at most 128 MB or one such run. */
+ * one pass, more in two: the values of about 262,144 documents, which decide the boundaries, are kept from the first
+ * one. Besides, each thread has the values of 16,384 documents, in all at most 128 MB or one thread's. */
 RW_API int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
                                   const struct rw_table *table, const struct rw_batches *batches,
                                   struct rw_binned **out);

@@ -109,7 +109,7 @@ class Dataset:
         query_weight: Any = None,
         ignore: Iterable[str] = (),
         missing: float = np.nan,
-        batch_rows: int = 65536,
+        batch_rows: int = 32768,
     ) -> Dataset:
         """Parquet files that become codes without their values ever being in memory as a whole.
 

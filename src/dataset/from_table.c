@@ -95,7 +95,7 @@ struct copy_job {
     struct rw_dataset *dataset;
     uint32_t *dense, *sparse; /* [n_dense], [n_sparse] columns; owned */
     uint32_t n_dense, n_sparse, n_groups;
-    size_t stride; /* floats from one dense column to the next */
+    size_t stride;       /* floats from one dense column to the next */
     uint32_t first, end; /* documents at hand */
 };
 
@@ -109,11 +109,10 @@ static int copy_dense(void *user, struct rw_share *share)
         const uint32_t group = (uint32_t)(item % job->n_groups) * RW_TABLE_COLUMNS;
         const uint32_t first = (uint32_t)(item / job->n_groups) * DOCS_AT_A_TIME;
         const uint32_t left = job->n_dense - group;
-        rw_table_values(job->reader, job->dense + group,
-                        left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, NULL, first,
-                        n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
-                        job->dataset->column[job->dense[group]].value + job->first + first,
-                        job->stride);
+        rw_table_values(
+            job->reader, job->dense + group, left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS,
+            NULL, first, n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
+            job->dataset->column[job->dense[group]].value + job->first + first, job->stride);
     }
     return RW_OK;
 }
@@ -216,7 +215,8 @@ int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
     RW_TRY_OUT(RW_NEW(ctx, column, table->n_columns));
     RW_TRY_OUT(rw_table_rewind(ctx, batches));
     for (uint32_t n; job.n_dense; job.first += n) {
-        RW_TRY_OUT(rw_table_next_batch(ctx, &reader, batches, table->n_docs, job.first, column, &n));
+        RW_TRY_OUT(
+            rw_table_next_batch(ctx, &reader, batches, table->n_docs, job.first, column, &n));
         if (n == 0)
             break;
         job.end = job.first + n;
