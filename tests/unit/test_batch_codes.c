@@ -147,6 +147,7 @@ Test(batch_codes, sparse)
         m.column[c] = (struct rw_array){.data = values[c], .stride = sizeof(float)};
     }
     m.table.n_columns = N_COLUMNS;
+    m.table.inexact = NULL;
     m.table.feature = m.feature;
     struct rw_dataset *dataset;
     struct rw_bins *bins;
