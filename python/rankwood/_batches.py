@@ -96,9 +96,7 @@ class _Made(Source):
         self.names = [] if first is None else list(first[1].names or [])
 
     def _read(self) -> Iterator[tuple[str, _tables.Table]]:
-        reader = self._make()
-        if isinstance(reader, Mapping) or (not isinstance(reader, Iterator) and _is_table(reader)):
-            reader = [reader]
+        reader = _streamed(self._make())
         if not isinstance(reader, Iterable):
             raise DataError(f"make_reader gave a {type(reader).__name__}; expected batches: an iterable of tables")
         first = 0
@@ -119,8 +117,19 @@ class _Made(Source):
             yield where, table
 
 
-def _is_table(data: Any) -> bool:
-    return any(hasattr(data, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "iloc", "__array__"))
+def _streamed(data: Any) -> Any:
+    """Batches of what may be one table: a stream's one by one, if pyarrow is there."""
+    if isinstance(data, Iterator):
+        return data
+    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
+        try:
+            from pyarrow import RecordBatchReader
+
+            return RecordBatchReader.from_stream(data)
+        except (ImportError, AttributeError):  # pyarrow 14 has no from_stream
+            return [data]
+    is_table = any(hasattr(data, name) for name in ("__arrow_c_array__", "iloc", "__array__"))
+    return [data] if is_table or isinstance(data, Mapping) else data
 
 
 def _of_dict(data: Mapping[str, Any], apart: frozenset[str]) -> _tables.Table:

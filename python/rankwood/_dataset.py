@@ -45,6 +45,10 @@ class Dataset:
     sort
         True: documents need not be adjacent; scores come back in the order of ``data``.
 
+    See Also
+    --------
+    from_parquet, from_batches : data that need not fit into memory.
+
     Raises
     ------
     DataError

@@ -1,13 +1,13 @@
-"""parquet.py: how much memory does it take to make codes of Parquet files that are larger than memory allows? Writes the
-files, of a third each of few-valued, continuous and mostly zero float32 columns; then, in a process of its own, makes a
-data set of them and its codes, and prints the peak of resident memory over what it was after the imports, in bytes and
-as a multiple of what remains: codes and labels.
+"""parquet.py: how much memory does it take to make codes of Parquet files that are larger than memory allows? Writes
+the files, of a third each of few-valued, continuous and mostly zero float32 columns; then, in a process of its own,
+makes a data set of them and its codes, and prints the peak of resident memory over what it was after the imports, in
+bytes and as a multiple of what remains: codes and labels.
 
     python3 tests/peers/parquet.py [--documents N] [--features N] [--row-group N] [--folder FOLDER] [--threads N]
                                    [--table] [--train ROUNDS] [--most X]
 
-Needs the package, numpy and pyarrow. --table makes the same of one pyarrow table in memory, for comparison. Exit 1 if the
-peak is above --most times the codes and labels, and 512 MiB."""
+Needs the package, numpy and pyarrow. --table makes the same of one pyarrow table in memory, for comparison. Exit 1 if
+the peak is above --most times the codes and labels, and 512 MiB."""
 import argparse
 import os
 import resource

@@ -123,6 +123,24 @@ def test_polars():
         assert_same(rankwood.Dataset.from_batches(make_reader, **COLUMNS), in_memory(columns), columns)
 
 
+def test_a_stream_comes_in_batches():
+    """What is no iterator, but has a stream: a table of duckdb's is not read as a whole."""
+    pa = pytest.importorskip("pyarrow")
+    columns = without_weight(made())
+    batches = [pa.RecordBatch.from_pydict(part) for part in cut(columns, 100)]
+
+    class Relation:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.RecordBatchReader.from_batches(batches[0].schema, batches).__arrow_c_stream__()
+
+    if not hasattr(pa.RecordBatchReader, "from_stream"):
+        pytest.skip("pyarrow has no RecordBatchReader.from_stream")
+    data = rankwood.Dataset.from_batches(Relation, **COLUMNS)
+    assert_same(data, in_memory(columns), columns)
+    seen = [table.n_rows for _, table in data._source.batches(FEATURES)]
+    assert seen == [100] * 30
+
+
 @pytest.mark.parametrize("ids", [
     lambda number: number - 20,
     lambda number: np.array([f"query {one}" for one in number]),
