@@ -23,6 +23,8 @@ extern "Python" {
                       double *gradients, double *hessians);
     int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,
                    double *value);
+    int _rw_rewind(void *user);
+    int _rw_next(void *user, struct rw_array *column, uint32_t *n_docs);
 }
 """
 

@@ -232,6 +232,22 @@ struct rw_table {
  * such type, chunks of several types, a sparse column in chunks, or a NULL that must not be. */
 RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table,
                                  struct rw_dataset **out);
+/* The values of a table that come in batches, from files or a generator: the same documents in the same order
+ * in every pass, however many in each batch. */
+struct rw_batches {
+    void *user; /* handed to both functions; a result other than 0 ends the call */
+    /* Begins a pass, with the first document. */
+    int (*rewind)(void *user);
+    /* The next documents: *n_docs and their values, column: [n_columns], dense, of any type in any batch, and
+     * borrowed until the next call. At the end *n_docs stays 0. */
+    int (*next)(void *user, struct rw_array *column, uint32_t *n_docs);
+};
+/* rw_dataset_from_table of a table whose values come in batches, in one pass: beside the values of the
+ * dataset, only a batch is in memory. Of `table`, `column` and chunks are not looked at. RW_ERR_INTERRUPTED: a
+ * function of `batches` ended it; RW_ERR_DATA: also where the batches do not have n_docs documents;
+ * RW_ERR_ARGUMENT: a column is sparse, or the table has an order. */
+RW_API int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
+                                   const struct rw_batches *batches, struct rw_dataset **out);
 /* The same of one array. values: [n_docs][n_features], NaN = missing; labels: [n_docs]; query_offsets:
  * [n_queries + 1]. All copied. Feature ids are first_feature + column, query ids "1", "2", ... */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
@@ -241,12 +257,17 @@ RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const
 
 /* --- tables of other programs, by Arrow's C data interface --- */
 struct ArrowArrayStream; /* https://arrow.apache.org/docs/format/CStreamInterface.html */
+struct ArrowSchema;      /* https://arrow.apache.org/docs/format/CDataInterface.html */
+struct ArrowArray;
 /* The record batches of a stream. Columns stay where their producer put them; nothing is copied. */
 struct rw_arrow;
 /* Reads all batches. The stream is moved out of *stream and released, also after a failure; the batches
  * are released by rw_arrow_free. RW_ERR_DATA: the stream fails (the message has its text), is not a table's
  * or has a damaged batch; there are too many documents. */
 RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow **out);
+/* The same of one batch, which is moved out of *schema and *batch. */
+RW_API int rw_arrow_read_batch(struct rw_ctx *ctx, struct ArrowSchema *schema,
+                               struct ArrowArray *batch, struct rw_arrow **out);
 RW_API void rw_arrow_free(struct rw_arrow *arrow);
 RW_API uint32_t rw_arrow_n_docs(const struct rw_arrow *arrow);
 RW_API uint32_t rw_arrow_n_columns(const struct rw_arrow *arrow);
@@ -290,6 +311,13 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  * for training on a GPU the values are kept, as float32. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
+/* The same of a table whose values come in batches (rw_dataset_from_batches says how, and how it fails), and
+ * never are in memory as a whole, whatever the device: codes are made on the CPU. Up to 262,144 documents are read in
+ * one pass, more in two: the values of about 262,144 documents, which decide the boundaries, are kept from the first
+ * one. Besides, each thread has the values of 16,384 documents, in all at most 128 MB or one thread's. */
+RW_API int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
+                                  const struct rw_table *table, const struct rw_batches *batches,
+                                  struct rw_binned **out);
 /* The documents: labels, queries, ids, comments, and weights, which may be set; but features only where
  * the values were kept. They are freed with the set. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);

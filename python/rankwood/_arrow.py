@@ -121,7 +121,20 @@ def of_stream(data: Any) -> Table:
     capsule = data.__arrow_c_stream__()
     stream = ffi.cast("struct ArrowArrayStream *", _pointer_of(capsule, b"arrow_array_stream"))
     out = ffi.new("struct rw_arrow **")
-    c = made(lib.rw_arrow_read(context(), stream, out), out, lib.rw_arrow_free)
+    return _of_batches(made(lib.rw_arrow_read(context(), stream, out), out, lib.rw_arrow_free))
+
+
+def of_batch(data: Any) -> Table:
+    """The same of one batch, with __arrow_c_array__."""
+    schema, array = data.__arrow_c_array__()
+    c_schema = ffi.cast("struct ArrowSchema *", _pointer_of(schema, b"arrow_schema"))
+    c_array = ffi.cast("struct ArrowArray *", _pointer_of(array, b"arrow_array"))
+    out = ffi.new("struct rw_arrow **")
+    status = lib.rw_arrow_read_batch(context(), c_schema, c_array, out)
+    return _of_batches(made(status, out, lib.rw_arrow_free))
+
+
+def _of_batches(c: Any) -> Table:
     n_chunks = lib.rw_arrow_n_chunks(c)
     held = ffi.buffer(lib.rw_arrow_chunk_offset(c), 4 * (n_chunks + 1))
     chunk_offset = np.frombuffer(held, np.uint32).copy()

@@ -3,142 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwood import _tables
+from rankwood import _batches, _tables
 from rankwood._core import DataError, check, context, ffi, lib, made
+from rankwood._documents import Floats, Queries, labels_of, numbers, vector
 from rankwood._params import Params
 
 _MOST_DOCS = 2**31 - 1
-Floats = npt.NDArray[np.float64]
-
-
-def _vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
-    """One value a document."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise DataError(f"{what} has shape {array.shape}; expected one value a document")
-    if n is not None and len(array) != n:
-        raise DataError(f"{what} has {len(array)} values for {n} documents")
-    return array
-
-
-def _numbers(array: npt.NDArray[Any], what: str) -> Floats:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
-
-
-def _labels(values: Any, n: int) -> npt.NDArray[np.float32]:
-    array = _vector(values, "label", n)
-    if array.dtype.kind not in "fiub":
-        array = _numbers(array, "label")
-    out = array.astype(np.float32)
-    bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
-    if len(bad):
-        raise DataError(f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected 0 or more")
-    return out
-
-
-def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
-    """Query ids as `rankwood bin` would read them."""
-    kind = values.dtype.kind
-    if kind == "f":
-        raise DataError("qid has floats; expected integers or strings (a missing qid makes floats of integers)")
-    if kind in "iu":
-        return [b"%d" % value for value in values.tolist()]
-    if kind not in "OUST":
-        raise DataError(f"qid has type {values.dtype}; expected integers or strings")
-    out = []
-    for value in values.tolist():
-        if isinstance(value, bytes):
-            out.append(value)
-        elif isinstance(value, str):
-            out.append(value.encode("utf-8", "surrogateescape"))
-        else:
-            out.append(b"%d" % value)
-        if b"\0" in out[-1]:
-            raise DataError(f"a character 0 in the qid {value!r}")
-    return out
-
-
-def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-    """Documents by query: queries as they come first, a query's documents as they stand."""
-    if qid.dtype.kind == "O":  # strings and integers have no order among them
-        number: dict[Any, int] = {}
-        codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
-        return np.argsort(codes, kind="stable").astype(np.uint32)
-    _, first, inverse = np.unique(qid, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return np.argsort(rank[inverse.reshape(-1)], kind="stable").astype(np.uint32)
-
-
-class _Queries:
-    """Where queries begin, and their ids."""
-
-    def __init__(self, n_docs: int, qid: Any, group: Any, sort: bool) -> None:
-        self.order: npt.NDArray[np.uint32] | None = None
-        self.ids: list[bytes] | None = None
-        if qid is not None and group is not None:
-            raise DataError("qid and group both say what the queries are; expected one of them")
-        if hasattr(qid, "runs"):  # a column of an Arrow table
-            offset, ids = qid.runs()
-            self._by_runs(offset, ids, sort)
-        elif qid is not None:
-            self._by_id(_vector(qid, "qid", n_docs), sort)
-        elif group is not None:
-            self._by_size(_vector(group, "group", None), n_docs)
-        else:
-            raise DataError(
-                "which documents belong to one query? expected qid (a value for each document) or "
-                "group (the size of each query)"
-            )
-
-    def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
-        if qid.dtype.kind == "O":
-            for i, one in enumerate(qid.tolist()):
-                if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
-                    raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
-        if sort:
-            order = _order_of(qid)
-            if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):
-                self.order = order
-                qid = qid[order]
-        starts = np.flatnonzero(qid[1:] != qid[:-1]) + 1 if len(qid) else np.empty(0, np.int64)
-        first = np.concatenate(([0], starts)) if len(qid) else starts
-        self.offset = np.concatenate((first, [len(qid)])).astype(np.uint32)
-        self.ids = _id_texts(qid[first])
-
-    def _by_runs(self, offset: npt.NDArray[np.uint32], ids: list[bytes], sort: bool) -> None:
-        self.offset, self.ids = offset, ids
-        number: dict[bytes, int] = {}
-        if sort:
-            of_run = [number.setdefault(one, len(number)) for one in ids]
-        if not sort or len(number) == len(ids):
-            return
-        query = np.repeat(of_run, np.diff(offset))
-        self.order = np.argsort(query, kind="stable").astype(np.uint32)
-        self.offset = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.uint32)
-        self.ids = list(number)
-
-    def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
-        if sizes.dtype.kind not in "iu":
-            raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
-        if len(sizes) and sizes.min() < 1:
-            raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
-        if int(sizes.sum()) != n_docs:
-            raise DataError(f"group adds up to {int(sizes.sum())} documents; there are {n_docs}")
-        self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint32)
 
 
 class Dataset:
@@ -169,6 +45,10 @@ class Dataset:
     sort
         True: documents need not be adjacent; scores come back in the order of ``data``.
 
+    See Also
+    --------
+    from_parquet, from_batches : data that need not fit into memory.
+
     Raises
     ------
     DataError
@@ -196,14 +76,7 @@ class Dataset:
             raise NotImplementedError("position is not supported yet")
         if categorical_features is not None:
             raise NotImplementedError("categorical_features is not supported yet")
-        self._paths: list[bytes] | None = None
-        self._binned: dict[tuple[str, ...], Any] = {}
-        self._values: Any = None
-        self._by_names: dict[tuple[str, ...], Any] = {}
-        self._order: npt.NDArray[np.uint32] | None = None
-        self.feature_names: list[str] | None = None
-        self.feature_ids: list[int] | None = None
-        self._weights: Floats | None = None
+        self._begin()
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
@@ -217,7 +90,136 @@ class Dataset:
         if weight is not None or query_weight is not None:
             self._set_weights(weight, query_weight)
 
+    def _begin(self) -> None:
+        self._paths: list[bytes] | None = None
+        self._source: _batches.Source | None = None
+        self._binned: dict[tuple[str, ...], Any] = {}
+        self._values: Any = None
+        self._bare: Any = None
+        self._by_names: dict[tuple[str, ...], Any] = {}
+        self._order: npt.NDArray[np.uint32] | None = None
+        self.feature_names: list[str] | None = None
+        self.feature_ids: list[int] | None = None
+        self._weights: Floats | None = None
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: Any,
+        *,
+        label: str | None,
+        qid: str,
+        weight: str | None = None,
+        query_weight: Any = None,
+        ignore: Iterable[str] = (),
+        missing: float = np.nan,
+        batch_rows: int = 32768,
+    ) -> Dataset:
+        """Parquet files that become codes without their values ever being in memory as a whole.
+
+        Labels, queries and weights are read at once; values when training needs them, in one pass, or in two
+        of more than 262,144 documents. The model is that of the same data in memory, byte for byte.
+
+        Parameters
+        ----------
+        path
+            A path, a pattern such as ``"data/*.parquet"`` (files in the order of their names), or several. A
+            query's documents are adjacent, and may go on in the next file.
+        label, qid, weight
+            Names of columns, as of :class:`Dataset`. ``label=None``: all labels are 0.
+        query_weight
+            In place of ``weight``: a weight for each query, in order.
+        ignore
+            Names of columns that are not features. They are not read.
+        missing
+            A value that means missing, beside NaN and null.
+        batch_rows
+            Rows that are decoded at a time, at most.
+
+        Raises
+        ------
+        DataError
+            As :class:`Dataset`; files that have not the same columns, or other rows in a later pass.
+        FileError
+            A file cannot be read.
+        ImportError
+            There is no pyarrow (the extra ``arrow``).
+
+        Notes
+        -----
+        ``predict``, ``evaluate``, ``compare`` and ``audit`` read batch by batch, too. What else needs values
+        (validation during training, ``init``, ``explain``, ``cv``, ``check``) reads and keeps all of them, as
+        float32: 4 bytes for each.
+        """
+        ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
+        source = _batches.of_parquet(path, int(batch_rows), ignored)
+        return cls._of_source(source, label, qid, weight, query_weight, ignored, missing)
+
+    @classmethod
+    def from_batches(
+        cls,
+        make_reader: Callable[[], Any],
+        *,
+        label: str | None,
+        qid: str,
+        weight: str | None = None,
+        query_weight: Any = None,
+        ignore: Iterable[str] = (),
+        missing: float = np.nan,
+    ) -> Dataset:
+        """Data that comes in batches and becomes codes without its values ever being in memory as a whole.
+
+        ``make_reader()`` is called once for the names of columns, once for labels and queries, and once for
+        each pass over the values. It returns an iterable of batches, the same documents in the same order each
+        time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
+        data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
+        documents are adjacent, and may go on in the next batch. Other arguments, errors, and what reads
+        values: as of :meth:`from_parquet`; what ``make_reader`` raises is raised as it was.
+        """
+        ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
+        apart = ignored.union(name for name in (label, qid, weight) if name is not None)
+        source = _batches.of_function(make_reader, apart, ignored)
+        return cls._of_source(source, label, qid, weight, query_weight, ignored, missing)
+
     # ---- where it comes from ----
+
+    @classmethod
+    def _of_source(
+        cls,
+        source: _batches.Source,
+        label: str | None,
+        qid: str,
+        weight: str | None,
+        query_weight: Any,
+        ignore: frozenset[str],
+        missing: float,
+    ) -> Dataset:
+        if weight is not None and query_weight is not None:
+            raise DataError("weight and query_weight are both given; expected one of them")
+        apart = set(ignore)
+        for what, name in {"label": label, "qid": qid, "weight": weight}.items():
+            if name is None and what != "qid":
+                continue
+            if not isinstance(name, str):
+                raise DataError(f"{what} is a {type(name).__name__}; expected the name of a column")
+            if name not in source.names:
+                raise DataError(f"no column {name!r} for {what}; there are {_few(source.names)}")
+            apart.add(name)
+        for name in ignore:
+            if name not in source.names:
+                raise DataError(f"no column {name!r} to ignore; there are {_few(source.names)}")
+        self = cls.__new__(cls)
+        self._begin()
+        self._source = source
+        self.feature_names = [name for name in source.names if name not in apart]
+        if not self.feature_names:
+            raise DataError("no column is left for a feature")
+        documents = _batches.read_documents(source, label, qid, weight)
+        self._labels, self._offset, self._weights = documents.label, documents.offset, documents.weight
+        self._c_table = self._make_table(documents.ids, missing)
+        if query_weight is not None:
+            self._set_weights(None, query_weight)
+        return self
 
     def _open_files(
         self, data: Any, label: Any, qid: Any, group: Any, feature_names: Any, ignore: Any, sort: bool
@@ -273,9 +275,9 @@ class Dataset:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
             )
-        queries = _Queries(n, qid, group, sort)
+        queries = Queries(n, qid, group, sort)
         self._order = queries.order
-        labels = np.zeros(n, np.float32) if label is None else _labels(label, n)
+        labels = np.zeros(n, np.float32) if label is None else labels_of(label, n)
         if queries.order is not None:
             labels = labels[queries.order]
         self._labels = np.ascontiguousarray(labels)
@@ -293,19 +295,19 @@ class Dataset:
 
     def _make_table(self, ids: list[bytes] | None, missing: float) -> Any:
         c = ffi.new("struct rw_table *")
-        arrays = _tables.c_arrays(self._table)
-        c.n_docs = self._table.n_rows
-        c.n_columns = len(self._table.columns)
-        c.column = arrays
-        chunk_offset = self._table.columns[0].chunk_offset
-        if chunk_offset is not None:
-            c.n_chunks = len(chunk_offset) - 1
-            c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
+        c.n_docs, c.n_columns = self.n_docs, self.n_features
+        self._keep: list[Any] = []
+        if self._source is None:
+            c.column = arrays = _tables.c_arrays(self._table)
+            self._keep.append(arrays)
+            chunk_offset = self._table.columns[0].chunk_offset
+            if chunk_offset is not None:
+                c.n_chunks = len(chunk_offset) - 1
+                c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
         c.missing = missing
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
-        self._keep: list[Any] = [arrays]
         if ids is not None:
             text = b"\0".join(ids) + b"\0"
             lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
@@ -320,11 +322,11 @@ class Dataset:
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
         if query_weight is not None:
-            self._weights = _numbers(_vector(query_weight, "query_weight", None), "query_weight")
+            self._weights = numbers(vector(query_weight, "query_weight", None), "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = _numbers(_vector(weight, "weight", self.n_docs), "weight")
+        weights = numbers(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
     # ---- what the library sees ----
@@ -342,6 +344,10 @@ class Dataset:
             if self._paths is not None:
                 paths = [ffi.new("char[]", path) for path in self._paths]
                 status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
+            elif self._source is not None:
+                status = self._read_batches(
+                    lambda batches: lib.rw_dataset_from_batches(context(), self._c_table, batches, out)
+                )
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
@@ -350,26 +356,77 @@ class Dataset:
 
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
-        mine, needed = self.feature_names, list(needed)
-        if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
+        named = self._named_as(names, needed)
+        if named is None:
             return self._with_values()
         key = tuple(names)
         if key not in self._by_names:
-            at = _tables.positions_of(mine)
-            lacking = [names[i] for i in needed if names[i] not in at]
-            if lacking:
-                raise DataError(f"the data lacks {len(lacking)} of the model's features: {_few(lacking)}")
-            kept = [i for i, name in enumerate(names) if name in at]
-            columns = [self._table.columns[at[names[i]]] for i in kept]
-            arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
-            ids = np.array(kept, np.uint32)
+            ids, at = named
             c = ffi.new("struct rw_table *", self._c_table[0])
-            c.n_columns, c.column = len(columns), arrays
-            c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
+            c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
             out = ffi.new("struct rw_dataset **")
-            self._by_names[key] = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            if self._source is not None:
+                status = self._read_batches(
+                    lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at
+                )
+            else:
+                columns = [self._table.columns[i] for i in at]
+                c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+                status = lib.rw_dataset_from_table(context(), c, out)
+                del arrays
+            self._by_names[key] = made(status, out, lib.rw_dataset_free)
             self._weigh(self._by_names[key])
         return self._by_names[key]
+
+    def _named_as(
+        self, names: Sequence[str], needed: Iterable[int]
+    ) -> tuple[npt.NDArray[np.uint32], list[int]] | None:
+        """Features that are in `names`: where there, and where here; None: where they are already."""
+        mine, needed = self.feature_names, list(needed)
+        if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
+            return None
+        at = _tables.positions_of(mine)
+        lacking = [names[i] for i in needed if names[i] not in at]
+        if lacking:
+            raise DataError(f"the data lacks {len(lacking)} of the model's features: {_few(lacking)}")
+        kept = [i for i, name in enumerate(names) if name in at]
+        return np.array(kept, np.uint32), [at[names[i]] for i in kept]
+
+    def _read_batches(self, call: Callable[[Any], int], at: Sequence[int] | None = None) -> int:
+        """call(struct rw_batches) of all features, or of those `at` these positions."""
+        assert self._source is not None and self.feature_names is not None
+        names = self.feature_names if at is None else [self.feature_names[i] for i in at]
+        return _batches.read(self._source, names, call)
+
+    def _value_batches(self, names: Sequence[str] | None, needed: Iterable[int]) -> Iterator[tuple[int, Any]]:
+        """The first document, and a struct rw_dataset without labels, of each batch; features as
+        _with_values_as has them."""
+        assert self._source is not None and self.feature_names is not None
+        named = None if names is None else self._named_as(names, needed)
+        ids, at = named or (np.arange(self.n_features, dtype=np.uint32), list(range(self.n_features)))
+        inexact = np.zeros(len(ids), np.uint8)  # training has told of it
+        offset = ffi.new("uint32_t[2]")
+        c = ffi.new("struct rw_table *")
+        c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+        c.inexact = ffi.cast("uint8_t *", inexact.ctypes.data)
+        c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
+        first = 0
+        for where, n, arrays in _batches.chunks(self._source, [self.feature_names[i] for i in at]):
+            c.n_docs = offset[1] = n
+            c.column = arrays
+            if first + n > self.n_docs:
+                break
+            out = ffi.new("struct rw_dataset **")
+            with _batches.told(where):
+                one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            yield first, one
+            first += n
+        else:
+            if first == self.n_docs:
+                return
+        raise DataError(
+            f"a pass over the batches does not give {self.n_docs} documents; expected the same ones in every pass"
+        )
 
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
@@ -377,6 +434,8 @@ class Dataset:
         for name in ("bins", "absent", "device"):
             mine.set(name, params.get(name))
         mine.set("min-docs", 1)  # its codes serve any
+        if self._source is not None:  # codes are made on the CPU, the same ones for every device
+            mine.set("device", "cpu")
         key = tuple(mine.get(name) for name in ("bins", "absent", "device"))
         if key not in self._binned:
             if params.get("threads") != "auto":
@@ -386,6 +445,12 @@ class Dataset:
                 paths = [ffi.new("char[]", path) for path in self._paths]
                 status = lib.rw_binned_read(
                     context(), mine.c, ffi.new("char *[]", paths), len(paths), out
+                )
+            elif self._source is not None:
+                status = self._read_batches(
+                    lambda batches: lib.rw_binned_from_batches(
+                        context(), mine.c, self._c_table, batches, out
+                    )
                 )
             else:
                 status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
@@ -398,7 +463,15 @@ class Dataset:
         """struct rw_dataset, with values or without."""
         for binned in self._binned.values():
             return lib.rw_binned_documents(binned)
-        return self._with_values()
+        if self._source is None or self._values is not None:
+            return self._with_values()
+        if self._bare is None:
+            out = ffi.new("struct rw_dataset **")
+            c = ffi.new("struct rw_table *", self._c_table[0])
+            c.n_columns = 0
+            self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._weigh(self._bare)
+        return self._bare
 
     def _is(self, c: Any) -> bool:
         """Is this the data set that a callback names?"""
@@ -426,7 +499,7 @@ class Dataset:
     @property
     def n_docs(self) -> int:
         """Documents."""
-        return self._table.n_rows if self._paths is None else int(lib.rw_dataset_n_docs(self._documents()))
+        return len(self._labels) if self._paths is None else int(lib.rw_dataset_n_docs(self._documents()))
 
     @property
     def n_queries(self) -> int:
@@ -438,6 +511,8 @@ class Dataset:
     @property
     def n_features(self) -> int:
         """Features: columns of a table; of files, those that appear at least once."""
+        if self._source is not None:
+            return len(self.feature_names or ())
         if self._paths is None:
             return len(self._table.columns)
         for binned in self._binned.values():

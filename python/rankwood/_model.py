@@ -327,9 +327,22 @@ class Model:
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
+        if data._source is not None and data._values is None:
+            self._predict_batches(data, n_trees, device, to)
+            return scores
         values = self._values_of(data)
         check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
+
+    def _predict_batches(self, data: Dataset, n_trees: int, device: str, scores: Any) -> None:
+        if self.feature_names is None:
+            self._check_width(data.n_features)
+        out = ffi.new("struct rw_predictor **")
+        status = lib.rw_predictor_open(context(), self._c, n_trees, chars(device), out)
+        predictor = made(status, out, lib.rw_predictor_close)
+        needed = sorted(use.feature for use in self._uses())
+        for first, batch in data._value_batches(self.feature_names, needed):
+            check(lib.rw_predictor_run(predictor, batch, scores + first))
 
     # ---- reasons ----
 

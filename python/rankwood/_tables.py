@@ -213,6 +213,10 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
         from rankwood import _arrow
 
         return _arrow.of_stream(data)
+    if hasattr(data, "__arrow_c_array__") and not hasattr(data, "iloc"):
+        from rankwood import _arrow
+
+        return _arrow.of_batch(data)
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return _of_pandas(data, apart)
     if hasattr(data, "tocsc"):

@@ -179,10 +179,13 @@ int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
 {
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
+    const uint32_t *sampled = pieces->sample->row;
     struct made made = {0};
-    RW_TRY(rw_piece_sort(s, builder, row));
+    if (builder)
+        RW_TRY(rw_piece_sort(s, builder, row));
     for (uint32_t i = 0; i < piece->n_sampled; i++)
-        s->held_row[i] = pieces->sample->row[piece->first_sampled + i] - piece->first_doc;
+        s->held_row[i] =
+            sampled ? sampled[piece->first_sampled + i] - piece->first_doc : i; /* NULL: all are */
     for (uint32_t i = 0, c = 0, k = 0;
          i < s->n_features || c < piece->n_held || k < pieces->n_full;) {
         const uint32_t new_id = i < s->n_features ? s->feature[i] : UINT32_MAX;

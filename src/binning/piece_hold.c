@@ -74,6 +74,24 @@ int rw_piece_sort(struct rw_piece_scratch *s, const struct rw_builder *builder, 
     return RW_OK;
 }
 
+int rw_pieces_stage(struct rw_pieces *pieces, int thread, const uint32_t *feature,
+                    uint32_t n_features, uint32_t n_docs)
+{
+    struct rw_piece_scratch *s = &pieces->scratch[thread];
+    s->shares_rows = 1;
+    s->n_features = n_docs ? n_features : 0;
+    RW_TRY(RW_GROW(NULL, s->feature, s->feature_room, n_features));
+    RW_TRY(RW_GROW(NULL, s->begin, s->begin_room, n_features));
+    RW_TRY(RW_GROW(NULL, s->value, s->value_room, (size_t)n_features * n_docs));
+    RW_TRY(RW_GROW(NULL, s->row, s->row_room, n_docs));
+    for (uint32_t i = 0; i < s->n_features; i++) {
+        s->feature[i] = (uint16_t)feature[i];
+        s->begin[i] = i * n_docs;
+        s->next[feature[i]] = s->begin[i] + n_docs;
+    }
+    return RW_OK;
+}
+
 /* ---- held values ---- */
 
 /* How the i-th feature of the sorted entries is held; its arrays are to come. */
@@ -131,9 +149,10 @@ int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
 {
     struct rw_piece_scratch *s = &pieces->scratch[thread];
     struct rw_piece *piece = &pieces->piece[p];
-    const uint32_t n_docs = builder->n_docs;
+    const uint32_t n_docs = builder ? builder->n_docs : piece->n_sampled;
     size_t n_values = RW_PACK_PAD, n_rows = 0, n_bits = 0;
-    RW_TRY(rw_piece_sort(s, builder, NULL));
+    if (builder)
+        RW_TRY(rw_piece_sort(s, builder, NULL));
     RW_TRY(RW_GROW(NULL, s->held, s->held_room, s->n_features));
     for (uint32_t i = 0; i < s->n_features; i++) {
         s->held[i] = plan_held(s, i, n_docs);

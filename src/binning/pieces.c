@@ -48,6 +48,12 @@ void rw_pieces_release(struct rw_pieces *pieces)
     rw_mem_free(pieces->full);
 }
 
+/* Sampled documents before `doc`. */
+static uint32_t sampled_under(const struct rw_cut_sample *sample, uint32_t doc)
+{
+    return sample->row ? rw_numbers_under(sample->row, sample->n, doc) : doc;
+}
+
 int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw_cut_sample *sample,
                    const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_pieces)
 {
@@ -64,9 +70,8 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
         struct rw_piece *piece = &pieces->piece[p];
         piece->first_doc = first_doc[p];
         piece->n_docs = first_doc[p + 1] - first_doc[p];
-        piece->first_sampled = rw_numbers_under(sample->row, sample->n, first_doc[p]);
-        piece->n_sampled =
-            rw_numbers_under(sample->row, sample->n, first_doc[p + 1]) - piece->first_sampled;
+        piece->first_sampled = sampled_under(sample, first_doc[p]);
+        piece->n_sampled = sampled_under(sample, first_doc[p + 1]) - piece->first_sampled;
         pieces->most_docs = piece->n_docs > pieces->most_docs ? piece->n_docs : pieces->most_docs;
     }
     RW_TRY(RW_NEW(ctx, pieces->scratch, (size_t)pieces->n_threads));

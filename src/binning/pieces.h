@@ -118,14 +118,22 @@ int rw_pieces_init(struct rw_ctx *ctx, struct rw_pieces *pieces, const struct rw
                    const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_pieces);
 void rw_pieces_release(struct rw_pieces *pieces);
 
-/* Holds the sampled documents of piece p: those of `builder`. Threads (of numbers 0 .. n_threads -
- * 1) may do so side by side; never touches the context. */
+/* In place of a builder, where all documents have the same features: gives room for the values of
+ * n_docs documents in scratch[thread], to be written there: feature i's from value + begin[i] on, and
+ * row: [n_docs] where they stand in their piece. feature: [n_features] ascending. Never touches the
+ * context. */
+int rw_pieces_stage(struct rw_pieces *pieces, int thread, const uint32_t *feature,
+                    uint32_t n_features, uint32_t n_docs);
+/* Holds the sampled documents of piece p: those of `builder`, or, if it is NULL, those that stand in
+ * scratch[thread]. Threads (of numbers 0 .. n_threads - 1) may do so side by side; never touches the
+ * context. */
 int rw_pieces_hold(struct rw_pieces *pieces, uint32_t p, int thread,
                    const struct rw_builder *builder);
 /* When all are held: boundaries. */
 int rw_pieces_find_bounds(struct rw_pieces *pieces);
 /* Then: intervals of the piece's documents, those held and those of `builder`, which are the
- * documents row: [builder->n_docs] of the piece. As rw_pieces_hold. */
+ * documents row: [builder->n_docs] of the piece. As rw_pieces_hold; of documents in scratch[thread] it
+ * is NULL, too. */
 int rw_pieces_add(struct rw_pieces *pieces, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row);
 /* When all are added: features and bins of the documents. The pieces are emptied, one after the

@@ -1,6 +1,7 @@
 /* Data as codes, for the settings that decide them: as a cache, or for training at once. */
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "binning/batch_codes.h"
 #include "binning/table_codes.h"
 #include "boost/params.h"
 #include "io/cache.h"
@@ -125,6 +126,25 @@ int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(RW_NEW(ctx, binned, 1));
     RW_TRY_OUT(trains_on_host(ctx, params) ? rw_table_codes(ctx, table, &rule, binned)
                                            : rw_dataset_from_table(ctx, table, &binned->documents));
+    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+    *out = binned;
+    return RW_OK;
+out:
+    rw_binned_free(binned);
+    return status;
+}
+
+int rw_binned_from_batches(struct rw_ctx *ctx, const struct rw_params *params,
+                           const struct rw_table *table, const struct rw_batches *batches,
+                           struct rw_binned **out)
+{
+    RW_DEFAULT_FPENV;
+    const struct rw_cut_rule rule = training_rule(params);
+    struct rw_binned *binned;
+    int status;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, binned, 1));
+    RW_TRY_OUT(rw_batch_codes(ctx, table, batches, &rule, RW_BATCH_PIECE_DOCS, binned));
     RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
     *out = binned;
     return RW_OK;

@@ -95,7 +95,8 @@ struct copy_job {
     struct rw_dataset *dataset;
     uint32_t *dense, *sparse; /* [n_dense], [n_sparse] columns; owned */
     uint32_t n_dense, n_sparse, n_groups;
-    size_t stride; /* floats from one dense column to the next */
+    size_t stride;       /* floats from one dense column to the next */
+    uint32_t first, end; /* documents at hand */
 };
 
 enum { DOCS_AT_A_TIME = 1 << 14 };
@@ -103,15 +104,15 @@ enum { DOCS_AT_A_TIME = 1 << 14 };
 static int copy_dense(void *user, struct rw_share *share)
 {
     const struct copy_job *job = user;
-    const uint32_t n_docs = job->dataset->n_docs;
+    const uint32_t n_docs = job->end - job->first;
     for (uint64_t item, end; rw_share_next(share, &item, &end);) {
         const uint32_t group = (uint32_t)(item % job->n_groups) * RW_TABLE_COLUMNS;
         const uint32_t first = (uint32_t)(item / job->n_groups) * DOCS_AT_A_TIME;
         const uint32_t left = job->n_dense - group;
-        rw_table_values(job->reader, job->dense + group,
-                        left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS, NULL, first,
-                        n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
-                        job->dataset->column[job->dense[group]].value + first, job->stride);
+        rw_table_values(
+            job->reader, job->dense + group, left < RW_TABLE_COLUMNS ? left : RW_TABLE_COLUMNS,
+            NULL, first, n_docs - first < DOCS_AT_A_TIME ? n_docs - first : DOCS_AT_A_TIME,
+            job->dataset->column[job->dense[group]].value + job->first + first, job->stride);
     }
     return RW_OK;
 }
@@ -168,7 +169,7 @@ static int make_columns(struct rw_ctx *ctx, struct copy_job *job)
 static int copy_values(struct rw_ctx *ctx, struct copy_job *job)
 {
     enum { FEW = 1 << 15 }; /* values: waking threads up costs more */
-    const uint32_t n_docs = job->dataset->n_docs;
+    const uint32_t n_docs = job->end - job->first;
     const uint64_t n_ranges = ((uint64_t)n_docs + DOCS_AT_A_TIME - 1) / DOCS_AT_A_TIME;
     const int n_threads = (uint64_t)n_docs * job->n_dense < FEW ? 1 : ctx->n_threads;
     rw_parallel(ctx, n_threads, n_ranges * job->n_groups, 1, copy_dense, job);
@@ -186,12 +187,48 @@ int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, stru
     RW_TRY_OUT(rw_table_open(ctx, &reader, table));
     RW_TRY_OUT(rw_table_documents(ctx, table, &job.dataset));
     RW_TRY_OUT(make_columns(ctx, &job));
+    job.end = table->n_docs;
     RW_TRY_OUT(copy_values(ctx, &job));
     RW_TRY_OUT(rw_table_finish(ctx, &reader));
     *out = job.dataset;
     job.dataset = NULL;
 out:
     rw_dataset_free(job.dataset);
+    rw_mem_free(job.dense);
+    rw_mem_free(job.sparse);
+    rw_table_close(&reader);
+    return status;
+}
+
+int rw_dataset_from_batches(struct rw_ctx *ctx, const struct rw_table *table,
+                            const struct rw_batches *batches, struct rw_dataset **out)
+{
+    RW_DEFAULT_FPENV;
+    struct rw_table_reader reader;
+    struct copy_job job = {.reader = &reader};
+    struct rw_array *column = NULL;
+    int status;
+    *out = NULL;
+    RW_TRY_OUT(rw_table_open_batches(ctx, &reader, table));
+    RW_TRY_OUT(rw_table_documents(ctx, table, &job.dataset));
+    RW_TRY_OUT(make_columns(ctx, &job));
+    RW_TRY_OUT(RW_NEW(ctx, column, table->n_columns));
+    RW_TRY_OUT(rw_table_rewind(ctx, batches));
+    for (uint32_t n; job.n_dense; job.first += n) {
+        RW_TRY_OUT(
+            rw_table_next_batch(ctx, &reader, batches, table->n_docs, job.first, column, &n));
+        if (n == 0)
+            break;
+        job.end = job.first + n;
+        RW_TRY_OUT(copy_values(ctx, &job));
+        RW_TRY_OUT(rw_table_check(ctx, &reader));
+    }
+    rw_table_tell(ctx, &reader);
+    *out = job.dataset;
+    job.dataset = NULL;
+out:
+    rw_dataset_free(job.dataset);
+    rw_mem_free(column);
     rw_mem_free(job.dense);
     rw_mem_free(job.sparse);
     rw_table_close(&reader);

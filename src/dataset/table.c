@@ -347,9 +347,9 @@ static uint32_t first_infinite(const struct rw_table_reader *r, uint32_t c)
     return UINT32_MAX;
 }
 
-int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *r)
+int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *r)
 {
-    uint32_t row = UINT32_MAX, column = 0, n_inexact = 0, inexact = 0;
+    uint32_t row = UINT32_MAX, column = 0;
     for (uint32_t c = 0; c < r->n_columns; c++) {
         const struct rw_table_column *one = &r->column[c];
         const uint32_t at = one->found & FOUND_INFINITE ? first_infinite(r, c) : UINT32_MAX;
@@ -357,18 +357,26 @@ int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *r)
             row = at;
             column = c;
         }
-        if (one->found & FOUND_INEXACT && n_inexact++ == 0)
-            inexact = c;
     }
     if (row != UINT32_MAX)
         return rw_fail(
             ctx, RW_ERR_DATA,
             "value of document %u (from 0), feature %u is infinite%s; expected a number, "
             "or NaN for missing",
-            row, r->column[column].feature,
+            r->first_doc + row, r->column[column].feature,
             r->table->column[r->column[column].index].type == RW_VALUE_F64
                 ? ", or too large for float32"
                 : "");
+    return RW_OK;
+}
+
+void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *r)
+{
+    uint32_t n_inexact = 0, inexact = 0;
+    for (uint32_t c = 0; c < r->n_columns; c++) {
+        if (r->column[c].found & FOUND_INEXACT && n_inexact++ == 0)
+            inexact = c;
+    }
     if (r->table->inexact) {
         memset(r->table->inexact, 0, r->table->n_columns);
         for (uint32_t c = 0; c < r->n_columns; c++)
@@ -382,6 +390,12 @@ int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *r)
                "ones may have become equal",
                r->column[inexact].feature, others);
     }
+}
+
+int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *r)
+{
+    RW_TRY(rw_table_check(ctx, r));
+    rw_table_tell(ctx, r);
     return RW_OK;
 }
 
@@ -465,10 +479,8 @@ static int check_array(struct rw_ctx *ctx, const struct rw_table *table, uint32_
     return RW_OK;
 }
 
-static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
+static int check_features(struct rw_ctx *ctx, const struct rw_table *table)
 {
-    struct index_job job = {table, UINT32_MAX};
-    int any_index = 0;
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const uint32_t feature = feature_of(table, i);
         if (feature > RW_MAX_FEATURE)
@@ -480,6 +492,15 @@ static int check_columns(struct rw_ctx *ctx, const struct rw_table *table)
                            "column %u (from 0) is feature %u, after feature %u; expected ascending "
                            "ids",
                            i, feature, feature_of(table, i - 1));
+    }
+    return RW_OK;
+}
+
+int rw_table_check_columns(struct rw_ctx *ctx, const struct rw_table *table)
+{
+    struct index_job job = {table, UINT32_MAX};
+    int any_index = 0;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         for (uint32_t chunk = 0; chunk < n_chunks_of(table); chunk++)
             RW_TRY(check_array(ctx, table, chunk, i));
         any_index |= table->column[i].index != NULL;
@@ -501,12 +522,9 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_table *table)
     if (n_docs > RW_MAX_DOCS)
         return rw_fail(ctx, RW_ERR_DATA, "%u documents; at most %u are possible", n_docs,
                        RW_MAX_DOCS);
-    if (!offset || (table->n_columns && !table->column) ||
-        (table->query_id_offset && !table->query_id_text))
+    if (!offset || (table->query_id_offset && !table->query_id_text))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without %s",
-                       !offset          ? "query offsets"
-                       : !table->column ? "columns"
-                                        : "the text of its query ids");
+                       !offset ? "query offsets" : "the text of its query ids");
     if (offset[0] != 0 || offset[n_queries] != n_docs)
         return rw_fail(ctx, RW_ERR_DATA, "query offsets go from %u to %u; expected 0 to %u",
                        offset[0], offset[n_queries], n_docs);
@@ -532,7 +550,8 @@ static int check_chunks(struct rw_ctx *ctx, const struct rw_table *table)
     return RW_OK;
 }
 
-int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
+int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *r,
+                            const struct rw_table *table)
 {
     const uint32_t missing = rw_bits_of_float(table->missing == 0 ? 0.0f : table->missing);
     *r = (struct rw_table_reader){.table = table,
@@ -540,11 +559,19 @@ int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw
                                       table->missing == table->missing ? missing : RW_MISSING_BITS,
                                   .hole = table->missing == 0 ? RW_MISSING_BITS : RW_ABSENT_BITS};
     RW_TRY(check_queries(ctx, table));
+    RW_TRY(check_features(ctx, table));
+    return RW_NEW(ctx, r->column, table->n_columns);
+}
+
+int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *r, const struct rw_table *table)
+{
+    RW_TRY(rw_table_open_documents(ctx, r, table));
+    if (table->n_columns && !table->column)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a table without columns");
     RW_TRY(check_chunks(ctx, table));
-    RW_TRY(check_columns(ctx, table));
+    RW_TRY(rw_table_check_columns(ctx, table));
     if (table->order)
         RW_TRY(take_order(ctx, r));
-    RW_TRY(RW_NEW(ctx, r->column, table->n_columns));
     for (uint32_t i = 0; i < table->n_columns; i++) {
         const struct rw_array *a = &table->column[i];
         if (a->index && a->n == 0)

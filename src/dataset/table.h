@@ -21,6 +21,8 @@ struct rw_table_reader {
     uint32_t *document; /* [n_docs] of each row of the arrays; NULL: their order is kept; owned */
     uint32_t missing;   /* bits of the value that means missing */
     uint32_t hole;      /* bits of what stands where a dense column has no value */
+    struct rw_table batch; /* if values come in batches: the one at hand, which is `table` then */
+    uint32_t first_doc;    /* its first document; else 0 */
 };
 /* Checks all but the values. Closed also after a failure. */
 int rw_table_open(struct rw_ctx *ctx, struct rw_table_reader *reader, const struct rw_table *table);
@@ -40,6 +42,29 @@ int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, 
 /* When all values were read: RW_ERR_DATA if one is infinite; tells of whole numbers that are no
  * float32 numbers. */
 int rw_table_finish(struct rw_ctx *ctx, const struct rw_table_reader *reader);
+/* Its two parts: of the batch at hand, and of all batches. */
+int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
+void rw_table_tell(struct rw_ctx *ctx, const struct rw_table_reader *reader);
+
+/* What opening is made of: all but columns, of which there is room for all, and the arrays. */
+int rw_table_open_documents(struct rw_ctx *ctx, struct rw_table_reader *reader,
+                            const struct rw_table *table);
+int rw_table_check_columns(struct rw_ctx *ctx, const struct rw_table *table);
+
+/* --- values that come in batches (table_batches.c) --- */
+
+/* Opens a table whose `column` is not looked at. The reader may not be moved; closed also after a
+ * failure. */
+int rw_table_open_batches(struct rw_ctx *ctx, struct rw_table_reader *reader,
+                          const struct rw_table *table);
+/* Begins a pass. */
+int rw_table_rewind(struct rw_ctx *ctx, const struct rw_batches *batches);
+/* The next batch of a pass over a table of n_docs documents, of which `done` were read: the
+ * reader's table from here on, with documents numbered from 0. *n: how many it has; 0: all are
+ * done. column: [n_columns], written. */
+int rw_table_next_batch(struct rw_ctx *ctx, struct rw_table_reader *reader,
+                        const struct rw_batches *batches, uint32_t n_docs, uint32_t done,
+                        struct rw_array *column, uint32_t *n);
 
 /* Columns that are read together: a cache line of a row-major array holds so many values. */
 enum { RW_TABLE_COLUMNS = 16 };

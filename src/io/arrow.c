@@ -138,6 +138,15 @@ out:
     return status;
 }
 
+/* The schema is there. */
+static int begin_batches(struct rw_ctx *ctx, struct rw_arrow *arrow)
+{
+    RW_TRY(check_schema(ctx, &arrow->schema));
+    RW_TRY(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, 1));
+    arrow->chunk_offset[0] = 0;
+    return RW_OK;
+}
+
 static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw_arrow *arrow)
 {
     int code = stream->get_schema(stream, &arrow->schema);
@@ -145,9 +154,7 @@ static int read_stream(struct rw_ctx *ctx, struct ArrowArrayStream *stream, stru
         arrow->schema.release = NULL; /* what a failure leaves there is not ours */
         return stream_failed(ctx, stream, code);
     }
-    RW_TRY(check_schema(ctx, &arrow->schema));
-    RW_TRY(RW_GROW(ctx, arrow->chunk_offset, arrow->offset_room, 1));
-    arrow->chunk_offset[0] = 0;
+    RW_TRY(begin_batches(ctx, arrow));
     for (;;) {
         struct ArrowArray batch = {.release = NULL};
         code = stream->get_next(stream, &batch);
@@ -174,6 +181,39 @@ int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream, struct rw
     arrow = NULL;
 out:
     mine.release(&mine);
+    rw_arrow_free(arrow);
+    return status;
+}
+
+int rw_arrow_read_batch(struct rw_ctx *ctx, struct ArrowSchema *schema, struct ArrowArray *batch,
+                        struct rw_arrow **out)
+{
+    struct ArrowSchema my_schema = *schema;
+    struct ArrowArray mine = *batch;
+    struct rw_arrow *arrow = NULL;
+    int status;
+    *out = NULL;
+    schema->release = NULL; /* moved, both */
+    batch->release = NULL;
+    if (!my_schema.release || !mine.release) {
+        status = rw_fail(ctx, RW_ERR_DATA, "the Arrow batch was read before: it is released");
+        goto out;
+    }
+    RW_TRY_OUT(RW_NEW(ctx, arrow, 1));
+    arrow->schema = my_schema;
+    my_schema.release = NULL;
+    RW_TRY_OUT(begin_batches(ctx, arrow));
+    status = take_batch(ctx, arrow, &mine);
+    mine.release = NULL; /* taken, or released */
+    if (status < 0)
+        goto out;
+    *out = arrow;
+    arrow = NULL;
+out:
+    if (my_schema.release)
+        my_schema.release(&my_schema);
+    if (mine.release)
+        mine.release(&mine);
     rw_arrow_free(arrow);
     return status;
 }

@@ -7,7 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
-tools="ruff mypy pytest pandas scipy scikit-learn matplotlib"
+tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow"
 for_examples="lightgbm optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,12 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     table.to_csv(tmp_path / "documents.csv", index=False)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.S | re.M)
+    if importlib.util.find_spec("pyarrow"):
+        (tmp_path / "data").mkdir()
+        table[:700].to_parquet(tmp_path / "data" / "a.parquet")  # ends within a query
+        table[700:].to_parquet(tmp_path / "data" / "b.parquet")
+    else:
+        blocks = [block for block in blocks if "parquet" not in block and "pyarrow" not in block]
     assert blocks
     names: dict[str, Any] = {}
     with sklearn.config_context():  # what a page sets is put back
@@ -36,4 +43,5 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     if page != "README.md":
         assert names["model"].best_round > 0
         assert (tmp_path / "why.png").stat().st_size > 1000
+        assert "large" not in names or (names["same"] and names["large"].n_trees > 50)
         assert names["regression"].evals_result["held out"]["mean_error"]

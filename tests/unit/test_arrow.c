@@ -391,3 +391,65 @@ Test(arrow, memory)
     cr_assert_eq(status, RW_OK);
     cr_assert_gt(n, 5);
 }
+
+/* A batch and its schema by themselves: the first of a stream's. */
+static int read_one(struct producer *p, struct rw_arrow **out)
+{
+    struct ArrowArrayStream stream = {.private_data = p};
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    p->next = 0;
+    cr_assert_eq(get_schema(&stream, &schema), 0);
+    cr_assert_eq(get_next(&stream, &batch), 0);
+    const int status = rw_arrow_read_batch(scratch_ctx, &schema, &batch, out);
+    cr_assert_null(schema.release, "moved");
+    cr_assert_null(batch.release, "moved");
+    return status;
+}
+
+Test(arrow, one_batch)
+{
+    struct producer p;
+    struct rw_arrow *arrow;
+    struct rw_array array;
+    begin_producer(&p, "f");
+    p.buffer[0][1][1] = x;
+    cr_assert_eq(read_one(&p, &arrow), RW_OK);
+    cr_assert_eq(rw_arrow_n_docs(arrow), 3);
+    cr_assert_eq(rw_arrow_n_chunks(arrow), 1);
+    cr_assert_str_eq(rw_arrow_name(arrow, 1), "q");
+    cr_assert_eq(rw_arrow_column(scratch_ctx, arrow, 0, &array, 1), RW_OK);
+    cr_assert_eq(((const float *)array.data)[2], 3);
+    cr_assert_eq(n_schemas + n_batches, 2);
+    rw_arrow_free(arrow);
+    assert_released();
+    p.n_rows[0] = 0;
+    cr_assert_eq(read_one(&p, &arrow), RW_OK);
+    cr_assert_eq(rw_arrow_n_docs(arrow), 0);
+    rw_arrow_free(arrow);
+    assert_released();
+    p.n_rows[0] = -1;
+    cr_assert_eq(read_one(&p, &arrow), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "an Arrow batch of -1 documents from 0 on");
+    assert_released();
+    p.format = "f";
+    cr_assert_eq(read_one(&p, &arrow), RW_ERR_DATA);
+    cr_assert_null(arrow);
+    assert_released();
+    struct ArrowSchema schema = {.release = NULL};
+    struct ArrowArray batch = {.release = NULL};
+    cr_assert_eq(rw_arrow_read_batch(scratch_ctx, &schema, &batch, &arrow), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx), "the Arrow batch was read before: it is released");
+    begin_producer(&p, "f");
+    int status = RW_ERR_MEMORY;
+    long n = 0;
+    while (status != RW_OK) {
+        rw_mem_fail_from(++n);
+        status = read_one(&p, &arrow);
+        rw_mem_fail_from(0);
+        cr_assert(status == RW_OK || status == RW_ERR_MEMORY);
+        rw_arrow_free(arrow);
+        assert_released();
+    }
+    cr_assert_gt(n, 3);
+}

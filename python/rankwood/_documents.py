@@ -1,0 +1,136 @@
+"""Labels, queries and weights as the library takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood._core import DataError
+
+Floats = npt.NDArray[np.float64]
+
+
+def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
+    """One value a document."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{what} has shape {array.shape}; expected one value a document")
+    if n is not None and len(array) != n:
+        raise DataError(f"{what} has {len(array)} values for {n} documents")
+    return array
+
+
+def numbers(array: npt.NDArray[Any], what: str) -> Floats:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
+
+
+def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
+    array = vector(values, "label", n)
+    if array.dtype.kind not in "fiub":
+        array = numbers(array, "label")
+    out = array.astype(np.float32)
+    bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
+    if len(bad):
+        raise DataError(f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected 0 or more")
+    return out
+
+
+def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
+    """Query ids as `rankwood bin` would read them."""
+    kind = values.dtype.kind
+    if kind == "f":
+        raise DataError("qid has floats; expected integers or strings (a missing qid makes floats of integers)")
+    if kind in "iu":
+        return [b"%d" % value for value in values.tolist()]
+    if kind not in "OUST":
+        raise DataError(f"qid has type {values.dtype}; expected integers or strings")
+    out = []
+    for value in values.tolist():
+        if isinstance(value, bytes):
+            out.append(value)
+        elif isinstance(value, str):
+            out.append(value.encode("utf-8", "surrogateescape"))
+        else:
+            out.append(b"%d" % value)
+        if b"\0" in out[-1]:
+            raise DataError(f"a character 0 in the qid {value!r}")
+    return out
+
+
+def _order_of(qid: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    """Documents by query: queries as they come first, a query's documents as they stand."""
+    if qid.dtype.kind == "O":  # strings and integers have no order among them
+        number: dict[Any, int] = {}
+        codes = np.fromiter((number.setdefault(one, len(number)) for one in qid.tolist()), np.int64, len(qid))
+        return np.argsort(codes, kind="stable").astype(np.uint32)
+    _, first, inverse = np.unique(qid, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return np.argsort(rank[inverse.reshape(-1)], kind="stable").astype(np.uint32)
+
+
+class Queries:
+    """Where queries begin, and their ids."""
+
+    def __init__(self, n_docs: int, qid: Any, group: Any, sort: bool) -> None:
+        self.order: npt.NDArray[np.uint32] | None = None
+        self.ids: list[bytes] | None = None
+        if qid is not None and group is not None:
+            raise DataError("qid and group both say what the queries are; expected one of them")
+        if hasattr(qid, "runs"):  # a column of an Arrow table
+            offset, ids = qid.runs()
+            self._by_runs(offset, ids, sort)
+        elif qid is not None:
+            self._by_id(vector(qid, "qid", n_docs), sort)
+        elif group is not None:
+            self._by_size(vector(group, "group", None), n_docs)
+        else:
+            raise DataError(
+                "which documents belong to one query? expected qid (a value for each document) or "
+                "group (the size of each query)"
+            )
+
+    def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
+        if qid.dtype.kind == "O":
+            for i, one in enumerate(qid.tolist()):
+                if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
+                    raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
+        if sort:
+            order = _order_of(qid)
+            if not np.array_equal(order, np.arange(len(order), dtype=np.uint32)):
+                self.order = order
+                qid = qid[order]
+        starts = np.flatnonzero(qid[1:] != qid[:-1]) + 1 if len(qid) else np.empty(0, np.int64)
+        first = np.concatenate(([0], starts)) if len(qid) else starts
+        self.offset = np.concatenate((first, [len(qid)])).astype(np.uint32)
+        self.ids = _id_texts(qid[first])
+
+    def _by_runs(self, offset: npt.NDArray[np.uint32], ids: list[bytes], sort: bool) -> None:
+        self.offset, self.ids = offset, ids
+        number: dict[bytes, int] = {}
+        if sort:
+            of_run = [number.setdefault(one, len(number)) for one in ids]
+        if not sort or len(number) == len(ids):
+            return
+        query = np.repeat(of_run, np.diff(offset))
+        self.order = np.argsort(query, kind="stable").astype(np.uint32)
+        self.offset = np.concatenate(([0], np.cumsum(np.bincount(query)))).astype(np.uint32)
+        self.ids = list(number)
+
+    def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
+        if sizes.dtype.kind not in "iu":
+            raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
+        if len(sizes) and sizes.min() < 1:
+            raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
+        if int(sizes.sum()) != n_docs:
+            raise DataError(f"group adds up to {int(sizes.sum())} documents; there are {n_docs}")
+        self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint32)
