@@ -396,6 +396,17 @@ RW_API int rw_params_must_matter(const struct rw_params *params, const char *nam
 /* `name = value` lines, # comments. One file may serve several trainings: what has no effect in one
  * of them is no error. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
+/* Gives what is `auto` and shapes trees the value that a training takes on n_docs documents with n_features
+ * features (those that appear) and n_valid validation sets, and says so in a note. rw_train does it by
+ * itself: this is for several trainings that are to take the same. Models tell what was chosen from what
+ * was set, as ever. RW_ERR_ARGUMENT: too great a depth for whole levels. */
+RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                             uint32_t n_features, int n_valid);
+/* Writes what rw_params_read takes: all parameters but those that change no byte of a model (threads,
+ * device, hist, batch). After rw_params_resolve, `rate = auto 0.05` is a rate that was chosen.
+ * RW_ERR_ARGUMENT: a file's name that such a line cannot hold; RW_ERR_IO, RW_ERR_MACHINE: `out` could not be
+ * written. */
+RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* Checks that the parameters agree with one another: one that was set by rw_params_set and can have
  * no effect under the others is RW_ERR_ARGUMENT, unless its value changes nothing (it is the
  * default, or says what is so anyway). rw_train does it too. */
@@ -578,8 +589,8 @@ struct rw_cv {
     const struct rw_eval *pooled;   /* of these scores, over all queries */
 };
 /* Trains a model a fold, on the other folds. Under early-stop the fold after it (the first after the last)
- * is left out of them and stops training: what is measured never decides. Uses all of params; folds are by
- * `seed`. Small sets' folds are trained side by side; results do not depend on it. */
+ * is left out of them and stops training: what is measured never decides. Uses all of params; what is
+ * `auto` is chosen once, for the whole set (rw_params_resolve); folds are by `seed`. Small sets' folds are trained side by side; results do not depend on it. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 RW_API void rw_cv_free(struct rw_cv *cv);

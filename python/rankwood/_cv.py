@@ -79,7 +79,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
         As :func:`rankwood.train` takes them, but without functions. ``seed`` also draws the folds,
         which are of whole queries and as even as can be. Under early stopping (``early_stop``, 100
         unless given) the next fold is left out of training and stops it, so that what is measured
-        decides nothing. What is ``auto`` is chosen for each fold by the size of what it is trained on.
+        decides nothing. What is ``auto`` is chosen once, by the size of the whole set.
     dataset
         Documents with labels and queries.
     n_folds
