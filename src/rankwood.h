@@ -356,6 +356,10 @@ RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
  * documents beyond what ids and data sets have. */
 RW_API int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
                              uint32_t n_features, uint32_t first_feature, double *scores);
+/* Has such a value no place among them, being infinite, as rw_dataset_from_table says it of a table? 1, and
+ * where the first one is, by document; else 0. */
+RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
+                            uint32_t n_features, uint32_t *doc, uint32_t *feature);
 /* One document, on the CPU whatever the device: the quickest way to the same score, 3 microseconds
  * for 500 trees of 31 leaves. values: [n_values] by feature id, NaN is missing; ids past the end are
  * absent. Several threads may call it at once. */

@@ -94,6 +94,7 @@ class _Files:
     def __init__(self, data: Dataset | Paths | None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if isinstance(data, Dataset) and data._paths is None:
+            data._need_labels("data")
             self._folder = tempfile.TemporaryDirectory(prefix="rankwood-")
             path = os.fsencode(os.path.join(self._folder.name, "data.rwb"))
             params = Params()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankwood._core import ParameterError, check, context, ffi, lib, made
 from rankwood._dataset import Dataset
-from rankwood._evaluate import Evaluation, evaluation_of, need_dataset
+from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 from rankwood._train import _Names
@@ -89,7 +89,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
-    need_dataset(dataset, "dataset")
+    need_labels(dataset, "dataset")
     given = dict(params or {})
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]

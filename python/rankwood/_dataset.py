@@ -152,6 +152,7 @@ class Dataset:
         read where they stand and must not change while the data set is in use.
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
+        None: the data can be scored and explained only, and needs no queries.
     qid
         The query of each document (n_docs,), integers or strings; or the name of a column. A query's
         documents are adjacent, unless ``sort`` is True.
@@ -204,6 +205,7 @@ class Dataset:
         self.feature_names: list[str] | None = None
         self.feature_ids: list[int] | None = None
         self._weights: Floats | None = None
+        self._has_labels = True
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
@@ -273,6 +275,9 @@ class Dataset:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
             )
+        self._has_labels = label is not None
+        if label is None and qid is None and group is None:
+            group = np.array([n])
         queries = _Queries(n, qid, group, sort)
         self._order = queries.order
         labels = np.zeros(n, np.float32) if label is None else _labels(label, n)
@@ -326,6 +331,10 @@ class Dataset:
             return
         weights = _numbers(_vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
+
+    def _need_labels(self, name: str) -> None:
+        if not self._has_labels:
+            raise DataError(f"{name} has no labels, so it can only be scored: Dataset(data, label, ...)")
 
     # ---- what the library sees ----
 
@@ -438,7 +447,8 @@ class Dataset:
 
     @property
     def label(self) -> npt.NDArray[np.float32]:
-        """Labels (n_docs,), in the order of the data."""
+        """Labels (n_docs,), in the order of the data. DataError: there are none."""
+        self._need_labels("the data set")
         if self._paths is None:
             return self._in_caller_order(self._labels)
         c = self._documents()

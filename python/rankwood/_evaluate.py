@@ -59,8 +59,15 @@ def need_dataset(data: Any, name: str) -> Dataset:
     return data
 
 
+def need_labels(data: Any, name: str) -> Dataset:
+    """need_dataset; DataError: it has no labels."""
+    need_dataset(data, name)._need_labels(name)
+    dataset: Dataset = data
+    return dataset
+
+
 def _scores(data: Dataset, scores: Any) -> Floats:
-    need_dataset(data, "data")
+    need_labels(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
     array = np.asarray(scores, dtype=np.float64)

@@ -23,6 +23,28 @@ Floats = npt.NDArray[np.float64]
 _ROWS = 65536  # scored at a time, where values must be converted first
 
 
+def _finite(
+    values: npt.NDArray[np.float32], missing: float, first: int = 0
+) -> npt.NDArray[np.float32]:
+    """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
+
+    DataError: one is infinite; the documents are `first` and those behind it.
+    """
+    if missing == missing:
+        values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+    values = np.ascontiguousarray(values)
+    if not values.size:
+        return values
+    at = ffi.new("uint32_t[2]")
+    given = ffi.cast("float *", values.ctypes.data)
+    if lib.rw_rows_infinite(context(), given, len(values), values.shape[1], at, at + 1):
+        raise DataError(
+            f"value of document {first + at[0]} (from 0), feature {at[1]} is infinite; expected a number, or "
+            "NaN for missing"
+        )
+    return values
+
+
 @dataclass(frozen=True)
 class _Use:
     """A feature in use."""
@@ -228,39 +250,45 @@ class Model:
     # ---- scores ----
 
     def predict(
-        self, data: Any, *, n_trees: int | None = None, device: str = "cpu"
+        self, data: Any, *, n_trees: int | None = None, device: str = "cpu", missing: float = np.nan
     ) -> Floats:
         """Scores (n_docs,), the higher the better; in the order of the data.
 
         data: a :class:`Dataset`, or whatever one is made of, without labels and queries. A data frame's
         columns are found by name if the model has names, in whatever order they stand.
         n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
+        missing: a value that means missing, beside NaN and null. The model does not remember the one of
+        the data that it was trained on; a Dataset has its own.
 
         Raises
         ------
         DataError
-            A feature of the model is not there; shapes or types that do not fit.
+            A feature of the model is not there; shapes or types that do not fit; infinite values.
+        ParameterError
+            The model has not so many trees, or there is no such device.
         """
         n = self._count(n_trees)
         if isinstance(data, Dataset) or _tables.is_paths(data):
+            if missing == missing:
+                raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
             dataset = data if isinstance(data, Dataset) else Dataset(data)
             return self._predict_dataset(dataset, n, device)
         if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
             self._check_width(data.shape[1])
-            return self._score(data, n)
+            return self._score(_finite(data, missing), n)
         table = _tables.of_any(data, self._not_used(data))
         if any(column.index is not None for column in table.columns):
-            empty = np.array([len(table.columns) and table.n_rows])
-            return self._predict_dataset(Dataset(data, group=empty), n, device)
+            return self._predict_dataset(Dataset(data, missing=missing), n, device)
         columns = self._columns_by_feature(table)
         scores = np.empty(table.n_rows, np.float64)
         for first in range(0, table.n_rows, _ROWS):
             rows = slice(first, min(first + _ROWS, table.n_rows))
             values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
-            for i, column in enumerate(columns):
-                if column is not None:
-                    values[:, i] = column.part(rows)
-            scores[rows] = self._score(values, n)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                for i, column in enumerate(columns):
+                    if column is not None:
+                        values[:, i] = column.part(rows)
+            scores[rows] = self._score(_finite(values, missing, first), n)
         return scores
 
     def _count(self, n_trees: int | None) -> int:

@@ -237,6 +237,7 @@ def _sets(
     for name, one in sets.items():
         if not isinstance(one, Dataset):
             raise TypeError(f"valid set {name!r} is a {type(one).__name__}; expected a rankwood.Dataset")
+        one._need_labels(f"valid set {name!r}")
     if "train" in sets:
         raise ParameterError("a valid set cannot be called 'train'")
     if stop_on is not None:
@@ -328,6 +329,7 @@ def train(
     """
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set is a {type(train_set).__name__}; expected a rankwood.Dataset")
+    train_set._need_labels("train_set")
     given = dict(params or {})
     sets = _sets(valid, stop_on)
     training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
