@@ -179,6 +179,7 @@ enum rw_value_type {
     RW_VALUE_U16,
     RW_VALUE_U32,
     RW_VALUE_U64,
+    RW_VALUE_F16, /* IEEE 754's binary16 */
     RW_VALUE_BITS /* 0 or 1, a bit each, from the lowest bit of a byte on (Arrow's booleans) */
 };
 /* The values of one feature; they need not be aligned. */

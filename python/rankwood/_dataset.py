@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, check, context, ffi, lib, made
+from rankwood._core import DataError, check, context, ffi, lib, logger, made
 from rankwood._params import Params
 
 _MOST_DOCS = 2**31 - 1
@@ -149,7 +149,8 @@ class Dataset:
     data
         Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
         (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are
-        read where they stand and must not change while the data set is in use.
+        read where they stand and must not change while the data set is in use. Values are floats,
+        integers or bools of any width, and become float32; integers that it cannot hold are warned of.
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
         None: the data can be scored and explained only, and needs no queries.
@@ -206,6 +207,7 @@ class Dataset:
         self.feature_ids: list[int] | None = None
         self._weights: Floats | None = None
         self._has_labels = True
+        self._warned = False
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
@@ -307,6 +309,7 @@ class Dataset:
             c.n_chunks = len(chunk_offset) - 1
             c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
         c.missing = missing
+        c.inexact = self._inexact = ffi.new("uint8_t[]", max(c.n_columns, 1))
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
@@ -354,8 +357,25 @@ class Dataset:
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
+            self._warn_of_ids()
             self._weigh(self._values)
         return self._values
+
+    def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
+        """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
+        if self._paths is not None or self._warned:
+            return
+        names = names if names is not None else self.feature_names
+        found = np.flatnonzero(np.frombuffer(ffi.buffer(inexact or self._inexact), np.uint8))
+        shown = [repr(names[i]) if names is not None else str(i) for i in found[:8]]
+        if shown:
+            self._warned = True
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            logger.warning(
+                "column%s %s%s: whole numbers beyond 2^24 that are no float32 numbers, so that different ones "
+                "may have become equal; ids are no features: ignore=[...] leaves them out",
+                "s" if len(found) > 1 else "", ", ".join(shown), more,
+            )  # fmt: skip
 
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
@@ -375,8 +395,10 @@ class Dataset:
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns, c.column = len(columns), arrays
             c.feature = ffi.cast("uint32_t *", ids.ctypes.data)
+            c.inexact = inexact = ffi.new("uint8_t[]", max(len(columns), 1))
             out = ffi.new("struct rw_dataset **")
             self._by_names[key] = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._warn_of_ids(inexact, [names[i] for i in kept])
             self._weigh(self._by_names[key])
         return self._by_names[key]
 
@@ -397,6 +419,7 @@ class Dataset:
             else:
                 status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
             binned = made(status, out, lib.rw_binned_free)
+            self._warn_of_ids()
             self._weigh(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]

@@ -231,7 +231,8 @@ def test_a_value_that_means_missing(made: Made, small: dict[str, Any], missing: 
     holes = np.where(np.float32(missing) == X, np.float32(np.nan), X)
     expected = model.predict(holes)
     frame = pd.DataFrame(X.astype(np.float64)).astype({2: np.float32})
-    forms = [X, np.asfortranarray(X), X.astype(np.float64), frame, scipy.sparse.csr_matrix(X), scipy.sparse.csc_array(X)]
+    sparse = [scipy.sparse.csr_matrix(X), scipy.sparse.csc_array(X)]
+    forms = [X, np.asfortranarray(X), X.astype(np.float64), frame, *sparse]
     for form in forms:
         assert np.array_equal(model.predict(form, missing=missing), expected), type(form)
     assert np.array_equal(model.predict(rankwood.Dataset(X, missing=missing)), expected)
