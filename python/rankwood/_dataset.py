@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, check, context, ffi, lib, logger, made
+from rankwood._core import DataError, UnsupportedError, check, context, ffi, lib, logger, made
 from rankwood._params import Params
 
 _MOST_DOCS = 2**31 - 1
@@ -195,9 +195,9 @@ class Dataset:
         sort: bool = False,
     ) -> None:
         if position is not None:
-            raise NotImplementedError("position is not supported yet")
+            raise UnsupportedError("position is not supported yet")
         if categorical_features is not None:
-            raise NotImplementedError("categorical_features is not supported yet")
+            raise UnsupportedError("categorical_features is not supported yet")
         self._paths: list[bytes] | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
         self._values: Any = None
