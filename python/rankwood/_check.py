@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwood._core import DataError, context, ffi, lib, made, text
+from rankwood._core import DataError, context, ffi, in_python, lib, made, text
 from rankwood._core import check as _raise
 from rankwood._dataset import Dataset
 from rankwood._params import Params
@@ -152,7 +152,7 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
 
 
 def _finding(c: Any) -> Finding:
-    return Finding(text(c.kind), text(c.text), bool(c.is_warning))
+    return Finding(text(c.kind), in_python(text(c.text)), bool(c.is_warning))
 
 
 def _feature(c: Any) -> FeatureCheck:

@@ -191,6 +191,13 @@ def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
     return None
 
 
+def meaning(name: str) -> tuple[str | None, str | None] | None:
+    """As _meaning, whichever program the name is of."""
+    key = name.replace("_", "-")
+    found = _meaning(name, "")
+    return (None, _IN_PYTHON[key]) if found is None and key in _IN_PYTHON else found
+
+
 # ------------------------------------------------------------------ one set of parameters
 
 
