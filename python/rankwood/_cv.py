@@ -53,8 +53,8 @@ class CrossValidation:
         return [fold.model for fold in self.folds]
 
     def mean(self, metric: str) -> tuple[float, float]:
-        """Mean and standard deviation (of a sample) of the folds' values; a fold in which no query
-        counts is left out, and what has too few folds is NaN."""
+        """Mean and standard deviation (of a sample) of the folds' values of ``metric``; a fold in which no
+        query counts is left out, and what has too few folds is NaN. ParameterError: it was not measured."""
         if metric not in self.pooled:
             raise ParameterError(f"metric is {metric!r}; expected one of {list(self.pooled)}")
         values = np.array([fold.evaluation[metric] for fold in self.folds])

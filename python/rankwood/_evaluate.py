@@ -81,8 +81,8 @@ def evaluate(
 ) -> Evaluation:
     """Measures a ranking.
 
-    scores: (n_docs,), or a :class:`Model`. metric: one or several of ndcg dcg map mrr err (alone or
-    @k), p@k, recall@k, rbp:P. like: by the conventions of another program ("lightgbm", "xgboost",
+    data: documents with labels and queries. scores: (n_docs,), or a :class:`Model`. metric: one or
+    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P. like: by the conventions of another program ("lightgbm", "xgboost",
     "trec", ...). how: ``empty``, ``ties``, ``label_gain``, ``relevant``, as ``rankwood eval`` has them.
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length.
@@ -133,7 +133,15 @@ class Comparison:
 def compare(
     data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, seed: int = 1, **how: Any
 ) -> Comparison:
-    """Compares two rankings of the same documents: scores (n_docs,) or models."""
+    """Compares two rankings of the same documents.
+
+    data: documents with labels and queries. a, b: scores (n_docs,), or models. metric: one, as
+    :func:`evaluate` takes it. seed: of the resamples and permutations. how: ``empty``, ``ties``,
+    ``label_gain``, ``relevant``.
+
+    Raises DataError for scores of another length or data without labels, ParameterError for a metric that
+    there is not.
+    """
     scores_a, scores_b = _scores(data, a), _scores(data, b)
     params = Params({"metric": metric, "seed": seed, **how})
     out = ffi.new("struct rw_comparison **")

@@ -38,7 +38,8 @@ class Explanation:
     """(n_docs, n_used) their values as the model sees them: NaN where missing."""
 
     def document(self, doc: int) -> list[tuple[int | str, float]]:
-        """One document's features that moved its score, most first."""
+        """The features that moved the score of document ``doc`` (from 0), most first. IndexError: there is
+        none."""
         row = self.values[doc]
         order = np.argsort(-np.abs(row), kind="stable")
         return [(self.names[i], float(row[i])) for i in order if row[i] != 0]

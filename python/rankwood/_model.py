@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._core import DataError, FormatError, ParameterError, chars, check, context, ffi, lib, made, text
 from rankwood._dataset import Dataset
 from rankwood._params import number_or_text
 
@@ -78,17 +78,18 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Reads a model's file. FormatError: damaged, or of a later version."""
+        """Reads the model's file at ``path``. FileError: there is none; FormatError: it is damaged, or of a
+        later version."""
         out = ffi.new("struct rw_model **")
         return cls(made(lib.rw_model_read(context(), os.fsencode(path), out), out, lib.rw_model_free))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model's file, whole or not at all."""
+        """Writes the model's file to ``path``, whole or not at all. FileError: it cannot be written."""
         check(lib.rw_model_write(context(), self._c, os.fsencode(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """The model whose file has these bytes."""
+        """The model whose file is ``data``. FormatError: it is damaged, or of a later version."""
         out = ffi.new("struct rw_model **")
         status = lib.rw_model_read_memory(context(), b"model", ffi.from_buffer(data), len(data), out)
         return cls(made(status, out, lib.rw_model_free))
@@ -110,20 +111,37 @@ class Model:
         }
         return Model.from_bytes, (self.to_bytes(),), state
 
+    def __setstate__(self, state: Any) -> None:
+        names = {"evals_result", "used_params", "feature_names"}
+        if not isinstance(state, dict) or state.keys() != names:
+            raise FormatError("a Model that another version of rankwood has pickled; Model.save and load serve all")
+        self.__dict__.update(state)
+
     def export(
         self, path: str | os.PathLike[str], format: str, *, feature_base: int = -1, lossy: bool = False
     ) -> None:
         """Writes the model for another program, so that each document goes to the same leaves there.
 
-        format: "lightgbm", "xgboost", "catboost", "onnx", "pmml", "ranklib", "solr", "vespa", "c", ...
-        UnsupportedError: the format cannot say so, and ``lossy`` does not allow to leave it out.
+        path: the file, written whole or not at all. format: "lightgbm", "xgboost", "catboost", "onnx",
+        "pmml", "ranklib", "solr", "vespa", "c", ... feature_base: which of our features has the format's
+        first id, 0 or 1; -1: ids stay as they are. lossy: leave out, with a warning, what the format
+        cannot say.
+
+        Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
+        format that there is not, FileError.
         """
         how = _Exchange(format, feature_base, lossy)
         check(lib.rw_model_export(context(), self._c, how.c, os.fsencode(path)))
 
     @classmethod
     def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
-        """Reads another program's model, which then scores as that program does."""
+        """Reads another program's model, which then scores as that program does.
+
+        path: its file. format: "lightgbm", "xgboost", "ranklib", ... feature_base: as for :meth:`export`.
+
+        Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
+        not read, FileError.
+        """
         out = ffi.new("struct rw_model **")
         how = _Exchange(format, feature_base, False)
         status = lib.rw_model_import(context(), os.fsencode(path), how.c, out)
@@ -184,6 +202,9 @@ class Model:
         several; the first one is shown by query. n_trees: how many are drawn, 0 to 100. n_repeats:
         permutations of each feature, 0 (none) to 1000. like: measure by the conventions of another
         program. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of the permutations).
+        title: of the page; "Ranking report" if not given.
+
+        Raises DataError for data without labels, ParameterError, FileError.
         """
         from rankwood import _report
 
@@ -206,7 +227,7 @@ class Model:
     def importance(self, kind: str = "gain") -> dict[int | str, float]:
         """What each feature in use does, most first; by name where there are names.
 
-        kind: "gain", the sum of its splits' gains, or "splits", how many there are.
+        kind: "gain", the sum of its splits' gains, or "splits", how many there are; else ParameterError.
         """
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind is {kind!r}; expected 'gain' or 'splits'")
@@ -222,7 +243,7 @@ class Model:
 
     def trees(self) -> list[dict[str, Any]]:
         """All nodes, one dictionary each: tree, node, leaf, feature, threshold, missing_left, left,
-        right, gain, value. `pandas.DataFrame(model.trees())` is a table of them."""
+        right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
         out = []
         for tree in range(self.n_trees):
             n = lib.rw_model_n_leaves(self._c, tree)
@@ -246,6 +267,13 @@ class Model:
                 leaf = {"tree": tree, "node": ~i, "leaf": i, "value": lib.rw_model_leaf(self._c, tree, i)}
                 out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
         return out
+
+    def trees_to_dataframe(self) -> Any:
+        """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
+        import pandas
+
+        columns = ["tree", "node", "leaf", "feature", "threshold", "missing_left", "left", "right", "gain", "value"]
+        return pandas.DataFrame(self.trees(), columns=columns)
 
     # ---- scores ----
 
@@ -367,6 +395,9 @@ class Model:
         base + the sum of a document's values is its score. cover: the documents whose shares say where
         an unknown value goes; `data` itself if not given (Lundberg, Erion and Lee 2018,
         path-dependent).
+
+        Raises DataError where a feature of the model is not there, UnsupportedError for a tree that is
+        thousands of splits on different features deep.
         """
         out = ffi.new("struct rw_explainer **")
         of = self._values_of(cover or data)
@@ -381,7 +412,8 @@ class Model:
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
 
     def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
-        """SHAP values of each document, with the features' names and values; see :meth:`shap_values`."""
+        """SHAP values of each document of ``data``, with the features' names and values; ``cover`` and
+        what it raises (DataError, UnsupportedError) are those of :meth:`shap_values`."""
         from rankwood import _explain
 
         return _explain.explain(self, data, cover)
@@ -398,8 +430,11 @@ class Model:
         """What the metric loses when a feature's values are shuffled among all documents, for each
         feature that the model asks for, most first.
 
-        n_repeats: 1 to 1000 shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``,
-        ``label_gain``, ``relevant``, ``seed``.
+        data: documents with labels. metric: as :func:`rankwood.evaluate` takes it. n_repeats: 1 to 1000
+        shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``, ``label_gain``,
+        ``relevant``, ``seed``.
+
+        Raises DataError for data without labels or without a feature of the model, ParameterError.
         """
         from rankwood import _explain
 
@@ -410,7 +445,7 @@ class Model:
 
         cover: the documents whose shares say where an unknown value goes, as in :meth:`shap_values`;
         4 bytes a document and tree are used, so a sample may do. Columns of what is explained are
-        features by id, as float32, NaN where missing.
+        features by id, as float32, NaN where missing. DataError: a feature of the model is not there.
         """
         from rankwood import _explain
 

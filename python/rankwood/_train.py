@@ -294,6 +294,8 @@ def train(
         and hessian of the loss, (n_docs,) each, the hessian 0 or more (the sign of LightGBM and
         XGBoost); ``metric(scores, dataset)`` returns a number, and is better higher unless the function
         has a true attribute ``lower_is_better``. It stands first, and so stops training.
+    train_set
+        Documents with labels and queries.
     valid
         Sets that are measured each round.
     stop_on

@@ -121,18 +121,20 @@ def from_lightgbm(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     params: by any of LightGBM's names for them, those of its scikit-learn interface included; None is not
     given. The notes, a line each and beginning with the name, say what changes its unit or meaning, what
     has no match, and why; which names LightGBM does not have; and last which defaults differ. Nothing is
-    raised for what cannot be taken: it is left out, and told.
+    raised for what cannot be taken: it is left out, and told; but ParameterError for a name that is no text.
     """
     return _Migration("LightGBM", params).run()
 
 
 def from_xgboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """XGBoost's parameters as ours; see :func:`from_lightgbm`."""
+    """XGBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
+    name that is no text."""
     return _Migration("XGBoost", params).run()
 
 
 def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """CatBoost's parameters as ours; see :func:`from_lightgbm`."""
+    """CatBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
+    name that is no text."""
     return _Migration("CatBoost", params).run()
 
 

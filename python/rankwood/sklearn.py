@@ -139,6 +139,10 @@ class Ranker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # pickled by a version that lacked a parameter: it has the default, as it did there
+        super().__setstate__({**type(self)().get_params(), **state})
+
     def _given(self) -> dict[str, Any]:
         """The parameters that are not at their defaults: having no effect is an error of those alone."""
         defaults = type(self)().get_params()
@@ -167,6 +171,9 @@ class Ranker(BaseEstimator):
         X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
         size of each query; without either all documents are one query. sample_weight: (n_docs,).
         eval_set: pairs (X, y), with eval_qid or eval_group; the first one stops training.
+        callbacks: as :func:`rankwood.train` takes them. position: not supported yet.
+
+        Raises DataError for shapes, types, labels or queries that do not fit, ParameterError.
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
@@ -202,7 +209,10 @@ class Ranker(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Scores (n_docs,), the higher the better."""
+        """Scores (n_docs,) of the documents of X, the higher the better.
+
+        Raises DataError for features that do not fit, scikit-learn's NotFittedError before :meth:`fit`.
+        """
         check_is_fitted(self, "model_")
         n_features = _columns(X)
         if n_features is not None and n_features != self.n_features_in_ and not _has_names(X):
@@ -215,7 +225,13 @@ class Ranker(BaseEstimator):
     def score(
         self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, metric: str = "ndcg@10"
     ) -> float:
-        """The metric of the scores of X."""
+        """The metric of the scores of X.
+
+        y: labels (n_docs,). qid: the query of each document; all are one query if not given.
+        sample_weight: (n_docs,). metric: as :func:`rankwood.evaluate` takes it.
+
+        Raises DataError, ParameterError.
+        """
         sizes = None if qid is not None else [_rows(X)]
         data = Dataset(
             X, y, qid=qid, group=sizes, weight=sample_weight, missing=self.missing, sort=qid is not None
@@ -252,7 +268,10 @@ def _has_names(X: Any) -> bool:
 
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
-    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
+    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing.
+
+    metric: as :func:`rankwood.evaluate` takes it; ParameterError, when it scores, for one that there is not.
+    """
     return _Scorer(metric)
 
 

@@ -298,3 +298,25 @@ def test_all_that_looks_at_a_frame_finds_columns_by_name(made: Made, named: Mode
     shap = [named.to_shap(one)["trees"] for one in (mixed, same)]
     for a, b in zip(*shap, strict=True):
         assert all(np.array_equal(a[name], b[name]) for name in b)
+
+
+def test_trees_as_a_data_frame(named: Model) -> None:
+    table = named.trees_to_dataframe()
+    rows = named.trees()
+    assert list(table.columns) == list(rows[0]) and len(table) == len(rows)
+    splits = table[table.leaf.isna()]
+    gains = splits.groupby("feature").gain.sum().to_dict()
+    assert gains == pytest.approx(named.importance())
+    assert list(table.value.dropna()) == [row["value"] for row in rows if row["leaf"] is not None]
+
+
+def test_pickles_of_other_versions(made: Made, model: Model) -> None:
+    _, arguments, state = model.__reduce__()
+    for other in ({}, {**state, "more": 1}, None, [state]):
+        with pytest.raises(rankwood.FormatError, match="another version of rankwood has pickled"):
+            Model.from_bytes(*arguments).__setstate__(other)
+    ranker = rankwood.Ranker(rounds=3, leaves=4).fit(made.X, made.y, qid=made.qid)
+    older = rankwood.Ranker.__new__(rankwood.Ranker)
+    older.__setstate__({name: value for name, value in ranker.__getstate__().items() if name != "missing"})
+    assert repr(older.get_params()) == repr(ranker.get_params())
+    assert np.array_equal(older.predict(made.X), ranker.predict(made.X))
