@@ -82,8 +82,9 @@ def evaluate(
     """Measures a ranking.
 
     data: documents with labels and queries. scores: (n_docs,), or a :class:`Model`. metric: one or
-    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P. like: by the conventions of another program ("lightgbm", "xgboost",
-    "trec", ...). how: ``empty``, ``ties``, ``label_gain``, ``relevant``, as ``rankwood eval`` has them.
+    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P. like: by the conventions of
+    another program ("lightgbm", "xgboost", "trec", ...). how: ``empty``, ``ties``, ``label_gain``,
+    ``relevant``, as ``rankwood eval`` has them.
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length.
     """

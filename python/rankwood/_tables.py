@@ -207,6 +207,22 @@ def _of_sparse(data: Any) -> Table:
     return Table(data.shape[0], columns, None, [columns_first, index])
 
 
+_HOST = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
+
+
+def of_tensor(data: Any) -> np.ndarray[Any, Any]:
+    """A tensor by DLPack: where it stands, or, of a GPU's, a copy. DataTypeError: it cannot be had so."""
+    try:
+        if data.__dlpack_device__()[0] in _HOST:
+            return np.from_dlpack(data)
+        copy = next((getattr(data, name) for name in ("cpu", "get") if hasattr(data, name)), None)  # torch, cupy
+        if copy is not None:
+            return np.asarray(copy())
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise DataTypeError(f"a {type(data).__name__} cannot be read by DLPack: {error}") from None
+    raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
+
+
 def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
     """The columns of an array, a data frame, a sparse matrix, or a tensor.
 
@@ -226,7 +242,7 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
             raise DataError("Complex data not supported: expected real numbers")
         return _of_sparse(data)
     if hasattr(data, "__dlpack__"):
-        return _of_numpy(np.from_dlpack(data))
+        return _of_numpy(of_tensor(data))
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _of_numpy(np.asarray(data))
     raise DataError(

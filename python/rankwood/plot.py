@@ -107,9 +107,9 @@ def per_query(
     """A metric by query: how many queries have which value, or one ranking against another.
 
     data: documents with labels and queries. scores, against: (n_docs,), or a model. Without ``against`` a
-    histogram of ``bins`` bins with the mean; with it a point for each query that counts, above the diagonal where ``scores`` rank better (of
-    a metric that is better higher). how: as :func:`rankwood.evaluate` takes it, and what it raises:
-    DataError, ParameterError.
+    histogram of ``bins`` bins with the mean; with it a point for each query that counts, above the
+    diagonal where ``scores`` rank better (of a metric that is better higher). how: as
+    :func:`rankwood.evaluate` takes it, and what it raises: DataError, ParameterError.
     """
     if not isinstance(metric, str):
         raise ParameterError(f"metric is {metric!r}; expected one")

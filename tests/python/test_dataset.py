@@ -66,6 +66,46 @@ def test_number_types(made: Made, small: dict[str, Any], form: Callable[..., Any
         assert trained(Dataset(form(signed.astype(dtype)), made.y, qid=made.qid), small) == expected
 
 
+class OnGpu:
+    """A tensor that is not in the host's memory, with its library's way to get it there."""
+
+    def __init__(self, array: np.ndarray[Any, Any], way: str) -> None:
+        self.shape = array.shape
+        if way:
+            setattr(self, way, lambda: array)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("not on this device")
+
+    def __dlpack_device__(self) -> Any:
+        return (2, 0)
+
+
+@pytest.mark.parametrize("way", ["cpu", "get"])
+def test_tensors_of_a_gpu(made: Made, small: dict[str, Any], model: rankwood.Model, way: str) -> None:
+    data = Dataset(OnGpu(made.X, way), OnGpu(made.y, way), qid=OnGpu(made.qid, way))
+    assert trained(data, small) == model.to_bytes()
+    assert np.array_equal(model.predict(OnGpu(made.X, way)), model.predict(made.X))
+
+
+def test_tensors_that_cannot_be_read(made: Made) -> None:
+    with pytest.raises(TypeError, match="a OnGpu of another device; expected one in the host's memory") as raised:
+        Dataset(OnGpu(made.X, ""), made.y, qid=made.qid)
+    assert isinstance(raised.value, rankwood.DataError)
+
+    class Graph(Tensor):
+        def __dlpack__(self, **_: Any) -> Any:
+            raise BufferError("can't export tensors that require gradient")
+
+    for given in ((Graph(made.X), made.y), (made.X, Graph(made.y))):
+        with pytest.raises(rankwood.DataError, match="a Graph cannot be read by DLPack: can't export"):
+            Dataset(*given, qid=made.qid)
+
+
+def test_labels_and_ids_of_tensors(made: Made, small: dict[str, Any], model: rankwood.Model) -> None:
+    assert trained(Dataset(Tensor(made.X), Tensor(made.y), qid=Tensor(made.qid)), small) == model.to_bytes()
+
+
 def test_bools(made: Made, small: dict[str, Any]) -> None:
     bits = made.X > 0
     expected = trained(Dataset(bits.astype(np.float32), made.y, qid=made.qid), small)
