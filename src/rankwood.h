@@ -179,6 +179,7 @@ enum rw_value_type {
     RW_VALUE_U16,
     RW_VALUE_U32,
     RW_VALUE_U64,
+    RW_VALUE_F16, /* IEEE 754's binary16 */
     RW_VALUE_BITS /* 0 or 1, a bit each, from the lowest bit of a byte on (Arrow's booleans) */
 };
 /* The values of one feature; they need not be aligned. */
@@ -387,6 +388,10 @@ RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
  * documents beyond what ids and data sets have. */
 RW_API int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
                              uint32_t n_features, uint32_t first_feature, double *scores);
+/* Has such a value no place among them, being infinite, as rw_dataset_from_table says it of a table? 1, and
+ * where the first one is, by document; else 0. */
+RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
+                            uint32_t n_features, uint32_t *doc, uint32_t *feature);
 /* One document, on the CPU whatever the device: the quickest way to the same score, 3 microseconds
  * for 500 trees of 31 leaves. values: [n_values] by feature id, NaN is missing; ids past the end are
  * absent. Several threads may call it at once. */
@@ -427,6 +432,17 @@ RW_API int rw_params_must_matter(const struct rw_params *params, const char *nam
 /* `name = value` lines, # comments. One file may serve several trainings: what has no effect in one
  * of them is no error. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
+/* Gives what is `auto` and shapes trees the value that a training takes on n_docs documents with n_features
+ * features (those that appear) and n_valid validation sets, and says so in a note. rw_train does it by
+ * itself: this is for several trainings that are to take the same. Models tell what was chosen from what
+ * was set, as ever. RW_ERR_ARGUMENT: too great a depth for whole levels. */
+RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                             uint32_t n_features, int n_valid);
+/* Writes what rw_params_read takes: all parameters but those that change no byte of a model (threads,
+ * device, hist, batch). After rw_params_resolve, `rate = auto 0.05` is a rate that was chosen.
+ * RW_ERR_ARGUMENT: a file's name that such a line cannot hold; RW_ERR_IO, RW_ERR_MACHINE: `out` could not be
+ * written. */
+RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* Checks that the parameters agree with one another: one that was set by rw_params_set and can have
  * no effect under the others is RW_ERR_ARGUMENT, unless its value changes nothing (it is the
  * default, or says what is so anyway). rw_train does it too. */
@@ -609,8 +625,8 @@ struct rw_cv {
     const struct rw_eval *pooled;   /* of these scores, over all queries */
 };
 /* Trains a model a fold, on the other folds. Under early-stop the fold after it (the first after the last)
- * is left out of them and stops training: what is measured never decides. Uses all of params; folds are by
- * `seed`. Small sets' folds are trained side by side; results do not depend on it. */
+ * is left out of them and stops training: what is measured never decides. Uses all of params; what is
+ * `auto` is chosen once, for the whole set (rw_params_resolve); folds are by `seed`. Small sets' folds are trained side by side; results do not depend on it. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 RW_API void rw_cv_free(struct rw_cv *cv);

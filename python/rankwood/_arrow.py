@@ -11,6 +11,7 @@ from rankwood._core import DataError, check, context, ffi, lib, made, text
 from rankwood._tables import Column, Table
 
 _DTYPES = {
+    lib.RW_VALUE_F16: np.float16,
     lib.RW_VALUE_F32: np.float32,
     lib.RW_VALUE_F64: np.float64,
     lib.RW_VALUE_I8: np.int8,

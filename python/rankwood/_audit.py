@@ -57,8 +57,8 @@ class Audit:
 def audit(dataset: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10", **how: Any) -> Audit:
     """Measures one ranking as LightGBM, XGBoost, CatBoost, RankLib, trec_eval and others do.
 
-    scores: (n_docs,), or a :class:`Model`. metric: one or several, as :func:`rankwood.evaluate` takes
-    them. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, of the row "rankwood".
+    dataset: documents with labels. scores: (n_docs,), or a :class:`Model`. metric: one or several, as
+    :func:`rankwood.evaluate` takes them. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, of the row "rankwood".
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length. What
     only one program refuses stands in its row.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwood._core import DataError, context, ffi, lib, made, text
+from rankwood._core import DataError, context, ffi, in_python, lib, made, text
 from rankwood._core import check as _raise
 from rankwood._dataset import Dataset
 from rankwood._params import Params
@@ -94,6 +94,7 @@ class _Files:
     def __init__(self, data: Dataset | Paths | None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if isinstance(data, Dataset) and data._paths is None:
+            data._need_labels("data")
             self._folder = tempfile.TemporaryDirectory(prefix="rankwood-")
             path = os.fsencode(os.path.join(self._folder.name, "data.rwb"))
             params = Params()
@@ -151,7 +152,7 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
 
 
 def _finding(c: Any) -> Finding:
-    return Finding(text(c.kind), text(c.text), bool(c.is_warning))
+    return Finding(text(c.kind), in_python(text(c.text)), bool(c.is_warning))
 
 
 def _feature(c: Any) -> FeatureCheck:

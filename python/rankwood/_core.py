@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import re
 import threading
 from typing import Any
 
@@ -69,13 +71,47 @@ _LEVELS = {
 
 @ffi.def_extern()
 def _rw_on_log(_user: Any, level: int, line: Any) -> None:
-    logger.log(_LEVELS.get(level, logging.INFO), "%s", text(line))
+    logger.log(_LEVELS.get(level, logging.INFO), "%s", in_python(text(line)))
 
 
 def text(chars: Any) -> str:
     """A C string as Python's; file names may hold any bytes."""
     string: bytes = ffi.string(chars)
     return string.decode("utf-8", "surrogateescape")
+
+
+# The program's options that are something else here; parameters have `_` for `-`.
+_OPTIONS = {"weights": "weight", "names": "feature_names", "lossy": "lossy=True", "feature-base": "feature_base"}
+
+
+@functools.cache
+def _option() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Finds the names of parameters and options, with a value behind; and what a parameter's values are."""
+    ranges: dict[str, str] = dict.fromkeys(_OPTIONS, "")
+    i = 0
+    while (info := lib.rw_param_info(i)) != ffi.NULL:
+        ranges[text(info.name)] = text(info.range)
+        i += 1
+    names = "|".join(sorted(ranges, key=len, reverse=True))
+    return re.compile(rf"(?<![\w/.-])(--)?({names})(?![\w-]|\.\w)( [a-z0-9][a-z0-9.+-]*(?<!\.))?"), ranges
+
+
+def in_python(message: str) -> str:
+    """A message of the library, in which `--min-docs 3` is `min_docs=3`, and `--ties mean` `ties="mean"`."""
+    pattern, ranges = _option()
+
+    def named(found: re.Match[str]) -> str:
+        is_option, name, value = found[1], found[2], found[3] or ""
+        if not is_option:
+            return name.replace("-", "_") + value
+        ours = _OPTIONS.get(name, name.replace("-", "_"))
+        if re.fullmatch(r" \d[\d.]*(e[+-]?\d+)?", value):
+            return f"{ours}={value[1:]}"
+        if value and value[1:] in ranges[name].split("|"):
+            return f'{ours}="{value[1:]}"'
+        return ours + value
+
+    return pattern.sub(named, message)
 
 
 def chars(string: str) -> bytes:
@@ -105,7 +141,7 @@ def context() -> Any:
 def check(status: int) -> None:
     """Raises what a status other than RW_OK says, with the text of the calling thread's context."""
     if status != lib.RW_OK:
-        raise _ERRORS.get(status, InternalError)(text(lib.rw_last_error(context())))
+        raise _ERRORS.get(status, InternalError)(in_python(text(lib.rw_last_error(context()))))
 
 
 def made(status: int, out: Any, free: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rankwood._core import ParameterError, check, context, ffi, lib, made
 from rankwood._dataset import Dataset
-from rankwood._evaluate import Evaluation, evaluation_of, need_dataset
+from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 from rankwood._train import _Names
@@ -53,8 +53,8 @@ class CrossValidation:
         return [fold.model for fold in self.folds]
 
     def mean(self, metric: str) -> tuple[float, float]:
-        """Mean and standard deviation (of a sample) of the folds' values; a fold in which no query
-        counts is left out, and what has too few folds is NaN."""
+        """Mean and standard deviation (of a sample) of the folds' values of ``metric``; a fold in which no
+        query counts is left out, and what has too few folds is NaN. ParameterError: it was not measured."""
         if metric not in self.pooled:
             raise ParameterError(f"metric is {metric!r}; expected one of {list(self.pooled)}")
         values = np.array([fold.evaluation[metric] for fold in self.folds])
@@ -79,7 +79,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
         As :func:`rankwood.train` takes them, but without functions. ``seed`` also draws the folds,
         which are of whole queries and as even as can be. Under early stopping (``early_stop``, 100
         unless given) the next fold is left out of training and stops it, so that what is measured
-        decides nothing. What is ``auto`` is chosen for each fold by the size of what it is trained on.
+        decides nothing. What is ``auto`` is chosen once, by the size of the whole set.
     dataset
         Documents with labels and queries.
     n_folds
@@ -89,7 +89,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ------
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
-    need_dataset(dataset, "dataset")
+    need_labels(dataset, "dataset")
     given = dict(params or {})
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]

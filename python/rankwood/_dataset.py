@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _batches, _tables
-from rankwood._core import DataError, check, context, ffi, lib, made
+from rankwood._core import DataError, UnsupportedError, check, context, ffi, lib, logger, made
 from rankwood._documents import Floats, Queries, labels_of, numbers, vector
 from rankwood._params import Params
 
@@ -25,9 +25,11 @@ class Dataset:
     data
         Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
         (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are
-        read where they stand and must not change while the data set is in use.
+        read where they stand and must not change while the data set is in use. Values are floats,
+        integers or bools of any width, and become float32; integers that it cannot hold are warned of.
     label
         Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
+        None: the data can be scored and explained only, and needs no queries.
     qid
         The query of each document (n_docs,), integers or strings; or the name of a column. A query's
         documents are adjacent, unless ``sort`` is True.
@@ -73,9 +75,9 @@ class Dataset:
         sort: bool = False,
     ) -> None:
         if position is not None:
-            raise NotImplementedError("position is not supported yet")
+            raise UnsupportedError("position is not supported yet")
         if categorical_features is not None:
-            raise NotImplementedError("categorical_features is not supported yet")
+            raise UnsupportedError("categorical_features is not supported yet")
         self._begin()
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
@@ -101,6 +103,8 @@ class Dataset:
         self.feature_names: list[str] | None = None
         self.feature_ids: list[int] | None = None
         self._weights: Floats | None = None
+        self._has_labels = True
+        self._warned = False
 
     @classmethod
     def from_parquet(
@@ -173,8 +177,9 @@ class Dataset:
         each pass over the values. It returns an iterable of batches, the same documents in the same order each
         time: Arrow record batches or anything else with ``__arrow_c_stream__`` or ``__arrow_c_array__``, pandas
         data frames, or dicts of arrays. Batches may be of any size, and have the same columns. A query's
-        documents are adjacent, and may go on in the next batch. Other arguments, errors, and what reads
-        values: as of :meth:`from_parquet`; what ``make_reader`` raises is raised as it was.
+        documents are adjacent, and may go on in the next batch. label, qid, weight, query_weight, ignore,
+        missing, what reads values, and errors (DataError) are as of :meth:`from_parquet`; what ``make_reader``
+        raises is raised as it was.
         """
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         apart = ignored.union(name for name in (label, qid, weight) if name is not None)
@@ -211,6 +216,7 @@ class Dataset:
         self = cls.__new__(cls)
         self._begin()
         self._source = source
+        self._has_labels = label is not None
         self.feature_names = [name for name in source.names if name not in apart]
         if not self.feature_names:
             raise DataError("no column is left for a feature")
@@ -275,6 +281,9 @@ class Dataset:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
             )
+        self._has_labels = label is not None
+        if label is None and qid is None and group is None:
+            group = np.array([n])
         queries = Queries(n, qid, group, sort)
         self._order = queries.order
         labels = np.zeros(n, np.float32) if label is None else labels_of(label, n)
@@ -305,6 +314,7 @@ class Dataset:
                 c.n_chunks = len(chunk_offset) - 1
                 c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
         c.missing = missing
+        c.inexact = self._inexact = ffi.new("uint8_t[]", max(c.n_columns, 1))
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
@@ -329,6 +339,10 @@ class Dataset:
         weights = numbers(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
+    def _need_labels(self, name: str) -> None:
+        if not self._has_labels:
+            raise DataError(f"{name} has no labels, so it can only be scored: Dataset(data, label, ...)")
+
     # ---- what the library sees ----
 
     def _weigh(self, c: Any) -> None:
@@ -351,8 +365,25 @@ class Dataset:
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
+            self._warn_of_ids()
             self._weigh(self._values)
         return self._values
+
+    def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
+        """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
+        if self._paths is not None or self._warned:
+            return
+        names = names if names is not None else self.feature_names
+        found = np.flatnonzero(np.frombuffer(ffi.buffer(inexact or self._inexact), np.uint8))
+        shown = [repr(names[i]) if names is not None else str(i) for i in found[:8]]
+        if shown:
+            self._warned = True
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            logger.warning(
+                "column%s %s%s: whole numbers beyond 2^24 that are no float32 numbers, so that different ones "
+                "may have become equal; ids are no features: ignore=[...] leaves them out",
+                "s" if len(found) > 1 else "", ", ".join(shown), more,
+            )  # fmt: skip
 
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
@@ -364,6 +395,7 @@ class Dataset:
             ids, at = named
             c = ffi.new("struct rw_table *", self._c_table[0])
             c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+            c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
             out = ffi.new("struct rw_dataset **")
             if self._source is not None:
                 status = self._read_batches(
@@ -375,6 +407,7 @@ class Dataset:
                 status = lib.rw_dataset_from_table(context(), c, out)
                 del arrays
             self._by_names[key] = made(status, out, lib.rw_dataset_free)
+            self._warn_of_ids(inexact, [names[i] for i in ids])
             self._weigh(self._by_names[key])
         return self._by_names[key]
 
@@ -455,6 +488,7 @@ class Dataset:
             else:
                 status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
             binned = made(status, out, lib.rw_binned_free)
+            self._warn_of_ids()
             self._weigh(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
@@ -490,7 +524,7 @@ class Dataset:
 
     def prepare(self, params: Mapping[str, Any] | None = None) -> Dataset:
         """Makes the bins now that training with these ``params`` would make (their ``bins``, ``absent`` and
-        ``device``; ``threads`` of them work). Returns itself."""
+        ``device``; ``threads`` of them work). Returns itself. ParameterError: they are not as they must be."""
         self._for_training(Params(params))
         return self
 
@@ -521,7 +555,8 @@ class Dataset:
 
     @property
     def label(self) -> npt.NDArray[np.float32]:
-        """Labels (n_docs,), in the order of the data."""
+        """Labels (n_docs,), in the order of the data. DataError: there are none."""
+        self._need_labels("the data set")
         if self._paths is None:
             return self._in_caller_order(self._labels)
         c = self._documents()

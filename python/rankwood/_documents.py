@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankwood import _tables
 from rankwood._core import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -16,7 +17,8 @@ def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     """One value a document."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
-    array = np.asarray(values)
+    is_tensor = hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
+    array = _tables.of_tensor(values) if is_tensor else np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

@@ -59,8 +59,15 @@ def need_dataset(data: Any, name: str) -> Dataset:
     return data
 
 
+def need_labels(data: Any, name: str) -> Dataset:
+    """need_dataset; DataError: it has no labels."""
+    need_dataset(data, name)._need_labels(name)
+    dataset: Dataset = data
+    return dataset
+
+
 def _scores(data: Dataset, scores: Any) -> Floats:
-    need_dataset(data, "data")
+    need_labels(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
     array = np.asarray(scores, dtype=np.float64)
@@ -74,9 +81,10 @@ def evaluate(
 ) -> Evaluation:
     """Measures a ranking.
 
-    scores: (n_docs,), or a :class:`Model`. metric: one or several of ndcg dcg map mrr err (alone or
-    @k), p@k, recall@k, rbp:P. like: by the conventions of another program ("lightgbm", "xgboost",
-    "trec", ...). how: ``empty``, ``ties``, ``label_gain``, ``relevant``, as ``rankwood eval`` has them.
+    data: documents with labels and queries. scores: (n_docs,), or a :class:`Model`. metric: one or
+    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P. like: by the conventions of
+    another program ("lightgbm", "xgboost", "trec", ...). how: ``empty``, ``ties``, ``label_gain``,
+    ``relevant``, as ``rankwood eval`` has them.
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length.
     """
@@ -126,7 +134,15 @@ class Comparison:
 def compare(
     data: Dataset, a: Any, b: Any, metric: str = "ndcg@10", *, seed: int = 1, **how: Any
 ) -> Comparison:
-    """Compares two rankings of the same documents: scores (n_docs,) or models."""
+    """Compares two rankings of the same documents.
+
+    data: documents with labels and queries. a, b: scores (n_docs,), or models. metric: one, as
+    :func:`evaluate` takes it. seed: of the resamples and permutations. how: ``empty``, ``ties``,
+    ``label_gain``, ``relevant``.
+
+    Raises DataError for scores of another length or data without labels, ParameterError for a metric that
+    there is not.
+    """
     scores_a, scores_b = _scores(data, a), _scores(data, b)
     params = Params({"metric": metric, "seed": seed, **how})
     out = ffi.new("struct rw_comparison **")

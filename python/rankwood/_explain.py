@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rankwood._core import ParameterError, check, context, ffi, lib
 from rankwood._dataset import Dataset
-from rankwood._evaluate import need_dataset
+from rankwood._evaluate import need_dataset, need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -38,7 +38,8 @@ class Explanation:
     """(n_docs, n_used) their values as the model sees them: NaN where missing."""
 
     def document(self, doc: int) -> list[tuple[int | str, float]]:
-        """One document's features that moved its score, most first."""
+        """The features that moved the score of document ``doc`` (from 0), most first. IndexError: there is
+        none."""
         row = self.values[doc]
         order = np.argsort(-np.abs(row), kind="stable")
         return [(self.names[i], float(row[i])) for i in order if row[i] != 0]
@@ -64,7 +65,7 @@ def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.
     """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
     absent = float("nan") if model.params.get("absent") == "missing" else 0.0
     out = np.empty((len(features), data.n_docs), np.float32)
-    c = data._with_values()
+    c = model._values_of(data)
     for i, feature in enumerate(features):
         lib.rw_dataset_feature(c, feature, absent, ffi.cast("float *", out[i].ctypes.data))
     return data._in_caller_order(np.ascontiguousarray(out.T))
@@ -89,7 +90,7 @@ def permutation_importance(
     model: Model, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
 ) -> list[Permuted]:
     """See Model.permutation_importance."""
-    need_dataset(data, "data")
+    need_labels(data, "data")
     if not 1 <= n_repeats <= 1000:
         raise ParameterError(f"n_repeats is {n_repeats}; expected 1 to 1000")
     params = Params({"metric": metric, **how})
@@ -97,7 +98,7 @@ def permutation_importance(
     settings = lib.rw_params_eval(params.c)
     room = len(model._uses())
     rows, value = ffi.new("struct rw_permuted[]", max(room, 1)), ffi.new("double *")
-    trees, c = model._count(n_trees), data._with_values()
+    trees, c = model._count(n_trees), model._values_of(data)
     n = lib.rw_permutation_importance(
         context(), settings, model._c, trees, c, n_repeats, value, rows, room
     )
@@ -118,7 +119,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
     to = ffi.cast("int32_t *", leaves.ctypes.data)
-    check(lib.rw_predict_leaves(context(), model._c, cover._with_values(), 0, to))
+    check(lib.rw_predict_leaves(context(), model._c, model._values_of(cover), 0, to))
     return [
         np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)) for tree in range(n)
     ]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._core import DataError, FormatError, ParameterError, chars, check, context, ffi, lib, made, text
 from rankwood._dataset import Dataset
 from rankwood._params import number_or_text
 
@@ -21,6 +21,28 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 _ROWS = 65536  # scored at a time, where values must be converted first
+
+
+def _finite(
+    values: npt.NDArray[np.float32], missing: float, first: int = 0
+) -> npt.NDArray[np.float32]:
+    """Values (n_docs, n_features) as Dataset takes them: NaN for `missing`, which is compared as float32.
+
+    DataError: one is infinite; the documents are `first` and those behind it.
+    """
+    if missing == missing:
+        values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+    values = np.ascontiguousarray(values)
+    if not values.size:
+        return values
+    at = ffi.new("uint32_t[2]")
+    given = ffi.cast("float *", values.ctypes.data)
+    if lib.rw_rows_infinite(context(), given, len(values), values.shape[1], at, at + 1):
+        raise DataError(
+            f"value of document {first + at[0]} (from 0), feature {at[1]} is infinite; expected a number, or "
+            "NaN for missing"
+        )
+    return values
 
 
 @dataclass(frozen=True)
@@ -56,17 +78,18 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Reads a model's file. FormatError: damaged, or of a later version."""
+        """Reads the model's file at ``path``. FileError: there is none; FormatError: it is damaged, or of a
+        later version."""
         out = ffi.new("struct rw_model **")
         return cls(made(lib.rw_model_read(context(), os.fsencode(path), out), out, lib.rw_model_free))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model's file, whole or not at all."""
+        """Writes the model's file to ``path``, whole or not at all. FileError: it cannot be written."""
         check(lib.rw_model_write(context(), self._c, os.fsencode(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
-        """The model whose file has these bytes."""
+        """The model whose file is ``data``. FormatError: it is damaged, or of a later version."""
         out = ffi.new("struct rw_model **")
         status = lib.rw_model_read_memory(context(), b"model", ffi.from_buffer(data), len(data), out)
         return cls(made(status, out, lib.rw_model_free))
@@ -88,20 +111,37 @@ class Model:
         }
         return Model.from_bytes, (self.to_bytes(),), state
 
+    def __setstate__(self, state: Any) -> None:
+        names = {"evals_result", "used_params", "feature_names"}
+        if not isinstance(state, dict) or state.keys() != names:
+            raise FormatError("a Model that another version of rankwood has pickled; Model.save and load serve all")
+        self.__dict__.update(state)
+
     def export(
         self, path: str | os.PathLike[str], format: str, *, feature_base: int = -1, lossy: bool = False
     ) -> None:
         """Writes the model for another program, so that each document goes to the same leaves there.
 
-        format: "lightgbm", "xgboost", "catboost", "onnx", "pmml", "ranklib", "solr", "vespa", "c", ...
-        UnsupportedError: the format cannot say so, and ``lossy`` does not allow to leave it out.
+        path: the file, written whole or not at all. format: "lightgbm", "xgboost", "catboost", "onnx",
+        "pmml", "ranklib", "solr", "vespa", "c", ... feature_base: which of our features has the format's
+        first id, 0 or 1; -1: ids stay as they are. lossy: leave out, with a warning, what the format
+        cannot say.
+
+        Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
+        format that there is not, FileError.
         """
         how = _Exchange(format, feature_base, lossy)
         check(lib.rw_model_export(context(), self._c, how.c, os.fsencode(path)))
 
     @classmethod
     def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
-        """Reads another program's model, which then scores as that program does."""
+        """Reads another program's model, which then scores as that program does.
+
+        path: its file. format: "lightgbm", "xgboost", "ranklib", ... feature_base: as for :meth:`export`.
+
+        Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
+        not read, FileError.
+        """
         out = ffi.new("struct rw_model **")
         how = _Exchange(format, feature_base, False)
         status = lib.rw_model_import(context(), os.fsencode(path), how.c, out)
@@ -162,6 +202,9 @@ class Model:
         several; the first one is shown by query. n_trees: how many are drawn, 0 to 100. n_repeats:
         permutations of each feature, 0 (none) to 1000. like: measure by the conventions of another
         program. how: ``empty``, ``ties``, ``label_gain``, ``relevant``, ``seed`` (of the permutations).
+        title: of the page; "Ranking report" if not given.
+
+        Raises DataError for data without labels, ParameterError, FileError.
         """
         from rankwood import _report
 
@@ -184,7 +227,7 @@ class Model:
     def importance(self, kind: str = "gain") -> dict[int | str, float]:
         """What each feature in use does, most first; by name where there are names.
 
-        kind: "gain", the sum of its splits' gains, or "splits", how many there are.
+        kind: "gain", the sum of its splits' gains, or "splits", how many there are; else ParameterError.
         """
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind is {kind!r}; expected 'gain' or 'splits'")
@@ -200,7 +243,7 @@ class Model:
 
     def trees(self) -> list[dict[str, Any]]:
         """All nodes, one dictionary each: tree, node, leaf, feature, threshold, missing_left, left,
-        right, gain, value. `pandas.DataFrame(model.trees())` is a table of them."""
+        right, gain, value. :meth:`trees_to_dataframe` is a table of them."""
         out = []
         for tree in range(self.n_trees):
             n = lib.rw_model_n_leaves(self._c, tree)
@@ -225,42 +268,55 @@ class Model:
                 out.append({**dict.fromkeys(out[0] if out else leaf), **leaf})
         return out
 
+    def trees_to_dataframe(self) -> Any:
+        """A pandas data frame of all nodes, with the columns of :meth:`trees`."""
+        import pandas
+
+        columns = ["tree", "node", "leaf", "feature", "threshold", "missing_left", "left", "right", "gain", "value"]
+        return pandas.DataFrame(self.trees(), columns=columns)
+
     # ---- scores ----
 
     def predict(
-        self, data: Any, *, n_trees: int | None = None, device: str = "cpu"
+        self, data: Any, *, n_trees: int | None = None, device: str = "cpu", missing: float = np.nan
     ) -> Floats:
         """Scores (n_docs,), the higher the better; in the order of the data.
 
         data: a :class:`Dataset`, or whatever one is made of, without labels and queries. A data frame's
         columns are found by name if the model has names, in whatever order they stand.
         n_trees: only the first so many. device: "cpu", "cuda", "cuda:N" or "auto", for data sets.
+        missing: a value that means missing, beside NaN and null. The model does not remember the one of
+        the data that it was trained on; a Dataset has its own.
 
         Raises
         ------
         DataError
-            A feature of the model is not there; shapes or types that do not fit.
+            A feature of the model is not there; shapes or types that do not fit; infinite values.
+        ParameterError
+            The model has not so many trees, or there is no such device.
         """
         n = self._count(n_trees)
         if isinstance(data, Dataset) or _tables.is_paths(data):
+            if missing == missing:
+                raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
             dataset = data if isinstance(data, Dataset) else Dataset(data)
             return self._predict_dataset(dataset, n, device)
         if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
             self._check_width(data.shape[1])
-            return self._score(data, n)
+            return self._score(_finite(data, missing), n)
         table = _tables.of_any(data, self._not_used(data))
         if any(column.index is not None for column in table.columns):
-            empty = np.array([len(table.columns) and table.n_rows])
-            return self._predict_dataset(Dataset(data, group=empty), n, device)
+            return self._predict_dataset(Dataset(data, missing=missing), n, device)
         columns = self._columns_by_feature(table)
         scores = np.empty(table.n_rows, np.float64)
         for first in range(0, table.n_rows, _ROWS):
             rows = slice(first, min(first + _ROWS, table.n_rows))
             values = np.full((rows.stop - first, len(columns)), np.nan, np.float32)
-            for i, column in enumerate(columns):
-                if column is not None:
-                    values[:, i] = column.part(rows)
-            scores[rows] = self._score(values, n)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                for i, column in enumerate(columns):
+                    if column is not None:
+                        values[:, i] = column.part(rows)
+            scores[rows] = self._score(_finite(values, missing, first), n)
         return scores
 
     def _count(self, n_trees: int | None) -> int:
@@ -352,6 +408,9 @@ class Model:
         base + the sum of a document's values is its score. cover: the documents whose shares say where
         an unknown value goes; `data` itself if not given (Lundberg, Erion and Lee 2018,
         path-dependent).
+
+        Raises DataError where a feature of the model is not there, UnsupportedError for a tree that is
+        thousands of splits on different features deep.
         """
         out = ffi.new("struct rw_explainer **")
         of = self._values_of(cover or data)
@@ -366,7 +425,8 @@ class Model:
         return data._in_caller_order(values), float(lib.rw_explainer_base(explainer)), ids
 
     def explain(self, data: Dataset, cover: Dataset | None = None) -> Explanation:
-        """SHAP values of each document, with the features' names and values; see :meth:`shap_values`."""
+        """SHAP values of each document of ``data``, with the features' names and values; ``cover`` and
+        what it raises (DataError, UnsupportedError) are those of :meth:`shap_values`."""
         from rankwood import _explain
 
         return _explain.explain(self, data, cover)
@@ -383,8 +443,11 @@ class Model:
         """What the metric loses when a feature's values are shuffled among all documents, for each
         feature that the model asks for, most first.
 
-        n_repeats: 1 to 1000 shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``,
-        ``label_gain``, ``relevant``, ``seed``.
+        data: documents with labels. metric: as :func:`rankwood.evaluate` takes it. n_repeats: 1 to 1000
+        shuffles of each. n_trees: only the first so many. how: ``empty``, ``ties``, ``label_gain``,
+        ``relevant``, ``seed``.
+
+        Raises DataError for data without labels or without a feature of the model, ParameterError.
         """
         from rankwood import _explain
 
@@ -395,7 +458,7 @@ class Model:
 
         cover: the documents whose shares say where an unknown value goes, as in :meth:`shap_values`;
         4 bytes a document and tree are used, so a sample may do. Columns of what is explained are
-        features by id, as float32, NaN where missing.
+        features by id, as float32, NaN where missing. DataError: a feature of the model is not there.
         """
         from rankwood import _explain
 

@@ -41,6 +41,21 @@ def number_or_text(value: str) -> int | float | str:
     return value
 
 
+def _unknown(name: str) -> str:
+    """What a name that is no parameter's was meant to be, as Python has it."""
+    from rankwood import migrate
+
+    ours, note = migrate.meaning(name) or (None, None)
+    if ours is None and note is None:
+        near = lib.rw_params_nearest(chars(name))
+        ours = text(near) if near != ffi.NULL else None
+    if ours is not None:
+        what = f"; the nearest is {ours.replace('-', '_')!r}"
+    else:
+        what = "" if note is None else "; there is no such parameter here"
+    return f"unknown parameter {name!r}{what}" + ("" if note is None else f"\nhint: {note}")
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
@@ -57,6 +72,11 @@ class Params:
                 self.set(name, value)
 
     def set(self, name: str, value: Any) -> None:
+        ours = name.replace("_", "-")
+        if ours == "weights":
+            raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
+        if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
+            raise ParameterError(_unknown(name))
         check(lib.rw_params_set(context(), self.c, chars(name.replace("_", "-")), chars(as_text(value))))
 
     def get(self, name: str) -> str:

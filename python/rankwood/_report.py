@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwood._core import ParameterError, chars, check, context, ffi, lib
 from rankwood._dataset import Dataset
-from rankwood._evaluate import need_dataset
+from rankwood._evaluate import need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -28,7 +28,7 @@ def report(
     how: dict[str, Any],
 ) -> str | None:
     """See Model.report."""
-    need_dataset(data, "data")
+    need_labels(data, "data")
     if not 0 <= n_trees <= 100:
         raise ParameterError(f"n_trees is {n_trees}; expected 0 to 100")
     if not 0 <= n_repeats <= 1000:
@@ -50,7 +50,7 @@ def report(
         setattr(options, name, value)
     options.n_trees, options.n_repeats = n_trees, n_repeats
     out = ffi.new("struct rw_out_file *")
-    c = data._with_values()
+    c = model._values_of(data)
     settings = lib.rw_params_eval(params.c)
     check(lib.rw_out_file_open(context(), out, os.fsencode(path)))
     try:

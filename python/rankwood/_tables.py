@@ -17,6 +17,7 @@ import numpy as np
 from rankwood._core import DataError, DataTypeError, ffi, lib
 
 _TYPES = {
+    "f2": lib.RW_VALUE_F16,
     "f4": lib.RW_VALUE_F32,
     "f8": lib.RW_VALUE_F64,
     "i1": lib.RW_VALUE_I8,
@@ -47,7 +48,11 @@ class Column:
 
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
         """Numbers of the documents in `rows`, NaN where one is missing."""
-        return self.values[rows]
+        if self.valid is None:
+            return self.values[rows]
+        first = self.offset + rows.start
+        bits = np.unpackbits(self.valid[first // 8 : (self.offset + rows.stop + 7) // 8], bitorder="little")
+        return np.where(bits[first % 8 :][: rows.stop - rows.start], self.values[rows], np.nan)
 
     def vector(self, what: str) -> Any:
         """A value for each document, as `what` (label, qid, weight) wants them."""
@@ -103,8 +108,6 @@ def is_paths(data: Any) -> bool:
 
 def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
     """One column of numpy numbers or bools."""
-    if values.dtype == np.float16:
-        values = values.astype(np.float32)
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
     if values.dtype.kind not in "fiu" or values.dtype.str[1:] not in _TYPES:
@@ -167,7 +170,10 @@ def _pandas_column(series: Any, name: str) -> Column:
             f"column {name!r} is categorical: not supported yet; its codes are numbers: "
             f"df[{name!r}].cat.codes"
         )
-    if getattr(dtype, "kind", "O") in "fiub":  # nullable
+    if getattr(dtype, "kind", "O") in "iu":  # nullable, and as they are: float64 may merge them
+        values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return Column(values, valid=np.packbits(series.notna().to_numpy(), bitorder="little"))
+    if getattr(dtype, "kind", "O") in "fb":
         return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if getattr(dtype, "kind", "") == "O" or str(dtype) in ("string", "str"):
         return _object_column(series, name)
@@ -201,6 +207,22 @@ def _of_sparse(data: Any) -> Table:
     return Table(data.shape[0], columns, None, [columns_first, index])
 
 
+_HOST = (1, 3, 11)  # DLPack's kDLCPU, kDLCUDAHost, kDLROCMHost
+
+
+def of_tensor(data: Any) -> np.ndarray[Any, Any]:
+    """A tensor by DLPack: where it stands, or, of a GPU's, a copy. DataTypeError: it cannot be had so."""
+    try:
+        if data.__dlpack_device__()[0] in _HOST:
+            return np.from_dlpack(data)
+        copy = next((getattr(data, name) for name in ("cpu", "get") if hasattr(data, name)), None)  # torch, cupy
+        if copy is not None:
+            return np.asarray(copy())
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise DataTypeError(f"a {type(data).__name__} cannot be read by DLPack: {error}") from None
+    raise DataTypeError(f"a {type(data).__name__} of another device; expected one in the host's memory")
+
+
 def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
     """The columns of an array, a data frame, a sparse matrix, or a tensor.
 
@@ -224,7 +246,7 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
             raise DataError("Complex data not supported: expected real numbers")
         return _of_sparse(data)
     if hasattr(data, "__dlpack__"):
-        return _of_numpy(np.from_dlpack(data))
+        return _of_numpy(of_tensor(data))
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _of_numpy(np.asarray(data))
     raise DataError(

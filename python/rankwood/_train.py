@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from rankwood import _tables
 from rankwood._core import (
     DataError,
     ParameterError,
+    UnsupportedError,
     chars,
     check,
     context,
@@ -31,6 +30,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params, infos, number_or_text
+from rankwood._progress import Progress
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,7 +68,9 @@ class _Training:
         self.used: dict[str, int | float | str] = {}
         self.gradients: Callable[..., Any] | None = None
         self.metric: Callable[..., Any] | None = None
-        self.progress = _Progress()
+        self.metric_name = ""  # of the function
+        self.n_rounds = 0  # that were run
+        self.progress = Progress()
 
     def guard(self, call: Callable[[], int | None]) -> int:
         """Runs Python code of the caller's: an exception ends training, and is raised as it was."""
@@ -92,8 +94,9 @@ class _Training:
         for name, values in metrics.items():
             for metric, value in values.items():
                 self.evals.setdefault(name, {}).setdefault(metric, []).append(value)
+        self.n_rounds = c.round
         done = Round(c.round, c.n_rounds, c.best_round, c.best_value, metrics, c.ms)
-        self.progress.show(done)
+        self.progress.round(done)
         stop = False
         for callback in self.callbacks:
             stop = bool(callback(done)) or stop
@@ -141,6 +144,8 @@ def _rw_on_start(user: Any, used: Any) -> None:
     for info in infos():
         name = text(info.name)
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
+    metric = training.metric_name or str(training.used["metric"]).split(",")[0]
+    training.progress.start(training.used, training.names[1] if len(training.names) > 1 else None, metric)
 
 
 @ffi.def_extern(onerror=_on_error)
@@ -202,26 +207,6 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
     return training.guard(call)
 
 
-class _Progress:
-    """One line a second, in a terminal; nothing elsewhere, where callbacks and logging serve."""
-
-    def __init__(self) -> None:
-        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        self.last = time.monotonic()
-
-    def show(self, done: Round) -> None:
-        now = time.monotonic()
-        if not self.is_terminal or now - self.last < 1:
-            return
-        self.last = now
-        parts = [
-            f"{name} {metric} {value:.5f}"
-            for name, values in done.metrics.items()
-            for metric, value in values.items()
-        ]
-        print(f"round {done.round}/{done.n_rounds}  {'  '.join(parts)}", file=sys.stderr)
-
-
 def _sets(
     valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None, stop_on: str | None
 ) -> dict[str, Dataset]:
@@ -237,6 +222,7 @@ def _sets(
     for name, one in sets.items():
         if not isinstance(one, Dataset):
             raise TypeError(f"valid set {name!r} is a {type(one).__name__}; expected a rankwood.Dataset")
+        one._need_labels(f"valid set {name!r}")
     if "train" in sets:
         raise ParameterError("a valid set cannot be called 'train'")
     if stop_on is not None:
@@ -295,6 +281,7 @@ def train(
     valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
     stop_on: str | None = None,
     init: Model | None = None,
+    resume: Any = None,
     callbacks: Iterable[Callback] = (),
 ) -> Model:
     """Trains a model.
@@ -307,27 +294,45 @@ def train(
         and hessian of the loss, (n_docs,) each, the hessian 0 or more (the sign of LightGBM and
         XGBoost); ``metric(scores, dataset)`` returns a number, and is better higher unless the function
         has a true attribute ``lower_is_better``. It stands first, and so stops training.
+    train_set
+        Documents with labels and queries.
     valid
         Sets that are measured each round.
     stop_on
         The set, by name, whose first metric stops training after ``early_stop`` rounds without a better
-        value; the first one if not given.
+        value; the first one if not given. Which one it is is logged.
     init
         A model to go on from: up to ``rounds`` more trees behind its own.
+    resume
+        Not supported yet: a checkpoint to go on from as if training had never been interrupted.
     callbacks
         Each is called with a :class:`Round`; a true result stops training.
 
     Returns
     -------
     Model
-        Up to its best round. After Ctrl-C the best until then, with ``finished`` False.
+        Up to its best round. After Ctrl-C the best until then, with ``finished`` False, and a warning.
 
     Raises
     ------
-    ParameterError, DataError, OutOfMemoryError, UnsupportedError
+    ParameterError
+        A parameter or metric that there is not, out of range, or without effect.
+    DataError
+        Data without labels, too large, or from which no tree can be made.
+    OutOfMemoryError, UnsupportedError
+        The device has too little memory, is not there, or is not built in.
+
+    Notes
+    -----
+    What takes longer than a second writes a line a second to a terminal, a bar in a notebook, and records
+    of level INFO to the logger "rankwood" elsewhere; ``logging.getLogger("rankwood").setLevel("WARNING")``
+    makes it silent.
     """
+    if resume is not None:
+        raise UnsupportedError("resume is not supported yet; init=Model goes on from a model")
     if not isinstance(train_set, Dataset):
         raise TypeError(f"train_set is a {type(train_set).__name__}; expected a rankwood.Dataset")
+    train_set._need_labels("train_set")
     given = dict(params or {})
     sets = _sets(valid, stop_on)
     training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
@@ -359,10 +364,11 @@ def train(
     model.used_params = training.used
     if names is not None:  # the file has those in use
         model.feature_names = list(names)
+    trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
+    best = f": the best of {training.n_rounds} rounds" if model.best_round else ""
+    training.progress.end(f"{trees}{best}")
     if training.interrupted:
-        logger.warning(
-            "interrupted: the model is the best so far, of %d trees", model.n_trees
-        )
+        logger.warning("interrupted: the model is the best so far, of %d trees", model.n_trees)
     return model
 
 
@@ -380,7 +386,7 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
         given["metric"] = rest
     name = chars(getattr(function, "__name__", "metric"))
     held = ffi.new("char[]", name)
-    training.metric = function
+    training.metric, training.metric_name = function, text(held)
     hooks.metric = lib._rw_metric
     hooks.metric_name = held
     hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", False)))

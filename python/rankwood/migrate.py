@@ -67,37 +67,19 @@ _IN_PYTHON = {
     "save-binary": "a Dataset keeps its binned data, and uses it again in every training",
     "convert-model": "Model.export writes models for other programs",
     "predict-contrib": "SHAP values are Model.explain",
+    "allow-writing-files": "training writes no files",
+    "num-class": "labels are grades of relevance, not classes; Dataset(..., weight=) weighs documents",
+    "force-col-wise": "the library chooses how data lies in memory",
+    "start-iteration-predict": "a score is of the first n_trees trees, from the first one on",
     "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
 }
 
-# Names that the library's table lacks, as only Python has them.
+# Names that mean something in Python alone.
 _ALSO = {
-    "auc_mu_weights multi_error_top_k multi_strategy": "labels are grades of relevance, not classes",
-    "extra_tree": "the boundary of every bin is tried",
-    "l1_regularization": "there is no L1: 'l2' shrinks leaf values",
-    "mc_penalty ms_penalty": "monotone constraints are not built in",
-    "gpu_device_id_list device_config": "one GPU is chosen as 'cuda:N'",
     "predict_disable_shape_check": "a column that the model needs and the data lacks is always an error",
-    "start_iteration_predict": "a score is of the first n_trees trees, from the first one on",
-    "top_k topk feature_selector": "there is no voting among machines, and no linear booster",
     "query": _IN_PYTHON["label"],
-    "valid": _IN_PYTHON["valid"],
-    "evals": _IN_PYTHON["valid"],
-    "xgb_model": _IN_PYTHON["init"],
-    "config": _IN_PYTHON["config"],
-    "verbose": _IN_PYTHON["verbose"],
     "callback callbacks": "train(..., callbacks=) takes functions of a Round",
-    "feature_types text_processing": "features are numbers, there are no categories",
-    "extmem_single_page": "binned data is kept in memory",
-    "allow_const_label": "labels may all be the same",
-    "allow_writing_files metadata": "training writes no files",
-    "ctr_description ctr_history_unit": "features are numbers, there are no categories",
-    "model_size_reg": "features are numbers, there are no categories",
-    "eval_fraction": _IN_PYTHON["validation-fraction"],
-    "dev_efb_max_buckets dev_score_calc_obj_block_size": "it is for CatBoost's own developers",
     "name": "a model has no name of its own",
-    "fixed_binary_splits": "trees are grown freely: no split or bin can be given",
-    "sparse_features_conflict_fraction": "features are never merged with conflicts",
 }
 
 # Words that one program uses for something else than the rest.
@@ -121,18 +103,20 @@ def from_lightgbm(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     params: by any of LightGBM's names for them, those of its scikit-learn interface included; None is not
     given. The notes, a line each and beginning with the name, say what changes its unit or meaning, what
     has no match, and why; which names LightGBM does not have; and last which defaults differ. Nothing is
-    raised for what cannot be taken: it is left out, and told.
+    raised for what cannot be taken: it is left out, and told; but ParameterError for a name that is no text.
     """
     return _Migration("LightGBM", params).run()
 
 
 def from_xgboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """XGBoost's parameters as ours; see :func:`from_lightgbm`."""
+    """XGBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
+    name that is no text."""
     return _Migration("XGBoost", params).run()
 
 
 def from_catboost(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """CatBoost's parameters as ours; see :func:`from_lightgbm`."""
+    """CatBoost's parameters as ours. params, and what is returned: see :func:`from_lightgbm`. ParameterError: a
+    name that is no text."""
     return _Migration("CatBoost", params).run()
 
 
@@ -188,7 +172,13 @@ def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
     for row in rows:
         if (note := _string(row.note)) is not None and row.ours == ffi.NULL:
             return None, _pythonic(note)
-    return None
+    option = name.replace("_", "-")  # the program's own
+    return (None, _IN_PYTHON[option]) if option in _IN_PYTHON else None
+
+
+def meaning(name: str) -> tuple[str | None, str | None] | None:
+    """As _meaning, whichever program the name is of."""
+    return _meaning(name, "")
 
 
 # ------------------------------------------------------------------ one set of parameters

@@ -89,7 +89,8 @@ def _top(n: int) -> int:
 
 
 def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
-    """The features that do most: by "gain", the sum of their splits' gains, or "splits", their number."""
+    """The features of ``model`` that do most, at most ``top``: by kind "gain", the sum of their splits'
+    gains, or "splits", their number. ParameterError: another kind, or a top below 1."""
     rows = list(model.importance(kind).items())[: _top(top)]
     label = "sum of gains" if kind == "gain" else "splits"
     return _bars(ax, [name for name, _ in rows], [value for _, value in rows], label)
@@ -107,9 +108,10 @@ def per_query(
 ) -> Any:
     """A metric by query: how many queries have which value, or one ranking against another.
 
-    scores, against: (n_docs,), or a model. Without ``against`` a histogram of ``bins`` bins with the
-    mean; with it a point for each query that counts, above the diagonal where ``scores`` rank better (of
-    a metric that is better higher). how: as :func:`rankwood.evaluate` takes it.
+    data: documents with labels and queries. scores, against: (n_docs,), or a model. Without ``against`` a
+    histogram of ``bins`` bins with the mean; with it a point for each query that counts, above the
+    diagonal where ``scores`` rank better (of a metric that is better higher). how: as
+    :func:`rankwood.evaluate` takes it, and what it raises: DataError, ParameterError.
     """
     if not isinstance(metric, str):
         raise ParameterError(f"metric is {metric!r}; expected one")
@@ -177,10 +179,10 @@ class _Drawing:
 
 
 def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None) -> Any:
-    """One tree: splits, where missing values go, and the leaves' values.
+    """One tree of ``model``: splits, where missing values go, and the leaves' values.
 
     index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it. A figure of
-    its own is as large as the tree needs.
+    its own is as large as the tree needs. ParameterError: no such tree.
     """
     if not 0 <= index < model.n_trees:
         raise ParameterError(f"index is {index}; expected 0 to {model.n_trees - 1}")
@@ -219,11 +221,12 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
 def partial_dependence(
     model: Model, data: Dataset, feature: int | str, *, points: int = 30, ax: Any = None
 ) -> Any:
-    """The mean score of the documents of ``data`` if all of them had one value of a feature.
+    """The mean score, by ``model``, of the documents of ``data`` if all of them had one value of a feature.
 
-    feature: an id, or a name. points: at so many quantiles of the values that it has in the data, 2 or
-    more. The scores of documents that all are given the same value rank only by their other features, so
-    the curve says what the value adds, not how it ranks.
+    feature: an id, or a name, of one that the model asks for. points: at so many quantiles of the values
+    that it has in the data, 2 or more. ParameterError: otherwise. The scores of documents that all are
+    given the same value rank only by their other features, so the curve says what the value adds, not how
+    it ranks.
     """
     if points < 2:
         raise ParameterError(f"points is {points}; expected 2 or more")
@@ -270,7 +273,8 @@ def shap_summary(
     """SHAP values of the features that move scores most: a point for each document, coloured by the
     feature's value among its values (low blue, high red; black: missing).
 
-    explanation: of :meth:`rankwood.Model.explain`. most: no more documents than these, drawn by ``seed``.
+    explanation: of :meth:`rankwood.Model.explain`. top: no more features than these, 1 or more, else
+    ParameterError. most: no more documents than these, drawn by ``seed``.
     """
     from matplotlib import colormaps
 

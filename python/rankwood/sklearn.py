@@ -36,7 +36,8 @@ class Ranker(BaseEstimator):
     """Gradient-boosted trees that rank, as a scikit-learn estimator.
 
     Parameters are those of ``rankwood train --help``, with ``_`` for ``-``; "auto" is a number that
-    training chooses. Nothing is checked before :meth:`fit`.
+    training chooses. ``missing`` is a value that means missing, beside NaN and null, wherever the
+    estimator is given features. Nothing is checked before :meth:`fit`.
 
     Attributes
     ----------
@@ -87,6 +88,7 @@ class Ranker(BaseEstimator):
         sample_queries: float = 1,
         sample_features: float | str = "auto",
         absent: str = "zero",
+        missing: float = np.nan,
         metric: Any = "ndcg@10",
         early_stop: int = 100,
         train_metric: bool = False,
@@ -119,6 +121,7 @@ class Ranker(BaseEstimator):
         self.sample_queries = sample_queries
         self.sample_features = sample_features
         self.absent = absent
+        self.missing = missing
         self.metric = metric
         self.early_stop = early_stop
         self.train_metric = train_metric
@@ -136,13 +139,17 @@ class Ranker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # pickled by a version that lacked a parameter: it has the default, as it did there
+        super().__setstate__({**type(self)().get_params(), **state})
+
     def _given(self) -> dict[str, Any]:
         """The parameters that are not at their defaults: having no effect is an error of those alone."""
         defaults = type(self)().get_params()
         return {
             name: value
             for name, value in self.get_params().items()
-            if callable(value) or value != defaults.get(name)
+            if name != "missing" and (callable(value) or value != defaults.get(name))
         }
 
     def fit(
@@ -164,6 +171,9 @@ class Ranker(BaseEstimator):
         X: (n_docs, n_features); y: labels (n_docs,); qid: the query of each document, or group: the
         size of each query; without either all documents are one query. sample_weight: (n_docs,).
         eval_set: pairs (X, y), with eval_qid or eval_group; the first one stops training.
+        callbacks: as :func:`rankwood.train` takes them. position: not supported yet.
+
+        Raises DataError for shapes, types, labels or queries that do not fit, ParameterError.
         """
         if y is None:
             raise DataError("requires y to be passed, but the target y is None")
@@ -174,7 +184,10 @@ class Ranker(BaseEstimator):
             group = [n_docs]
         if sample_weight is not None and not np.any(np.asarray(sample_weight)):
             raise DataError("all weights in sample_weight are zero")
-        data = Dataset(X, y, qid=qid, group=group, weight=sample_weight, position=position, sort=qid is not None)
+        data = Dataset(
+            X, y, qid=qid, group=group, weight=sample_weight, position=position, missing=self.missing,
+            sort=qid is not None,
+        )  # fmt: skip
         valid: dict[str, Dataset] = {}
         for i, (eval_x, eval_y) in enumerate(eval_set or []):
             eval_ids = eval_qid[i] if eval_qid is not None else None
@@ -182,7 +195,9 @@ class Ranker(BaseEstimator):
             if eval_ids is None and sizes is None:
                 raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
             name = f"valid_{i}"
-            valid[name] = Dataset(eval_x, eval_y, qid=eval_ids, group=sizes, sort=eval_ids is not None)
+            valid[name] = Dataset(
+                eval_x, eval_y, qid=eval_ids, group=sizes, missing=self.missing, sort=eval_ids is not None
+            )
         self.model_ = train(self._given(), data, valid=valid or None, callbacks=callbacks or ())
         self.n_features_in_ = data.n_features
         if hasattr(self, "feature_names_in_"):
@@ -194,7 +209,10 @@ class Ranker(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """Scores (n_docs,), the higher the better."""
+        """Scores (n_docs,) of the documents of X, the higher the better.
+
+        Raises DataError for features that do not fit, scikit-learn's NotFittedError before :meth:`fit`.
+        """
         check_is_fitted(self, "model_")
         n_features = _columns(X)
         if n_features is not None and n_features != self.n_features_in_ and not _has_names(X):
@@ -202,14 +220,22 @@ class Ranker(BaseEstimator):
                 f"X has {n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        return self.model_.predict(X)
+        return self.model_.predict(X, missing=np.nan if isinstance(X, Dataset) else self.missing)
 
     def score(
         self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, metric: str = "ndcg@10"
     ) -> float:
-        """The metric of the scores of X."""
+        """The metric of the scores of X.
+
+        y: labels (n_docs,). qid: the query of each document; all are one query if not given.
+        sample_weight: (n_docs,). metric: as :func:`rankwood.evaluate` takes it.
+
+        Raises DataError, ParameterError.
+        """
         sizes = None if qid is not None else [_rows(X)]
-        data = Dataset(X, y, qid=qid, group=sizes, weight=sample_weight, sort=qid is not None)
+        data = Dataset(
+            X, y, qid=qid, group=sizes, weight=sample_weight, missing=self.missing, sort=qid is not None
+        )
         return evaluate(data, self.predict(X), metric)[metric]
 
     @property
@@ -242,7 +268,10 @@ def _has_names(X: Any) -> bool:
 
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
-    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing."""
+    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing.
+
+    metric: as :func:`rankwood.evaluate` takes it; ParameterError, when it scores, for one that there is not.
+    """
     return _Scorer(metric)
 
 

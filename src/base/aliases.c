@@ -154,7 +154,7 @@ static const struct rw_alias aliases[] = {
     NONE("cross-validation is a command: rankwood cv DATA --folds K -o DIR",
          " nfold n-folds num-folds fold-count kcv cv fold k-folds kcvmd kcvmn stratified "),
     NONE("a validation set is a file ('valid'); folds of one file are 'rankwood cv'",
-         " validation-fraction validation-ratio tvs tts holdout "),
+         " validation-fraction validation-ratio eval-fraction tvs tts holdout "),
     NONE("labels are those of the data; TREC's judgments are not read", " qrel qrels "),
     NONE("trees are boosted by gradients (gbdt, gbtree, Plain); there is no dart, rf or gblinear",
          " boosting boosting-type boost booster "),
@@ -174,23 +174,25 @@ static const struct rw_alias aliases[] = {
          " cat-l2 cat-smooth one-hot-max-size simple-ctr combinations-ctr max-ctr-complexity"
          " counter-calc-method per-feature-ctr text-features embedding-features tokenizers"
          " dictionaries feature-calcers ctr-leaf-count-limit ctr-target-border-count"
+         " feature-types text-processing ctr-description ctr-history-unit model-size-reg"
          " store-all-simple-ctr final-ctr-computation-mode "),
     NONE("monotone constraints are not built in",
          " monotone-constraints monotone-constraint mc monotonic-cst monotone-penalty"
          " monotone-constraints-method monotone-constraining-method mc-method "
-         "monotone-splits-penalty "),
+         "monotone-splits-penalty mc-penalty ms-penalty "),
     NONE("interaction constraints are not built in",
          " interaction-constraints interaction-constraint interaction-cst "),
     NONE("leaf values are not clipped: 'l2' and 'rate' shrink them",
          " max-delta-step max-leaf-output max-tree-output "),
-    NONE("there is no L1: 'l2' shrinks leaf values", " lambda-l1 reg-alpha alpha reg-l1 "),
+    NONE("there is no L1: 'l2' shrinks leaf values",
+         " lambda-l1 reg-alpha alpha reg-l1 l1-regularization "),
     NONE("'l2' shrinks the values of small leaves", " path-smooth "),
-    NONE("the boundary of every bin is tried", " extra-trees "),
+    NONE("the boundary of every bin is tried", " extra-trees extra-tree "),
     NONE("leaves are constants", " linear-tree linear-trees linear-lambda "),
     NONE("trees are grown freely: no split or bin can be given",
          " forcedsplits-filename forced-splits-filename forced-splits-file forced-splits fs"
          " forcedbins-filename input-borders input-borders-file output-borders"
-         " output-borders-file "),
+         " output-borders-file fixed-binary-splits "),
     NONE("features have no weights or costs: 'ignore' leaves features out",
          " feature-contri feature-contrib fc feature-penalty fp feature-weights cegb-tradeoff"
          " cegb-penalty-split cegb-penalty-feature-lazy cegb-penalty-feature-coupled"
@@ -200,7 +202,7 @@ static const struct rw_alias aliases[] = {
          " num-class num-classes classes-count class-names is-unbalance unbalance unbalanced-sets"
          " scale-pos-weight class-weights class-weight auto-class-weights pos-bagging-fraction"
          " pos-sub-row pos-subsample pos-bagging neg-bagging-fraction neg-sub-row neg-subsample"
-         " neg-bagging target-border "),
+         " neg-bagging target-border auc-mu-weights multi-error-top-k multi-strategy "),
     NONE("scores begin at 0, or at those of a model that is gone on from ('init')",
          " boost-from-average base-score init-score init-scores base-margin baseline"
          " learn-baseline initscore-filename "),
@@ -226,7 +228,8 @@ static const struct rw_alias aliases[] = {
          " is-enable-bundle bundle is-enable-sparse is-sparse enable-sparse sparse pre-partition"
          " is-pre-partition two-round two-round-loading use-two-round-loading feature-pre-filter"
          " used-ram-limit gpu-ram-part gpu-cat-features-storage pinned-memory-size"
-         " precise-float-parser parser-config-file use-rmm data-partition "),
+         " precise-float-parser parser-config-file use-rmm data-partition extmem-single-page"
+         " sparse-features-conflict-fraction "),
     NONE("training is one machine's",
          " num-machines num-machine machines workers nodes machine-list-filename machine-list-file"
          " machine-list mlist local-listen-port local-port port time-out tree-learner tree-type"
@@ -262,6 +265,15 @@ static const struct rw_alias aliases[] = {
     NONE("'rankwood info' and 'rankwood explain' tell which features matter",
          " importance-type feature-importance-type saved-feature-importance-type fstr-file "),
     NONE("unknown parameters are always errors", " validate-parameters "),
+    NONE("one GPU is chosen: 'device' is 'cuda:N'", " gpu-device-id-list device-config "),
+    NONE("a score is of the first trees ('trees'), from the first one on",
+         " start-iteration-predict "),
+    NONE("there is no voting among machines, and no linear booster",
+         " top-k topk feature-selector "),
+    NONE("labels may all be the same", " allow-const-label "),
+    NONE("nothing is written that was not asked for", " allow-writing-files metadata "),
+    NONE("it is for CatBoost's own developers",
+         " dev-efb-max-buckets dev-score-calc-obj-block-size "),
 
     /* ---- values ---- */
     VALUE("objective", "lambdarank", NULL,

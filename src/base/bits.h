@@ -21,6 +21,16 @@ RW_HD uint32_t rw_bits_of_float(float value)
     return bits;
 }
 
+/* Of a binary16's bits. 2^112 between the two exponents' biases makes numbers of subnormals, too.
+ */
+RW_HD float rw_float_of_half(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
+    if (rest >= 0x0f800000) /* infinite or NaN */
+        return rw_float_of_bits(sign | 0x70000000 | rest);
+    return rw_float_of_bits(sign | rw_bits_of_float(rw_float_of_bits(rest) * 0x1p112f));
+}
+
 RW_HD double rw_double_of_bits(uint64_t bits)
 {
     double value;

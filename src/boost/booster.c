@@ -13,12 +13,11 @@
 #include "tree/plan.h"
 
 /* After so many empty trees in a row, sampled or by custom gradients, training ends. */
-enum { MOST_EMPTY_TREES = 50, ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
+enum { MOST_EMPTY_TREES = 50 };
 
 struct booster {
     struct rw_ctx *ctx;
     struct rw_params params; /* a shallow copy: the effective values; its texts are borrowed */
-    uint64_t chosen;         /* bit i: parameter i was chosen by the size of the training set */
     const struct rw_train_hooks *hooks;
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
@@ -87,25 +86,6 @@ static int has_own_gradients(const struct booster *b)
 }
 
 /* ---- before the first round ---- */
-
-static int effective_params(struct booster *b, const struct rw_params *params)
-{
-    b->params = *params;
-    if (params->rounds == RW_AUTO)
-        b->params.rounds = b->n_sets == 1 ? ROUNDS_WITHOUT_VALID : ROUNDS;
-    if (params->rounds == RW_AUTO && b->n_sets == 1)
-        rw_log(b->ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
-               ROUNDS_WITHOUT_VALID);
-    if (b->n_sets == 1)
-        b->params.early_stop = 0;
-    b->chosen = rw_params_choose(b->ctx, &b->params, b->set[0]->n_docs, b->n_features);
-    if (b->params.depth <= 0) /* auto, or no limit */
-        b->params.depth = b->params.grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
-    if (b->params.grow == RW_GROW_LEVELS && b->params.depth > 16)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "depth is %d; expected 1 to 16 when growing by levels", b->params.depth);
-    return RW_OK;
-}
 
 static int prepare_features(struct booster *b)
 {
@@ -235,7 +215,8 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
                        "with rw_dataset_read_weights");
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
-    RW_TRY(effective_params(b, params));
+    b->params = *params;
+    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->set[0]->n_docs, b->n_features, b->n_sets - 1));
     if (b->set[0]->n_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
     for (int v = 1; v < b->n_sets; v++) {
@@ -446,7 +427,7 @@ static int report_params(struct booster *b)
         struct rw_param_value *param = &params->param[params->n];
         RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
         params->n++;
-        param->is_auto = b->chosen >> i & 1;
+        param->is_auto = b->params.chosen >> i & 1;
         if (i == RW_AT_PARAM_label_gain)
             RW_TRY(rw_eval_sets_gain_text(&b->eval_sets, &param->value));
         else if (i == RW_AT_PARAM_ignore && b->ignore)

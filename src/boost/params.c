@@ -151,6 +151,7 @@ int rw_params_must_matter(const struct rw_params *params, const char *name)
 /* What goes by the size of the training set: docs/quality.md, "The rule". */
 enum { DOCS_A_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
+enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 static const double low_rate = 0.05, high_rate = 0.1;
 
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
@@ -210,8 +211,20 @@ void rw_params_objective_rule(const struct rw_params *params, struct rw_objectiv
     rule->seed = params->seed;
 }
 
-uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
-                          uint32_t n_features)
+/* What goes by the size of the training set, and is noted in the model. */
+static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate, RW_AT_PARAM_split,
+                                           RW_AT_PARAM_sample_features};
+
+int rw_param_is_by_size(int at)
+{
+    int found = 0;
+    for (size_t i = 0; i < sizeof(by_size) / sizeof(by_size[0]); i++)
+        found |= (int)by_size[i] == at;
+    return found;
+}
+
+static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                   uint32_t n_features)
 {
     const struct {
         enum rw_param_at at;
@@ -222,7 +235,6 @@ uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t
         {RW_AT_PARAM_split, params->split == RW_SPLIT_AUTO},
         {RW_AT_PARAM_sample_features, params->sample_features == RW_AUTO},
     };
-    uint64_t chosen = 0;
     char text[128] = "";
     if (item[0].chosen)
         params->leaves = rw_params_leaves(params, n_docs);
@@ -233,13 +245,32 @@ uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t
         const char *name = rw_param_rows[item[i].at].info.name;
         if (!item[i].chosen)
             continue;
-        chosen |= (uint64_t)1 << item[i].at;
+        params->chosen |= (uint64_t)1 << item[i].at;
         n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name,
                               rw_params_get(params, name));
     }
     if (text[0])
         rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents:%s", n_docs, text);
-    return chosen;
+}
+
+int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                      uint32_t n_features, int n_valid)
+{
+    RW_DEFAULT_FPENV;
+    if (params->rounds == RW_AUTO && n_valid == 0)
+        rw_log(ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
+               ROUNDS_WITHOUT_VALID);
+    if (params->rounds == RW_AUTO)
+        params->rounds = n_valid == 0 ? ROUNDS_WITHOUT_VALID : ROUNDS;
+    if (n_valid == 0)
+        params->early_stop = 0;
+    choose(ctx, params, n_docs, n_features);
+    if (params->depth <= 0) /* auto, or no limit */
+        params->depth = params->grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
+    if (params->grow == RW_GROW_LEVELS && params->depth > 16)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "depth is %d; expected 1 to 16 when growing by levels",
+                       params->depth);
+    return RW_OK;
 }
 
 /* What the metrics in use look at. */

@@ -23,6 +23,7 @@ struct rw_params {
 #include "boost/params.def"
     uint64_t set;               /* bit i: parameter i was set by the user */
     uint64_t strict;            /* bit i: and by rw_params_set, so that it must have an effect */
+    uint64_t chosen;            /* bit i: it was `auto`, and is chosen by the size of the data */
     char text[32];              /* rw_params_get's answer */
     struct rw_eval_params eval; /* rw_params_eval's */
 };
@@ -37,8 +38,4 @@ enum rw_param_split rw_params_split(const struct rw_params *params, uint32_t n_d
 double rw_params_rate(const struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 double rw_params_sample_features(const struct rw_params *params, uint32_t n_docs,
                                  uint32_t n_features);
-/* Sets what is left to the size of the training set, and says so in one note. Returns a bit for
- * each, as in `set`. */
-uint64_t rw_params_choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
-                          uint32_t n_features);
 #endif

@@ -176,7 +176,8 @@ static int unknown_name(struct rw_ctx *ctx, const char *name)
                    note ? "; there is no such parameter here\nhint: " : "", note ? note : "");
 }
 
-/* is_strict: see rw_params.strict. */
+/* is_strict: see rw_params.strict. A file's "auto 0.05" is what rw_params_write makes of a chosen
+ * rate. */
 static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                        const char *value, int is_strict)
 {
@@ -185,9 +186,11 @@ static int set_by_name(struct rw_ctx *ctx, struct rw_params *params, const char 
     if (at < 0)
         return unknown_name(ctx, name);
     const uint64_t bit = (uint64_t)1 << at;
-    RW_TRY(rw_param_assign(ctx, params, at, value));
+    const int was_auto = !is_strict && rw_param_is_by_size(at) && strncmp(value, "auto ", 5) == 0;
+    RW_TRY(rw_param_assign(ctx, params, at, was_auto ? value + 5 : value));
     params->set |= bit;
     params->strict = is_strict ? params->strict | bit : params->strict & ~bit;
+    params->chosen = was_auto ? params->chosen | bit : params->chosen & ~bit;
     return RW_OK;
 }
 
@@ -282,6 +285,50 @@ out:
     free(line);
     fclose(file);
     return status;
+}
+
+/* Does a file give back what is written to it? */
+static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
+{
+    const size_t n = strlen(value);
+    int lost = strchr(value, '\n') != NULL || isspace((unsigned char)value[0]) ||
+               isspace((unsigned char)value[n - 1]) || value[0] == '#';
+    for (const char *c = value; !lost && *c; c++)
+        lost = isspace((unsigned char)*c) && c[1] == '#';
+    if (lost)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "parameter '%s': a file of parameters cannot hold '%s'\nhint: blanks at its "
+                       "ends are lost, and '#' behind a blank begins a comment",
+                       name, value);
+    return RW_OK;
+}
+
+static int is_written(struct rw_params *params, int at)
+{
+    static const uint64_t others = UINT64_C(1) << RW_AT_PARAM_weights |
+                                   UINT64_C(1) << RW_AT_PARAM_names |
+                                   UINT64_C(1) << RW_AT_PARAM_metric_on_train;
+    const struct rw_param_info *info = &rw_param_rows[at].info;
+    return (info->model || (others >> at & 1)) && *rw_params_get(params, info->name);
+}
+
+int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out)
+{
+    RW_DEFAULT_FPENV;
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const char *name = rw_param_rows[at].info.name;
+        if (is_written(params, at))
+            RW_TRY(check_line(ctx, name, rw_params_get(params, name)));
+    }
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const char *name = rw_param_rows[at].info.name;
+        if (is_written(params, at))
+            fprintf(out, "%s = %s%s\n", name, params->chosen >> at & 1 ? "auto " : "",
+                    rw_params_get(params, name));
+    }
+    if (fflush(out) != 0 || ferror(out))
+        return rw_fail_io(ctx, errno, "cannot write the parameters");
+    return RW_OK;
 }
 
 /* ------------------------------------------------------------------ unknown names */

@@ -25,6 +25,8 @@ extern const struct rw_param_row rw_param_rows[RW_N_PARAMS];
 int rw_param_find(const char *name);
 /* The index of a word in "a|b|c"; -1 if it is not one of them. */
 int rw_param_word(const char *words, const char *word);
+/* May it be left to the size of the training set, which the model then notes? */
+int rw_param_is_by_size(int at);
 /* Sets a parameter by its index, without marking it as set by the user. */
 int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const char *value);
 

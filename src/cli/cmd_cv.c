@@ -35,26 +35,13 @@ static json_t *metrics_json(const struct rw_eval *eval)
     return metrics;
 }
 
-/* Did all folds train with the same value? Sizes differ, and so may what they choose. */
-static int is_alike(const struct rw_cv *cv, const char *name)
-{
-    const char *value = rw_model_param(cv->folds[0].model, name);
-    for (int f = 1; f < cv->n_folds; f++) {
-        if (strcmp(rw_model_param(cv->folds[f].model, name), value) != 0)
-            return 0;
-    }
-    return 1;
-}
-
-/* The parameters of a fold that are (alike: 1), or are not, the same in all folds. */
-static json_t *used_json(const struct rw_cv *cv, int fold, int alike)
+/* What all folds trained with. */
+static json_t *used_json(const struct rw_cv *cv)
 {
     json_t *used = json_object();
     const char *name, *value;
-    for (int i = 0; (name = rw_model_param_at(cv->folds[fold].model, i, &value)) != NULL; i++) {
-        if (is_alike(cv, name) == alike)
-            json_object_set_new(used, name, rw_load_json_param(name, value));
-    }
+    for (int i = 0; (name = rw_model_param_at(cv->folds[0].model, i, &value)) != NULL; i++)
+        json_object_set_new(used, name, rw_load_json_param(name, value));
     return used;
 }
 
@@ -63,13 +50,13 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
     json_t *folds = json_array();
     for (int f = 0; f < cv->n_folds; f++) {
         const struct rw_cv_fold *fold = &cv->folds[f];
-        json_array_append_new(
-            folds,
-            json_pack("{s:i,s:I,s:I,s:I,s:i,s:i,s:o,s:o}", "fold", f + 1, "train_queries",
-                      (json_int_t)fold->n_train, "valid_queries", (json_int_t)fold->n_valid,
-                      "test_queries", (json_int_t)fold->n_test, "trees",
-                      rw_model_n_trees(fold->model), "best_round", rw_model_best_round(fold->model),
-                      "params", used_json(cv, f, 0), "metrics", metrics_json(fold->eval)));
+        json_array_append_new(folds, json_pack("{s:i,s:I,s:I,s:I,s:i,s:i,s:o}", "fold", f + 1,
+                                               "train_queries", (json_int_t)fold->n_train,
+                                               "valid_queries", (json_int_t)fold->n_valid,
+                                               "test_queries", (json_int_t)fold->n_test, "trees",
+                                               rw_model_n_trees(fold->model), "best_round",
+                                               rw_model_best_round(fold->model), "metrics",
+                                               metrics_json(fold->eval)));
     }
     json_t *given = json_object();
     for (int i = 0; rw_param_info(i); i++) {
@@ -77,8 +64,8 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
         if (rw_param_info(i)->model)
             json_object_set_new(given, name, rw_load_json_param(name, rw_params_get(params, name)));
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "params", used_json(cv, 0, 1), "given", given,
-                     "folds", folds, "pooled", metrics_json(cv->pooled), "conventions",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "params", used_json(cv), "given", given, "folds",
+                     folds, "pooled", metrics_json(cv->pooled), "conventions",
                      rw_load_json_text(cv->pooled->conventions));
 }
 
@@ -223,7 +210,8 @@ const struct rw_command rw_cmd_cv = {
     .operands = "DATA... --folds K -o DIR",
     .about = "Cross-validation by query: a model for each fold, measured on it, trained on the "
              "others; under early stopping the next fold is left out of these and stops training, "
-             "so that what is measured decides nothing.",
+             "so that what is measured decides nothing. What is 'auto' is chosen once, for all of "
+             "DATA.",
     .least = 1,
     .most = -1,
     .options = options,

@@ -13,7 +13,7 @@
 static const char *output, *log_path, *init_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights;
-static int plan_only;
+static int plan_only, config_only;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
@@ -27,6 +27,9 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only},
+    {"print-config", 0, NULL,
+     "print parameters for --config that train the same model, with numbers for 'auto', and stop",
+     RW_OPTION_FLAG, .value = &config_only},
     {0},
 };
 
@@ -162,10 +165,14 @@ static int check_unmeasured(struct rw_cli *cli)
 
 static int check(struct rw_cli *cli)
 {
-    if (!output && !plan_only)
+    if (!output && !plan_only && !config_only)
         return rw_wrong(cli, "'train' needs -o MODEL");
+    if (plan_only && config_only)
+        return rw_wrong(cli, "'--plan' and '--print-config' both print and stop: expected one");
     if (plan_only && (log_path || init_path))
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
+    if (config_only && log_path)
+        return rw_wrong(cli, "'--log' has no effect with '--print-config'");
     if (valid_weights.n && !valid_files.given.n)
         return rw_wrong(cli, "'--valid-weights' has no effect without '--valid'");
     if (valid_weights.n > valid_files.given.n)
@@ -335,12 +342,22 @@ static int plan(struct rw_cli *cli)
     return status;
 }
 
+static int print_config(struct rw_cli *cli)
+{
+    RW_STEP(read_data(cli));
+    RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
+                              rw_load_n_features(cli), valid_files.given.n));
+    return rw_params_write(cli->ctx, cli->params, stdout);
+}
+
 static int run(struct rw_cli *cli)
 {
     enum { BLOCK = 4096 };
     job.cli = cli;
     if (plan_only)
         return plan(cli);
+    if (config_only)
+        return print_config(cli);
     /* The model's file, with a first block of the disk: a full one is found before the work. */
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     RW_STEP(rw_out_file_reserve(cli->ctx, &cli->out, BLOCK));

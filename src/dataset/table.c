@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/bits.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -59,7 +60,7 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
 
 /* to[i] = the i-th element. The two loops differ in that the compiler knows the first one's
  * stride. */
-#define CONVERT(type, note)                                                          \
+#define CONVERT(type, note, as)                                                      \
     do {                                                                             \
         type one;                                                                    \
         if (!element && a->stride == (ptrdiff_t)sizeof(one)) {                       \
@@ -67,14 +68,14 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
             for (uint32_t i = 0; i < n; i++) {                                       \
                 memcpy(&one, from + i * sizeof(one), sizeof(one));                   \
                 note;                                                                \
-                to[i] = (float)one;                                                  \
+                to[i] = as(one);                                                     \
             }                                                                        \
         } else {                                                                     \
             for (uint32_t i = 0; i < n; i++) {                                       \
                 const ptrdiff_t at = (ptrdiff_t)element_of(element, first, i);       \
                 memcpy(&one, (const char *)a->data + at * a->stride, sizeof(one));   \
                 note;                                                                \
-                to[i] = (float)one;                                                  \
+                to[i] = as(one);                                                     \
             }                                                                        \
         }                                                                            \
     } while (0)
@@ -86,34 +87,37 @@ static unsigned convert(const struct rw_array *a, const uint32_t *element, uint3
     uint64_t high = 0; /* bits of all magnitudes, or somewhat more */
     switch (a->type) {
     case RW_VALUE_F32:
-        CONVERT(float, (void)0);
+        CONVERT(float, (void)0, (float));
         break;
     case RW_VALUE_F64:
-        CONVERT(double, (void)0);
+        CONVERT(double, (void)0, (float));
         break;
     case RW_VALUE_I8:
-        CONVERT(int8_t, (void)0);
+        CONVERT(int8_t, (void)0, (float));
         break;
     case RW_VALUE_I16:
-        CONVERT(int16_t, (void)0);
+        CONVERT(int16_t, (void)0, (float));
         break;
     case RW_VALUE_I32:
-        CONVERT(int32_t, high |= (uint32_t)(one ^ (one >> 31)));
+        CONVERT(int32_t, high |= (uint32_t)(one ^ (one >> 31)), (float));
         break;
     case RW_VALUE_I64:
-        CONVERT(int64_t, high |= (uint64_t)(one ^ (one >> 63)));
+        CONVERT(int64_t, high |= (uint64_t)(one ^ (one >> 63)), (float));
         break;
     case RW_VALUE_U8:
-        CONVERT(uint8_t, (void)0);
+        CONVERT(uint8_t, (void)0, (float));
         break;
     case RW_VALUE_U16:
-        CONVERT(uint16_t, (void)0);
+        CONVERT(uint16_t, (void)0, (float));
         break;
     case RW_VALUE_U32:
-        CONVERT(uint32_t, high |= one);
+        CONVERT(uint32_t, high |= one, (float));
         break;
     case RW_VALUE_U64:
-        CONVERT(uint64_t, high |= one);
+        CONVERT(uint64_t, high |= one, (float));
+        break;
+    case RW_VALUE_F16:
+        CONVERT(uint16_t, (void)0, rw_float_of_half);
         break;
     case RW_VALUE_BITS:
         for (uint32_t i = 0; i < n; i++)

@@ -228,6 +228,9 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->params = *params;
     v->how = *rw_params_eval(&v->params);
     v->nested = params->early_stop > 0;
+    /* what is `auto` is one number for all folds: they validate what the whole set would train with
+     */
+    RW_TRY(rw_params_resolve(ctx, &v->params, dataset->n_docs, dataset->n_columns, v->nested));
     if (params->threads)
         RW_TRY(rw_ctx_set_threads(ctx, params->threads));
     v->params.set &= ~(UINT64_C(1) << RW_AT_PARAM_threads); /* the workers share them */

@@ -45,7 +45,8 @@ static int number_type(const char *format, enum rw_value_type *type, ptrdiff_t *
     } known[] = {{'n', RW_VALUE_F32, 0}, {'b', RW_VALUE_BITS, 0}, {'f', RW_VALUE_F32, 4},
                  {'g', RW_VALUE_F64, 8}, {'c', RW_VALUE_I8, 1},   {'C', RW_VALUE_U8, 1},
                  {'s', RW_VALUE_I16, 2}, {'S', RW_VALUE_U16, 2},  {'i', RW_VALUE_I32, 4},
-                 {'I', RW_VALUE_U32, 4}, {'l', RW_VALUE_I64, 8},  {'L', RW_VALUE_U64, 8}};
+                 {'I', RW_VALUE_U32, 4}, {'l', RW_VALUE_I64, 8},  {'L', RW_VALUE_U64, 8},
+                 {'e', RW_VALUE_F16, 2}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (format[0] == known[i].format && format[1] == 0) {
             *type = known[i].type;
@@ -287,8 +288,11 @@ int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t c
     enum rw_value_type type;
     ptrdiff_t size;
     if (schema->dictionary || !number_type(schema->format, &type, &size))
-        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected numbers",
-                       rw_arrow_name(arrow, column), rw_arrow_kind(schema));
+        return rw_fail(ctx, RW_ERR_DATA, "column '%.200s' has %s; expected numbers%s",
+                       rw_arrow_name(arrow, column), rw_arrow_kind(schema),
+                       schema->format[0] == 'd' && !schema->dictionary
+                           ? "\nhint: cast them to integers or floats, which they are not"
+                           : "");
     const int is_null = schema->format[0] == 'n';
     for (size_t k = 0; k < arrow->n_batches; k++) {
         struct rw_arrow_part part;

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/thread.h"
 #include "dataset/dataset.h"
 #include "model/predict.h"
 #include "model/single.h"
@@ -165,6 +167,47 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
                        RW_MAX_DOCS);
     return rw_strategy_rows(predictor->ctx, &predictor->strategy, &predictor->flat,
                             predictor->single, &rows, scores);
+}
+
+struct infinite_job {
+    const float *value;
+    uint32_t n_features;
+    uint64_t first; /* the first infinite value's index, or UINT64_MAX */
+};
+
+static int find_infinite(void *user, struct rw_share *share)
+{
+    struct infinite_job *job = user;
+    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
+        const uint64_t last = end * job->n_features;
+        uint64_t at = doc * job->n_features;
+        uint32_t found = 0;
+        for (uint64_t i = at; i < last; i++)
+            found |= (rw_bits_of_float(job->value[i]) & 0x7fffffff) == 0x7f800000;
+        if (!found)
+            continue;
+        while ((rw_bits_of_float(job->value[at]) & 0x7fffffff) != 0x7f800000)
+            at++;
+        rw_share_lock(share);
+        job->first = at < job->first ? at : job->first;
+        rw_share_unlock(share);
+    }
+    return RW_OK;
+}
+
+int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs, uint32_t n_features,
+                     uint32_t *doc, uint32_t *feature)
+{
+    RW_DEFAULT_FPENV;
+    enum { FEW = 1 << 17 }; /* values that are looked at before other threads have come */
+    struct infinite_job job = {values, n_features, UINT64_MAX};
+    const int n_threads = (uint64_t)n_docs * n_features < FEW ? 1 : ctx->n_threads;
+    (void)rw_parallel(ctx, n_threads, n_docs, 0, find_infinite, &job);
+    if (job.first == UINT64_MAX)
+        return 0;
+    *doc = (uint32_t)(job.first / n_features);
+    *feature = (uint32_t)(job.first % n_features);
+    return 1;
 }
 
 int rw_predict_on(struct rw_ctx *ctx, const struct rw_model *model,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,46 @@ def test_number_types(made: Made, small: dict[str, Any], form: Callable[..., Any
         signed = np.round(made.X * 10)
         expected = trained(Dataset(signed, made.y, qid=made.qid), small)
         assert trained(Dataset(form(signed.astype(dtype)), made.y, qid=made.qid), small) == expected
+
+
+class OnGpu:
+    """A tensor that is not in the host's memory, with its library's way to get it there."""
+
+    def __init__(self, array: np.ndarray[Any, Any], way: str) -> None:
+        self.shape = array.shape
+        if way:
+            setattr(self, way, lambda: array)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("not on this device")
+
+    def __dlpack_device__(self) -> Any:
+        return (2, 0)
+
+
+@pytest.mark.parametrize("way", ["cpu", "get"])
+def test_tensors_of_a_gpu(made: Made, small: dict[str, Any], model: rankwood.Model, way: str) -> None:
+    data = Dataset(OnGpu(made.X, way), OnGpu(made.y, way), qid=OnGpu(made.qid, way))
+    assert trained(data, small) == model.to_bytes()
+    assert np.array_equal(model.predict(OnGpu(made.X, way)), model.predict(made.X))
+
+
+def test_tensors_that_cannot_be_read(made: Made) -> None:
+    with pytest.raises(TypeError, match="a OnGpu of another device; expected one in the host's memory") as raised:
+        Dataset(OnGpu(made.X, ""), made.y, qid=made.qid)
+    assert isinstance(raised.value, rankwood.DataError)
+
+    class Graph(Tensor):
+        def __dlpack__(self, **_: Any) -> Any:
+            raise BufferError("can't export tensors that require gradient")
+
+    for given in ((Graph(made.X), made.y), (made.X, Graph(made.y))):
+        with pytest.raises(rankwood.DataError, match="a Graph cannot be read by DLPack: can't export"):
+            Dataset(*given, qid=made.qid)
+
+
+def test_labels_and_ids_of_tensors(made: Made, small: dict[str, Any], model: rankwood.Model) -> None:
+    assert trained(Dataset(Tensor(made.X), Tensor(made.y), qid=Tensor(made.qid)), small) == model.to_bytes()
 
 
 def test_bools(made: Made, small: dict[str, Any]) -> None:
@@ -286,13 +327,78 @@ def letor(made: Made) -> str:
     )
 
 
+HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16)
+HALVES = HALVES[~np.isinf(HALVES)]
+
+
+def arrow_of(columns: dict[str, Any]) -> Any:
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+def in_arrow(x: np.ndarray[Any, Any]) -> Any:
+    return arrow_of({f"c{i}": x[:, i] for i in range(x.shape[1])})
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda x: strided(np.repeat(x, 2, 1)), in_arrow, pd.DataFrame])
+def test_each_half_is_read(form: Callable[..., Any]) -> None:
+    x = HALVES.reshape(-1, 1)
+    data = Dataset(form(x))
+    c, seen = data._with_values(), np.empty(len(x), np.float32)
+    lib, ffi = rankwood._core.lib, rankwood._core.ffi
+    lib.rw_dataset_feature(c, 0, np.nan, ffi.cast("float *", seen.ctypes.data))
+    expected = HALVES.astype(np.float32)
+    assert np.array_equal(seen, expected, equal_nan=True)
+    with pytest.raises(rankwood.DataError, match=r"document 1 .* is infinite"):
+        Dataset(np.array([[1], [np.inf]], np.float16))._with_values()
+
+
+def test_halves_score_the_same(made: Made, model: rankwood.Model) -> None:
+    half = made.X.astype(np.float16)
+    expected = model.predict(half.astype(np.float32))
+    for form in (half, pd.DataFrame(half), Dataset(half), in_arrow(half)):
+        assert np.array_equal(model.predict(form), expected)
+
+
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    [
+        *[(form, dtype) for form in ("numpy", "pandas", "arrow", "csr") for dtype in ("i4", "i8", "u4", "u8", "f8")],
+        ("pandas", "Int64"),
+    ],
+)
 def test_ids_that_float32_merges_are_warned_of(
-    made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture
+    made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture, form: str, dtype: str
 ) -> None:
-    ids = np.arange(len(made.y), dtype=np.int64) + 2**40
-    table = pd.DataFrame({"a": made.X[:, 0], "doc_id": ids})
-    train(small, Dataset(table, made.y, qid=made.qid))
-    assert any("feature 1" in record.message or "doc_id" in record.message for record in caplog.records)
+    """By name, once for each data set; floats are rounded without a word."""
+    first = {"i4": 2**30, "u4": 2**31}.get(dtype, 2**40)
+    ids = np.arange(len(made.y)) + first
+    ids = pd.array(ids, dtype=dtype) if dtype == "Int64" else ids.astype(dtype)
+    table = pd.DataFrame({"a": np.arange(len(made.y)) % 7, "doc_id": ids, "big": 2**24 - ids % 7})
+    table = table.astype({"a": ids.dtype, "big": ids.dtype})
+    given: Any = table
+    if form == "numpy":
+        given = table.to_numpy()
+    elif form == "csr":
+        given = scipy.sparse.csr_matrix(table.to_numpy())
+    elif form == "arrow":
+        given = arrow_of(dict(table))
+    data = Dataset(given, made.y, qid=made.qid)
+    for _ in range(2):
+        train(small, data, valid=data)
+    warnings = [record.getMessage() for record in caplog.records if "beyond 2^24" in record.message]
+    name = "'doc_id'" if form in ("pandas", "arrow") else "1"
+    assert [one.split(":")[0] for one in warnings] == ([] if dtype == "f8" else [f"column {name}"])
+    caplog.clear()
+    train(small, Dataset(given, made.y, qid=made.qid, ignore=[1]))
+    assert not [record for record in caplog.records if "beyond 2^24" in record.message]
+
+
+@pytest.mark.parametrize("form", ["pandas", "numpy"])
+def test_decimals(made: Made, small: dict[str, Any], form: str) -> None:
+    """Objects that have a float are numbers; those of Arrow are not, and the message says what to do."""
+    table = pd.DataFrame(made.X.astype(np.float64)).map(lambda one: Decimal(str(round(one, 3))))
+    given = table if form == "pandas" else table.to_numpy()
+    assert trained(Dataset(given, made.y, qid=made.qid), small) == trained(made.dataset(), small)
 
 
 def test_prepared_for_training(made: Made, small: dict[str, Any], model: rankwood.Model) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +148,103 @@ def test_not_supported_yet(made: Made) -> None:
     for name in ("position", "categorical_features"):
         with pytest.raises(NotImplementedError, match=f"{name} is not supported yet"):
             made.dataset(**{name: [1]})
+
+
+def forced(made: Made, small: dict[str, Any], call: Callable[..., Any], caplog: Any) -> str:
+    """All that a call says: its notes, its warnings, and what it raises."""
+    caplog.set_level(logging.INFO, logger="rankwood")
+    caplog.clear()
+    try:
+        call(made, small)
+    except Exception as error:
+        assert isinstance(error, rankwood.RankwoodError)
+        said = [str(error)]
+    else:
+        said = []
+    return "\n".join([*(record.getMessage() for record in caplog.records), *said])
+
+
+def constant(made: Made) -> Dataset:
+    return Dataset(np.ones_like(made.X), made.y, qid=made.qid)
+
+
+def export(**how: Any) -> Callable[[Made, dict[str, Any]], None]:
+    return lambda m, small: train(small, m.dataset()).export("/dev/null", **how)
+
+
+SAID: dict[str, tuple[Callable[..., Any], str]] = {
+    "constant features": (lambda m, _: train({}, constant(m)), "every feature is constant"),
+    "no weights": (lambda m, _: train({}, m.dataset(weight=np.zeros(len(m.y)))), "all weights are 0 (change weight)"),
+    "no gains": (
+        lambda m, _: train({}, Dataset(m.X, np.ones(len(m.y)), qid=m.qid)), "(check the labels, or label_gain)"),
+    "folds": (lambda m, _: rankwood.cv({}, m.dataset(), 2), "hint: early_stop 0 trains all rounds"),
+    "steep": (
+        lambda m, s: train({**s, "sigma": 100, "norm": "off"}, m.dataset(weight=np.full(len(m.y), 60000))),
+        "smaller sigma",
+    ),
+    "base": (export(format="ranklib"), "hint: feature_base=0 shifts ids"),
+    "lossy": (
+        lambda m, s: train(s, Dataset(np.where(m.X > 0.5, np.nan, m.X), m.y, qid=m.qid)).export(
+            "/dev/null", "ranklib", feature_base=0), "hint: lossy=True leaves such directions out"),
+    "evaluate": (lambda m, _: rankwood.evaluate(m.dataset(), m.y, emty="skip"), "the nearest is 'empty'"),
+    "ties": (lambda m, _: rankwood.evaluate(m.dataset(), m.y, "rmse", ties="mean"), "'ties' has no effect"),
+}
+SAID_OF_PARAMS: list[tuple[dict[str, Any], str]] = [
+    ({"rounds": 1}, "chosen for 577 documents: leaves=8 rate=0.1 split=\"mart\""),
+    ({"leaves": 4}, "training 300 rounds (rounds changes it)"),
+    ({"min_docs": 5000}, "min_docs=5000 is above half of the 577 documents (lower min_docs)"),
+    ({"min_gain": 1e29, "leaves": 4}, "min_gain=1e+29 within min_hessian=0"),
+    ({"ignore": "0-5"}, "every feature is ignored or constant (change ignore)"),
+    ({"ignore": "zip"}, "a name of feature_names, found 'zip'"),
+    ({"min_hessian": 1}, "parameter 'min_hessian' has no effect without split newton"),
+    ({"weights": "file"}, "weights are the data's: Dataset(..., weight=)"),
+    ({"sample_features": 2}, "parameter 'sample_features': expected a number"),
+    ({"min_data_in_leaf": 2}, "'min_data_in_leaf'; the nearest is 'min_docs'"),
+    ({"linear_tree": True}, "there is no such parameter here\nhint: leaves are constants"),
+    ({"valid": "a.txt"}, "hint: validation sets are train(..., valid="),
+    ({"test_set": "a.txt"}, "hint: validation sets are train(..., valid="),
+    ({"init": "a.txt"}, "hint: train(..., init=Model)"),
+    ({"qid": "a"}, "hint: Dataset(data, label, qid=... or group=...)"),
+    ({"train_data": "a"}, "hint: train(params, Dataset(...))"),
+    ({"nfold": 3}, "hint: cross-validation is cv(params, dataset, n_folds=K)"),
+    ({"pred_contribs": True}, "hint: SHAP values are Model.explain"),
+    ({"leavs": 1}, "unknown parameter 'leavs'; the nearest is 'leaves'"),
+    ({"early_stopp": 1}, "the nearest is 'early_stop'"),
+    ({"xyzzy": 1}, "unknown parameter 'xyzzy'"),
+]
+
+
+def check_said(said: str, expected: str) -> None:
+    assert expected in said
+    assert not re.search(r"--[a-z]|\brw_|rankwood (train|predict|eval|cv|info|explain)", said), said
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_messages_are_of_python(made: Made, small: dict[str, Any], name: str, caplog: Any) -> None:
+    call, expected = SAID[name]
+    check_said(forced(made, small, call, caplog), expected)
+
+
+@pytest.mark.parametrize(("params", "expected"), SAID_OF_PARAMS)
+def test_messages_of_parameters(
+    made: Made, small: dict[str, Any], params: dict[str, Any], expected: str, caplog: Any
+) -> None:
+    check_said(forced(made, small, lambda m, _: train(params, m.dataset()), caplog), expected)
+
+
+def test_options_in_messages() -> None:
+    changed = rankwood._core.in_python
+    for given, expected in {
+        "measure with '--ties mean'": "measure with 'ties=\"mean\"'",
+        "--bins 63 or --leaves 31 would fit": "bins=63 or leaves=31 would fit",
+        "parameter 'split-l2' is": "parameter 'split_l2' is",
+        "cannot open '/a/--rate/min-docs.txt'": "cannot open '/a/--rate/min-docs.txt'",
+        "cannot open 'min-docs.txt'": "cannot open 'min-docs.txt'",
+        "unknown '--other 3', a--rate, label-gains": "unknown '--other 3', a--rate, label-gains",
+        "(lower --min-docs)": "(lower min_docs)",
+        "--min-gain 1e-05.": "min_gain=1e-05.",
+    }.items():
+        assert changed(given) == expected
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,17 @@ def test_joblib(backend: str) -> None:
     assert there == here
 
 
+def test_beside_the_threads_of_scikit_learn(expected: Any) -> None:
+    """Theirs, of OpenMP, have run in this process, before ours and after, when it forks."""
+    boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor
+    made = many()
+    scores = boosting(max_iter=5).fit(made.X, made.y).predict(made.X)
+    assert job(0) == expected
+    assert np.array_equal(boosting(max_iter=5).fit(made.X, made.y).predict(made.X), scores)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+        assert set(pool.map(job, range(3), timeout=SECONDS)) == {expected}
+
+
 def fit(made: Made, seed: int) -> tuple[bytes, int]:
     ranker = Ranker(**PARAMS, seed=seed).fit(made.X, made.y, qid=made.qid)
     return ranker.model_.to_bytes(), int(np.argmax(ranker.predict(made.X)))

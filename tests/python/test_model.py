@@ -221,3 +221,102 @@ def test_evaluate_and_compare(made: Made, other: Made, model: Model, small: dict
     assert result.difference == pytest.approx(result.mean_b - result.mean_a) and result.difference > 0
     assert result.low <= result.difference <= result.high
     assert result.n_wins + result.n_ties + result.n_losses == int(np.isfinite(per_query).sum())
+
+
+@pytest.mark.parametrize("missing", [0, -999, np.inf, 0.1])
+def test_a_value_that_means_missing(made: Made, small: dict[str, Any], missing: float) -> None:
+    X = np.where((made.X > 0.5) & (made.X < 5), np.float32(missing), made.X)
+    data = made.dataset() if missing == 0.1 else rankwood.Dataset(X, made.y, qid=made.qid, missing=missing)
+    model = rankwood.train(small, data)
+    holes = np.where(np.float32(missing) == X, np.float32(np.nan), X)
+    expected = model.predict(holes)
+    frame = pd.DataFrame(X.astype(np.float64)).astype({2: np.float32})
+    sparse = [scipy.sparse.csr_matrix(X), scipy.sparse.csc_array(X)]
+    forms = [X, np.asfortranarray(X), X.astype(np.float64), frame, *sparse]
+    for form in forms:
+        assert np.array_equal(model.predict(form, missing=missing), expected), type(form)
+    assert np.array_equal(model.predict(rankwood.Dataset(X, missing=missing)), expected)
+    for data in (rankwood.Dataset(holes), "a.txt"):
+        with pytest.raises(rankwood.ParameterError, match="missing is for data that is no Dataset"):
+            model.predict(data, missing=missing)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
+def test_infinite_values(made: Made, model: Model, value: float) -> None:
+    """As Dataset and `rankwood predict` refuse them."""
+    n = 70_000
+    X = np.resize(made.X, (n, 6)).astype(np.float64)
+    forms = [lambda X: X, pd.DataFrame, scipy.sparse.csr_matrix, rankwood.Dataset]
+    if np.isinf(value):
+        forms.append(lambda X: X.astype(np.float32))
+    for row in (3, n - 2):
+        bad = X.copy()
+        bad[row, 2] = value
+        for form in forms:
+            message = rf"value of document {row} \(from 0\), feature 2 is infinite"
+            with pytest.raises(rankwood.DataError, match=message):
+                model.predict(form(bad))
+    assert np.isfinite(model.predict(np.where(X > 0, np.nan, X))).all()
+
+
+def test_data_without_labels(made: Made, other: Made, model: Model, small: dict[str, Any], tmp_path: Any) -> None:
+    bare = rankwood.Dataset(made.X)
+    grouped = rankwood.Dataset(made.X, qid=made.qid)
+    expected = model.predict(made.X)
+    for data in (bare, grouped):
+        assert np.array_equal(model.predict(data), expected)
+        values, base, _ = model.shap_values(data)
+        assert np.allclose(values.sum(1) + base, expected)
+        assert model.explain(data).values.shape == values.shape
+        for call in (
+            lambda data: rankwood.train(small, data),
+            lambda data: rankwood.train(small, made.dataset(), valid={"v": data}),
+            lambda data: rankwood.evaluate(data, expected),
+            lambda data: rankwood.evaluate(data, model),
+            lambda data: rankwood.compare(data, model, expected),
+            lambda data: rankwood.audit(data, expected),
+            lambda data: rankwood.cv(small, data),
+            lambda data: rankwood.check(data),
+            lambda data: model.report(None, data),
+            lambda data: model.permutation_importance(data),
+            lambda data: data.label,
+        ):
+            with pytest.raises(rankwood.DataError, match="has no labels, so it can only be scored"):
+                call(data)
+    assert bare.n_queries == 1 and grouped.n_queries == len(made.group)
+
+
+def test_all_that_looks_at_a_frame_finds_columns_by_name(made: Made, named: Model) -> None:
+    def data(order: str) -> rankwood.Dataset:
+        frame = pd.DataFrame(made.X, columns=list("abcdef"))[list(order)]
+        return rankwood.Dataset(frame, made.y, qid=made.qid)
+
+    same, mixed = data("abcdef"), data("fbedca")
+    assert named.permutation_importance(mixed) == named.permutation_importance(same)
+    assert np.array_equal(named.explain(mixed).data, named.explain(same).data, equal_nan=True)
+    assert named.report(None, mixed) == named.report(None, same)
+    shap = [named.to_shap(one)["trees"] for one in (mixed, same)]
+    for a, b in zip(*shap, strict=True):
+        assert all(np.array_equal(a[name], b[name]) for name in b)
+
+
+def test_trees_as_a_data_frame(named: Model) -> None:
+    table = named.trees_to_dataframe()
+    rows = named.trees()
+    assert list(table.columns) == list(rows[0]) and len(table) == len(rows)
+    splits = table[table.leaf.isna()]
+    gains = splits.groupby("feature").gain.sum().to_dict()
+    assert gains == pytest.approx(named.importance())
+    assert list(table.value.dropna()) == [row["value"] for row in rows if row["leaf"] is not None]
+
+
+def test_pickles_of_other_versions(made: Made, model: Model) -> None:
+    _, arguments, state = model.__reduce__()
+    for other in ({}, {**state, "more": 1}, None, [state]):
+        with pytest.raises(rankwood.FormatError, match="another version of rankwood has pickled"):
+            Model.from_bytes(*arguments).__setstate__(other)
+    ranker = rankwood.Ranker(rounds=3, leaves=4).fit(made.X, made.y, qid=made.qid)
+    older = rankwood.Ranker.__new__(rankwood.Ranker)
+    older.__setstate__({name: value for name, value in ranker.__getstate__().items() if name != "missing"})
+    assert repr(older.get_params()) == repr(ranker.get_params())
+    assert np.array_equal(older.predict(made.X), ranker.predict(made.X))

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rankwood
 from conftest import Made
-from rankwood import Ranker, scorer
+from rankwood import Dataset, Ranker, scorer
 
 # A document that stands twice is ranked against itself and moves every position below it; one of weight 2
 # does neither. So weights are not repetitions, for any objective of rankings.
@@ -61,7 +61,9 @@ def test_fit_is_train(made: Made, model: rankwood.Model) -> None:
 
 def test_defaults_are_the_programs() -> None:
     params = rankwood._params.Params()
-    for name, value in Ranker().get_params().items():
+    given = Ranker().get_params()
+    assert np.isnan(given.pop("missing"))
+    for name, value in given.items():
         assert rankwood._params.as_text(value) == params.get(name), name
 
 
@@ -160,6 +162,27 @@ def test_cross_val_score(made: Made) -> None:
     assert values.shape == (3,) and (values > 0.5).all()
 
 
+@pytest.mark.parametrize("missing", [0, -999])
+def test_missing(made: Made, other: Made, missing: float) -> None:
+    def holes(of: Made, value: float) -> np.ndarray[Any, Any]:
+        return np.where((of.X > 0.5) | (of.X == 0), np.float32(value), of.X)
+
+    def fitted(value: float, **more: Any) -> Ranker:
+        sets = {"eval_set": [(holes(other, value), other.y)], "eval_qid": [other.qid]}
+        return Ranker(**PARAMS, **more).fit(holes(made, value), made.y, qid=made.qid, **sets)
+
+    marked, plain = fitted(missing, missing=missing), fitted(np.nan)
+    assert marked.model_.to_bytes() == plain.model_.to_bytes()
+    expected = plain.predict(holes(other, np.nan))
+    assert np.array_equal(marked.predict(holes(other, missing)), expected)
+    assert np.array_equal(marked.predict(pd.DataFrame(holes(other, missing))), expected)
+    assert np.array_equal(marked.predict(Dataset(holes(other, missing), missing=missing)), expected)
+    assert not np.array_equal(plain.predict(holes(other, missing)), expected)
+    score = plain.score(holes(other, np.nan), other.y, qid=other.qid)
+    assert marked.score(holes(other, missing), other.y, qid=other.qid) == score
+    assert clone(marked).missing == missing
+
+
 def test_clone_and_pickle(made: Made) -> None:
     ranker = Ranker(**PARAMS, seed=3)
     assert clone(ranker).get_params() == ranker.get_params()
@@ -167,7 +190,7 @@ def test_clone_and_pickle(made: Made) -> None:
     again = pickle.loads(pickle.dumps(fitted))
     assert again.model_.to_bytes() == fitted.model_.to_bytes()
     assert np.array_equal(again.predict(made.X), fitted.predict(made.X))
-    assert again.get_params() == fitted.get_params()
+    assert repr(again.get_params()) == repr(fitted.get_params())
     assert not hasattr(clone(fitted), "model_")
 
 

@@ -90,6 +90,17 @@ def test_cv_chooses_what_is_auto() -> None:
     assert done.models[0].params["rate"] == 0.1
 
 
+def test_cv_chooses_for_the_whole_set() -> None:
+    x, y, qid = make_arrays(40, 300)
+    data = rw.Dataset(x, y, qid=qid)
+    whole = rw.train({"rounds": 1}, data).params
+    assert (whole["leaves"], whole["split"]) == (10, "newton")
+    for model in rw.cv({"rounds": 1, "early_stop": 0}, data, 4).models:  # 9,000 documents: 8 leaves, mart
+        assert {name: model.params[name] for name in whole if name != "early_stop"} == {
+            name: whole[name] for name in whole if name != "early_stop"
+        }
+
+
 def test_cv_models_outlive_the_rest() -> None:
     x, _, qid = make_arrays()
     done = rw.cv({**SMALL, "early_stop": 0}, make_dataset(), 3)

@@ -44,8 +44,28 @@ static void release(struct made *m)
 
 static size_t size_of(enum rw_value_type type)
 {
-    static const size_t size[N_TYPES] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 0};
+    static const size_t size[N_TYPES] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 0};
     return size[type];
+}
+
+/* By the definition of binary16: 5 bits of exponent, 10 of the number. */
+static double of_half(uint32_t half)
+{
+    const int exponent = half >> 10 & 31;
+    const double bits = half & 1023;
+    const double number = exponent ? ldexp(1024 + bits, exponent - 25) : ldexp(bits, -24);
+    return half >> 15 ? -number : number;
+}
+
+/* The next one towards 0. */
+static uint16_t half_of(double number)
+{
+    uint32_t half = 0;
+    if (isnan(number))
+        return (uint16_t)(signbit(number) ? 0xfe01 : 0x7e00);
+    for (uint32_t bit = 0x4000; bit; bit /= 2)
+        half += half + bit < 0x7c00 && of_half(half + bit) <= fabs(number) ? bit : 0;
+    return (uint16_t)(half | (signbit(number) ? 0x8000 : 0));
 }
 
 #define STORE(which, type)               \
@@ -66,15 +86,20 @@ static void store(enum rw_value_type of, char *at, double number)
     STORE(RW_VALUE_U16, uint16_t)
     STORE(RW_VALUE_U32, uint32_t)
     STORE(RW_VALUE_U64, uint64_t)
+    if (of == RW_VALUE_F16) {
+        const uint16_t half = half_of(number);
+        memcpy(at, &half, sizeof(half));
+    }
 }
 
 /* A number that the type holds; of whole numbers under 2^53, so that a double holds it, too. */
 static double number_of(enum rw_value_type type, uint32_t kind, uint32_t random)
 {
     static const double most[N_TYPES] = {
-        0, 0, 127, 32767, 2147483647, 1e15, 255, 65535, 4294967295, 9007199254740000., 1};
-    const int is_real = type == RW_VALUE_F32 || type == RW_VALUE_F64;
-    const int has_sign = type <= RW_VALUE_I64;
+        0, 0, 127, 32767, 2147483647, 1e15, 255, 65535, 4294967295, 9007199254740000., 0, 1};
+    const int is_half = type == RW_VALUE_F16;
+    const int is_real = type == RW_VALUE_F32 || type == RW_VALUE_F64 || is_half;
+    const int has_sign = type <= RW_VALUE_I64 || is_half;
     const uint32_t few = random >> 8 & 15;
     double number;
     if (type == RW_VALUE_BITS)
@@ -88,9 +113,11 @@ static double number_of(enum rw_value_type type, uint32_t kind, uint32_t random)
     else if (kind == 3 && few < 4) /* 0 of both signs, NaN */
         return few == 0 ? -0.0 : few == 1 ? 0 : few == 2 ? NAN : (double)-NAN;
     else
-        number = (random - 2e9) / 1e7 * (random % 3 ? 1 : 1e-30);
+        number = (random - 2e9) / 1e7 * (random % 3 ? 1 : is_half ? 1e-7 : 1e-30);
     if (has_sign && random & 64)
         number = -number;
+    if (is_half && !isnan(number))
+        number = of_half(half_of(number));
     return type == RW_VALUE_F32 ? (double)(float)number : number;
 }
 
@@ -266,7 +293,8 @@ static int is_inexact(const struct made *m, uint32_t c)
     const struct rw_array *a = &m->column[c];
     const uint32_t n = a->index ? a->n : m->table.n_docs;
     int found = 0;
-    for (uint32_t k = 0; k < n && a->type >= RW_VALUE_I8; k++)
+    const int is_whole = a->type >= RW_VALUE_I8 && a->type != RW_VALUE_F16;
+    for (uint32_t k = 0; k < n && is_whole; k++)
         found |= m->known[c][k] && (double)(float)m->number[c][k] != m->number[c][k];
     return found;
 }

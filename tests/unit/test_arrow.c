@@ -262,7 +262,10 @@ Test(arrow, columns_refused)
     char error[128];
     for (size_t i = 0; i < sizeof(type) / sizeof(type[0]); i++) {
         begin_producer(&p, type[i][0]);
-        snprintf(error, sizeof(error), "column 'q' has %s; expected numbers", type[i][1]);
+        snprintf(error, sizeof(error), "column 'q' has %s; expected numbers%s", type[i][1],
+                 type[i][0][0] == 'd'
+                     ? "\nhint: cast them to integers or floats, which they are not"
+                     : "");
         assert_column_refused(&p, 0, error);
         snprintf(error, sizeof(error), "column 'q' has %s; expected integers or strings",
                  type[i][1]);

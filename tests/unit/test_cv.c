@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "boost/params.h"
+#include "boost/params_table.h"
+#include "model/model.h"
 #include "scratch_file.h"
 #include "train_fixture.h"
 #include "evaluate/query_subset.h"
@@ -128,6 +129,27 @@ Test(cv, the_same_as_by_hand)
     }
     rw_cv_free(cv);
     rw_cv_free(NULL);
+    rw_dataset_free(dataset);
+}
+
+/* What is `auto` goes by the whole set: 16 of 24 queries of 600 documents are below 10,800, all are
+ * not. */
+Test(cv, auto_is_of_the_whole_set)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 6, 24, 600, 4);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "leaves", "auto"), RW_OK);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "rounds", "2"), RW_OK);
+    struct rw_cv *cv = validate(dataset, 6);
+    for (int f = 0; f < 6; f++) {
+        const struct rw_model *model = cv->folds[f].model;
+        cr_expect(cv->folds[f].n_train * 600 < 10800);
+        cr_expect_str_eq(rw_model_param(model, "leaves"), "12");
+        cr_expect_str_eq(rw_model_param(model, "split"), "newton");
+        cr_expect(rw_model_params_find(&model->params, "leaves")->is_auto);
+        cr_expect_not(rw_model_params_find(&model->params, "rounds")->is_auto);
+    }
+    cr_expect_str_eq(rw_params_get(params, "leaves"), "auto");
+    rw_cv_free(cv);
     rw_dataset_free(dataset);
 }
 

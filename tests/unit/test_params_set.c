@@ -267,6 +267,61 @@ Test(params_set, bad_files)
     cr_expect_eq(rw_params_read(ctx, params, "/tmp"), RW_ERR_IO);
 }
 
+/* What is written is read again, and written the same. */
+Test(params_set, written_and_read)
+{
+    char *text, *again;
+    const char *error;
+    size_t n;
+    cr_assert_eq(rw_params_set(ctx, params, "metric", "map,ndcg@5"), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "names", "a name#1"), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "leaves", "12"), RW_OK);
+    cr_assert_eq(rw_params_resolve(ctx, params, 20000, 40, 1), RW_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        FILE *out = open_memstream(pass ? &again : &text, &n);
+        cr_assert_eq(rw_params_write(ctx, params, out), RW_OK);
+        fclose(out);
+        rw_params_free(params);
+        cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+        cr_assert_eq(read_text(pass ? again : text, n, &error), RW_OK, "%s", error);
+    }
+    cr_expect_str_eq(text, again);
+    static const char *const lines[] = {"rounds = 2000\n",
+                                        "rate = auto 0.1\n",
+                                        "leaves = 12\n",
+                                        "split = auto newton\n",
+                                        "sample-features = auto 0.5\n",
+                                        "depth = 0\n",
+                                        "metric = map,ndcg@5\n",
+                                        "names = a name#1\n"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        cr_expect(strstr(text, lines[i]), "%s", lines[i]);
+    cr_expect_null(strstr(text, "device"));
+    cr_expect_null(strstr(text, "weights"));
+    /* a value that is set anew is no more chosen */
+    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 1u);
+    cr_assert_eq(rw_params_set(ctx, params, "rate", "0.1"), RW_OK);
+    cr_expect_eq(params->chosen >> rw_param_find("rate") & 1, 0u);
+    free(text);
+    free(again);
+}
+
+Test(params_set, what_a_file_cannot_hold)
+{
+    static const char *const names[] = {"a #b", " a", "a ", "#a", "a\nb"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        FILE *out = tmpfile();
+        cr_assert_eq(rw_params_set(ctx, params, "names", names[i]), RW_OK);
+        cr_expect_eq(rw_params_write(ctx, params, out), RW_ERR_ARGUMENT);
+        cr_expect_eq(ftell(out), 0, "'%s'", names[i]);
+        fclose(out);
+    }
+    FILE *full = fopen("/dev/full", "w");
+    cr_assert_eq(rw_params_set(ctx, params, "names", ""), RW_OK);
+    cr_expect_eq(rw_params_write(ctx, params, full), RW_ERR_MACHINE);
+    fclose(full);
+}
+
 Test(params_set, failed_allocations_leave_the_old_value)
 {
     cr_assert_eq(rw_params_set(ctx, params, "metric", "map"), RW_OK);

@@ -1,4 +1,7 @@
 /* Scores on a chosen device; check_predict compares the numbers themselves. */
+#include <float.h>
+#include <math.h>
+
 #include "model_fixture.h"
 
 enum { N_DOCS = 300, N_FEATURES = 6, N_TREES = 9 };
@@ -76,6 +79,25 @@ Test(predictor, rows)
     cr_assert_str_eq(rw_last_error(ctx), "2 features from 65535 on; expected ids of at most 65535");
     cr_assert_eq(rw_predictor_rows(predictor, values[0], 1, 1, 65536, scores), RW_ERR_ARGUMENT);
     rw_predictor_close(predictor);
+}
+
+Test(predictor, rows_infinite)
+{
+    enum { DOCS = 3000, FEATURES = 70 };
+    uint32_t doc = 9, feature = 9;
+    float *values = calloc((size_t)DOCS * FEATURES, sizeof(*values));
+    cr_assert_not_null(values);
+    values[5] = NAN;
+    values[6] = -FLT_MAX;
+    cr_expect_eq(rw_rows_infinite(ctx, values, DOCS, FEATURES, &doc, &feature), 0);
+    cr_expect_eq(rw_rows_infinite(ctx, values, 0, FEATURES, &doc, &feature), 0);
+    cr_expect(doc == 9 && feature == 9);
+    for (uint32_t at = DOCS * FEATURES; at-- > 0; at -= at > 9999 ? 9999 : at) {
+        values[at] = at % 2 ? INFINITY : -INFINITY;
+        cr_assert_eq(rw_rows_infinite(ctx, values, DOCS, FEATURES, &doc, &feature), 1);
+        cr_assert(doc == at / FEATURES && feature == at % FEATURES, "%u: %u %u", at, doc, feature);
+    }
+    free(values);
 }
 
 Test(predictor, needs_its_model_no_more)

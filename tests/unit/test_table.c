@@ -385,8 +385,8 @@ Test(table, refused)
     a[1] = (struct rw_array){.type = RW_VALUE_F32, .stride = 4};
     assert_refused(&t, RW_ERR_ARGUMENT, "column of feature 9 has no data");
     a[1].data = x;
-    a[1].type = (enum rw_value_type)11;
-    assert_refused(&t, RW_ERR_ARGUMENT, "column of feature 9 has values of type 11");
+    a[1].type = (enum rw_value_type)12;
+    assert_refused(&t, RW_ERR_ARGUMENT, "column of feature 9 has values of type 12");
     a[1].type = RW_VALUE_F32;
     a[1].n = 2;
     const int32_t *const wrong[] = {falling, twice, far, below};

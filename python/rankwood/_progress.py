@@ -1,0 +1,98 @@
+"""How training goes: a line a second in a terminal, a bar in a notebook, else log records."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import logging
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from rankwood._core import logger
+
+if TYPE_CHECKING:
+    from rankwood._train import Round
+
+SECONDS = 1.0  # between two lines, and before the first one: what is quicker says nothing
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")  # where it was not imported there is no notebook
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _text(done: Round) -> str:
+    parts = [f"round {done.round}/{done.n_rounds}"]
+    parts += [
+        f"{name} {metric} {value:.5f}" for name, values in done.metrics.items() for metric, value in values.items()
+    ]
+    if done.best_round:
+        parts.append(f"best {done.best_value:.5f} in round {done.best_round}")
+    return "  ".join(parts)
+
+
+class Progress:
+    """Of one training. A level of the logger "rankwood" that is set above INFO makes it silent."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._done: Round | None = None
+        self._intro = ""
+        self._shown = 0  # the round of the last line; 0: none was shown
+        self._bar: Any = None
+        silent = logger.level > logging.INFO
+        self._bars = not silent and _in_notebook()
+        self._prints = not silent and not self._bars and sys.stderr is not None and sys.stderr.isatty()
+
+    def start(self, used: dict[str, int | float | str], stop_on: str | None, metric: str) -> None:
+        """Before the first round. stop_on: the first validation set, if there is one."""
+        n = int(used["early_stop"])
+        if stop_on is not None and n > 0:
+            self._intro = f"{stop_on!r} stops training: {metric}, after {n} rounds without a better value"
+            logger.info("%s", self._intro)
+
+    def round(self, done: Round) -> None:
+        """After each round."""
+        self._done = done
+        now = time.monotonic()
+        if now - self._last >= SECONDS:
+            self._last = now
+            self._show(done)
+
+    def end(self, note: str) -> None:
+        """After the last one. note: what became of it."""
+        if self._done is not None and self._shown and self._shown < self._done.round:
+            self._show(self._done)
+        if self._shown and (self._bars or self._prints):
+            self._write(note)
+        else:
+            logger.info("%s", note)
+
+    def _show(self, done: Round) -> None:
+        first, self._shown = not self._shown, done.round
+        if first and self._intro and (self._bars or self._prints):
+            self._write(self._intro)
+        if self._bars:
+            self._draw(done)
+        elif self._prints:
+            self._write(_text(done))
+        else:
+            logger.info("%s", _text(done))
+
+    def _write(self, line: str) -> None:
+        with suppress(OSError, ValueError):  # a closed terminal ends no training
+            print(line, file=sys.stderr)
+
+    def _draw(self, done: Round) -> None:
+        ipython = importlib.import_module("IPython.display")  # it is there: _in_notebook
+        page = ipython.HTML(
+            f'<progress value="{done.round}" max="{done.n_rounds}" style="vertical-align: middle"></progress> '
+            f"<code>{html.escape(_text(done))}</code>"
+        )
+        if self._bar is None:
+            self._bar = ipython.display(page, display_id=True)
+        else:
+            self._bar.update(page)

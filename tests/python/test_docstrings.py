@@ -1,0 +1,55 @@
+"""Docstrings: every public name has one, which names each argument and says what is raised."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rankwood
+from rankwood import plot
+
+PLOTS = ["learning_curves", "importance", "per_query", "tree", "partial_dependence", "shap_summary"]
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    for name in rankwood.__all__:
+        yield name, getattr(rankwood, name)
+    for name in PLOTS:
+        yield f"plot.{name}", getattr(plot, name)
+
+
+def members() -> Iterator[tuple[str, Any]]:
+    for name, one in public():
+        if not inspect.isclass(one):
+            continue
+        for member, value in vars(one).items():
+            ours = isinstance(value, (classmethod, property)) or inspect.isfunction(value)
+            if ours and not member.startswith("_"):
+                yield f"{name}.{member}", value.__func__ if isinstance(value, classmethod) else value
+
+
+ALL = dict([*public(), *members()])
+
+
+def test_there_are_many() -> None:
+    assert len(ALL) > 70 and "Model.predict" in ALL and "Dataset.label" in ALL and "Model.load" in ALL
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_docstring(name: str) -> None:
+    one = ALL[name]
+    if inspect.ismodule(one) or inspect.isclass(one) or isinstance(one, property):
+        assert one.__doc__ and not one.__doc__.startswith(f"{one.__class__.__name__}(")
+        return
+    words = one.__doc__ or ""
+    # "how" is what evaluate takes; where a picture is drawn is said once, in the module
+    arguments = [one for one in inspect.signature(one).parameters if one not in ("self", "cls", "how", "ax")]
+    assert [argument for argument in arguments if argument not in words.replace("`", " ").replace("(", " ")] == []
+    assert not arguments or "Error" in words, "what does it raise?"
+
+
+def test_where_pictures_are_drawn() -> None:
+    assert "ax" in (plot.__doc__ or "")
