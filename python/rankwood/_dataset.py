@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from operator import index
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, check, context, ffi, lib, made
+from rankwood._core import (
+    DataError,
+    DataTypeError,
+    UnsupportedError,
+    check,
+    context,
+    ffi,
+    lib,
+    made,
+    path_chars,
+)
 from rankwood._params import Params
 
-_MOST_DOCS = 2**31 - 1
 Floats = npt.NDArray[np.float64]
 
 
 def _vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     """One value a document."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    array = np.asarray(values)
+    array = _tables.array_of(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -31,21 +41,17 @@ def _vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     return array
 
 
-def _numbers(array: npt.NDArray[Any], what: str) -> Floats:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
-
-
 def _labels(values: Any, n: int) -> npt.NDArray[np.float32]:
     array = _vector(values, "label", n)
     if array.dtype.kind not in "fiub":
-        array = _numbers(array, "label")
-    out = array.astype(np.float32)
+        array = _tables.numbers_of(array, "label")
+    with np.errstate(over="ignore"):
+        out = array.astype(np.float32)
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
-        raise DataError(f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected 0 or more")
+        raise DataError(
+            f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected a finite number, 0 or more"
+        )
     return out
 
 
@@ -63,7 +69,10 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
         if isinstance(value, bytes):
             out.append(value)
         elif isinstance(value, str):
-            out.append(value.encode("utf-8", "surrogateescape"))
+            try:
+                out.append(value.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError:
+                raise DataError(f"the qid {value!r} is no text: it holds half of a surrogate pair") from None
         else:
             out.append(b"%d" % value)
         if b"\0" in out[-1]:
@@ -95,6 +104,8 @@ class _Queries:
             offset, ids = qid.runs()
             self._by_runs(offset, ids, sort)
         elif qid is not None:
+            if isinstance(qid, (list, tuple)):  # numpy would make text of NaN, and integers of bools
+                qid = _tables.array_of(qid, "qid", object)
             self._by_id(_vector(qid, "qid", n_docs), sort)
         elif group is not None:
             self._by_size(_vector(group, "group", None), n_docs)
@@ -105,7 +116,7 @@ class _Queries:
             )
 
     def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
-        if qid.dtype.kind == "O":
+        if qid.dtype.kind in "OT":
             for i, one in enumerate(qid.tolist()):
                 if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
                     raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
@@ -132,13 +143,31 @@ class _Queries:
         self.ids = list(number)
 
     def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
+        if len(sizes) == 0:
+            raise DataError(f"group is empty; there are {n_docs} documents")
         if sizes.dtype.kind not in "iu":
             raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
-        if len(sizes) and sizes.min() < 1:
+        if sizes.min() < 1:
             raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
+        if sizes.max() > n_docs:  # before a sum that may overflow
+            raise DataError(f"group has a query of {sizes.max()} documents; there are {n_docs}")
         if int(sizes.sum()) != n_docs:
             raise DataError(f"group adds up to {int(sizes.sum())} documents; there are {n_docs}")
         self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint32)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _locked(method: Method) -> Method:
+    """Several threads may use one data set; what is made for one of them serves the others."""
+
+    @wraps(method)
+    def call(self: Dataset, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return cast(Method, call)
 
 
 class Dataset:
@@ -193,9 +222,10 @@ class Dataset:
         sort: bool = False,
     ) -> None:
         if position is not None:
-            raise NotImplementedError("position is not supported yet")
+            raise UnsupportedError("position is not supported yet")
         if categorical_features is not None:
-            raise NotImplementedError("categorical_features is not supported yet")
+            raise UnsupportedError("categorical_features is not supported yet")
+        self._lock = threading.RLock()  # of what is made when it is asked for
         self._paths: list[bytes] | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
         self._values: Any = None
@@ -209,7 +239,7 @@ class Dataset:
         if _tables.is_paths(data):
             self._open_files(data, label, qid, group, feature_names, ignore, sort)
         else:
-            ignore = [ignore] if isinstance(ignore, str) else list(ignore)
+            ignore = _ignored(ignore)
             named = (one for one in (label, qid, weight) if isinstance(one, str))
             table = _tables.of_any(data, frozenset([*ignore, *named]))
             self._open_table(table, label, qid, group, weight, feature_names, ignore, missing, sort)
@@ -229,7 +259,7 @@ class Dataset:
         if feature_names is not None or sort or list(ignore):
             raise DataError("feature_names, ignore and sort are for data in memory; files are read as they are")
         paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-        self._paths = [os.fsencode(path) for path in paths]
+        self._paths = [path_chars(path) for path in paths]
 
     def _open_table(
         self,
@@ -267,8 +297,7 @@ class Dataset:
         n = table.n_rows
         if n == 0:
             raise DataError("Found array with 0 sample(s): data has no documents")
-        if n > _MOST_DOCS:
-            raise DataError(f"{n} documents; at most {_MOST_DOCS} are possible")
+        _tables.check_shape(n, len(kept))
         if not kept:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
@@ -280,11 +309,12 @@ class Dataset:
             labels = labels[queries.order]
         self._labels = np.ascontiguousarray(labels)
         self._offset = queries.offset
+        self._labels.flags.writeable = self._offset.flags.writeable = False  # both are handed out
         self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table])
         if feature_names is not None:
-            if len(feature_names) != len(kept):
-                raise DataError(f"{len(feature_names)} feature_names for {len(kept)} features")
-            self.feature_names = [str(name) for name in feature_names]
+            self.feature_names = _names(feature_names)
+            if len(self.feature_names) != len(kept):
+                raise DataError(f"{len(self.feature_names)} feature_names for {len(kept)} features")
         elif table.names is not None:
             self.feature_names = [table.names[i] for i in kept]
         self._c_table = self._make_table(queries.ids, missing)
@@ -301,7 +331,7 @@ class Dataset:
         if chunk_offset is not None:
             c.n_chunks = len(chunk_offset) - 1
             c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
-        c.missing = missing
+        c.missing = _missing(missing)
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
@@ -320,11 +350,12 @@ class Dataset:
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
         if query_weight is not None:
-            self._weights = _numbers(_vector(query_weight, "query_weight", None), "query_weight")
+            given = _vector(query_weight, "query_weight", None)
+            self._weights = _tables.numbers_of(given, "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = _numbers(_vector(weight, "weight", self.n_docs), "weight")
+        weights = _tables.numbers_of(_vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
     # ---- what the library sees ----
@@ -335,6 +366,7 @@ class Dataset:
             pointer = ffi.cast("double *", weights.ctypes.data)
             check(lib.rw_dataset_set_weights(context(), c, pointer, len(weights)))
 
+    @_locked
     def _with_values(self) -> Any:
         """struct rw_dataset with values: for validation, measuring, explaining."""
         if self._values is None:
@@ -348,6 +380,7 @@ class Dataset:
             self._weigh(self._values)
         return self._values
 
+    @_locked
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
         mine, needed = self.feature_names, list(needed)
@@ -371,6 +404,7 @@ class Dataset:
             self._weigh(self._by_names[key])
         return self._by_names[key]
 
+    @_locked
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
         mine = Params()
@@ -392,12 +426,14 @@ class Dataset:
             self._binned[key] = binned
         return self._binned[key]
 
+    @_locked
     def _documents(self) -> Any:
         """struct rw_dataset, with values or without."""
         for binned in self._binned.values():
             return lib.rw_binned_documents(binned)
         return self._with_values()
 
+    @_locked
     def _is(self, c: Any) -> bool:
         """Is this the data set that a callback names?"""
         mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
@@ -428,6 +464,7 @@ class Dataset:
         return int(lib.rw_dataset_n_queries(self._documents()))
 
     @property
+    @_locked
     def n_features(self) -> int:
         """Features: columns of a table; of files, those that appear at least once."""
         if self._paths is None:
@@ -453,6 +490,9 @@ class Dataset:
         pointer = lib.rw_dataset_query_offsets(self._documents())
         return np.frombuffer(ffi.buffer(pointer, 4 * (self.n_queries + 1)), np.uint32).copy()
 
+    def __reduce__(self) -> Any:
+        raise DataTypeError("a Dataset cannot be pickled or copied; make another one of the same data")
+
     def __len__(self) -> int:
         return self.n_docs
 
@@ -460,6 +500,37 @@ class Dataset:
         if self._paths is not None and not self._binned and self._values is None:
             return f"Dataset({', '.join(repr(os.fsdecode(path)) for path in self._paths)})"
         return f"Dataset({self.n_docs} documents, {self.n_queries} queries, {self.n_features} features)"
+
+
+def _ignored(given: Any) -> list[str | int]:
+    """Names and numbers of columns."""
+    if given is None:
+        return []
+    alone = isinstance(given, str) or not isinstance(given, Iterable)
+    out: list[str | int] = []
+    for one in [given] if alone else given:
+        try:
+            out.append(one if isinstance(one, str) else index(one))
+        except TypeError:
+            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers") from None
+        if isinstance(one, bool):
+            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers")
+    return out
+
+
+def _names(given: Any) -> list[str]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise DataTypeError(f"feature_names is {given!r}; expected a name for each feature")
+    out = [str(name) for name in given]
+    _tables.check_names(out)
+    return out
+
+
+def _missing(value: Any) -> float:
+    try:
+        return float("text" if isinstance(value, (str, bytes)) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataTypeError(f"missing is {value!r}; expected a number") from None
 
 
 def _few(names: list[str]) -> str:

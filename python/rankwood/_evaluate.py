@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import DataError, chars, check, context, ffi, lib, made, text
+from rankwood import _tables
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params
@@ -52,18 +53,11 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({rows})"
 
 
-def need_dataset(data: Any, name: str) -> Dataset:
-    """TypeError: an argument is none."""
-    if not isinstance(data, Dataset):
-        raise TypeError(f"{name} is a {type(data).__name__}; expected a rankwood.Dataset")
-    return data
-
-
 def _scores(data: Dataset, scores: Any) -> Floats:
-    need_dataset(data, "data")
+    need(data, Dataset, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
-    array = np.asarray(scores, dtype=np.float64)
+    array = _tables.numbers_of(_tables.array_of(scores, "score"), "score")
     if array.shape != (data.n_docs,):
         raise DataError(f"scores have shape {array.shape}; expected ({data.n_docs},)")
     return np.ascontiguousarray(data._in_own_order(array))

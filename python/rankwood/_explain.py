@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import ParameterError, check, context, ffi, lib
+from rankwood._core import check, context, ffi, lib, need, whole
 from rankwood._dataset import Dataset
-from rankwood._evaluate import need_dataset
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -52,9 +51,9 @@ class Explanation:
 
 def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
-    need_dataset(data, "data")
+    need(data, Dataset, "data")
     if cover is not None:
-        need_dataset(cover, "cover")
+        need(cover, Dataset, "cover")
     values, base, features = model.shap_values(data, cover)
     names = [model._name(feature) for feature in features]
     return Explanation(values, base, features, names, feature_values(model, data, features))
@@ -64,7 +63,7 @@ def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.
     """(n_docs, len(features)) in the order of the data: what the model sees, NaN where missing."""
     absent = float("nan") if model.params.get("absent") == "missing" else 0.0
     out = np.empty((len(features), data.n_docs), np.float32)
-    c = data._with_values()
+    c = model._values_of(data)
     for i, feature in enumerate(features):
         lib.rw_dataset_feature(c, feature, absent, ffi.cast("float *", out[i].ctypes.data))
     return data._in_caller_order(np.ascontiguousarray(out.T))
@@ -89,15 +88,14 @@ def permutation_importance(
     model: Model, data: Dataset, metric: str, n_repeats: int, n_trees: int | None, how: dict[str, Any]
 ) -> list[Permuted]:
     """See Model.permutation_importance."""
-    need_dataset(data, "data")
-    if not 1 <= n_repeats <= 1000:
-        raise ParameterError(f"n_repeats is {n_repeats}; expected 1 to 1000")
+    need(data, Dataset, "data")
+    n_repeats = whole(n_repeats, "n_repeats", 1, 1000)
     params = Params({"metric": metric, **how})
     check(lib.rw_params_check_eval(context(), params.c))
     settings = lib.rw_params_eval(params.c)
     room = len(model._uses())
     rows, value = ffi.new("struct rw_permuted[]", max(room, 1)), ffi.new("double *")
-    trees, c = model._count(n_trees), data._with_values()
+    trees, c = model._count(n_trees), model._values_of(data)
     n = lib.rw_permutation_importance(
         context(), settings, model._c, trees, c, n_repeats, value, rows, room
     )
@@ -118,7 +116,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
     n = model.n_trees
     leaves = np.empty((cover.n_docs, n), np.int32)
     to = ffi.cast("int32_t *", leaves.ctypes.data)
-    check(lib.rw_predict_leaves(context(), model._c, cover._with_values(), 0, to))
+    check(lib.rw_predict_leaves(context(), model._c, model._values_of(cover), 0, to))
     return [
         np.bincount(leaves[:, tree], minlength=lib.rw_model_n_leaves(model._c, tree)) for tree in range(n)
     ]
@@ -126,7 +124,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
 
 def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
     """See Model.to_shap."""
-    counts = leaf_counts(model, need_dataset(cover, "cover"))
+    counts = leaf_counts(model, need(cover, Dataset, "cover"))
     return {
         "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
         "input_dtype": np.float32,  # values meet thresholds as they do here

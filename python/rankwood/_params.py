@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, text
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
@@ -41,6 +41,15 @@ def number_or_text(value: str) -> int | float | str:
     return value
 
 
+def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of the caller's parameters."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping):
+        raise ParameterTypeError(f"params is a {type(params).__name__}; expected a dictionary")
+    return dict(params)
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
@@ -52,7 +61,7 @@ class Params:
         self.c = made(lib.rw_params_new(context(), out), out, lib.rw_params_free)
         for name, value in (given or {}).items():
             if not isinstance(name, str):
-                raise ParameterError(f"a parameter's name is {name!r}; expected a string")
+                raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
             if value is not None:
                 self.set(name, value)
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from rankwood._core import ParameterError, chars, check, context, ffi, lib
+from rankwood._core import chars, check, context, ffi, lib, need, path_chars, whole
 from rankwood._dataset import Dataset
-from rankwood._evaluate import need_dataset
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -28,11 +27,8 @@ def report(
     how: dict[str, Any],
 ) -> str | None:
     """See Model.report."""
-    need_dataset(data, "data")
-    if not 0 <= n_trees <= 100:
-        raise ParameterError(f"n_trees is {n_trees}; expected 0 to 100")
-    if not 0 <= n_repeats <= 1000:
-        raise ParameterError(f"n_repeats is {n_repeats}; expected 0 to 1000")
+    need(data, Dataset, "data")
+    n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
     if path is None:
         import tempfile
 
@@ -50,9 +46,9 @@ def report(
         setattr(options, name, value)
     options.n_trees, options.n_repeats = n_trees, n_repeats
     out = ffi.new("struct rw_out_file *")
-    c = data._with_values()
+    c = model._values_of(data)
     settings = lib.rw_params_eval(params.c)
-    check(lib.rw_out_file_open(context(), out, os.fsencode(path)))
+    check(lib.rw_out_file_open(context(), out, path_chars(path)))
     try:
         check(lib.rw_report(context(), settings, model._c, c, options, out.file))
         check(lib.rw_out_file_commit(context(), out))

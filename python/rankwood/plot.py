@@ -5,13 +5,14 @@ Each function takes ``ax``, the axes to draw on (None makes a figure of its own)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import DataError, ParameterError, lib
+from rankwood._core import DataError, ParameterError, lib, need, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._explain import Explanation, feature_values
@@ -50,7 +51,7 @@ def learning_curves(
     model: one that was just trained, or its ``evals_result``. metric: the first one if not given.
     DataError: nothing was measured.
     """
-    evals = model.evals_result if isinstance(model, Model) else model
+    evals = model if isinstance(model, Mapping) else need(model, Model, "model").evals_result
     if not any(evals.values()):
         raise DataError(
             "the model has no learning curves: train it with a validation set or train_metric=True"
@@ -81,14 +82,12 @@ def _bars(ax: Any, names: Sequence[Any], values: Sequence[float], label: str) ->
 
 
 def _top(n: int) -> int:
-    if n < 1:
-        raise ParameterError(f"top is {n}; expected 1 or more")
-    return int(n)
+    return whole(n, "top", 1, sys.maxsize)
 
 
 def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
     """The features that do most: by "gain", the sum of their splits' gains, or "splits", their number."""
-    rows = list(model.importance(kind).items())[: _top(top)]
+    rows = list(need(model, Model, "model").importance(kind).items())[: _top(top)]
     label = "sum of gains" if kind == "gain" else "splits"
     return _bars(ax, [name for name, _ in rows], [value for _, value in rows], label)
 
@@ -139,8 +138,8 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
 
     index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it.
     """
-    if not 0 <= index < model.n_trees:
-        raise ParameterError(f"index is {index}; expected 0 to {model.n_trees - 1}")
+    index = whole(index, "index", 0, need(model, Model, "model").n_trees - 1)
+    depth = None if depth is None else whole(depth, "depth", 0, sys.maxsize)
     ax = _axes(ax)
     n_leaves = lib.rw_model_n_leaves(model._c, index)
     places: list[tuple[float, int]] = []  # what stands side by side at the bottom
@@ -188,8 +187,9 @@ def partial_dependence(
     more. The scores of documents that all are given the same value rank only by their other features, so
     the curve says what the value adds, not how it ranks.
     """
-    if points < 2:
-        raise ParameterError(f"points is {points}; expected 2 or more")
+    need(model, Model, "model")
+    need(data, Dataset, "data")
+    points = whole(points, "points", 2, 2**20)
     grid, means = _dependence(model, data, _feature(model, feature), points)
     ax = _axes(ax)
     ax.plot(grid, means, marker="." if len(grid) <= 50 else None)
@@ -235,6 +235,8 @@ def shap_summary(
 
     explanation: of :meth:`rankwood.Model.explain`. most: no more documents than these, drawn by ``seed``.
     """
+    need(explanation, Explanation, "explanation")
+    most, seed = whole(most, "most", 1, sys.maxsize), whole(seed, "seed", 0, sys.maxsize)
     random = np.random.default_rng(seed)
     n = len(explanation.values)
     docs = np.arange(n) if n <= most else np.sort(random.choice(n, most, replace=False))
