@@ -98,8 +98,7 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     out = ffi.new("struct rw_cv **")
     with _Names(dataset.feature_names) as names:
         c = Params(given)
-        if names.path:
-            c.set("names", names.path)
+        names.give(c)
         check(lib.rw_params_check(context(), c.c))
         status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), n_folds, out)
     validated = made(status, out, lib.rw_cv_free)

@@ -286,6 +286,13 @@ class _Names:
                 held = _tables.names_in_file(names)
                 file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
 
+    def give(self, params: Params) -> None:
+        """ParameterError: they have other names already."""
+        if self.path and params.get("names"):
+            raise ParameterError("parameter 'names' is given, but the data has names of its features")
+        if self.path:
+            params.set("names", self.path)
+
     def __enter__(self) -> _Names:
         return self
 
@@ -361,8 +368,7 @@ def train(
     names = _feature_names(train_set, init)
     with _Names(names) as file:
         c = Params(given)
-        if file.path:
-            c.set("names", file.path)
+        file.give(c)
         out = ffi.new("struct rw_model **")
         with _ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)

@@ -205,6 +205,8 @@ class Ranker(BaseEstimator):
         self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, metric: str = "ndcg@10"
     ) -> float:
         """The metric of the scores of X."""
+        if y is None:
+            raise DataError("requires y to be passed, but the target y is None")
         sizes = None if qid is not None else [_rows(X)]
         data = Dataset(X, y, qid=qid, group=sizes, weight=sample_weight, sort=qid is not None)
         values = list(evaluate(data, self.predict(X), metric).values())

@@ -2,7 +2,7 @@
 
     python tests/python/leaks.py              of any build: what the process holds after 2,000 calls, and at the end
     python tests/python/leaks.py --sanitizer  a build with -Db_sanitize=address, whose libasan is preloaded
-                                              (tests/python/leaks.sh): what nothing points to any more, too
+                                              (tests/python/python_leaks.sh): what nothing points to any more, too
 
 Prints what it measured; exits 1 if there is a leak.
 """

@@ -127,6 +127,10 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
         lambda m, _: train({"metric": lambda s, d: None}, m.dataset(), valid=m.dataset()),
         "the metric returned a NoneType; expected a number",
     ),
+    "score of no labels": (
+        lambda m, _: Ranker(rounds=1).fit(m.X, m.y, qid=m.qid).score(m.X, None, qid=m.qid),
+        "requires y to be passed",
+    ),
     "eval_set of one pair": (
         lambda m, _: Ranker().fit(m.X, m.y, qid=m.qid, eval_set=(m.X, m.y), eval_qid=[m.qid]),
         "eval_set is no list of pairs",
@@ -197,6 +201,15 @@ def test_texts_that_c_cannot_have(made: Made, model: Model, tmp_path: Any) -> No
     with pytest.raises(ParameterError, match="no text"):
         train({"rounds": "\ud800"}, made.dataset())
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a"]
+
+
+def test_names_given_twice(made: Made, tmp_path: Any) -> None:
+    data, path = made.dataset(feature_names=list("abcdef")), tmp_path / "names"
+    path.write_text("0 z\n", encoding="utf-8")
+    for call in (train, rankwood.cv):
+        with pytest.raises(ParameterError, match="the data has names of its features"):
+            call({"names": path}, data)
+    assert train({"names": path, "rounds": 1}, made.dataset()).importance("splits").keys() & {"z"}
 
 
 def test_an_array_is_read_as_its_bytes(model: Model) -> None:

@@ -4,7 +4,7 @@
 # and writing where nothing is. Prints a line a test: ok, not ok or skip. Called by python.sh, with its
 # environment's python and pip first on PATH.
 #
-#   sh tests/python/leaks.sh FOLDER     FOLDER: for the build; what is there stays
+#   sh tests/python/python_leaks.sh FOLDER     FOLDER: for the build; what is there stays
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
