@@ -12,6 +12,7 @@ from rankwood._core import (
     InternalError,
     OutOfMemoryError,
     ParameterError,
+    ParameterTypeError,
     RankwoodError,
     UnsupportedError,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "Model",
     "OutOfMemoryError",
     "ParameterError",
+    "ParameterTypeError",
     "Permuted",
     "Ranker",
     "RankwoodError",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwood._core import DataError, check, context, ffi, lib, made, text
-from rankwood._tables import Column, Table
+from rankwood._tables import Column, Table, check_names
 
 _DTYPES = {
     lib.RW_VALUE_F16: np.float16,
@@ -120,7 +120,11 @@ def of_stream(data: Any) -> Table:
     """The columns of anything with __arrow_c_stream__, not copied; a stream that can be read only once is
     read."""
     capsule = data.__arrow_c_stream__()
-    stream = ffi.cast("struct ArrowArrayStream *", _pointer_of(capsule, b"arrow_array_stream"))
+    try:
+        pointer = _pointer_of(capsule, b"arrow_array_stream")
+    except ValueError:
+        raise DataError(f"__arrow_c_stream__ of a {type(data).__name__} returns no Arrow stream") from None
+    stream = ffi.cast("struct ArrowArrayStream *", pointer)
     out = ffi.new("struct rw_arrow **")
     return _of_batches(made(lib.rw_arrow_read(context(), stream, out), out, lib.rw_arrow_free))
 
@@ -140,9 +144,7 @@ def _of_batches(c: Any) -> Table:
     held = ffi.buffer(lib.rw_arrow_chunk_offset(c), 4 * (n_chunks + 1))
     chunk_offset = np.frombuffer(held, np.uint32).copy()
     names = [text(lib.rw_arrow_name(c, i)) for i in range(lib.rw_arrow_n_columns(c))]
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two columns are called {twice!r}; expected a name for each")
+    check_names(names)
     columns: list[Column] = [ArrowColumn(c, i, chunk_offset) for i in range(len(names))]
     return Table(int(chunk_offset[-1]), columns, names, [c])
 

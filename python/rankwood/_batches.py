@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rankwood import _tables
 from rankwood._core import DataError, FileError, check, ffi, lib
-from rankwood._documents import Queries, labels_of, numbers, vector
+from rankwood._documents import Queries, labels_of, vector
 
 _READ_AHEAD = 1 << 16  # bytes of a column of a Parquet file
 
@@ -216,7 +216,7 @@ def read_documents(source: Source, label: str | None, qid: str, weight: str | No
                 np.zeros(n, np.float32) if label is None else labels_of(columns[label].vector("label"), n)
             )
             if weight is not None:
-                weights.append(numbers(vector(columns[weight].vector("weight"), "weight", n), "weight"))
+                weights.append(_tables.numbers_of(vector(columns[weight].vector("weight"), "weight", n), "weight"))
         of_batch = queries.ids or []
         goes_on = int(bool(ids) and ids[-1] == of_batch[0])
         begins.append(queries.offset[goes_on:-1] + np.uint32(n_docs))

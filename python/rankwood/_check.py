@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwood._core import DataError, context, ffi, in_python, lib, made, text
+from rankwood._core import DataError, DataTypeError, context, ffi, in_python, lib, made, path_chars, text
 from rankwood._core import check as _raise
 from rankwood._dataset import Dataset
 from rankwood._params import Params
@@ -105,8 +105,10 @@ class _Files:
         elif data is None:
             paths = []
         else:
-            given = [data] if isinstance(data, (str, bytes, os.PathLike)) else list(data)
-            paths = [os.fsencode(path) for path in given]
+            given = [data] if isinstance(data, (str, bytes, os.PathLike)) else data
+            if not isinstance(given, (list, tuple)):
+                raise DataTypeError(f"data is a {type(data).__name__}; expected a rankwood.Dataset or paths")
+            paths = [path_chars(path) for path in given]
             if not paths:
                 raise DataError("an empty list of paths; expected one or more")
         self._held = [ffi.new("char[]", path) for path in paths]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import re
 import threading
-from typing import Any
+from collections.abc import Callable
+from operator import index
+from typing import Any, TypeVar
 
 from rankwood._ffi import ffi as ffi
 from rankwood._ffi import lib as lib
+
+T = TypeVar("T")
 
 logger = logging.getLogger("rankwood")
 
@@ -28,6 +33,10 @@ class DataTypeError(DataError, TypeError):
 
 class ParameterError(RankwoodError, ValueError):
     """A parameter that is unknown, out of range, or without effect."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter or argument of a type that it cannot have."""
 
 
 class FormatError(RankwoodError, ValueError):
@@ -116,9 +125,45 @@ def in_python(message: str) -> str:
 
 def chars(string: str) -> bytes:
     """A Python string as C's."""
-    if "\0" in string:
-        raise ParameterError(f"a character 0 in {string!r}")
-    return string.encode("utf-8", "surrogateescape")
+    if not isinstance(string, str):
+        raise ParameterTypeError(f"{string!r} is a {type(string).__name__}; expected a string")
+    return _c_text(string, lambda: string.encode("utf-8", "surrogateescape"))
+
+
+def path_chars(path: str | bytes | os.PathLike[Any]) -> bytes:
+    """A path as C's string."""
+    try:
+        return _c_text(path, lambda: os.fsencode(path))
+    except TypeError:
+        raise ParameterTypeError(f"{path!r} is a {type(path).__name__}; expected a path") from None
+
+
+def _c_text(given: Any, encode: Callable[[], bytes]) -> bytes:
+    try:
+        out = encode()
+    except UnicodeEncodeError:
+        raise ParameterError(f"{given!r} is no text: it holds half of a surrogate pair") from None
+    if b"\0" in out:
+        raise ParameterError(f"a character 0 in {given!r}")
+    return out
+
+
+def whole(value: Any, name: str, least: int, most: int) -> int:
+    """An argument that is a whole number."""
+    try:
+        number = index(value)
+    except TypeError:
+        raise ParameterTypeError(f"{name} is {value!r}; expected a whole number, {least} to {most}") from None
+    if isinstance(value, bool) or not least <= number <= most:
+        raise ParameterError(f"{name} is {value!r}; expected {least} to {most}")
+    return number
+
+
+def need(value: Any, kind: type[T], name: str) -> T:
+    """An argument that is one of ours."""
+    if not isinstance(value, kind):
+        raise ParameterTypeError(f"{name} is a {type(value).__name__}; expected a rankwood.{kind.__name__}")
+    return value
 
 
 class _PerThread(threading.local):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import index
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import ParameterError, check, context, ffi, lib, made
+from rankwood._core import ParameterError, check, context, ffi, lib, made, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import Evaluation, evaluation_of, need_labels
 from rankwood._model import Model
-from rankwood._params import Params
+from rankwood._params import Params, as_mapping
 from rankwood._train import _Names
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +54,7 @@ class CrossValidation:
     def mean(self, metric: str) -> tuple[float, float]:
         """Mean and standard deviation (of a sample) of the folds' values of ``metric``; a fold in which no
         query counts is left out, and what has too few folds is NaN. ParameterError: it was not measured."""
-        if metric not in self.pooled:
+        if not isinstance(metric, str) or metric not in self.pooled:
             raise ParameterError(f"metric is {metric!r}; expected one of {list(self.pooled)}")
         values = np.array([fold.evaluation[metric] for fold in self.folds])
         values = values[~np.isnan(values)]
@@ -90,18 +89,18 @@ def cv(params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5) -> 
     ParameterError, DataError, OutOfMemoryError, UnsupportedError
     """
     need_labels(dataset, "dataset")
-    given = dict(params or {})
+    given = as_mapping(params)
     for name, value in given.items():
         functions = value if isinstance(value, (list, tuple)) else [value]
         if any(callable(one) for one in functions):
             raise ParameterError(f"{name} is a function; cross-validation takes names only")
+    n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
     out = ffi.new("struct rw_cv **")
     with _Names(dataset.feature_names) as names:
         c = Params(given)
-        if names.path:
-            c.set("names", names.path)
+        names.give(c)
         check(lib.rw_params_check(context(), c.c))
-        status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), index(n_folds), out)
+        status = lib.rw_cross_validate(context(), c.c, dataset._with_values(), n_folds, out)
     validated = made(status, out, lib.rw_cv_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = np.frombuffer(ffi.buffer(validated.scores, 8 * dataset.n_docs), np.float64).copy()

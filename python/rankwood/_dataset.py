@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import wraps
+from operator import index
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwood import _batches, _tables
-from rankwood._core import DataError, UnsupportedError, check, context, ffi, lib, logger, made
-from rankwood._documents import Floats, Queries, labels_of, numbers, vector
+from rankwood._core import (
+    DataError,
+    DataTypeError,
+    UnsupportedError,
+    check,
+    context,
+    ffi,
+    lib,
+    logger,
+    made,
+    path_chars,
+)
+from rankwood._documents import Floats, Queries, labels_of, vector
 from rankwood._params import Params
 
-_MOST_DOCS = 2**31 - 1
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _locked(method: Method) -> Method:
+    """Several threads may use one data set; what is made for one of them serves the others."""
+
+    @wraps(method)
+    def call(self: Dataset, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return cast(Method, call)
 
 
 class Dataset:
@@ -84,7 +109,7 @@ class Dataset:
         if _tables.is_paths(data):
             self._open_files(data, label, qid, group, feature_names, ignore, sort)
         else:
-            ignore = [ignore] if isinstance(ignore, str) else list(ignore)
+            ignore = _ignored(ignore)
             named = (one for one in (label, qid, weight) if isinstance(one, str))
             table = _tables.of_any(data, frozenset([*ignore, *named]))
             self._open_table(table, label, qid, group, weight, feature_names, ignore, missing, sort)
@@ -93,6 +118,7 @@ class Dataset:
             self._set_weights(weight, query_weight)
 
     def _begin(self) -> None:
+        self._lock = threading.RLock()  # of what is made when it is asked for
         self._paths: list[bytes] | None = None
         self._source: _batches.Source | None = None
         self._binned: dict[tuple[str, ...], Any] = {}
@@ -237,7 +263,7 @@ class Dataset:
         if feature_names is not None or sort or list(ignore):
             raise DataError("feature_names, ignore and sort are for data in memory; files are read as they are")
         paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-        self._paths = [os.fsencode(path) for path in paths]
+        self._paths = [path_chars(path) for path in paths]
 
     def _open_table(
         self,
@@ -275,8 +301,7 @@ class Dataset:
         n = table.n_rows
         if n == 0:
             raise DataError("Found array with 0 sample(s): data has no documents")
-        if n > _MOST_DOCS:
-            raise DataError(f"{n} documents; at most {_MOST_DOCS} are possible")
+        _tables.check_shape(n, len(kept))
         if not kept:
             raise DataError(
                 f"Found array with 0 feature(s) (shape=({n}, {len(kept)})) while a minimum of 1 is required."
@@ -291,11 +316,12 @@ class Dataset:
             labels = labels[queries.order]
         self._labels = np.ascontiguousarray(labels)
         self._offset = queries.offset
+        self._labels.flags.writeable = self._offset.flags.writeable = False  # both are handed out
         self._table = _tables.Table(n, [table.columns[i] for i in kept], None, [table])
         if feature_names is not None:
-            if len(feature_names) != len(kept):
-                raise DataError(f"{len(feature_names)} feature_names for {len(kept)} features")
-            self.feature_names = [str(name) for name in feature_names]
+            self.feature_names = _names(feature_names)
+            if len(self.feature_names) != len(kept):
+                raise DataError(f"{len(self.feature_names)} feature_names for {len(kept)} features")
         elif table.names is not None:
             self.feature_names = [table.names[i] for i in kept]
         self._c_table = self._make_table(queries.ids, missing)
@@ -313,7 +339,7 @@ class Dataset:
             if chunk_offset is not None:
                 c.n_chunks = len(chunk_offset) - 1
                 c.chunk_offset = ffi.cast("uint32_t *", chunk_offset.ctypes.data)
-        c.missing = missing
+        c.missing = _missing(missing)
         c.inexact = self._inexact = ffi.new("uint8_t[]", max(c.n_columns, 1))
         c.label = ffi.cast("float *", self._labels.ctypes.data)
         c.n_queries = len(self._offset) - 1
@@ -332,11 +358,12 @@ class Dataset:
 
     def _set_weights(self, weight: Any, query_weight: Any) -> None:
         if query_weight is not None:
-            self._weights = numbers(vector(query_weight, "query_weight", None), "query_weight")
+            given = vector(query_weight, "query_weight", None)
+            self._weights = _tables.numbers_of(given, "query_weight")
             if len(self._weights) != self.n_queries:
                 raise DataError(f"query_weight has {len(self._weights)} values for {self.n_queries} queries")
             return
-        weights = numbers(vector(weight, "weight", self.n_docs), "weight")
+        weights = _tables.numbers_of(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
 
     def _need_labels(self, name: str) -> None:
@@ -351,6 +378,7 @@ class Dataset:
             pointer = ffi.cast("double *", weights.ctypes.data)
             check(lib.rw_dataset_set_weights(context(), c, pointer, len(weights)))
 
+    @_locked
     def _with_values(self) -> Any:
         """struct rw_dataset with values: for validation, measuring, explaining."""
         if self._values is None:
@@ -385,6 +413,7 @@ class Dataset:
                 "s" if len(found) > 1 else "", ", ".join(shown), more,
             )  # fmt: skip
 
+    @_locked
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
         named = self._named_as(names, needed)
@@ -461,6 +490,7 @@ class Dataset:
             f"a pass over the batches does not give {self.n_docs} documents; expected the same ones in every pass"
         )
 
+    @_locked
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
         mine = Params()
@@ -493,6 +523,7 @@ class Dataset:
             self._binned[key] = binned
         return self._binned[key]
 
+    @_locked
     def _documents(self) -> Any:
         """struct rw_dataset, with values or without."""
         for binned in self._binned.values():
@@ -507,6 +538,7 @@ class Dataset:
             self._weigh(self._bare)
         return self._bare
 
+    @_locked
     def _is(self, c: Any) -> bool:
         """Is this the data set that a callback names?"""
         mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
@@ -543,6 +575,7 @@ class Dataset:
         return int(lib.rw_dataset_n_queries(self._documents()))
 
     @property
+    @_locked
     def n_features(self) -> int:
         """Features: columns of a table; of files, those that appear at least once."""
         if self._source is not None:
@@ -571,6 +604,9 @@ class Dataset:
         pointer = lib.rw_dataset_query_offsets(self._documents())
         return np.frombuffer(ffi.buffer(pointer, 4 * (self.n_queries + 1)), np.uint32).copy()
 
+    def __reduce__(self) -> Any:
+        raise DataTypeError("a Dataset cannot be pickled or copied; make another one of the same data")
+
     def __len__(self) -> int:
         return self.n_docs
 
@@ -578,6 +614,37 @@ class Dataset:
         if self._paths is not None and not self._binned and self._values is None:
             return f"Dataset({', '.join(repr(os.fsdecode(path)) for path in self._paths)})"
         return f"Dataset({self.n_docs} documents, {self.n_queries} queries, {self.n_features} features)"
+
+
+def _ignored(given: Any) -> list[str | int]:
+    """Names and numbers of columns."""
+    if given is None:
+        return []
+    alone = isinstance(given, str) or not isinstance(given, Iterable)
+    out: list[str | int] = []
+    for one in [given] if alone else given:
+        try:
+            out.append(one if isinstance(one, str) else index(one))
+        except TypeError:
+            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers") from None
+        if isinstance(one, bool):
+            raise DataTypeError(f"ignore has {one!r}; expected columns' names or numbers")
+    return out
+
+
+def _names(given: Any) -> list[str]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise DataTypeError(f"feature_names is {given!r}; expected a name for each feature")
+    out = [str(name) for name in given]
+    _tables.check_names(out)
+    return out
+
+
+def _missing(value: Any) -> float:
+    try:
+        return float("text" if isinstance(value, (str, bytes)) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataTypeError(f"missing is {value!r}; expected a number") from None
 
 
 def _few(names: list[str]) -> str:

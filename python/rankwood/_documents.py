@@ -15,10 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     """One value a document."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    is_tensor = hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray)
-    array = _tables.of_tensor(values) if is_tensor else np.asarray(values)
+    array = _tables.array_of(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -28,21 +25,17 @@ def vector(values: Any, what: str, n: int | None) -> npt.NDArray[Any]:
     return array
 
 
-def numbers(array: npt.NDArray[Any], what: str) -> Floats:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{what} has type {array.dtype}; expected numbers") from None
-
-
 def labels_of(values: Any, n: int) -> npt.NDArray[np.float32]:
     array = vector(values, "label", n)
     if array.dtype.kind not in "fiub":
-        array = numbers(array, "label")
-    out = array.astype(np.float32)
+        array = _tables.numbers_of(array, "label")
+    with np.errstate(over="ignore"):
+        out = array.astype(np.float32)
     bad = np.flatnonzero(~(np.isfinite(out) & (out >= 0)))
     if len(bad):
-        raise DataError(f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected 0 or more")
+        raise DataError(
+            f"label of document {bad[0]} (from 0) is {array[bad[0]]}; expected a finite number, 0 or more"
+        )
     return out
 
 
@@ -60,7 +53,10 @@ def _id_texts(values: npt.NDArray[Any]) -> list[bytes]:
         if isinstance(value, bytes):
             out.append(value)
         elif isinstance(value, str):
-            out.append(value.encode("utf-8", "surrogateescape"))
+            try:
+                out.append(value.encode("utf-8", "surrogateescape"))
+            except UnicodeEncodeError:
+                raise DataError(f"the qid {value!r} is no text: it holds half of a surrogate pair") from None
         else:
             out.append(b"%d" % value)
         if b"\0" in out[-1]:
@@ -92,6 +88,8 @@ class Queries:
             offset, ids = qid.runs()
             self._by_runs(offset, ids, sort)
         elif qid is not None:
+            if isinstance(qid, (list, tuple)):  # numpy would make text of NaN, and integers of bools
+                qid = _tables.array_of(qid, "qid", object)
             self._by_id(vector(qid, "qid", n_docs), sort)
         elif group is not None:
             self._by_size(vector(group, "group", None), n_docs)
@@ -102,7 +100,7 @@ class Queries:
             )
 
     def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
-        if qid.dtype.kind == "O":
+        if qid.dtype.kind in "OT":
             for i, one in enumerate(qid.tolist()):
                 if not isinstance(one, (str, bytes, int, np.integer)) or isinstance(one, bool):
                     raise DataError(f"qid of document {i} (from 0) is {one!r}; expected an integer or a string")
@@ -129,10 +127,14 @@ class Queries:
         self.ids = list(number)
 
     def _by_size(self, sizes: npt.NDArray[Any], n_docs: int) -> None:
+        if len(sizes) == 0:
+            raise DataError(f"group is empty; there are {n_docs} documents")
         if sizes.dtype.kind not in "iu":
             raise DataError(f"group has type {sizes.dtype}; expected the size of each query, integers")
-        if len(sizes) and sizes.min() < 1:
+        if sizes.min() < 1:
             raise DataError(f"group has a query of {sizes.min()} documents; expected 1 or more")
+        if sizes.max() > n_docs:  # before a sum that may overflow
+            raise DataError(f"group has a query of {sizes.max()} documents; there are {n_docs}")
         if int(sizes.sum()) != n_docs:
             raise DataError(f"group adds up to {int(sizes.sum())} documents; there are {n_docs}")
         self.offset = np.concatenate(([0], np.cumsum(sizes))).astype(np.uint32)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import DataError, chars, check, context, ffi, lib, made, text
+from rankwood import _tables
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, need, text
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._params import Params
@@ -52,17 +53,10 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({rows})"
 
 
-def need_dataset(data: Any, name: str) -> Dataset:
-    """TypeError: an argument is none."""
-    if not isinstance(data, Dataset):
-        raise TypeError(f"{name} is a {type(data).__name__}; expected a rankwood.Dataset")
-    return data
-
-
 def need_labels(data: Any, name: str) -> Dataset:
-    """need_dataset; DataError: it has no labels."""
-    need_dataset(data, name)._need_labels(name)
-    dataset: Dataset = data
+    """A data set that has labels."""
+    dataset = need(data, Dataset, name)
+    dataset._need_labels(name)
     return dataset
 
 
@@ -70,7 +64,7 @@ def _scores(data: Dataset, scores: Any) -> Floats:
     need_labels(data, "data")
     if isinstance(scores, Model):
         scores = scores.predict(data)
-    array = np.asarray(scores, dtype=np.float64)
+    array = _tables.numbers_of(_tables.array_of(scores, "score"), "score")
     if array.shape != (data.n_docs,):
         raise DataError(f"scores have shape {array.shape}; expected ({data.n_docs},)")
     return np.ascontiguousarray(data._in_own_order(array))

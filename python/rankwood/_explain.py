@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import ParameterError, check, context, ffi, lib
+from rankwood._core import check, context, ffi, lib, need, whole
 from rankwood._dataset import Dataset
-from rankwood._evaluate import need_dataset, need_labels
+from rankwood._evaluate import need_labels
 from rankwood._model import Model
 from rankwood._params import Params
 
@@ -53,9 +53,9 @@ class Explanation:
 
 def explain(model: Model, data: Dataset, cover: Dataset | None) -> Explanation:
     """See Model.explain."""
-    need_dataset(data, "data")
+    need(data, Dataset, "data")
     if cover is not None:
-        need_dataset(cover, "cover")
+        need(cover, Dataset, "cover")
     values, base, features = model.shap_values(data, cover)
     names = [model._name(feature) for feature in features]
     return Explanation(values, base, features, names, feature_values(model, data, features))
@@ -91,8 +91,7 @@ def permutation_importance(
 ) -> list[Permuted]:
     """See Model.permutation_importance."""
     need_labels(data, "data")
-    if not 1 <= n_repeats <= 1000:
-        raise ParameterError(f"n_repeats is {n_repeats}; expected 1 to 1000")
+    n_repeats = whole(n_repeats, "n_repeats", 1, 1000)
     params = Params({"metric": metric, **how})
     check(lib.rw_params_check_eval(context(), params.c))
     settings = lib.rw_params_eval(params.c)
@@ -127,7 +126,7 @@ def leaf_counts(model: Model, cover: Dataset) -> list[npt.NDArray[np.int64]]:
 
 def to_shap(model: Model, cover: Dataset) -> dict[str, Any]:
     """See Model.to_shap."""
-    counts = leaf_counts(model, need_dataset(cover, "cover"))
+    counts = leaf_counts(model, need(cover, Dataset, "cover"))
     return {
         "trees": [_shap_tree(model, tree, counts[tree]) for tree in range(model.n_trees)],
         "input_dtype": np.float32,  # values meet thresholds as they do here

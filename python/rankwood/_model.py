@@ -12,9 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, FormatError, ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._core import (
+    DataError,
+    FormatError,
+    ParameterError,
+    ParameterTypeError,
+    chars,
+    check,
+    context,
+    ffi,
+    lib,
+    made,
+    need,
+    path_chars,
+    text,
+    whole,
+)
 from rankwood._dataset import Dataset
-from rankwood._params import number_or_text
+from rankwood._params import Params, number_or_text
 
 if TYPE_CHECKING:
     from rankwood._explain import Explanation, Permuted
@@ -81,17 +96,21 @@ class Model:
         """Reads the model's file at ``path``. FileError: there is none; FormatError: it is damaged, or of a
         later version."""
         out = ffi.new("struct rw_model **")
-        return cls(made(lib.rw_model_read(context(), os.fsencode(path), out), out, lib.rw_model_free))
+        return cls(made(lib.rw_model_read(context(), path_chars(path), out), out, lib.rw_model_free))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model's file to ``path``, whole or not at all. FileError: it cannot be written."""
-        check(lib.rw_model_write(context(), self._c, os.fsencode(path)))
+        check(lib.rw_model_write(context(), self._c, path_chars(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The model whose file is ``data``. FormatError: it is damaged, or of a later version."""
+        try:
+            held = ffi.from_buffer(data)
+        except (TypeError, ValueError, BufferError):
+            raise ParameterTypeError(f"data is a {type(data).__name__}; expected a model's bytes") from None
         out = ffi.new("struct rw_model **")
-        status = lib.rw_model_read_memory(context(), b"model", ffi.from_buffer(data), len(data), out)
+        status = lib.rw_model_read_memory(context(), b"model", held, len(held), out)
         return cls(made(status, out, lib.rw_model_free))
 
     def to_bytes(self) -> bytes:
@@ -131,7 +150,7 @@ class Model:
         format that there is not, FileError.
         """
         how = _Exchange(format, feature_base, lossy)
-        check(lib.rw_model_export(context(), self._c, how.c, os.fsencode(path)))
+        check(lib.rw_model_export(context(), self._c, how.c, path_chars(path)))
 
     @classmethod
     def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
@@ -144,7 +163,7 @@ class Model:
         """
         out = ffi.new("struct rw_model **")
         how = _Exchange(format, feature_base, False)
-        status = lib.rw_model_import(context(), os.fsencode(path), how.c, out)
+        status = lib.rw_model_import(context(), path_chars(path), how.c, out)
         return cls(made(status, out, lib.rw_model_free))
 
     # ---- what it is ----
@@ -301,7 +320,10 @@ class Model:
                 raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
             dataset = data if isinstance(data, Dataset) else Dataset(data)
             return self._predict_dataset(dataset, n, device)
-        if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
+        if device != "cpu":
+            Params().set("device", device)  # is it one at all? arrays are scored on the CPU
+        if type(data) is np.ndarray and data.ndim == 2 and data.dtype == np.float32:
+            _tables.check_shape(*data.shape)
             self._check_width(data.shape[1])
             return self._score(_finite(data, missing), n)
         table = _tables.of_any(data, self._not_used(data))
@@ -322,9 +344,7 @@ class Model:
     def _count(self, n_trees: int | None) -> int:
         if n_trees is None:
             return 0
-        if not 1 <= n_trees <= self.n_trees:
-            raise ParameterError(f"n_trees is {n_trees}; expected 1 to {self.n_trees}")
-        return int(n_trees)
+        return whole(n_trees, "n_trees", 1, self.n_trees)
 
     def _not_used(self, data: Any) -> frozenset[str]:
         """Names of a frame's columns that no tree asks for: of any type."""
@@ -332,7 +352,8 @@ class Model:
         if self.feature_names is None or not all(isinstance(name, str) for name in names):
             return frozenset()
         used = {self.feature_names[use.feature] for use in self._uses()}
-        return frozenset(name for name in names if not used & {name, _tables.name_in_file(name)})
+        held = _tables.names_in_file(names)
+        return frozenset(name for name, other in zip(names, held, strict=True) if not used & {name, other})
 
     def _columns_by_feature(self, table: _tables.Table) -> list[_tables.Column | None]:
         """A column for each feature id, None for those that the model does not use."""
@@ -374,6 +395,7 @@ class Model:
 
     def _values_of(self, data: Dataset) -> Any:
         """struct rw_dataset with the features where the model has them, by name if both have names."""
+        need(data, Dataset, "data")
         if self.feature_names is not None and data.feature_names is not None:
             return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
         if data._paths is None:
@@ -413,7 +435,7 @@ class Model:
         thousands of splits on different features deep.
         """
         out = ffi.new("struct rw_explainer **")
-        of = self._values_of(cover or data)
+        of = self._values_of(data if cover is None else cover)
         explainer = made(
             lib.rw_explainer_new(context(), self._c, 0, of, out), out, lib.rw_explainer_free
         )
@@ -470,5 +492,6 @@ class _Exchange:
 
     def __init__(self, format: str, feature_base: int, lossy: bool) -> None:
         self._format = ffi.new("char[]", chars(format))
+        feature_base = whole(feature_base, "feature_base", -1, 1)
         self.c = ffi.new("struct rw_exchange *")
         self.c.format, self.c.feature_base, self.c.lossy = self._format, feature_base, int(lossy)

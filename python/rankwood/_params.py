@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import ParameterError, chars, check, context, ffi, lib, made, text
+from rankwood._core import ParameterError, ParameterTypeError, chars, check, context, ffi, lib, made, text
 
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
@@ -56,6 +56,15 @@ def _unknown(name: str) -> str:
     return f"unknown parameter {name!r}{what}" + ("" if note is None else f"\nhint: {note}")
 
 
+def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of the caller's parameters."""
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping):
+        raise ParameterTypeError(f"params is a {type(params).__name__}; expected a dictionary")
+    return dict(params)
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
@@ -67,7 +76,7 @@ class Params:
         self.c = made(lib.rw_params_new(context(), out), out, lib.rw_params_free)
         for name, value in (given or {}).items():
             if not isinstance(name, str):
-                raise ParameterError(f"a parameter's name is {name!r}; expected a string")
+                raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
             if value is not None:
                 self.set(name, value)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from rankwood._core import ParameterError, chars, check, context, ffi, lib
+from rankwood._core import chars, check, context, ffi, lib, path_chars, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import need_labels
 from rankwood._model import Model
@@ -29,10 +29,7 @@ def report(
 ) -> str | None:
     """See Model.report."""
     need_labels(data, "data")
-    if not 0 <= n_trees <= 100:
-        raise ParameterError(f"n_trees is {n_trees}; expected 0 to 100")
-    if not 0 <= n_repeats <= 1000:
-        raise ParameterError(f"n_repeats is {n_repeats}; expected 0 to 1000")
+    n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
     if path is None:
         import tempfile
 
@@ -52,7 +49,7 @@ def report(
     out = ffi.new("struct rw_out_file *")
     c = model._values_of(data)
     settings = lib.rw_params_eval(params.c)
-    check(lib.rw_out_file_open(context(), out, os.fsencode(path)))
+    check(lib.rw_out_file_open(context(), out, path_chars(path)))
     try:
         check(lib.rw_report(context(), settings, model._c, c, options, out.file))
         check(lib.rw_out_file_commit(context(), out))

@@ -16,6 +16,9 @@ import numpy as np
 
 from rankwood._core import DataError, DataTypeError, ffi, lib
 
+MOST_DOCS = 2**31 - 1
+MOST_FEATURES = lib.RW_MAX_FEATURE + 1
+
 _TYPES = {
     "f2": lib.RW_VALUE_F16,
     "f4": lib.RW_VALUE_F32,
@@ -78,14 +81,35 @@ class Table:
 
 
 def name_in_file(name: str) -> str:
-    """A feature's name as a model's file can hold it: no blanks or commas, and no number."""
-    name = re.sub(r"[\x00-\x20,]", "_", name)
+    """A feature's name as a model's file can hold it: UTF-8, no blanks or commas, and no number."""
+    name = re.sub(r"[\x00-\x20,\ud800-\udfff]", "_", name)
     return f"_{name}" if re.fullmatch("[0-9-]*", name) else name
+
+
+def names_in_file(names: Sequence[str]) -> list[str]:
+    """name_in_file of each. One that would be as another's gets a number behind it, which is the same in
+    whatever order the names stand."""
+    taken = {name for name in names if name == name_in_file(name)}
+    changed: dict[str, str] = {}
+    for name in sorted({*names} - taken - {""}):
+        held, number = name_in_file(name), 2
+        while held in taken:
+            held, number = f"{name_in_file(name)}_{number}", number + 1
+        taken.add(held)
+        changed[name] = held
+    return [changed.get(name, name) for name in names]
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
     """The position of each name, as it is and as a file has it."""
-    return {name_in_file(name): i for i, name in enumerate(names)} | {name: i for i, name in enumerate(names)}
+    return {name: i for i, name in enumerate(names_in_file(names))} | {name: i for i, name in enumerate(names)}
+
+
+def check_names(names: Sequence[str]) -> None:
+    """DataError: two columns have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"two columns are called {twice!r}; expected a name for each")
 
 
 def _known(names: Sequence[str] | None) -> str:
@@ -104,6 +128,47 @@ def is_paths(data: Any) -> bool:
         and len(data) > 0
         and all(isinstance(one, (str, os.PathLike)) for one in data)
     )
+
+
+def array_of(values: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """numpy's array of anything that can be one, of numpy's own class."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError(f"{what} is a masked array; expected values for what is masked: array.filled(...)")
+    if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
+        values = of_tensor(values)
+    try:
+        if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
+            values = values.to_numpy()  # pandas' own arrays have no types of numpy
+        return np.asarray(values, dtype)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DataError(f"{what} cannot be made an array: {error}") from None
+
+
+def numbers_of(array: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+    """Numbers of any type as float64."""
+    if array.dtype.kind not in "fiubO":
+        raise DataError(f"{what} has type {array.dtype}; expected numbers")
+    try:
+        return array.astype(np.float64)
+    except TypeError as error:
+        if array.dtype.kind == "O" and any(_is_na(value) for value in array.flat):
+            return numbers_of(np.array([np.nan if _is_na(v) else v for v in array.flat], object), what)
+        raise DataTypeError(f"{what} has type object and holds something that is no number: {error}") from None
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{what} has type object and holds something that is no number: {error}") from None
+
+
+def _is_na(value: Any) -> bool:
+    """pandas' NA, which is no number of Python's."""
+    return type(value).__name__ == "NAType"
+
+
+def check_shape(n_docs: int, n_features: int) -> None:
+    """DataError: more than the library can have; before anything of that size is made."""
+    if n_docs > MOST_DOCS:
+        raise DataError(f"{n_docs} documents; at most {MOST_DOCS} are possible")
+    if n_features > MOST_FEATURES:
+        raise DataError(f"{n_features} features; at most {MOST_FEATURES} are possible")
 
 
 def number_column(values: np.ndarray[Any, Any], name: str) -> Column:
@@ -125,8 +190,9 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
         )
     if data.ndim != 2:
         raise DataError(f"data has shape {data.shape}; expected 2 dimensions, (documents, features)")
+    check_shape(*data.shape)
     if data.dtype.kind == "O":
-        data = _numbers_of_objects(data)
+        data = numbers_of(data, "data").reshape(data.shape)
     if data.dtype.kind == "c":
         raise DataError("Complex data not supported: expected real numbers")
     first = number_column(data[:, :1], "0").values.dtype if data.shape[1] else data.dtype
@@ -136,20 +202,9 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
     return Table(data.shape[0], columns, None, [data])
 
 
-def _numbers_of_objects(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    try:
-        return data.astype(np.float64)
-    except TypeError as error:
-        raise DataTypeError(f"data of type object holds something that is no number: {error}") from None
-    except ValueError as error:
-        raise DataError(f"data of type object holds something that is no number: {error}") from None
-
-
 def _of_pandas(data: Any, apart: Set[str | int]) -> Table:
     names = [str(name) for name in data.columns]
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"two columns are called {twice!r}; expected a name for each")
+    check_names(names)
     columns = []
     for i, name in enumerate(names):
         series = data.iloc[:, i]
@@ -183,8 +238,8 @@ def _pandas_column(series: Any, name: str) -> Column:
 def _object_column(series: Any, name: str) -> Column:
     values = series.to_numpy(dtype=object)
     try:
-        numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    except (TypeError, ValueError):
+        numbers = np.where(series.isna(), np.nan, values).astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         wrong = next((v for v in values if isinstance(v, str)), values[0] if len(values) else None)
         raise DataError(
             f"column {name!r} has type {series.dtype} and holds {wrong!r}; expected numbers"
@@ -193,6 +248,16 @@ def _object_column(series: Any, name: str) -> Column:
 
 
 def _of_sparse(data: Any) -> Table:
+    if data.dtype.kind == "c":
+        raise DataError("Complex data not supported: expected real numbers")
+    if len(data.shape) != 2:
+        raise DataError(f"data has shape {data.shape}; expected 2 dimensions, (documents, features)")
+    check_shape(*data.shape)
+    if hasattr(data, "check_format"):
+        try:  # scipy's own conversion trusts indices, and writes where they say
+            data.check_format(full_check=True)
+        except ValueError as error:
+            raise DataError(f"the sparse matrix is damaged: {error}") from None
     columns_first = data.tocsc()
     if not columns_first.has_canonical_format:
         columns_first = columns_first.copy() if columns_first is data else columns_first
@@ -230,7 +295,7 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
     data frame they may be of any type and stay as they are.
     """
     if isinstance(data, np.ndarray):
-        return _of_numpy(data)
+        return _of_numpy(array_of(data, "data"))
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc"):
         from rankwood import _arrow
 
@@ -242,13 +307,11 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return _of_pandas(data, apart)
     if hasattr(data, "tocsc"):
-        if data.dtype.kind == "c":
-            raise DataError("Complex data not supported: expected real numbers")
         return _of_sparse(data)
     if hasattr(data, "__dlpack__"):
         return _of_numpy(of_tensor(data))
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
-        return _of_numpy(np.asarray(data))
+        return _of_numpy(array_of(data, "data"))
     raise DataError(
         f"data is a {type(data).__name__}; expected an array, a data frame, a sparse matrix, a table "
         "with __arrow_c_stream__, or a file's path"

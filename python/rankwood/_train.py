@@ -17,6 +17,7 @@ from rankwood import _tables
 from rankwood._core import (
     DataError,
     ParameterError,
+    ParameterTypeError,
     UnsupportedError,
     chars,
     check,
@@ -25,11 +26,12 @@ from rankwood._core import (
     lib,
     logger,
     made,
+    need,
     text,
 )
 from rankwood._dataset import Dataset
 from rankwood._model import Model
-from rankwood._params import Params, infos, number_or_text
+from rankwood._params import Params, as_mapping, infos, number_or_text
 from rankwood._progress import Progress
 
 Floats = npt.NDArray[np.float64]
@@ -55,13 +57,25 @@ class Round:
 Callback = Callable[[Round], Any]
 
 
+def _functions(callbacks: Any) -> list[Callback]:
+    if callbacks is None:
+        return []
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise ParameterTypeError(f"callbacks is a {type(callbacks).__name__}; expected a list of functions")
+    out = list(callbacks)
+    for one in out:
+        if not callable(one):
+            raise ParameterTypeError(f"callbacks has a {type(one).__name__}; expected functions")
+    return out
+
+
 class _Training:
     """What the library's callbacks of one training share."""
 
     def __init__(self, sets: list[Dataset], names: list[str], callbacks: Iterable[Callback]) -> None:
         self.sets = sets  # the training set first
         self.names = names
-        self.callbacks = list(callbacks)
+        self.callbacks = _functions(callbacks)
         self.error: BaseException | None = None
         self.interrupted = False
         self.evals: dict[str, dict[str, list[float]]] = {}
@@ -169,7 +183,12 @@ def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians:
     def call() -> int:
         assert training.gradients is not None
         given = data._in_caller_order(_doubles(scores, n))
-        first, second = training.gradients(given, data)
+        result = training.gradients(given, data)
+        if not isinstance(result, (tuple, list, np.ndarray)) or len(result) != 2:
+            raise DataError(
+                f"the objective returned a {type(result).__name__}; expected two arrays, gradient and hessian"
+            )
+        first, second = result
         first, second = _values(first, "gradient", n), _values(second, "hessian", n)
         if (second < 0).any():
             raise DataError(f"hessian of document {int(np.argmax(second < 0))} (from 0) is below 0")
@@ -181,12 +200,13 @@ def _rw_gradients(user: Any, _train: Any, scores: Any, gradients: Any, hessians:
 
 
 def _values(array: Any, what: str, n: int) -> Floats:
-    out = np.asarray(array, dtype=np.float64)
+    what = f"the objective's {what}"
+    out = _tables.numbers_of(_tables.array_of(array, what), what)
     if out.shape != (n,):
-        raise DataError(f"the objective's {what} has shape {out.shape}; expected ({n},)")
+        raise DataError(f"{what} has shape {out.shape}; expected ({n},)")
     bad = np.flatnonzero(~np.isfinite(out))
     if len(bad):
-        raise DataError(f"the objective's {what} of document {bad[0]} (from 0) is {out[bad[0]]}")
+        raise DataError(f"{what} of document {bad[0]} (from 0) is {out[bad[0]]}")
     return out
 
 
@@ -201,7 +221,11 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
             training.sets[0],
         )
         given = data._in_caller_order(_doubles(scores, data.n_docs))
-        value[0] = float(training.metric(given, data))
+        result = training.metric(given, data)
+        try:
+            value[0] = float(result)
+        except (TypeError, ValueError, OverflowError):
+            raise DataError(f"the metric returned a {type(result).__name__}; expected a number") from None
         return 0
 
     return training.guard(call)
@@ -217,16 +241,18 @@ def _sets(
         sets = {"valid": valid}
     elif isinstance(valid, Mapping):
         sets = dict(valid)
-    else:
+    elif isinstance(valid, Iterable):
         sets = {f"valid_{i}": one for i, one in enumerate(valid)}
+    else:
+        need(valid, Dataset, "valid")
     for name, one in sets.items():
-        if not isinstance(one, Dataset):
-            raise TypeError(f"valid set {name!r} is a {type(one).__name__}; expected a rankwood.Dataset")
-        one._need_labels(f"valid set {name!r}")
+        if not isinstance(name, str):
+            raise ParameterTypeError(f"a valid set is called {name!r}; expected a string")
+        need(one, Dataset, f"valid set {name!r}")._need_labels(f"valid set {name!r}")
     if "train" in sets:
         raise ParameterError("a valid set cannot be called 'train'")
     if stop_on is not None:
-        if stop_on not in sets:
+        if stop_on not in list(sets):
             raise ParameterError(f"stop_on={stop_on!r} is no valid set; there are {list(sets)}")
         sets = {stop_on: sets[stop_on], **sets}
     return sets
@@ -242,18 +268,15 @@ class _Names:
 
             handle, self.path = tempfile.mkstemp(suffix=".names")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(f"{i} {name}\n" for i, name in enumerate(self._distinct(names)) if name)
+                held = _tables.names_in_file(names)
+                file.writelines(f"{i} {name}\n" for i, name in enumerate(held) if name)
 
-    @staticmethod
-    def _distinct(names: list[str]) -> list[str]:
-        out, seen = [], set()
-        for i, name in enumerate(names):
-            held = _tables.name_in_file(name) if name else ""
-            if held in seen:
-                held = f"{held}_{i}"
-            seen.add(held)
-            out.append(held)
-        return out
+    def give(self, params: Params) -> None:
+        """ParameterError: they have other names already."""
+        if self.path and params.get("names"):
+            raise ParameterError("parameter 'names' is given, but the data has names of its features")
+        if self.path:
+            params.set("names", self.path)
 
     def __enter__(self) -> _Names:
         return self
@@ -330,10 +353,10 @@ def train(
     """
     if resume is not None:
         raise UnsupportedError("resume is not supported yet; init=Model goes on from a model")
-    if not isinstance(train_set, Dataset):
-        raise TypeError(f"train_set is a {type(train_set).__name__}; expected a rankwood.Dataset")
-    train_set._need_labels("train_set")
-    given = dict(params or {})
+    need(train_set, Dataset, "train_set")._need_labels("train_set")
+    if init is not None:
+        need(init, Model, "init")
+    given = as_mapping(params)
     sets = _sets(valid, stop_on)
     training = _Training([train_set, *sets.values()], ["train", *sets], callbacks)
     hooks = ffi.new("struct rw_train_hooks *")
@@ -348,8 +371,7 @@ def train(
     names = _feature_names(train_set, init)
     with _Names(names) as file:
         c = Params(given)
-        if file.path:
-            c.set("names", file.path)
+        file.give(c)
         out = ffi.new("struct rw_model **")
         with _ctrl_c(training):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
@@ -384,7 +406,7 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     given.pop("metric")
     if rest:
         given["metric"] = rest
-    name = chars(getattr(function, "__name__", "metric"))
+    name = chars(str(getattr(function, "__name__", "metric")))
     held = ffi.new("char[]", name)
     training.metric, training.metric_name = function, text(held)
     hooks.metric = lib._rw_metric

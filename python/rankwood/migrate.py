@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rankwood import _program_names
-from rankwood._core import ParameterError, check, context, ffi, lib, text
-from rankwood._params import Params, as_text, infos, number_or_text
+from rankwood._core import ParameterError, ParameterTypeError, check, context, ffi, lib, text
+from rankwood._params import Params, as_mapping, as_text, infos, number_or_text
 
 _NAMES = {
     "LightGBM": _program_names.LIGHTGBM,
@@ -212,9 +212,9 @@ class _Migration:
     def __init__(self, program: str, given: Mapping[str, Any]) -> None:
         self.program = program
         self.given: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in as_mapping(given).items():
             if not isinstance(name, str):
-                raise ParameterError(f"a parameter's name is {name!r}; expected a string")
+                raise ParameterTypeError(f"a parameter's name is {name!r}; expected a string")
             if value is not None:
                 self.given[name] = value
         self.params: dict[str, Any] = {}

@@ -6,13 +6,14 @@ and returns the axes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwood._core import DataError, ParameterError, lib
+from rankwood._core import DataError, ParameterError, lib, need, whole
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._explain import Explanation, feature_values
@@ -52,7 +53,7 @@ def learning_curves(
     model: one that was just trained, or its ``evals_result``. metric: the first one if not given.
     DataError: nothing was measured.
     """
-    evals = model.evals_result if isinstance(model, Model) else model
+    evals = model if isinstance(model, Mapping) else need(model, Model, "model").evals_result
     if not any(evals.values()):
         raise DataError(
             "the model has no learning curves: train it with a validation set or train_metric=True"
@@ -83,15 +84,13 @@ def _bars(ax: Any, names: Sequence[Any], values: Sequence[float], label: str) ->
 
 
 def _top(n: int) -> int:
-    if n < 1:
-        raise ParameterError(f"top is {n}; expected 1 or more")
-    return int(n)
+    return whole(n, "top", 1, sys.maxsize)
 
 
 def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
     """The features of ``model`` that do most, at most ``top``: by kind "gain", the sum of their splits'
     gains, or "splits", their number. ParameterError: another kind, or a top below 1."""
-    rows = list(model.importance(kind).items())[: _top(top)]
+    rows = list(need(model, Model, "model").importance(kind).items())[: _top(top)]
     label = "sum of gains" if kind == "gain" else "splits"
     return _bars(ax, [name for name, _ in rows], [value for _, value in rows], label)
 
@@ -184,8 +183,8 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
     index: from 0. depth: no deeper than so many splits ("..." below); None draws all of it. A figure of
     its own is as large as the tree needs. ParameterError: no such tree.
     """
-    if not 0 <= index < model.n_trees:
-        raise ParameterError(f"index is {index}; expected 0 to {model.n_trees - 1}")
+    index = whole(index, "index", 0, need(model, Model, "model").n_trees - 1)
+    depth = None if depth is None else whole(depth, "depth", 0, sys.maxsize)
     n_leaves = lib.rw_model_n_leaves(model._c, index)
     drawing = _Drawing()
 
@@ -228,8 +227,9 @@ def partial_dependence(
     given the same value rank only by their other features, so the curve says what the value adds, not how
     it ranks.
     """
-    if points < 2:
-        raise ParameterError(f"points is {points}; expected 2 or more")
+    need(model, Model, "model")
+    need(data, Dataset, "data")
+    points = whole(points, "points", 2, 2**20)
     grid, means = _dependence(model, data, _feature(model, feature), points)
     ax = _axes(ax)
     ax.plot(grid, means, marker="." if len(grid) <= 50 else None)
@@ -278,6 +278,8 @@ def shap_summary(
     """
     from matplotlib import colormaps
 
+    need(explanation, Explanation, "explanation")
+    most, seed = whole(most, "most", 1, sys.maxsize), whole(seed, "seed", 0, sys.maxsize)
     random = np.random.default_rng(seed)
     n = len(explanation.values)
     docs = np.arange(n) if n <= most else np.sort(random.choice(n, most, replace=False))

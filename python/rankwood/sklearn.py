@@ -13,10 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rankwood import _tables
-from rankwood._core import DataError, ffi, lib, text
+from rankwood._core import DataError, ParameterError, ParameterTypeError, ffi, lib, text
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
+from rankwood._params import as_text
 from rankwood._train import Callback, train
 
 Floats = npt.NDArray[np.float64]
@@ -59,7 +60,7 @@ class Ranker(BaseEstimator):
             if name not in known:
                 near = _ours(name)
                 hint = f"; it is {near.replace('-', '_')!r}" if near else ""
-                raise TypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
+                raise ParameterTypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
         made: Ranker = super().__new__(cls)
         return made
 
@@ -149,7 +150,7 @@ class Ranker(BaseEstimator):
         return {
             name: value
             for name, value in self.get_params().items()
-            if name != "missing" and (callable(value) or value != defaults.get(name))
+            if name != "missing" and (callable(value) or as_text(value) != as_text(defaults.get(name)))
         }
 
     def fit(
@@ -182,22 +183,18 @@ class Ranker(BaseEstimator):
             raise DataError("X has n_samples = 1; documents are ranked against others, so expected 2 or more")
         if qid is None and group is None:
             group = [n_docs]
-        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        if sample_weight is not None and not np.any(_tables.array_of(sample_weight, "sample_weight")):
             raise DataError("all weights in sample_weight are zero")
         data = Dataset(
             X, y, qid=qid, group=group, weight=sample_weight, position=position, missing=self.missing,
             sort=qid is not None,
         )  # fmt: skip
-        valid: dict[str, Dataset] = {}
-        for i, (eval_x, eval_y) in enumerate(eval_set or []):
-            eval_ids = eval_qid[i] if eval_qid is not None else None
-            sizes = eval_group[i] if eval_group is not None else None
-            if eval_ids is None and sizes is None:
-                raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
-            name = f"valid_{i}"
-            valid[name] = Dataset(
+        valid = {
+            f"valid_{i}": Dataset(
                 eval_x, eval_y, qid=eval_ids, group=sizes, missing=self.missing, sort=eval_ids is not None
             )
+            for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(_eval_sets(eval_set, eval_qid, eval_group))
+        }
         self.model_ = train(self._given(), data, valid=valid or None, callbacks=callbacks or ())
         self.n_features_in_ = data.n_features
         if hasattr(self, "feature_names_in_"):
@@ -228,15 +225,20 @@ class Ranker(BaseEstimator):
         """The metric of the scores of X.
 
         y: labels (n_docs,). qid: the query of each document; all are one query if not given.
-        sample_weight: (n_docs,). metric: as :func:`rankwood.evaluate` takes it.
+        sample_weight: (n_docs,). metric: one, as :func:`rankwood.evaluate` takes it.
 
         Raises DataError, ParameterError.
         """
+        if y is None:
+            raise DataError("requires y to be passed, but the target y is None")
         sizes = None if qid is not None else [_rows(X)]
         data = Dataset(
             X, y, qid=qid, group=sizes, weight=sample_weight, missing=self.missing, sort=qid is not None
         )
-        return evaluate(data, self.predict(X), metric)[metric]
+        values = list(evaluate(data, self.predict(X), metric).values())
+        if len(values) != 1:
+            raise ParameterError(f"metric is {metric!r}; expected one")
+        return values[0]
 
     @property
     def feature_importances_(self) -> Floats:
@@ -248,6 +250,26 @@ class Ranker(BaseEstimator):
             out[use.feature] = use.gain
         total = out.sum()
         return out / total if total > 0 else out
+
+
+def _eval_sets(sets: Any, qids: Any, groups: Any) -> list[tuple[Any, Any, Any, Any]]:
+    """X, y, qid and group of each; None for what is not given."""
+    if sets is None:
+        return []
+    sets = list(sets) if isinstance(sets, Iterable) else [sets]
+    if not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in sets):
+        raise DataError("eval_set is no list of pairs; expected [(X, y), ...]")
+    given = {"eval_qid": qids, "eval_group": groups}
+    for name, value in given.items():
+        if value is not None and (not hasattr(value, "__len__") or len(value) != len(sets)):
+            raise DataError(f"{name} is no list of {len(sets)}; expected one for each pair of eval_set")
+    out = []
+    for i, (X, y) in enumerate(sets):
+        qid, group = (None if value is None else value[i] for value in given.values())
+        if qid is None and group is None:
+            raise DataError(f"eval_set {i} has neither eval_qid nor eval_group")
+        out.append((X, y, qid, group))
+    return out
 
 
 def _rows(X: Any) -> int:

@@ -65,4 +65,6 @@ status=$?
 sed -n 's/^PASSED tests/ok tests/p; s/^XFAIL tests/ok (as expected) tests/p
 s/^SKIPPED \[[0-9]*\] /skip /p; s/^FAILED tests/not ok tests/p; s/^ERROR tests/not ok tests/p' "$folder/pytest.log"
 [ "$status" = 0 ] || tail -n 200 "$folder/pytest.log" | sed 's/^/    /'
+
+sh tests/python/python_leaks.sh "$folder/leaks" || failed=1
 [ "$status" = 0 ] && [ "$failed" = 0 ]

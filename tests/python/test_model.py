@@ -108,7 +108,7 @@ def test_frames_by_name_after_loading(made: Made, named: Model, tmp_path: Any) -
 
 
 def test_names_that_a_file_cannot_hold(made: Made, small: dict[str, Any], tmp_path: Any) -> None:
-    names = ["price, net", "0", "7-8", "click rate", "click_rate", "é"]
+    names = ["click rate", "click_rate", "price, net", "0", "7-8", "click,rate"]
     table = pd.DataFrame(made.X, columns=names)
     model = train(small, rankwood.Dataset(table, made.y, qid=made.qid))
     assert model.feature_names == names
@@ -116,12 +116,10 @@ def test_names_that_a_file_cannot_hold(made: Made, small: dict[str, Any], tmp_pa
     mixed = table[names[::-1]]
     assert np.array_equal(model.predict(mixed), model.predict(made.X))
     model.save(tmp_path / "model.txt")
-    four = table[names[:4]]
-    model = train(small, rankwood.Dataset(four, made.y, qid=made.qid))
-    loaded = Model.from_bytes(model.to_bytes())
-    assert np.array_equal(loaded.predict(four[names[3::-1]]), model.predict(made.X[:, :4]))
-    mixed_set = rankwood.Dataset(four[names[3::-1]], made.y, qid=made.qid)
-    assert np.array_equal(loaded.predict(mixed_set), model.predict(made.X[:, :4]))
+    loaded = Model.load(tmp_path / "model.txt")
+    assert np.array_equal(loaded.predict(mixed), model.predict(made.X))
+    mixed_set = rankwood.Dataset(mixed, made.y, qid=made.qid)
+    assert np.array_equal(loaded.predict(mixed_set), model.predict(made.X))
 
 
 def test_a_dataset_by_name(made: Made, named: Model) -> None:
