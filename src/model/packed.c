@@ -269,6 +269,7 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
     m.packed->flat = flat;
     m.packed->ops = ops;
     m.packed->n_trees = flat->n_trees;
+    m.packed->doc_ns = rw_packed_doc_ns(flat, ops);
     const int status = make(&m);
     maker_release(&m);
     if (status > 0)

@@ -21,6 +21,7 @@
 
 enum {
     RW_PACKED_DOCS = 128,   /* of a block; codes of a column lie together */
+    RW_PACKED_HALF = 64,
     RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its thresholds, looked at first */
     RW_PACKED_TOP = 5,      /* log2 of it */
     RW_PACKED_BUFFERS = 20, /* of leaf numbers below nodes that wait for their parents */
@@ -64,6 +65,7 @@ struct rw_packed_ops;
 struct rw_packed {
     const struct rw_flat *flat; /* borrowed */
     const struct rw_packed_ops *ops;
+    double doc_ns;       /* expected of a document of a whole block */
     uint32_t code_bytes; /* 1 or 2 */
     uint32_t n_columns;
     int32_t n_trees;
@@ -101,9 +103,10 @@ struct rw_packed_width {
     /* A column's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
     void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
-    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
+    /* Adds trees [first, end) to score [RW_PACKED_DOCS], of which the first n_docs matter: where
+     * half of them are enough, it is quicker. All but `score` are 64-byte aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
-                void *buffers, double *score);
+                void *buffers, double *score, uint32_t n_docs);
 };
 
 /* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
@@ -120,11 +123,11 @@ const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
 extern const struct rw_packed_width rw_packed_plain_8, rw_packed_plain_16, rw_packed_avx2_8,
     rw_packed_avx2_16, rw_packed_avx512_8, rw_packed_avx512_16;
 
-/* Walks the tree for all documents of a block. For all instruction sets. */
+/* Walks the tree for the first n_docs documents of a block, or some more. For all instruction sets. */
 void rw_packed_walk_8(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                      const void *codes, double *score);
+                      const void *codes, double *score, uint32_t n_docs);
 void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                       const void *codes, double *score);
+                       const void *codes, double *score, uint32_t n_docs);
 
 struct rw_dataset;
 /* scores: [n_docs], written. */
