@@ -301,7 +301,7 @@ RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
 /* Dense documents, values [n_docs][n_features] of features first_feature, first_feature + 1, ..., as
  * rw_dataset_from_memory takes them, but without making a dataset: on the CPU whatever the device.
  * NaN is missing, other features are absent. scores: [n_docs], written. RW_ERR_ARGUMENT: features or
- * documents beyond what ids and data sets have. */
+ * documents beyond what ids and data sets have. Where several threads share a model: rw_scorer_rows. */
 RW_API int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
                              uint32_t n_features, uint32_t first_feature, double *scores);
 /* One document, on the CPU whatever the device: the quickest way to the same score, 3 microseconds

@@ -1,12 +1,13 @@
-// A server's heart over librankwood-score: threads score requests while models are swapped under them.
+// A server's heart over librankwood-score: threads score requests while models are swapped under
+// them.
 //
 //   g++ -std=c++17 -O2 serve.cpp $(pkg-config --cflags --libs rankwood-score) -pthread -o serve
 //   ./serve DOCUMENTS MODEL [MODEL]...
 //
-// DOCUMENTS: text, a document a line, values of features 0, 1, ... with blanks between them, "nan" where
-// one is missing; as many on each line. Prints each document's score by the first model; then eight threads
-// score all of them again and again, while the models take turns every 20 milliseconds, and every answer
-// must be one model's, whole.
+// DOCUMENTS: text, a document a line, values of features 0, 1, ... with blanks between them, "nan"
+// where one is missing; as many on each line. Prints each document's score by the first model; then
+// eight threads score all of them again and again, while the models take turns every 20
+// milliseconds, and every answer must be one model's, whole.
 #include <rankwood_score.h>
 
 #include <atomic>
@@ -29,8 +30,9 @@ struct Documents {
 };
 
 // A model that is ready to score. It never changes, so all threads may share one.
-class Scorer {
-public:
+class Scorer
+{
+  public:
     explicit Scorer(const char *path)
     {
         rw_ctx *ctx = nullptr;
@@ -46,7 +48,10 @@ public:
         if (!error.empty())
             throw std::runtime_error(error);
     }
-    ~Scorer() { rw_scorer_free(scorer_); }
+    ~Scorer()
+    {
+        rw_scorer_free(scorer_);
+    }
     Scorer(const Scorer &) = delete;
     Scorer &operator=(const Scorer &) = delete;
 
@@ -59,7 +64,7 @@ public:
             throw std::runtime_error("the documents cannot be scored");
     }
 
-private:
+  private:
     rw_scorer *scorer_ = nullptr;
 };
 

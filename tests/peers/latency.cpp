@@ -1,13 +1,14 @@
-// Latency of scoring requests in C++ while models are swapped: threads score requests of some documents,
-// and another thread reads the next model from its file, makes it ready and swaps it in. latency.py builds
-// and runs this; it prints one JSON object.
+// Latency of scoring requests in C++ while models are swapped: threads score requests of some
+// documents, and another thread reads the next model from its file, makes it ready and swaps it in.
+// latency.py builds and runs this; it prints one JSON object.
 //
 //   latency ENGINE LIBRARY MODEL_A MODEL_B VALUES N_FEATURES N_DOCS THREADS SECONDS SWAP_MS RATE
 //
-// ENGINE: rankwood, lightgbm, treelite (GTIL), compiled (a library that tl2cgen has made). LIBRARY: of the
-// last three, what dlopen takes; treelite's and LightGBM's own. VALUES: float32, row by row; a request is
-// N_DOCS rows of it. RATE: requests a second of all threads, each due at its time, from which its latency
-// counts; 0: each thread sends its next request when the last one is answered.
+// ENGINE: rankwood, lightgbm, treelite (GTIL), compiled (a library that tl2cgen has made). LIBRARY:
+// of the last three, what dlopen takes; treelite's and LightGBM's own. VALUES: float32, row by row;
+// a request is N_DOCS rows of it. RATE: requests a second of all threads, each due at its time,
+// from which its latency counts; 0: each thread sends its next request when the last one is
+// answered.
 #include <dlfcn.h>
 #include <rankwood_score.h>
 
@@ -53,15 +54,20 @@ struct Rankwood : Scorer {
         rw_ctx_free(ctx);
         expect(scorer != nullptr, error);
     }
-    ~Rankwood() override { rw_scorer_free(scorer); }
+    ~Rankwood() override
+    {
+        rw_scorer_free(scorer);
+    }
     void score(const float *values, int n_docs, int n_features, double *scores) const override
     {
-        expect(rw_scorer_rows(nullptr, scorer, values, n_docs, n_features, 0, scores) == RW_OK, "rankwood fails");
+        expect(rw_scorer_rows(nullptr, scorer, values, n_docs, n_features, 0, scores) == RW_OK,
+               "rankwood fails");
     }
 };
 
-class Library {
-public:
+class Library
+{
+  public:
     explicit Library(const char *path) : handle_(dlopen(path, RTLD_NOW | RTLD_LOCAL))
     {
         expect(handle_ != nullptr, std::string("cannot load '") + path + "'");
@@ -73,32 +79,37 @@ public:
         return reinterpret_cast<Function *>(found);
     }
 
-private:
+  private:
     void *handle_;
 };
 
 struct LightGBM : Scorer {
     using Create = int(const char *, int *, void **);
-    using Predict = int(void *, const void *, int, std::int32_t, std::int32_t, int, int, int, int, const char *,
-                        std::int64_t *, double *);
+    using Predict = int(void *, const void *, int, std::int32_t, std::int32_t, int, int, int, int,
+                        const char *, std::int64_t *, double *);
     Predict *predict;
     std::function<void()> end;
     void *booster = nullptr;
-    LightGBM(const Library &library, const char *path) : predict(library.find<Predict>("LGBM_BoosterPredictForMat"))
+    LightGBM(const Library &library, const char *path)
+        : predict(library.find<Predict>("LGBM_BoosterPredictForMat"))
     {
         int iterations;
-        expect(library.find<Create>("LGBM_BoosterCreateFromModelfile")(path, &iterations, &booster) == 0,
+        expect(library.find<Create>("LGBM_BoosterCreateFromModelfile")(path, &iterations,
+                                                                       &booster) == 0,
                "LightGBM does not read the model");
         auto *release = library.find<int(void *)>("LGBM_BoosterFree");
         end = [this, release] { release(booster); };
     }
-    ~LightGBM() override { end(); }
+    ~LightGBM() override
+    {
+        end();
+    }
     void score(const float *values, int n_docs, int n_features, double *scores) const override
     {
         enum { FLOAT32 = 0, RAW_SCORE = 1 };
         std::int64_t n;
-        expect(predict(booster, values, FLOAT32, n_docs, n_features, 1, RAW_SCORE, 0, -1, "num_threads=1", &n,
-                       scores) == 0,
+        expect(predict(booster, values, FLOAT32, n_docs, n_features, 1, RAW_SCORE, 0, -1,
+                       "num_threads=1", &n, scores) == 0,
                "LightGBM fails");
     }
 };
@@ -109,7 +120,8 @@ struct Treelite : Scorer {
     Predict *predict;
     std::function<void()> end;
     void *model = nullptr, *config = nullptr;
-    Treelite(const Library &library, const char *path) : predict(library.find<Predict>("TreeliteGTILPredict"))
+    Treelite(const Library &library, const char *path)
+        : predict(library.find<Predict>("TreeliteGTILPredict"))
     {
         expect(library.find<Load>("TreeliteLoadLightGBMModel")(path, "{}", &model) == 0,
                "treelite does not read the model");
@@ -120,11 +132,16 @@ struct Treelite : Scorer {
         auto *release_config = library.find<int(void *)>("TreeliteGTILDeleteConfig");
         end = [this, release, release_config] { release(model), release_config(config); };
     }
-    ~Treelite() override { end(); }
+    ~Treelite() override
+    {
+        end();
+    }
     void score(const float *values, int n_docs, int n_features, double *scores) const override
     {
-        const std::vector<double> wide(values, values + (size_t)n_docs * n_features); // LightGBM's are doubles
-        expect(predict(model, wide.data(), "float64", n_docs, scores, config) == 0, "treelite fails");
+        const std::vector<double> wide(values, values + (size_t)n_docs *
+                                                            n_features); // LightGBM's are doubles
+        expect(predict(model, wide.data(), "float64", n_docs, scores, config) == 0,
+               "treelite fails");
     }
 };
 
@@ -138,7 +155,9 @@ struct Compiled : Scorer {
     using Predict = void(Entry *, int, double *);
     Library library;
     Predict *predict;
-    explicit Compiled(const char *path) : library(path), predict(library.find<Predict>("predict")) {}
+    explicit Compiled(const char *path) : library(path), predict(library.find<Predict>("predict"))
+    {
+    }
     void score(const float *values, int n_docs, int n_features, double *scores) const override
     {
         std::vector<Entry> row(n_features);
@@ -156,7 +175,8 @@ struct Compiled : Scorer {
     }
 };
 
-static std::shared_ptr<const Scorer> make(const std::string &engine, const char *library, const char *path)
+static std::shared_ptr<const Scorer> make(const std::string &engine, const char *library,
+                                          const char *path)
 {
     if (engine == "rankwood")
         return std::make_shared<const Rankwood>(path);
@@ -196,8 +216,8 @@ static void send(Run &run, int thread, std::vector<double> &latencies)
         }
         const size_t at = ((size_t)i * 7919 + (size_t)thread * 104729) % run.n_requests;
         const std::shared_ptr<const Scorer> scorer = std::atomic_load(&run.current);
-        scorer->score(run.values.data() + at * run.n_docs * run.n_features, run.n_docs, run.n_features,
-                      scores.data());
+        scorer->score(run.values.data() + at * run.n_docs * run.n_features, run.n_docs,
+                      run.n_features, scores.data());
         latencies.push_back(Seconds(Clock::now() - due).count());
         const bool is_one = [&] {
             for (const std::vector<double> &want : run.expected)
@@ -222,12 +242,13 @@ static int measure(Run &run, const std::string &engine, const char *library, cha
         run.current = make(engine, library, models[m]);
         run.expected[m].resize(run.n_requests * run.n_docs);
         for (size_t i = 0; i < run.n_requests; i++)
-            run.current->score(run.values.data() + i * run.n_docs * run.n_features, run.n_docs, run.n_features,
-                               run.expected[m].data() + i * run.n_docs);
+            run.current->score(run.values.data() + i * run.n_docs * run.n_features, run.n_docs,
+                               run.n_features, run.expected[m].data() + i * run.n_docs);
     }
     std::vector<std::vector<double>> latencies(run.n_threads);
     std::vector<std::thread> threads;
-    const auto begin = Clock::now(), end = begin + std::chrono::milliseconds((long)(run.seconds * 1e3));
+    const auto begin = Clock::now(),
+               end = begin + std::chrono::milliseconds((long)(run.seconds * 1e3));
     for (int t = 0; t < run.n_threads; t++)
         threads.emplace_back([&, t] { send(run, t, latencies[t]); });
     int swaps = 0;
@@ -246,14 +267,17 @@ static int measure(Run &run, const std::string &engine, const char *library, cha
         all.insert(all.end(), one.begin(), one.end());
     expect(!all.empty(), "no request was answered");
     std::sort(all.begin(), all.end());
-    const auto at = [&](double part) { return all[std::min(all.size() - 1, (size_t)(part * all.size()))] * 1e3; };
+    const auto at = [&](double part) {
+        return all[std::min(all.size() - 1, (size_t)(part * all.size()))] * 1e3;
+    };
     double sum = 0; // of the scores by the first model, for a look across engines
     for (const double score : run.expected[0])
         sum += score;
-    std::printf("{\"requests\": %zu, \"p50_ms\": %.6f, \"p99_ms\": %.6f, \"p999_ms\": %.6f, \"most_ms\": %.6f, "
+    std::printf("{\"requests\": %zu, \"p50_ms\": %.6f, \"p99_ms\": %.6f, \"p999_ms\": %.6f, "
+                "\"most_ms\": %.6f, "
                 "\"swaps\": %d, \"wrong\": %ld, \"sum\": %.17g, \"seconds\": %.3f}\n",
-                all.size(), at(0.5), at(0.99), at(0.999), all.back() * 1e3, swaps, run.wrong.load(), sum,
-                std::chrono::duration<double>(Clock::now() - begin).count());
+                all.size(), at(0.5), at(0.99), at(0.999), all.back() * 1e3, swaps, run.wrong.load(),
+                sum, std::chrono::duration<double>(Clock::now() - begin).count());
     return 0;
 }
 
