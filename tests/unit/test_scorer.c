@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
-#include "model/flat.h"
+#include "model/packed.h"
 #include "model_fixture.h"
 
 enum { N_DOCS = 400, N_FEATURES = 9, N_TREES = 70, N_THREADS = 8 };
@@ -66,6 +66,39 @@ Test(scorer, any_instructions)
             check_rows(NULL, 0, n);
     }
     unsetenv("RANKWOOD_ISA");
+}
+
+/* The last block's documents, however few; codes of one byte and of two. */
+static void check_packed(int32_t n_trees, int32_t n_leaves, uint32_t code_bytes)
+{
+    struct rw_flat flat;
+    struct rw_model *one = fixture_random_model(ctx, n_trees, n_leaves, N_FEATURES, 4);
+    for (int32_t i = 0; code_bytes > 1 && i < n_trees; i++) /* thresholds of their own */
+        for (int32_t node = 0; node < one->tree[i].n_leaves - 1; node++)
+            one->tree[i].cut[node] += (float)((131 * i + 17 * node) % 997 - 500) * 0x1p-9f;
+    cr_assert_eq(rw_flat_init(ctx, &flat, one, 0), RW_OK);
+    for (int isa = RW_ISA_PLAIN; isa <= (int)rw_isa(); isa++) {
+        struct rw_packed *packed;
+        cr_assert_eq(rw_packed_new(ctx, &flat, rw_packed_ops((enum rw_isa)isa), &packed), RW_OK);
+        cr_assert_eq(packed->code_bytes, code_bytes);
+        for (uint32_t n = 0; n <= 300; n++) {
+            const struct rw_rows rows = {values[0], n, N_FEATURES, 0};
+            double got[N_DOCS];
+            cr_assert_eq(rw_packed_rows(NULL, packed, &rows, got), RW_OK);
+            for (uint32_t i = 0; i < n; i++)
+                cr_assert_eq(got[i], rw_flat_score(&flat, values[i], N_FEATURES, 0),
+                             "document %u of %u by %s", i, n, rw_isa_name((enum rw_isa)isa));
+        }
+        rw_packed_free(packed);
+    }
+    rw_flat_release(&flat);
+    rw_model_free(one);
+}
+
+Test(scorer, packed_blocks)
+{
+    check_packed(12, 31, 1);
+    check_packed(80, 120, 2);
 }
 
 Test(scorer, first_feature_and_first_trees)
