@@ -1,9 +1,9 @@
-"""Writes the C source of rankwood._ffi: cffi in API mode over rankwood.h alone.
+"""Writes the C source of rankwood._ffi: cffi in API mode over rankwood.h and the header that it includes.
 
-The declarations are the header's own: comments and what only a compiler needs are taken off, so that
-there is no second list of functions, and the compiler checks every signature against the header.
+The declarations are the headers' own: comments and what only a compiler needs are taken off, so that
+there is no second list of functions, and the compiler checks every signature against the headers.
 
-    python make_ffi.py rankwood.h _ffi.c
+    python make_ffi.py rankwood_score.h rankwood.h _ffi.c
 """
 
 import re
@@ -46,10 +46,12 @@ def declarations(header: str) -> str:
 
 
 def main() -> None:
-    header, out = sys.argv[1:3]
+    *headers, out = sys.argv[1:]
     ffi = cffi.FFI()
-    with open(header, encoding="utf-8") as file:
-        ffi.cdef(declarations(file.read()) + CALLBACKS)
+    for header in headers:
+        with open(header, encoding="utf-8") as file:
+            ffi.cdef(declarations(file.read()))
+    ffi.cdef(CALLBACKS)
     ffi.set_source("rankwood._ffi", '#include "rankwood.h"\n')
     ffi.emit_c_code(out)
 

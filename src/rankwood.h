@@ -1,79 +1,39 @@
-/* Rankwood: gradient-boosted trees that rank (LambdaMART). The whole public interface.
+/* Rankwood: gradient-boosted trees that rank (LambdaMART). The whole public interface, with
+ * rankwood_score.h, which has errors, contexts, the reading of models and the scoring of rows, and
+ * the rules that hold everywhere.
  *
  * It is built in stairs. The first stair is all that a program needs to load, train, save, load
  * and score; the second opens what was loaded; the third is for programs that want everything.
  *
- * Rules that hold everywhere, said once:
- * - A function that can fail returns RW_OK (0) or a negative `enum rw_status`; the text stands in
- *   the context: rw_last_error(ctx). Results come by pointers named `out`; after a failure *out is
- *   NULL and nothing needs freeing. The library never prints and never exits.
- * - `_new`/`_read`/`_open` give an object to the caller, who ends it with `_free`/`_close`; these
- *   take NULL. Every other pointer is borrowed for the duration of the call, unless it says so.
- * - Documents ("docs", rows) are numbered from 0 in the order of the input; a query's documents are
- *   adjacent. Feature ids are those of the data, 0 to 65,535.
- * - Arrays are row-major; their shape stands beside them: [n_docs].
- * - Thread-safety: a context, and what was made with it, belongs to one thread at a time. Datasets
- *   and models do not change after they are made and may be read by several threads. A context has
- *   threads of its own, which sleep while they have nothing to do; in a child made by fork the
- *   contexts of the thread that forked work as before.
- * - Functions that compute take the default floating-point environment (to nearest, no flushing to
- *   zero, no traps) for the call, callbacks included, and put the caller's back: results do not
- *   depend on it.
+ * Rules beside those:
+ * - A query's documents are adjacent.
+ * - Thread-safety: what was made with a context belongs to one thread at a time, as the context
+ *   does. Datasets and models do not change after they are made and may be read by several threads.
+ *   A context has threads of its own, which sleep while they have nothing to do; in a child made by
+ *   fork the contexts of the thread that forked work as before.
+ * - The default floating-point environment of functions that compute holds in callbacks, too.
  */
 #ifndef RANKWOOD_H
 #define RANKWOOD_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#if defined(__GNUC__)
-#define RW_API __attribute__((visibility("default")))
-#else
-#define RW_API
-#endif
+#include "rankwood_score.h" /* errors, contexts, models read, rows scored */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define RW_VERSION "0.1.0"
-
-/* Limits. Feature ids are 0 to RW_MAX_FEATURE, so an array by id has RW_FEATURE_IDS elements. */
-#define RW_MAX_DOCS    2147483647u /* of a data set */
-#define RW_MAX_FEATURE 65535
-#define RW_FEATURE_IDS (RW_MAX_FEATURE + 1)
+/* Limits, beside those of rankwood_score.h. */
 #define RW_MAX_BINS    1024  /* value bins of a feature */
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
-#define RW_MAX_THREADS 4096
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
-enum rw_status {
-    RW_OK = 0,
-    RW_ERR_MEMORY = -1,      /* an allocation failed; nothing else changed */
-    RW_ERR_IO = -2,          /* the operating system refused: file, reason */
-    RW_ERR_PARSE = -3,       /* text that is not what it should be: file, line, column, expected */
-    RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, of another version, or hostile */
-    RW_ERR_DATA = -5,        /* well-formed data that cannot be used as asked */
-    RW_ERR_ARGUMENT = -6,    /* misuse: a parameter out of range or unknown */
-    RW_ERR_UNSUPPORTED = -7, /* not built in, or the engine cannot do it */
-    RW_ERR_INTERRUPTED = -8, /* a callback asked to give up */
-    RW_ERR_INTERNAL = -9,    /* a broken promise of the library; please report */
-    RW_ERR_MACHINE = -10     /* a disk is full or fails, a GPU failed: trying again may help */
-};
-
-struct rw_ctx;     /* errors, log, threads */
 struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights */
 struct rw_params;  /* parameters, by name */
-struct rw_model;   /* a trained ensemble; needs nothing else */
-
-RW_API int rw_ctx_new(struct rw_ctx **out);
-RW_API void rw_ctx_free(struct rw_ctx *ctx);
-/* The text of the last failure; valid until the next call with this context. */
-RW_API const char *rw_last_error(const struct rw_ctx *ctx);
 
 /* Reads the files in order as one set: LETOR text, gzip of it, or a cache, told by content; "-" is
  * standard input. */
@@ -116,28 +76,16 @@ RW_API int rw_model_write(struct rw_ctx *ctx, const struct rw_model *model, cons
  * RW_ERR_MACHINE: they could not be written. */
 RW_API int rw_model_write_file(struct rw_ctx *ctx, const struct rw_model *model, FILE *out,
                                const char *name);
-RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
 /* The same bytes in memory: *out is [*n_bytes], not followed by 0, and freed with rw_text_free. */
 RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *model, char **out,
                                  size_t *n_bytes);
 RW_API void rw_text_free(char *text);
-/* A model of such bytes. text: [n_bytes]; `name` stands for the file's in messages. */
-RW_API int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text,
-                                size_t n_bytes, struct rw_model **out);
-RW_API void rw_model_free(struct rw_model *model);
 
 /* scores: [n_docs], written. The first `n_trees` trees; 0 takes all. */
 RW_API int rw_predict(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, double *scores);
 
 /* ------------------------------------------------------------------ second stair: look inside */
-
-enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
-/* One line without a newline. Called from the calling thread only. */
-typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
-RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
-/* 0: all processors. Never changes a result. A training goes on with those it began with. */
-RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* --- datasets --- */
 RW_API uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset);
@@ -385,7 +333,7 @@ RW_API const char *rw_predictor_device(const struct rw_predictor *predictor);
 /* Dense documents, values [n_docs][n_features] of features first_feature, first_feature + 1, ..., as
  * rw_dataset_from_memory takes them, but without making a dataset: on the CPU whatever the device.
  * NaN is missing, other features are absent. scores: [n_docs], written. RW_ERR_ARGUMENT: features or
- * documents beyond what ids and data sets have. */
+ * documents beyond what ids and data sets have. Where several threads share a model: rw_scorer_rows. */
 RW_API int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint32_t n_docs,
                              uint32_t n_features, uint32_t first_feature, double *scores);
 /* Has such a value no place among them, being infinite, as rw_dataset_from_table says it of a table? 1, and
@@ -765,7 +713,6 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
                                 struct rw_plan *out);
 
 /* --- models --- */
-RW_API int rw_model_n_trees(const struct rw_model *model);
 /* 0 if training had no validation set. */
 RW_API int rw_model_best_round(const struct rw_model *model);
 /* 0: training was ended from outside (should_stop), and the model is the best until then. */
@@ -788,14 +735,6 @@ struct rw_run_param {
 /* The i-th parameter of a training: 1; or 0 past the end, where *out is zeroed. */
 RW_API int rw_model_run_param(const struct rw_model *model, int run, int i,
                               struct rw_run_param *out);
-struct rw_feature_use {
-    uint32_t feature;
-    const char *name; /* "" without a name */
-    uint64_t n_splits;
-    double gain;      /* sum of its splits' gains */
-};
-/* Features in use by falling gain: returns how many there are; writes at most `room`. */
-RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
 struct rw_node {
     int left, right;  /* >= 0: node; < 0: ~leaf. Both 0 in a tree of one leaf */
     uint32_t feature;

@@ -13,7 +13,7 @@ again=
 [ -f "$build/build.ninja" ] && again=--reconfigure
 CC=gcc meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
     -Db_sanitize=thread >"$build.log" 2>&1 &&
-    ninja -C "$build" src/cli/rankwood tests/check/check tests/check/thread_check >>"$build.log" 2>&1 || {
+    ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check >>"$build.log" 2>&1 || {
     tail -n 30 "$build.log"
     echo "not ok threads: does not build"
     exit 1
@@ -56,6 +56,12 @@ train() {
 }
 train newton m.txt --valid l.txt.gz --rounds 4 --leaves 63 --split newton -o newton
 train mart m.txt --rounds 4 --leaves 63 --split mart --sample-queries 0.5 -o mart
+if command -v g++ >/dev/null 2>&1; then
+    awk 'BEGIN { for (d = 0; d < 300; d++) { for (f = 0; f < 137; f++) printf "%d ", d * (f + 3) % 101; print "" } }' >rows.txt
+    g++ -std=c++17 -O1 -fsanitize=thread -I "$root/src" "$root/examples/serve_cpp/serve.cpp" \
+        "$build/src/librankwood-score.a" -lm -o serve || failed=1
+    clean "scorers shared and swapped" ./serve rows.txt newton mart
+fi
 train "a cache, missing values" y.rwb --rounds 3 --leaves 31 --absent missing -o missing
 train yetirank y.txt --rounds 3 --objective yetirank -o yetirank
 train regression m.txt --rounds 3 --objective regression --metric rmse --train-metric on -o regression

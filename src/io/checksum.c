@@ -1,27 +1,51 @@
 /* A message's remainder modulo P is that of any shorter one with the same remainder: 64 bytes are
  * folded into the 64 behind them, by multiplying each half of 16 bytes with x^n mod P for the
  * distance n in bits (Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials
- * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes to zlib. */
+ * using PCLMULQDQ", Intel 2009). What is left in the end, 16 bytes, goes by tables, as all does
+ * where the processor cannot multiply so. */
 #include "io/checksum.h"
 
-#include <zlib.h>
+#include <pthread.h>
 
 #include "base/isa.h"
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif
 
-enum { MOST_AT_ONCE = 1 << 30 };
+enum { SLICES = 8 };
+#define POLYNOMIAL 0xEDB88320u /* P, bits reversed, without x^32 */
 
-static uint32_t by_zlib(uint32_t crc, const unsigned char *data, size_t n)
+/* [i][b]: what byte b does to the checksum, i bytes before the last one that is taken with it. */
+static uint32_t slice[SLICES][256];
+
+static void make_slices(void)
 {
-    while (n) {
-        const size_t now = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
-        crc = (uint32_t)crc32(crc, data, (uInt)now);
-        data += now;
-        n -= now;
+    for (uint32_t b = 0; b < 256; b++) {
+        uint32_t r = b;
+        for (int bit = 0; bit < 8; bit++)
+            r = r >> 1 ^ (r & 1 ? POLYNOMIAL : 0);
+        slice[0][b] = r;
     }
-    return crc;
+    for (uint32_t b = 0; b < 256; b++)
+        for (int i = 1; i < SLICES; i++)
+            slice[i][b] = slice[i - 1][b] >> 8 ^ slice[0][slice[i - 1][b] & 255];
+}
+
+/* Eight bytes at a time. */
+static uint32_t by_slices(uint32_t crc, const unsigned char *at, size_t n)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_slices);
+    crc = ~crc;
+    for (; n >= SLICES; at += SLICES, n -= SLICES) {
+        uint32_t next = 0;
+        for (int i = 0; i < SLICES; i++)
+            next ^= slice[SLICES - 1 - i][at[i] ^ (i < 4 ? crc >> 8 * i & 255 : 0)];
+        crc = next;
+    }
+    while (n--)
+        crc = crc >> 8 ^ slice[0][(crc ^ *at++) & 255];
+    return ~crc;
 }
 
 #if RW_HAS_X86
@@ -34,7 +58,7 @@ static int64_t power(int n)
 {
     uint32_t r = 0x80000000u; /* 1 */
     for (int i = 0; i < n; i++)
-        r = r >> 1 ^ (r & 1 ? 0xEDB88320u : 0);
+        r = r >> 1 ^ (r & 1 ? POLYNOMIAL : 0);
     return (int64_t)((uint64_t)r << 1);
 }
 
@@ -70,7 +94,7 @@ RW_CLMUL static uint32_t by_folding(uint32_t crc, const unsigned char *data, siz
     for (int i = 1; i < 4; i++)
         all = fold(all, near, sum[i]);
     _mm_storeu_si128((__m128i *)left, all);
-    return (uint32_t)crc32(0xFFFFFFFFu, left, sizeof(left)); /* from a register of 0 */
+    return by_slices(0xFFFFFFFFu, left, sizeof(left)); /* from a register of 0 */
 }
 
 #endif
@@ -86,5 +110,5 @@ uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes)
         n_bytes -= n;
     }
 #endif
-    return by_zlib(crc, at, n_bytes);
+    return by_slices(crc, at, n_bytes);
 }

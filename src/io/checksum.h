@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Goes on from `crc` (0 at first), as zlib's crc32 does. RANKWOOD_ISA=plain leaves it to zlib. */
+/* Goes on from `crc` (0 at first), as zlib's crc32 does. RANKWOOD_ISA=plain: by tables. */
 uint32_t rw_checksum(uint32_t crc, const void *data, size_t n_bytes);
 
 #endif

@@ -38,6 +38,10 @@
 
 enum { RW_MODEL_VERSION = 2, RW_CHECKSUM_DIGITS = 8, RW_CHECKSUM_LINE_BYTES = 18 };
 
+struct rw_words;
+/* All between the first line and the checksum, read or written (io/model_words.h). */
+int rw_model_grammar(struct rw_words *w, struct rw_model *model);
+
 /* Reads a model from memory. text: [n], not changed; `path` is for messages. Anything that
  * rw_model_write would not have written is RW_ERR_FORMAT. */
 int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,

@@ -20,6 +20,7 @@ struct maker {
     struct rw_thresholds thresholds;
     uint32_t *column_of; /* [2 * n_used] of a node's slot; owned, as the arrays below */
     uint32_t *below;     /* [nodes of a tree] leaves below */
+    uint32_t *last;      /* [nodes of a tree] of two leaves: its number; or RW_PACKED_LAST */
     int32_t *stack;      /* [3 * nodes of a tree + 3] */
 };
 
@@ -28,6 +29,7 @@ static void maker_release(struct maker *m)
     rw_thresholds_release(&m->thresholds);
     rw_mem_free(m->column_of);
     rw_mem_free(m->below);
+    rw_mem_free(m->last);
     rw_mem_free(m->stack);
 }
 
@@ -103,10 +105,45 @@ static uint32_t leaves_below(const struct maker *m, int32_t child)
     return child < 0 ? 1 : m->below[child];
 }
 
-/* The buffer of a child that is worked out at `depth`; that of leaves holds zeros. */
-static uint16_t buffer_of(const struct rw_packed *p, int32_t child, int32_t depth)
+static int is_last(const struct maker *m, int32_t child)
 {
-    return (uint16_t)(child < 0 ? 0 : ((uint32_t)depth + 1) * RW_PACKED_DOCS * p->code_bytes);
+    return child >= 0 && m->last[child] < RW_PACKED_LAST;
+}
+
+/* The buffer of a child that is worked out at `depth`; that of leaves holds zeros. */
+static uint16_t buffer_of(const struct maker *m, int32_t child, int32_t depth)
+{
+    const uint32_t buffer = child < 0           ? 0
+                            : is_last(m, child) ? RW_PACKED_BUFFERS + m->last[child]
+                                                : (uint32_t)depth + 1;
+    return (uint16_t)(buffer * RW_PACKED_DOCS * m->packed->code_bytes);
+}
+
+static struct rw_packed_node node_of(const struct maker *m, const struct rw_walk_node *node)
+{
+    const uint32_t column = m->column_of[node->slot];
+    return (struct rw_packed_node){.column = column * RW_PACKED_DOCS * m->packed->code_bytes,
+                                   .cut =
+                                       fill_word(m->packed, rw_threshold_of(&m->thresholds, node)),
+                                   .skip = fill_word(m->packed, leaves_below(m, node->left))};
+}
+
+/* Nodes of two leaves, but for the root, whose leaf number is where every root's is; returns how
+ * many there are. */
+static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node *to)
+{
+    const struct rw_flat *flat = m->flat;
+    const struct rw_walk_node *nodes = flat->node + flat->first_node[tree];
+    const int32_t n_nodes = (int32_t)(flat->first_node[tree + 1] - flat->first_node[tree]);
+    uint32_t n = 0;
+    for (int32_t at = 0; at < n_nodes; at++) {
+        m->last[at] = at > 0 && m->below[at] == 2 && n < RW_PACKED_LAST ? n : RW_PACKED_LAST;
+        if (!is_last(m, at))
+            continue;
+        to[n] = node_of(m, &nodes[at]);
+        to[n++].to = buffer_of(m, at, 0);
+    }
+    return n;
 }
 
 /* Nodes in the order of work: the larger subtree first, which then waits in one buffer, so that a
@@ -129,20 +166,16 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
         /* If the first is a leaf, so is the second. */
         if (!top[2]) {
             top[2] = 1;
-            if (second >= 0)
+            if (second >= 0 && !is_last(m, second))
                 memcpy(stack[n++], (int32_t[3]){second, depth + 1, 0}, sizeof(stack[0]));
-            if (first >= 0)
+            if (first >= 0 && !is_last(m, first))
                 memcpy(stack[n++], (int32_t[3]){first, depth, 0}, sizeof(stack[0]));
             continue;
         }
-        const uint32_t column = m->column_of[node->slot];
-        *to++ = (struct rw_packed_node){
-            .column = column * RW_PACKED_DOCS * m->packed->code_bytes,
-            .cut = fill_word(m->packed, rw_threshold_of(&m->thresholds, node)),
-            .skip = fill_word(m->packed, leaves_below(m, node->left)),
-            .left = buffer_of(m->packed, node->left, left_first ? depth : depth + 1),
-            .right = buffer_of(m->packed, node->right, left_first ? depth + 1 : depth),
-            .to = buffer_of(m->packed, at, depth)};
+        *to = node_of(m, node);
+        to->left = buffer_of(m, node->left, left_first ? depth : depth + 1);
+        to->right = buffer_of(m, node->right, left_first ? depth + 1 : depth);
+        to++->to = buffer_of(m, at, depth);
         n--;
     }
 }
@@ -227,15 +260,17 @@ static int lay_out(struct maker *m)
     RW_TRY(RW_NEW(m->ctx, p->step, n_steps));
     RW_TRY(RW_NEW(m->ctx, p->leaf, n_leaves));
     RW_TRY(RW_NEW_RAW(m->ctx, m->below, most));
+    RW_TRY(RW_NEW_RAW(m->ctx, m->last, most));
     RW_TRY(RW_NEW_RAW(m->ctx, m->stack, 3 * most + 3));
     return 1;
 }
 
 static void make_tree(struct maker *m, int32_t i)
 {
+    struct rw_packed_node *node = m->packed->node + m->packed->tree[i].first;
     const struct rw_flat *flat = m->flat;
     const struct rw_walk_node *nodes = flat->node + flat->first_node[i];
-    const struct rw_packed_tree *tree = &m->packed->tree[i];
+    struct rw_packed_tree *tree = &m->packed->tree[i];
     float *leaf = m->packed->leaf + tree->first_leaf;
     if (tree->walked) {
         order_steps(m, i, m->packed->step + tree->first);
@@ -244,8 +279,9 @@ static void make_tree(struct maker *m, int32_t i)
     }
     for (int32_t at = (int32_t)tree->n_leaves - 2; at >= 0; at--)
         m->below[at] = leaves_below(m, nodes[at].left) + leaves_below(m, nodes[at].right);
+    tree->n_last = order_last(m, i, node);
     if (tree->n_leaves > 1)
-        order_nodes(m, i, m->packed->node + tree->first);
+        order_nodes(m, i, node + tree->n_last);
     order_leaves(m, i, leaf);
 }
 
@@ -269,6 +305,7 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
     m.packed->flat = flat;
     m.packed->ops = ops;
     m.packed->n_trees = flat->n_trees;
+    m.packed->doc_ns = rw_packed_doc_ns(flat, ops);
     const int status = make(&m);
     maker_release(&m);
     if (status > 0)

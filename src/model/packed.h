@@ -12,7 +12,8 @@
  * as many leaves as the left child has. There is no branch, and with vectors 64 documents of a node
  * cost a comparison and an addition. (QuickScorer, Lucchese et al. 2015, also looks at all nodes,
  * and removes the leaves that a document cannot reach from a set; a number takes fewer bits.) A
- * tree of many leaves is walked by code, some documents side by side. */
+ * tree of many leaves is walked by code, some documents side by side. Nodes of two leaves, a third
+ * of all, come first, as a kind of their own: nothing below them needs to be loaded. */
 #ifndef RW_MODEL_PACKED_H
 #define RW_MODEL_PACKED_H
 
@@ -20,10 +21,12 @@
 #include "model/flat.h"
 
 enum {
-    RW_PACKED_DOCS = 128,   /* of a block; codes of a column lie together */
+    RW_PACKED_DOCS = 128, /* of a block; codes of a column lie together */
+    RW_PACKED_HALF = 64,
     RW_PACKED_PIVOTS = 32,  /* pivots of a column, evenly among its thresholds, looked at first */
     RW_PACKED_TOP = 5,      /* log2 of it */
     RW_PACKED_BUFFERS = 20, /* of leaf numbers below nodes that wait for their parents */
+    RW_PACKED_LAST = 128,   /* and of nodes of two leaves; what more there are go with the others */
     RW_PACKED_SMALL = 32    /* leaves are padded to so many */
 };
 
@@ -56,6 +59,7 @@ struct rw_packed_tree {
     uint64_t first; /* node or step */
     uint64_t first_leaf;
     uint32_t n_leaves;
+    uint32_t n_last; /* nodes of two leaves, the first ones; the root is none */
     uint32_t walked;
 };
 
@@ -64,6 +68,7 @@ struct rw_packed_ops;
 struct rw_packed {
     const struct rw_flat *flat; /* borrowed */
     const struct rw_packed_ops *ops;
+    double doc_ns;       /* expected of a document of a whole block */
     uint32_t code_bytes; /* 1 or 2 */
     uint32_t n_columns;
     int32_t n_trees;
@@ -93,7 +98,7 @@ static inline size_t rw_packed_codes_bytes(const struct rw_packed *packed)
 /* Bytes of the buffers. The first one holds zeros. */
 static inline size_t rw_packed_buffers_bytes(const struct rw_packed *packed)
 {
-    return (size_t)RW_PACKED_BUFFERS * RW_PACKED_DOCS * packed->code_bytes;
+    return (size_t)(RW_PACKED_BUFFERS + RW_PACKED_LAST) * RW_PACKED_DOCS * packed->code_bytes;
 }
 
 /* What is done with codes of one width (packed_tmpl.c). */
@@ -101,9 +106,10 @@ struct rw_packed_width {
     /* A column's codes [RW_PACKED_DOCS] of values; absent is resolved, NaN is missing. */
     void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
-    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. All but `score` are 64-byte aligned. */
+    /* Adds trees [first, end) to score [RW_PACKED_DOCS], of which the first n_docs matter: where
+     * half of them are enough, it is quicker. All but `score` are 64-byte aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
-                void *buffers, double *score);
+                void *buffers, double *score, uint32_t n_docs);
 };
 
 /* What an instruction set does; the array's index: 0 for codes of one byte, 1 of two. */
@@ -120,11 +126,12 @@ const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
 extern const struct rw_packed_width rw_packed_plain_8, rw_packed_plain_16, rw_packed_avx2_8,
     rw_packed_avx2_16, rw_packed_avx512_8, rw_packed_avx512_16;
 
-/* Walks the tree for all documents of a block. For all instruction sets. */
+/* Walks the tree for the first n_docs documents of a block, or some more. For all instruction sets.
+ */
 void rw_packed_walk_8(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                      const void *codes, double *score);
+                      const void *codes, double *score, uint32_t n_docs);
 void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                       const void *codes, double *score);
+                       const void *codes, double *score, uint32_t n_docs);
 
 struct rw_dataset;
 /* scores: [n_docs], written. */

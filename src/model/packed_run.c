@@ -1,12 +1,10 @@
-/* Scores of a data set by a packed model. Some blocks of documents are encoded, then meet the trees
+/* Scores by a packed model. Some blocks of documents are encoded, then meet the trees
  * a batch at a time: a batch stays in the second-level cache for all of them, and a block's codes
  * in the first-level cache for all the batch's trees. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "dataset/dataset.h"
-#include "model/packed.h"
-#include "model/predict.h"
+#include "model/packed_run.h"
 
 enum {
     MOST_BLOCKS = 8,            /* that are encoded together */
@@ -27,25 +25,9 @@ const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
     return &ops[isa];
 }
 
-struct job {
-    const struct rw_packed *packed;
-    const struct rw_rows *rows;      /* borrowed; or NULL, and then: */
-    const struct rw_column **column; /* [n_used] of slots; NULL: the data does not have it; owned */
-    uint32_t n_blocks;               /* encoded together */
-    size_t room_bytes;               /* of a thread */
-    char *room;                      /* [n_threads][room_bytes]; owned */
-};
-
-/* A thread's room: codes [n_blocks][codes], buffers, scores and a column's values. */
-struct room {
-    char *codes, *buffers;
-    double *score; /* [n_blocks][RW_PACKED_DOCS] */
-    float *value;  /* [n_blocks][RW_PACKED_DOCS]; of rows: [n_used][RW_PACKED_DOCS] */
-};
-
-static struct room room_of(const struct job *job, int thread)
+static struct rw_packed_room room_of(const struct rw_packed_job *job, int thread)
 {
-    struct room room;
+    struct rw_packed_room room;
     room.codes = job->room + (size_t)thread * job->room_bytes;
     room.buffers = room.codes + job->n_blocks * rw_packed_codes_bytes(job->packed);
     room.score = (double *)(room.buffers + rw_packed_buffers_bytes(job->packed));
@@ -53,33 +35,9 @@ static struct room room_of(const struct job *job, int thread)
     return room;
 }
 
-/* A column of all the blocks at a time, for memory is read best in order. Documents past `end` are
- * like others before them: what they are does not matter. */
-static void encode_blocks(const struct job *job, uint32_t begin, uint32_t end,
-                          const struct room *room)
-{
-    const struct rw_packed *p = job->packed;
-    const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
-    const size_t column_bytes = (size_t)RW_PACKED_DOCS * p->code_bytes;
-    const size_t codes_bytes = rw_packed_codes_bytes(p);
-    for (uint32_t i = 0; i < p->n_columns; i++) {
-        const struct rw_packed_column *to = &p->column[i];
-        const struct rw_column *column = job->column[to->slot];
-        if (i > 0 && to->slot == to[-1].slot)
-            ; /* its values are there */
-        else if (column)
-            rw_column_values(column, begin, end, p->flat->absent, room->value);
-        else
-            for (uint32_t d = 0; d < end - begin; d++)
-                room->value[d] = p->flat->absent;
-        for (uint32_t d = 0, b = 0; d < end - begin; d += RW_PACKED_DOCS, b++)
-            width->encode(p, to, room->value + d, room->codes + b * codes_bytes + i * column_bytes);
-    }
-}
-
 /* Columns of a block of rows. Some documents at a time, whose values stay in the first-level cache
  * until all their features are taken. */
-static void turn_block(const struct job *job, uint32_t begin, uint32_t end, float *value)
+static void turn_block(const struct rw_packed_job *job, uint32_t begin, uint32_t end, float *value)
 {
     enum { DOCS = 16 };
     const struct rw_flat *flat = job->packed->flat;
@@ -103,8 +61,8 @@ static void turn_block(const struct job *job, uint32_t begin, uint32_t end, floa
     }
 }
 
-static void encode_rows(const struct job *job, uint32_t begin, uint32_t end,
-                        const struct room *room)
+static void encode_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
+                        const struct rw_packed_room *room)
 {
     const struct rw_packed *p = job->packed;
     const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
@@ -119,30 +77,27 @@ static void encode_rows(const struct job *job, uint32_t begin, uint32_t end,
     }
 }
 
-static void score_blocks(const struct job *job, uint32_t begin, uint32_t end, int thread,
+static void score_blocks(const struct rw_packed_job *job, uint32_t begin, uint32_t end, int thread,
                          double *scores)
 {
     const struct rw_packed *p = job->packed;
     const struct rw_packed_width *width = p->ops->width[p->code_bytes - 1];
-    const struct room room = room_of(job, thread);
+    const struct rw_packed_room room = room_of(job, thread);
     const size_t codes_bytes = rw_packed_codes_bytes(p);
     const uint32_t n_blocks = (end - begin + RW_PACKED_DOCS - 1) / RW_PACKED_DOCS;
-    if (job->rows)
-        encode_rows(job, begin, end, &room);
-    else
-        encode_blocks(job, begin, end, &room);
+    job->encode(job, begin, end, &room);
     memset(room.score, 0, (size_t)n_blocks * RW_PACKED_DOCS * sizeof(*room.score));
     for (int32_t i = 0; i < p->n_batches; i++) {
         for (uint32_t b = 0; b < n_blocks; b++)
             width->add(p, p->batch[i], p->batch[i + 1], room.codes + b * codes_bytes, room.buffers,
-                       room.score + (size_t)b * RW_PACKED_DOCS);
+                       room.score + (size_t)b * RW_PACKED_DOCS, end - begin - b * RW_PACKED_DOCS);
     }
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }
 
 /* Runs of a job's blocks, dealt out to threads. */
 struct runs {
-    struct job *job;
+    struct rw_packed_job *job;
     uint32_t n_docs, docs; /* of all, of a run */
     double *scores;
 };
@@ -161,27 +116,28 @@ static int score_runs(void *user, struct rw_share *share)
 static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, int n_threads)
 {
     const size_t bytes = rw_packed_codes_bytes(packed);
-    const uint64_t docs = (uint64_t)n_threads * PARTS * RW_PACKED_DOCS;
+    const uint64_t docs = (uint64_t)RW_PACKED_DOCS * (n_threads > 1 ? n_threads * PARTS : 1);
     uint64_t n = bytes ? MOST_CODES_BYTES / bytes : MOST_BLOCKS;
     n = n > MOST_BLOCKS ? MOST_BLOCKS : n;
-    n = n > n_docs / docs ? n_docs / docs : n;
+    const uint64_t parts = n_threads > 1 ? n_docs / docs : (n_docs + docs - 1) / docs;
+    n = n > parts ? parts : n;
     return n < 1 ? 1 : (uint32_t)n;
 }
 
-static int run(struct rw_ctx *ctx, struct job *job, uint32_t n_docs, double *scores)
+int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores)
 {
     const struct rw_packed *packed = job->packed;
     int status = RW_OK;
-    job->n_blocks = blocks_at_once(packed, n_docs, ctx->n_threads);
+    const int most_threads = ctx ? ctx->n_threads : 1;
+    job->n_blocks = blocks_at_once(packed, n_docs, most_threads);
     const uint32_t docs = job->n_blocks * RW_PACKED_DOCS;
     const int64_t n_jobs = ((int64_t)n_docs + docs - 1) / docs;
-    const int n_threads = ctx->n_threads < n_jobs ? ctx->n_threads : (int)n_jobs;
-    const size_t values = job->rows ? (size_t)packed->flat->n_used * RW_PACKED_DOCS : docs;
+    const int n_threads = most_threads < n_jobs ? most_threads : (int)n_jobs;
     if (n_jobs == 0)
         return RW_OK;
     job->room_bytes = job->n_blocks * rw_packed_codes_bytes(packed) +
                       rw_packed_buffers_bytes(packed) + docs * sizeof(double) +
-                      values * sizeof(float);
+                      (docs + job->more_values) * sizeof(float);
     RW_TRY_OUT(RW_NEW(ctx, job->room, (size_t)n_threads * job->room_bytes));
     struct runs runs = {job, n_docs, docs, scores};
     rw_parallel(ctx, n_threads, (uint64_t)n_jobs, 1, score_runs, &runs);
@@ -190,19 +146,12 @@ out:
     return status;
 }
 
-int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
-                     const struct rw_dataset *dataset, double *scores)
-{
-    struct job job = {.packed = packed};
-    RW_TRY(rw_flat_columns(ctx, packed->flat, dataset, &job.column));
-    const int status = run(ctx, &job, dataset->n_docs, scores);
-    rw_mem_free(job.column);
-    return status;
-}
-
 int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
                    double *scores)
 {
-    struct job job = {.packed = packed, .rows = rows};
-    return run(ctx, &job, rows->n_docs, scores);
+    struct rw_packed_job job = {.packed = packed,
+                                .encode = encode_rows,
+                                .rows = rows,
+                                .more_values = (size_t)packed->flat->n_used * RW_PACKED_DOCS};
+    return rw_packed_run(ctx, &job, rows->n_docs, scores);
 }

@@ -80,6 +80,17 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
     _mm512_store_si512(to, sum);
 }
 
+INLINE void look_at_last_node(const void *code, codes cut, void *to)
+{
+    const __m512i c = _mm512_load_si512(code);
+#if RW_TMPL_BITS == 8
+    const __m512i sum = _mm512_maskz_set1_epi8(_mm512_cmpgt_epu8_mask(c, cut), 1);
+#else
+    const __m512i sum = _mm512_maskz_set1_epi16(_mm512_cmpgt_epu16_mask(c, cut), 1);
+#endif
+    _mm512_store_si512(to, sum);
+}
+
 /* Leaves' values of a vector's documents. */
 INLINE __m512 leaves_of(const float *leaf, uint32_t n_leaves, __m512i number)
 {
@@ -199,6 +210,18 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
     _mm256_store_si256(to, _mm256_blendv_epi8(below_right, below_left, goes_left));
 }
 
+INLINE void look_at_last_node(const void *code, codes cut, void *to)
+{
+    const __m256i c = _mm256_load_si256(code);
+#if RW_TMPL_BITS == 8
+    const __m256i goes_left = _mm256_cmpeq_epi8(_mm256_min_epu8(c, cut), c);
+    _mm256_store_si256(to, _mm256_andnot_si256(goes_left, _mm256_set1_epi8(1)));
+#else
+    const __m256i goes_left = _mm256_cmpeq_epi16(_mm256_min_epu16(c, cut), c);
+    _mm256_store_si256(to, _mm256_andnot_si256(goes_left, _mm256_set1_epi16(1)));
+#endif
+}
+
 INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, const code_type *number)
 {
     (void)n_leaves;
@@ -256,6 +279,11 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
         (*(const codes *)left & goes_left) | ((*(const codes *)right + skip) & ~goes_left);
 }
 
+INLINE void look_at_last_node(const void *code, codes cut, void *to)
+{
+    *(codes *)to = (codes)(*(const codes *)code > cut) & 1;
+}
+
 INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, const code_type *number)
 {
     (void)n_leaves;
@@ -264,12 +292,12 @@ INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, cons
 
 /* The same for all instruction sets: steps depend on each other. */
 void FOR_BITS(rw_packed_walk_)(const struct rw_packed *packed, const struct rw_packed_tree *tree,
-                               const void *block, double *score)
+                               const void *block, double *score, uint32_t n_docs)
 {
     enum { CHAINS = 8 }; /* documents that go down a tree side by side */
     const struct rw_packed_step *step = packed->step + tree->first;
     const float *leaf = packed->leaf + tree->first_leaf;
-    for (uint32_t d = 0; d < RW_PACKED_DOCS; d += CHAINS) {
+    for (uint32_t d = 0; d < RW_PACKED_DOCS && d < n_docs; d += CHAINS) {
         uint32_t at[CHAINS] = {0}, moved;
         do {
             moved = 0;
@@ -305,34 +333,47 @@ static void encode(const struct rw_packed *packed, const struct rw_packed_column
     }
 }
 
-INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n, const char *block,
-                          char *buffers)
+/* docs: how many of the block's; known when this is compiled. */
+INLINE void look_at_nodes(const struct rw_packed_node *node, uint32_t n_last, uint32_t n,
+                          const char *block, char *buffers, uint32_t docs)
 {
-    for (uint32_t i = 0; i < n; i++, node++) {
+    for (uint32_t i = 0; i < n_last; i++, node++) {
+        const codes cut = repeated(node->cut);
+        const char *code = block + node->column;
+        char *to = buffers + node->to;
+        _Pragma("GCC unroll 4") for (size_t v = 0; v < docs * sizeof(code_type); v += sizeof(codes))
+            look_at_last_node(code + v, cut, to + v);
+    }
+    for (uint32_t i = n_last; i < n; i++, node++) {
         const codes cut = repeated(node->cut), skip = repeated(node->skip);
         const char *code = block + node->column;
         const char *left = buffers + node->left, *right = buffers + node->right;
         char *to = buffers + node->to;
-        _Pragma("GCC unroll 4") for (size_t v = 0; v < RW_PACKED_DOCS * sizeof(code_type);
-                                     v += sizeof(codes))
+        _Pragma("GCC unroll 4") for (size_t v = 0; v < docs * sizeof(code_type); v += sizeof(codes))
             look_at_node(code + v, left + v, right + v, cut, skip, to + v);
     }
 }
 
 static void add(const struct rw_packed *packed, int32_t first, int32_t end, const void *block,
-                void *buffers, double *score)
+                void *buffers, double *score, uint32_t n_docs)
 {
+    const uint32_t docs = n_docs > RW_PACKED_HALF ? RW_PACKED_DOCS : RW_PACKED_HALF;
     for (int32_t i = first; i < end; i++) {
         const struct rw_packed_tree *tree = &packed->tree[i];
         if (tree->walked) {
-            FOR_BITS(rw_packed_walk_)(packed, tree, block, score);
+            FOR_BITS(rw_packed_walk_)(packed, tree, block, score, n_docs);
             continue;
         }
         const uint32_t n = tree->n_leaves - 1;
         const code_type *number = (code_type *)buffers + (n > 0 ? RW_PACKED_DOCS : 0);
         const float *leaf = packed->leaf + tree->first_leaf;
-        look_at_nodes(packed->node + tree->first, n, block, buffers);
-        for (uint32_t d = 0; d < RW_PACKED_DOCS; d += VALUES)
+        if (docs == RW_PACKED_DOCS)
+            look_at_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
+                          RW_PACKED_DOCS);
+        else
+            look_at_nodes(packed->node + tree->first, tree->n_last, n, block, buffers,
+                          RW_PACKED_HALF);
+        for (uint32_t d = 0; d < docs; d += VALUES)
             add_leaves(score + d, leaf, tree->n_leaves, number + d);
     }
 }

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 #include "model/packed.h"
-#include "model/single.h"
+#include "model/scorer.h"
 
 /* One thread of a server of 2023: a node that a document passes takes 1.3 to 3 ns, more in a model
  * that is larger than the caches or splits what is hard to foresee; and a value that is gathered.
@@ -199,37 +199,13 @@ int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const s
                             : rw_flat_scores(ctx, flat, dataset, scores);
 }
 
-struct rows_job {
-    const struct rw_flat *flat;
-    const struct rw_single *single; /* NULL: down the trees */
-    const struct rw_rows *rows;
-    double *scores;
-};
-
-static int score_rows(void *user, struct rw_share *share)
-{
-    const struct rows_job *job = user;
-    const struct rw_rows *rows = job->rows;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const float *row = rows->value + doc * rows->n_features;
-            job->scores[doc] =
-                job->single ? rw_single_score(job->single, row, rows->n_features, rows->first)
-                            : rw_flat_score(job->flat, row, rows->n_features, rows->first);
-        }
-    }
-    return RW_OK;
-}
-
 int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                      const struct rw_single *single, const struct rw_rows *rows, double *scores)
 {
     if (!strategy->settled)
         RW_TRY(settle(ctx, strategy, flat, rows->n_docs));
-    if (strategy->packed)
-        return rw_packed_rows(ctx, strategy->packed, rows, scores);
-    struct rows_job job = {flat, single, rows, scores};
-    return rw_parallel(ctx, ctx->n_threads, rows->n_docs, 0, score_rows, &job);
+    const struct rw_forms forms = {flat, single, strategy->packed};
+    return rw_forms_rows(ctx, &forms, rows, scores);
 }
 
 void rw_strategy_release(struct rw_strategy *strategy)

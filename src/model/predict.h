@@ -27,7 +27,7 @@ struct rw_strategy {
 };
 int rw_strategy_scores(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                        const struct rw_dataset *dataset, double *scores);
-/* single: NULL, or the model for one document at a time, by which few rows are scored. */
+/* single: NULL, or the model for one document at a time. Fails as rw_forms_rows does (model/scorer.h). */
 int rw_strategy_rows(struct rw_ctx *ctx, struct rw_strategy *strategy, const struct rw_flat *flat,
                      const struct rw_single *single, const struct rw_rows *rows, double *scores);
 void rw_strategy_release(struct rw_strategy *strategy);

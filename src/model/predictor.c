@@ -20,23 +20,24 @@
 struct rw_predictor {
     struct rw_ctx *ctx; /* borrowed */
     struct rw_flat flat;
-    struct rw_single *single;    /* owned; NULL: the model is not of the kind */
-    struct rw_strategy strategy; /* the CPU's, of data sets and rows */
-    struct rw_scorer *scorer;    /* of data sets; owned; NULL: the CPU scores them, too */
-    int is_auto;                 /* nobody chose the device */
-    int undecided;               /* auto: whether a GPU pays is yet to be seen */
-    double cpu_ms;               /* auto: what all runs so far should have taken on the CPU */
+    struct rw_single *single;        /* owned; NULL: the model is not of the kind */
+    struct rw_strategy strategy;     /* the CPU's, of data sets and rows */
+    struct rw_device_scorer *scorer; /* of data sets; owned; NULL: the CPU scores them, too */
+    int is_auto;                     /* nobody chose the device */
+    int undecided;                   /* auto: whether a GPU pays is yet to be seen */
+    double cpu_ms;                   /* auto: what all runs so far should have taken on the CPU */
 };
 
 static const struct {
     const char *name;
-    int (*open)(struct rw_ctx *, const struct rw_flat *, int, struct rw_scorer **);
+    int (*open)(struct rw_ctx *, const struct rw_flat *, int, struct rw_device_scorer **);
 } devices[] = {
-    {"cuda", rw_scorer_open_cuda},
+    {"cuda", rw_device_scorer_open_cuda},
 };
 
 /* *out is NULL if it is the CPU. */
-static int open_scorer(struct rw_predictor *predictor, const char *device, struct rw_scorer **out)
+static int open_scorer(struct rw_predictor *predictor, const char *device,
+                       struct rw_device_scorer **out)
 {
     size_t length;
     const int number = rw_device_number(device, &length);
@@ -51,7 +52,7 @@ static int open_scorer(struct rw_predictor *predictor, const char *device, struc
                    "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", device);
 }
 
-static void close_scorer(struct rw_scorer *scorer)
+static void close_scorer(struct rw_device_scorer *scorer)
 {
     if (scorer)
         scorer->ops->close(scorer);
@@ -101,7 +102,7 @@ const char *rw_predictor_device(const struct rw_predictor *predictor)
  * choice costs at most twice the better one's time. */
 static void choose(struct rw_predictor *predictor, uint32_t n_docs)
 {
-    struct rw_scorer *gpu;
+    struct rw_device_scorer *gpu;
     const int n_threads = predictor->ctx->n_threads;
     const double cpu_ms =
         n_docs * rw_strategy_doc_ns(&predictor->flat) / 1e6 / (1.0 + CPU_THREAD * (n_threads - 1));
@@ -132,7 +133,7 @@ int rw_predictor_run(struct rw_predictor *predictor, const struct rw_dataset *da
     RW_DEFAULT_FPENV;
     if (predictor->undecided)
         choose(predictor, dataset->n_docs);
-    struct rw_scorer *scorer = predictor->scorer;
+    struct rw_device_scorer *scorer = predictor->scorer;
     if (scorer) {
         const int status = scorer->ops->run(scorer, dataset, scores);
         if (status != RW_ERR_MEMORY || !predictor->is_auto)
@@ -158,13 +159,6 @@ int rw_predictor_rows(struct rw_predictor *predictor, const float *values, uint3
 {
     RW_DEFAULT_FPENV;
     const struct rw_rows rows = {values, n_docs, n_features, first_feature};
-    if (first_feature > RW_MAX_FEATURE || n_features > RW_FEATURE_IDS - first_feature)
-        return rw_fail(predictor->ctx, RW_ERR_ARGUMENT,
-                       "%u features from %u on; expected ids of at most %d", n_features,
-                       first_feature, RW_MAX_FEATURE);
-    if (n_docs > RW_MAX_DOCS)
-        return rw_fail(predictor->ctx, RW_ERR_ARGUMENT, "%u documents; expected at most %u", n_docs,
-                       RW_MAX_DOCS);
     return rw_strategy_rows(predictor->ctx, &predictor->strategy, &predictor->flat,
                             predictor->single, &rows, scores);
 }

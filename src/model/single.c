@@ -6,6 +6,10 @@
 
 #include "base/mem.h"
 
+/* One thread of a server of 2024: nanoseconds of a node that is passed, in a model that is not
+ * larger than the caches. */
+#define STEP_NS 1.0
+
 enum {
     MOST_DEPTH = 255,
     LOOK = 3 /* steps until it is looked whether all are at leaves: of 2, 3, 4, 6 the best */
@@ -127,8 +131,10 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
     RW_TRY(RW_NEW(ctx, single, 1));
     single->flat = flat;
     int status = RW_OK;
-    if (rw_lanes_pay(flat, isa))
+    const double lanes_ns = rw_lanes_doc_ns(flat, isa), walk_ns = STEP_NS * rw_flat_steps(flat);
+    if (lanes_ns < walk_ns)
         status = rw_lanes_new(ctx, flat, isa, &single->lanes);
+    single->doc_ns = single->lanes ? lanes_ns : walk_ns;
     if (status >= 0)
         status = single->lanes ? 1 : make(ctx, single, flat);
     if (status > 0)

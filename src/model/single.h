@@ -24,6 +24,7 @@ struct rw_single_node {
 
 struct rw_single {
     const struct rw_flat *flat; /* borrowed */
+    double doc_ns;              /* expected of a document */
     struct rw_lanes *lanes;     /* owned; not NULL: by these, and the arrays are not there */
     struct rw_single_node *node;
     uint32_t *root;   /* [n_trees rounded up] nodes, in the order of work; the last ones are 0 */

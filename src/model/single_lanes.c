@@ -7,13 +7,10 @@
 #include "model/thresholds.h"
 
 /* One thread of a server of 2024: nanoseconds of a group's node, with AVX2 also for each 16
- * columns; of a column; of a node that model/single.h passes, in a model that is not larger than
- * the caches.
- */
+ * columns; of a column. */
 #define NODE_NS            2.5
 #define NODE_TABLE_NS_AVX2 0.7
 #define COLUMN_NS          1.5
-#define STEP_NS            1.0
 
 enum { MOST_NODES = 1 << 20 }; /* of groups: 256 MiB; leaves then have 32-bit numbers */
 
@@ -38,7 +35,7 @@ static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
     return (uint32_t)(flat->first_leaf[tree + 1] - flat->first_leaf[tree]);
 }
 
-/* ---- whether it pays ---- */
+/* ---- what it takes ---- */
 
 /* *table_ns: what a node takes for each 16 columns. NULL: there is none. */
 static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
@@ -73,14 +70,13 @@ static uint64_t count_nodes(const struct rw_flat *flat)
     return n;
 }
 
-int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa)
+double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
 {
     double table_ns;
     const rw_lanes_fn score = function_of(isa, &table_ns);
     const double node_ns = NODE_NS + table_ns * ceil(flat->n_used / 16.0);
     const uint64_t n_nodes = count_nodes(flat);
-    const double ns = node_ns * (double)n_nodes + COLUMN_NS * flat->n_used;
-    return score && n_nodes > 0 && ns < STEP_NS * rw_flat_steps(flat);
+    return score && n_nodes > 0 ? node_ns * (double)n_nodes + COLUMN_NS * flat->n_used : INFINITY;
 }
 
 /* ---- columns ---- */

@@ -67,8 +67,8 @@ struct rw_lanes {
  * instructions. Needs the flat model no more. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
-/* Whether a document is expected to take less time than model/single.h's walk. */
-int rw_lanes_pay(const struct rw_flat *flat, enum rw_isa isa);
+/* Nanoseconds that a document is expected to take; infinity where the model is not of the kind. */
+double rw_lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa);
 void rw_lanes_free(struct rw_lanes *lanes);
 
 /* Of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 here is with the permutation

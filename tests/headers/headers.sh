@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles every header of src and lab alone, as C17 and as C++17, with all warnings as errors. The public one
+# Compiles every header of src and lab alone, as C17 and as C++17, with all warnings as errors. The public ones
 # must not need _GNU_SOURCE either.
 #
 #   sh headers.sh SRC [CC]
@@ -29,7 +29,7 @@ without_cuda=
 for header in $(cd "$src" && find . -name '*.h' ! -name '*_tmpl.h' | sed 's|^\./||' | sort) $(cd "$src/.." && find lab -name '*.h' | sort); do
     define=-D_GNU_SOURCE
     case $header in
-    rankwood.h) define= ;;
+    rankwood.h | rankwood_score.h) define= ;;
     gpu/* | lab/*)
         if [ "$have_cuda" = 0 ]; then
             without_cuda="$without_cuda $header"

@@ -19,10 +19,11 @@ one() { # a file of that name, exactly one
     [ "$(find . -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
     find "$root" -name "$1"
 }
-one rankwood.h >/dev/null && one librankwood.a >/dev/null && one rankwood.1 >/dev/null &&
+one rankwood.h >/dev/null && one rankwood_score.h >/dev/null && one librankwood.a >/dev/null &&
+    one librankwood-score.a >/dev/null && one rankwood.1 >/dev/null &&
     one rankwood >/dev/null || exit 1
 shared=$(one librankwood.so) || exit 1
-[ "$(find . -name '*.h' | wc -l)" = 1 ] || fail "other headers are installed too"
+[ "$(find . -name '*.h' | wc -l)" = 2 ] || fail "other headers are installed too"
 pc=$(one rankwood.pc) || exit 1
 libdir=$(dirname "$shared")
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root"
@@ -34,7 +35,7 @@ static_libs=$(pkg-config --libs --static rankwood | sed 's/-lrankwood/-l:librank
 # Only the public functions are exported, and all of them.
 nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort >exported
 grep -v '^rw_' exported && fail "exported, but not of the public header"
-tr '\n' ' ' <"$source/src/rankwood.h" | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
+cat "$source/src/rankwood_score.h" "$source/src/rankwood.h" | tr '\n' ' ' | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
     sed 's/(.*//; s/.*[ *]//' | sort >declared
 [ -s declared ] || fail "no RW_API function found in the public header"
 diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"

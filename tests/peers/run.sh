@@ -5,7 +5,8 @@
 #   sh tests/peers/run.sh [--quick] [--parts LIST] [--like PATH] [--json FILE] [--python INTERPRETER]
 #
 # --quick    everything small: to see that it works
-# --parts    of train, load, predict (speed.py), quality, formats, dialects, report, with commas; all by default
+# --parts    of train, load, predict (speed.py), latency, quality, formats, dialects, report, with commas; all by
+#            default, but latency, whose interpreter needs the rankwood package, too
 # --like     another generator, for train and quality (as of gpu.py)
 # --json     every figure as a JSON record a line, in FILE (written anew)
 # --python   an interpreter that has the peers, in place of the environment; formats and dialects make
@@ -18,11 +19,11 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../.." && pwd) || exit 2
-known="train load predict quality formats dialects report"
-parts=$known quick= like= json= python= threads=
+known="train load predict latency quality formats dialects report"
+parts="train load predict quality formats dialects report" quick= like= json= python= threads=
 
 usage() {
-    sed -n '5,16s/^# \{0,1\}//p' "$0" >&2
+    sed -n '5,17s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 while [ $# -gt 0 ]; do
@@ -62,7 +63,7 @@ library=$build/src/librankwood.so
 if [ ! -x "$program" ] || [ ! -e "$library" ]; then
     echo "run.sh: building Rankwood" >&2
     [ -f "$build/build.ninja" ] || meson setup "$build" "$root" --buildtype=release >&2 || exit 1
-    shared=$(ninja -C "$build" -t targets all | sed -n 's|^\(src/librankwood\.so[0-9.]*\): .*|\1|p')
+    shared=$(ninja -C "$build" -t targets all | sed -n 's|^\(src/librankwood\(-score\)\{0,1\}\.so[0-9.]*\): .*|\1|p')
     ninja -C "$build" src/cli/rankwood $shared >&2 || exit 1
 fi
 venv=$root/build-peers
@@ -91,6 +92,8 @@ done
 [ -z "$speed" ] || script "speed" speed.py --rankwood "$program" --library "$library" --parts "$speed" \
     --python "$python" ${quick:+--quick} ${like:+--like "$like"} \
     ${threads:+--threads "$threads"}
+! wanted latency || script "latency" latency.py --rankwood "$program" --library "$library" \
+    --python "$python" ${quick:+--quick}
 if wanted quality; then
     sets=all
     [ -n "$like" ] || sets=mq2008,ohsumed,mslr-sample,synth-mslr30k,synth-yahoo,synth-istella

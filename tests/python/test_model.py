@@ -247,8 +247,8 @@ def test_infinite_values(made: Made, model: Model, value: float) -> None:
     forms = [lambda X: X, pd.DataFrame, scipy.sparse.csr_matrix, rankwood.Dataset]
     if np.isinf(value):
         forms.append(lambda X: X.astype(np.float32))
-    for row in (3, n - 2):
-        bad = X.copy()
+    for rows, row in ((n, 3), (n, n - 2), (50, 48)):  # 50: an array is converted at once
+        bad = X[:rows].copy()
         bad[row, 2] = value
         for form in forms:
             message = rf"value of document {row} \(from 0\), feature 2 is infinite"

@@ -334,8 +334,8 @@ Test(batch_codes, refused)
         s, &t, RW_ERR_ARGUMENT,
         "column of feature 0 is sparse, in a batch; expected a value for each document");
     a.index = NULL;
-    a.type = (enum rw_value_type)11;
-    assert_batches_refused(s, &t, RW_ERR_ARGUMENT, "column of feature 0 has values of type 11");
+    a.type = (enum rw_value_type)12;
+    assert_batches_refused(s, &t, RW_ERR_ARGUMENT, "column of feature 0 has values of type 12");
     t.n_docs = 0;
     assert_batches_refused(s, &t, RW_ERR_DATA, "no documents: the data set is empty");
 }

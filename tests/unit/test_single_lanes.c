@@ -1,7 +1,7 @@
 /* Models whose nodes are all looked at; check_predict compares scores of made models. */
 #include <float.h>
 
-#include "model/single_lanes.h"
+#include "model/single.h"
 #include "model_fixture.h"
 
 static struct rw_ctx *ctx;
@@ -152,7 +152,10 @@ static int pays(int32_t n_trees, int32_t n_leaves, enum rw_isa isa)
     struct rw_flat flat;
     struct rw_model *model = fixture_random_model(ctx, n_trees, n_leaves, 50, 1);
     cr_assert_eq(rw_flat_init(ctx, &flat, model, 0), RW_OK);
-    const int pay = rw_lanes_pay(&flat, isa);
+    struct rw_single *single;
+    cr_assert_eq(rw_single_new(ctx, &flat, isa, &single), RW_OK);
+    const int pay = single && single->lanes;
+    rw_single_free(single);
     rw_flat_release(&flat);
     rw_model_free(model);
     return pay;

@@ -19,8 +19,8 @@ uint64_t rw_device_free_bytes(int number)
     return 0;
 }
 
-int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
-                        struct rw_scorer **out)
+int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                               struct rw_device_scorer **out)
 {
     (void)flat;
     (void)device;

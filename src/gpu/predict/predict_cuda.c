@@ -17,7 +17,7 @@
 enum { PIECE_DOCS = 8192 };
 
 struct scorer_cuda {
-    struct rw_scorer base; /* first: handed out by its address */
+    struct rw_device_scorer base; /* first: handed out by its address */
     struct rw_device *device;
     struct rw_device_tables tables; /* of the model */
     struct rw_predict_args args;
@@ -33,7 +33,7 @@ struct chunk_note {
     uint32_t begin, n_docs;
 };
 
-static void close_cuda(struct rw_scorer *base)
+static void close_cuda(struct rw_device_scorer *base)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
     rw_transfer_pipe_free(s->pipe); /* waits, so that nothing below is in use */
@@ -123,7 +123,7 @@ static int grow_scores(struct scorer_cuda *s, uint32_t n_docs)
     return RW_OK;
 }
 
-static int run_cuda(struct rw_scorer *base, const struct rw_dataset *dataset, double *scores)
+static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *dataset, double *scores)
 {
     struct scorer_cuda *s = (struct scorer_cuda *)base;
     const uint32_t n_docs = dataset->n_docs;
@@ -152,7 +152,7 @@ out:
     return status;
 }
 
-static double run_ms_cuda(const struct rw_scorer *base, uint32_t n_docs)
+static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 {
     const double sent_ms =
         n_docs * (double)base->flat->n_used * sizeof(float) / RW_TUNE_PREDICT_BYTES_MS;
@@ -196,15 +196,15 @@ static int load(struct scorer_cuda *s)
                                 &s->pipe);
 }
 
-int rw_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
-                        struct rw_scorer **out)
+int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
+                               struct rw_device_scorer **out)
 {
-    static const struct rw_scorer_ops ops = {
+    static const struct rw_device_scorer_ops ops = {
         .name = "cuda", .close = close_cuda, .run = run_cuda, .run_ms = run_ms_cuda};
     struct scorer_cuda *s;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, s, 1));
-    s->base = (struct rw_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
+    s->base = (struct rw_device_scorer){.ops = &ops, .ctx = ctx, .flat = flat};
     int status = rw_device_open(ctx, device, &s->device);
     if (status >= 0)
         status = load(s);

@@ -1,0 +1,102 @@
+#!/bin/sh
+# librankwood-score as a stranger has it: installed into an empty folder, it needs libc and libm alone, is
+# small, exports what its header declares and nothing else, and serves examples/serve_cpp, built by CMake and
+# by one line with pkg-config, with the doubles of `rankwood predict`.
+#
+#   sh score.sh SOURCE BUILD
+set -u
+source=$1 build=$2
+most_bytes=1000000
+root=$(mktemp -d) && trap 'rm -rf "$root"' EXIT
+fail() {
+    echo "score: $*" >&2
+    exit 1
+}
+
+meson install -C "$build" --no-rebuild --quiet --destdir "$root" >"$root/log" 2>&1 ||
+    fail "meson install failed: $(cat "$root/log")"
+cd "$root" || exit 2
+shared=$(find "$root" -name librankwood-score.so) static=$(find "$root" -name librankwood-score.a)
+pc=$(find "$root" -name rankwood-score.pc)
+[ -e "$shared" ] && [ -e "$static" ] && [ -e "$pc" ] || fail "not installed: $(find . -type f)"
+
+# What it needs. The loader is libc's own: variables of a thread's are found by it.
+needed=$(objdump -p "$shared" | awk '/NEEDED/ { print $2 }')
+[ -n "$needed" ] || fail "nothing is needed, which cannot be"
+for name in $needed; do
+    case $name in
+    libc.so* | libm.so* | ld-linux*.so*) ;;
+    *) fail "needs '$name'" ;;
+    esac
+done
+nm "$static" | awk '$1 == "U" && $2 ~ /^(inflate|deflate|crc32|json_|XML_|GOMP|_Z)/' | grep . &&
+    fail "the static library asks for other libraries"
+for library in "$shared" "$static"; do
+    strip -o stripped "$library" || fail "'$library' cannot be stripped"
+    bytes=$(wc -c <stripped)
+    [ "$bytes" -le "$most_bytes" ] || fail "'$library' has $bytes bytes stripped; expected at most $most_bytes"
+    echo "score: $(basename "$library") has $bytes bytes stripped"
+done
+
+nm -D --defined-only "$shared" | awk '{ print $3 }' | sed 's/@.*//' | sort >exported
+header=$(find "$root" -name rankwood_score.h)
+tr '\n' ' ' <"$header" | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
+    sed 's/(.*//; s/.*[ *]//' | sort >declared
+[ -s declared ] || fail "no RW_API function found in rankwood_score.h"
+diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"
+
+# The example: CMake finds the library by pkg-config, as a user's project does.
+if ! command -v g++ >/dev/null 2>&1; then
+    echo "score: no g++ here: the example is not tried"
+    exit 77
+fi
+program=$(find "$root" -name rankwood -type f)
+libdir=$(dirname "$shared")
+export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root" LD_LIBRARY_PATH="$libdir"
+for seed in 1 2; do
+    "$program" synth --shape letor --queries 60 --seed "$seed" -o "$seed.txt" &&
+        "$program" train "$seed.txt" --rounds 40 --min-docs 3 --leaves 31 --quiet -o "model$seed.txt" ||
+        fail "there is no model"
+done
+# The first documents as dense rows: "LABEL qid:ID FEATURE:VALUE... # comment".
+head -n 333 1.txt >some.txt
+awk '{ for (i = 3; i <= NF && $i !~ /^#/; i++) { split($i, part, ":"); if (part[1] > most) most = part[1] } }
+    END { print most }' some.txt >most
+awk -v most="$(cat most)" '{
+    for (f = 0; f <= most; f++) value[f] = 0
+    for (i = 3; i <= NF && $i !~ /^#/; i++) { split($i, part, ":"); value[part[1]] = part[2] }
+    line = value[0]
+    for (f = 1; f <= most; f++) line = line " " value[f]
+    print line
+}' some.txt >rows.txt
+"$program" predict model1.txt some.txt -o predicted.txt || fail "predict fails"
+
+try() { # name: a program of that path; its scores are those of `rankwood predict`
+    "./$2" rows.txt model1.txt model2.txt >"$1.out" 2>"$1.err" || fail "$1: $(cat "$1.err")"
+    [ "$(wc -l <"$1.out")" = 333 ] || fail "$1: $(wc -l <"$1.out") scores; expected 333"
+    paste predicted.txt "$1.out" | awk '$1 + 0 != $2 + 0 { exit 1 }' || fail "$1: other scores than 'rankwood predict' has"
+    grep -q '25 swaps, 0 mistakes' "$1.err" || fail "$1: $(cat "$1.err")"
+    "./$2" rows.txt rows.txt 2>&1 | grep -q "serve: rows.txt:1:1: expected 'rankwood model" ||
+        fail "$1: a file that is no model is not refused"
+}
+warnings="-Wall -Wextra -Wpedantic -Wshadow -Werror"
+example=$source/examples/serve_cpp
+g++ -std=c++17 $warnings -O2 "$example/serve.cpp" $(pkg-config --cflags --libs rankwood-score) -pthread -o by_line ||
+    fail "one line: does not build"
+ldd by_line | grep -q librankwood-score || fail "one line: not linked with the library"
+try "one line" by_line
+g++ -std=c++17 $warnings -O2 "$example/serve.cpp" $(pkg-config --cflags rankwood-score) \
+    $(pkg-config --static --libs rankwood-score | sed 's/-lrankwood-score/-l:librankwood-score.a/') -pthread -o by_archive ||
+    fail "static: does not build"
+ldd by_archive | grep -q librankwood && fail "static: needs the shared library"
+try static by_archive
+tried="one line, static"
+if command -v cmake >/dev/null 2>&1; then
+    cmake -S "$example" -B cmake -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="$warnings" >cmake.log 2>&1 &&
+        cmake --build cmake >>cmake.log 2>&1 || fail "CMake: $(cat cmake.log)"
+    try CMake cmake/serve
+    tried="$tried, CMake"
+else
+    echo "score: no cmake here: the example is not built by it"
+fi
+echo "score: $(wc -l <exported) functions exported; examples/serve_cpp: $tried"
