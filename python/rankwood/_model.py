@@ -334,15 +334,14 @@ class Model:
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
             Params().set("device", device)  # is it one at all? arrays are scored on the CPU
-        if type(data) is np.ndarray and data.ndim == 2 and data.dtype == np.float32:
-            _tables.check_shape(*data.shape)
-            self._check_width(data.shape[1])
-            return self._score(_finite(data, missing), n)
-        if type(data) is np.ndarray and data.ndim == 2 and data.dtype in _AS_FLOAT and len(data) <= _ROWS:
-            self._check_width(data.shape[1])
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
-                values = data.astype(np.float32, order="C")
-            return self._score(_finite(values, missing), n)
+        if type(data) is np.ndarray and data.ndim == 2:
+            is_float = data.dtype == np.float32
+            if is_float or (data.dtype in _AS_FLOAT and len(data) <= _ROWS):
+                _tables.check_shape(*data.shape)
+                self._check_width(data.shape[1])
+                with np.errstate(over="ignore"):  # what is too large becomes infinite, and that is an error
+                    values = data if is_float else data.astype(np.float32, order="C")
+                return self._score(_finite(values, missing), n)
         table = _tables.of_any(data, self._not_used(data))
         if any(column.index is not None for column in table.columns):
             return self._predict_dataset(Dataset(data, missing=missing), n, device)
