@@ -221,6 +221,19 @@ fi
 
 # --- compilers: models, and what goes in and comes out
 "$base" predict mart.model valid.txt -o scores 2>/dev/null || no "predict fails"
+same_program() { # name; of $program
+    for run in mart newton wide residual yeti; do
+        if train "$program" "$run" "$(data_of "$run")" other --threads 2 --device cpu; then
+            same "$run" "$1" other
+        else
+            no "$run: $1: fails"
+        fi
+    done
+    "$program" synth --shape istella --queries 12 --seed 9 -o other.txt && cmp other.txt wide.txt &&
+        echo "ok same_bytes: synth: $1" || no "synth: $1"
+    "$program" predict mart.model valid.txt -o other.scores 2>/dev/null && cmp scores other.scores &&
+        echo "ok same_bytes: predict: $1" || no "predict: $1"
+}
 for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc_args=-march=native' \
     'clang clang --buildtype=release' 'clang-native clang --buildtype=release -Dc_args=-march=native'; do
     set -- $way
@@ -234,16 +247,21 @@ for way in 'gcc-O0 gcc -Doptimization=0' 'gcc-native gcc --buildtype=release -Dc
         no "$name does not build"
         continue
     fi
-    for run in mart newton wide residual yeti; do
-        if train "$program" "$run" "$(data_of "$run")" other --threads 2 --device cpu; then
-            same "$run" "$name" other
-        else
-            no "$run: $name: fails"
-        fi
-    done
-    "$program" synth --shape istella --queries 12 --seed 9 -o other.txt && cmp other.txt wide.txt &&
-        echo "ok same_bytes: synth: $name" || no "synth: $name"
-    "$program" predict mart.model valid.txt -o other.scores 2>/dev/null && cmp scores other.scores &&
-        echo "ok same_bytes: predict: $name" || no "predict: $name"
+    same_program "$name"
 done
+
+# --- another processor, emulated
+arm=aarch64-linux-gnu
+if ! command -v $arm-gcc >/dev/null 2>&1 || ! command -v qemu-aarch64-static >/dev/null 2>&1 ||
+    [ ! -e /usr/lib/$arm/libjansson.so ]; then
+    echo "skip same_bytes: aarch64: no compiler, libraries or QEMU for it here (tests/aarch64.ini names them)"
+elif build aarch64 $arm-gcc --buildtype=release --cross-file "$root/tests/aarch64.ini"; then
+    printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$program" >emulated
+    chmod +x emulated
+    program=./emulated
+    same_program aarch64
+else
+    tail -n 30 "$builds/bytes-aarch64.log"
+    no "aarch64 does not build"
+fi
 exit "$failed"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
+
+#include "base/system.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -89,8 +89,7 @@ int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written
     *out = NULL;
     if (must_fail() || n_bytes > SIZE_MAX / 2)
         return out_of_memory(ctx, n_bytes, 1);
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (written_soon ? MAP_POPULATE : 0);
-    void *map = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    void *map = rw_system_map(n_bytes, written_soon);
     if (map == MAP_FAILED)
         return out_of_memory(ctx, n_bytes, 1);
     *out = map;
@@ -107,8 +106,5 @@ void rw_mem_free_large(void *p, size_t n_bytes)
 
 size_t rw_mem_peak_bytes(void)
 {
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0;
-    return (size_t)usage.ru_maxrss * 1024;
+    return rw_system_peak_bytes();
 }

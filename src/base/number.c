@@ -8,7 +8,6 @@
 #include "base/number.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/system.h"
 #include "rankwood.h"
 
 enum {

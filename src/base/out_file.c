@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 
 enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
 
@@ -156,7 +157,7 @@ int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_
 {
     if (!out->temporary || n_bytes <= out->n_reserved)
         return RW_OK;
-    errno = posix_fallocate(fileno(out->file), 0, (off_t)n_bytes);
+    errno = rw_system_reserve(fileno(out->file), 0, (off_t)n_bytes);
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) /* not to be had here */
         return RW_OK;
     if (errno)
@@ -183,8 +184,8 @@ static int flush_all(struct rw_out_file *out)
     errno = 0;
     if (fflush(out->file) != 0 || earlier) {
         if (errno == 0) /* an earlier write failed; most likely it would fail again */
-            errno = posix_fallocate(fd, lseek(fd, 0, SEEK_END), PROBE);
-        errno = errno ? errno : EIO;
+            errno = rw_system_reserve(fd, lseek(fd, 0, SEEK_END), PROBE);
+        errno = errno && errno != EOPNOTSUPP ? errno : EIO;
         return -1;
     }
     if (!out->temporary)

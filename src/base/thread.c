@@ -1,7 +1,6 @@
 #include "base/thread.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/ctx.h"
 #include "base/fpenv.h"
+#include "base/system.h"
 
 /* How often a thread looks before it sleeps: some 50 to 150 microseconds, longer than the pauses
  * between the loops of a tree. */
@@ -67,10 +67,7 @@ static void watch_forks(void)
 
 int rw_processors(void)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-        return CPU_COUNT(&set);
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    const long n = rw_system_processors();
     return n > 0 && n < RW_MAX_THREADS ? (int)n : 1;
 }
 

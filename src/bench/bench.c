@@ -11,6 +11,7 @@
 #include "base/fpenv.h"
 #include "base/isa.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "bench/time_training.h"
 #include "synth/synth.h"
 

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/checksum.h"
 
 enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };
@@ -390,13 +390,12 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loade
     const uint64_t n_pieces = bytes / PIECE_BYTES + (bytes % PIECE_BYTES > 0);
     struct load_job job = {.input = input, .loaded = loaded};
     RW_TRY(RW_NEW(ctx, job.sums, n_pieces));
-    loaded->data =
-        mmap(NULL, loaded->n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    loaded->data = rw_system_map(loaded->n_bytes, 0);
     if (loaded->data == MAP_FAILED) {
         rw_mem_free(job.sums);
         return fail_no_room(ctx, input);
     }
-    madvise(loaded->data, loaded->n_bytes, MADV_HUGEPAGE); /* fewer faults; no matter if none */
+    rw_system_large_pages(loaded->data, loaded->n_bytes);
     const int status = rw_parallel(ctx, ctx->n_threads, n_pieces, 1, load_pieces, &job);
     loaded->crc = join_sums(job.sums, bytes);
     rw_mem_free(job.sums);
@@ -415,15 +414,14 @@ static int load_file(struct rw_ctx *ctx, struct rw_input *input, struct rw_loade
 static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded)
 {
     size_t room = RAW_BYTES, n = 0;
-    unsigned char *map =
-        mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *map = rw_system_map(room, 0);
     while (map != MAP_FAILED) {
         const size_t got = read_plain(input, map + n, room - n);
         loaded->crc = rw_checksum(loaded->crc, map + n, got);
         n += got;
         if (n < room)
             break;
-        unsigned char *bigger = mremap(map, room, room * 2, MREMAP_MAYMOVE);
+        unsigned char *bigger = rw_system_remap(map, room, room * 2);
         if (bigger == MAP_FAILED)
             munmap(map, room);
         map = bigger;
@@ -439,7 +437,7 @@ static int load_stream(struct rw_ctx *ctx, struct rw_input *input, struct rw_loa
     cut_left_out(loaded, n);
     memmove(map + loaded->left_out, map + loaded->left_out_end, n - loaded->left_out_end);
     /* shrinks in place, so that munmap(n_bytes) frees all */
-    loaded->data = mremap(map, room, loaded->n_bytes, 0);
+    loaded->data = rw_system_remap(map, room, loaded->n_bytes);
     return RW_OK;
 }
 

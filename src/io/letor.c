@@ -8,6 +8,7 @@
 #include "io/letor.h"
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "io/data_format.h"
 #include "io/members.h"
 
@@ -168,7 +169,7 @@ static void fill(struct rw_letor *letor, struct block *next)
             next->n_ready = next->n_held;
             return;
         }
-        const char *newline = memrchr(text + next->n_held, '\n', got);
+        const char *newline = rw_system_last(text + next->n_held, '\n', got);
         next->n_held += got;
         if (newline)
             next->n_ready = (size_t)(newline - text) + 1;
@@ -217,7 +218,7 @@ static void end_members(struct rw_letor *letor, struct block *next, int n_good)
     char *text = next->text + RW_LETOR_PAD;
     const int is_good = n_good == members->n;
     next->n_held += is_good ? members->n_out : members->member[n_good].out;
-    const char *newline = memrchr(text, '\n', next->n_held);
+    const char *newline = rw_system_last(text, '\n', next->n_held);
     next->n_ready = newline ? (size_t)(newline - text) + 1 : 0;
     if (is_good && newline)
         return;
@@ -297,7 +298,7 @@ static int read_piece(const struct rw_letor *letor, uint64_t piece, struct rw_le
         wanted *= 2;
     }
     if (!newline && chunk->read_errno) { /* whole lines count before the failure does */
-        newline = memrchr(text, '\n', n);
+        newline = rw_system_last(text, '\n', n);
         if (!newline || newline < text + begin)
             return RW_OK;
     }

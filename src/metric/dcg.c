@@ -1,12 +1,12 @@
 #include "metric/dcg.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/system.h"
 #include "dataset/dataset.h"
 
 enum {

@@ -2,13 +2,13 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/system.h"
 #include "evaluate/evaluate.h"
 #include "dataset/dataset.h"
 #include "evaluate/query_subset.h"

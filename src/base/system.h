@@ -1,0 +1,123 @@
+/* What Linux has and macOS has not, or calls otherwise; each with what does as well there.
+ * RW_NOT_LINUX takes that on Linux, too, so that it can be tested here. */
+#ifndef RW_BASE_SYSTEM_H
+#define RW_BASE_SYSTEM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h> /* getentropy */
+#include <sys/resource.h>
+#include <unistd.h>
+#if defined(__APPLE__)
+#include <xlocale.h> /* strtof_l */
+#endif
+
+#if defined(__linux__) && !defined(RW_NOT_LINUX)
+#define RW_ON_LINUX 1
+#else
+#define RW_ON_LINUX 0
+#endif
+
+/* Processors that this process may use; 0 or less: not known. */
+static inline long rw_system_processors(void)
+{
+#if RW_ON_LINUX
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+#endif
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* The most memory that this process has held, in bytes. */
+static inline size_t rw_system_peak_bytes(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+#if defined(__APPLE__)
+    return (size_t)usage.ru_maxrss;
+#else
+    return (size_t)usage.ru_maxrss * 1024;
+#endif
+}
+
+/* Private memory of zeros, in whole pages, to be freed by munmap(); or MAP_FAILED. written_soon:
+ * its pages are wanted at once, if that can be. */
+static inline void *rw_system_map(size_t n_bytes, int written_soon)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#if RW_ON_LINUX
+    flags |= written_soon ? MAP_POPULATE : 0;
+#else
+    (void)written_soon;
+#endif
+    return mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+}
+
+/* The same memory with another size, elsewhere perhaps if it grows; or, if it grows, MAP_FAILED,
+ * and it is as it was. */
+static inline void *rw_system_remap(void *map, size_t n_bytes, size_t n_wanted)
+{
+#if RW_ON_LINUX
+    return mremap(map, n_bytes, n_wanted, MREMAP_MAYMOVE);
+#else
+    if (n_wanted <= n_bytes) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                     kept = (n_wanted + page - 1) / page * page;
+        if (kept < n_bytes)
+            munmap((char *)map + kept, n_bytes - kept);
+        return map;
+    }
+    void *other = rw_system_map(n_wanted, 0);
+    if (other != MAP_FAILED) {
+        memcpy(other, map, n_bytes);
+        munmap(map, n_bytes);
+    }
+    return other;
+#endif
+}
+
+/* Advice: large pages would make fewer faults. The range is of whole pages. */
+static inline void rw_system_large_pages(void *p, size_t n_bytes)
+{
+#if RW_ON_LINUX && defined(MADV_HUGEPAGE)
+    (void)madvise(p, n_bytes, MADV_HUGEPAGE);
+#else
+    (void)p, (void)n_bytes;
+#endif
+}
+
+/* Room on the disk for n_bytes of a file, from `begin`. 0 or an errno; EOPNOTSUPP: not to be had.
+ */
+static inline int rw_system_reserve(int fd, off_t begin, off_t n_bytes)
+{
+#if RW_ON_LINUX
+    return posix_fallocate(fd, begin, n_bytes);
+#else
+    (void)fd, (void)begin, (void)n_bytes;
+    return EOPNOTSUPP;
+#endif
+}
+
+/* The last `c` among n bytes, or NULL. */
+static inline const void *rw_system_last(const void *bytes, int c, size_t n)
+{
+#if RW_ON_LINUX
+    return memrchr(bytes, c, n);
+#else
+    const unsigned char *at = (const unsigned char *)bytes + n;
+    while (at > (const unsigned char *)bytes) {
+        if (*--at == (unsigned char)c)
+            return at;
+    }
+    return NULL;
+#endif
+}
+
+#endif
