@@ -189,6 +189,10 @@ struct rw_columns {
                                      are found by them, wherever they stand, and no others are read */
     int keep_others; /* 1: those that the model does not know are read, too, with ids behind its own */
     const struct rw_dataset *like; /* NULL, or data from a table, whose features are found by name */
+    /* [n_features] in place of a model: feature i is the column feature[i]; "": there is no such feature */
+    const char *const *feature;
+    int n_features;
+    const unsigned char *needed; /* [n_features] 1: a table without it is RW_ERR_DATA; NULL: all are 1 */
 };
 /* How this context reads CSV and TSV from now on; all is copied. NULL: as at first, which is all NULL and 0.
  * Where label, qid, weight or ignore are given, files of other names, and standard input, are read as tables,

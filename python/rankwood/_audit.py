@@ -69,7 +69,7 @@ def audit(dataset: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10"
     out = ffi.new("struct rw_audit **")
     given = ffi.cast("double *", values.ctypes.data)
     settings = lib.rw_params_eval(params.c)
-    status = lib.rw_audit_new(context(), settings, dataset._with_values(), given, out)
+    status = lib.rw_audit_new(context(), settings, dataset._documents(), given, out)
     c = made(status, out, lib.rw_audit_free)
     rows = []
     for i in range(c.n_rows):

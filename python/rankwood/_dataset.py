@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwood import _tables
-from rankwood._core import DataError, check, context, ffi, lib, made
+from rankwood._core import DataError, chars, check, context, ffi, lib, made, text
 from rankwood._params import Params
 
 _MOST_DOCS = 2**31 - 1
@@ -148,13 +149,15 @@ class Dataset:
     ----------
     data
         Array or sparse matrix (n_docs, n_features), data frame, anything with ``__arrow_c_stream__``
-        (polars, pyarrow, duckdb), or path(s) of LETOR text or of a cache. Arrays and Arrow tables are
-        read where they stand and must not change while the data set is in use.
+        (polars, pyarrow, duckdb), or path(s) of LETOR text, of CSV or TSV (``.csv``, ``.tsv``, also with
+        ``.gz``), or of a cache. Arrays and Arrow tables are read where they stand and must not change while
+        the data set is in use.
     label
-        Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own.
+        Relevance of each document (n_docs,), 0 or more; or the name of a column. Files have their own; of
+        CSV and TSV it is "label", if it is not given.
     qid
-        The query of each document (n_docs,), integers or strings; or the name of a column. A query's
-        documents are adjacent, unless ``sort`` is True.
+        The query of each document (n_docs,), integers or strings; or the name of a column (of CSV and TSV
+        "qid", if it is not given). A query's documents are adjacent, unless ``sort`` is True.
     group
         In place of ``qid``: the number of documents of each query, in order.
     weight, query_weight
@@ -163,7 +166,7 @@ class Dataset:
         Names of the features; a data frame has its own. A model's file has them with ``_`` for blanks and
         commas, and before numbers; it is found by either.
     ignore
-        Columns, by name or number, that are not features.
+        Columns, by name or number (from 0), that are not features; of CSV and TSV, too.
     missing
         A value that means missing, beside NaN and null. A hole of a sparse matrix is 0, unless this is.
     sort
@@ -201,13 +204,18 @@ class Dataset:
         self._values: Any = None
         self._by_names: dict[tuple[str, ...], Any] = {}
         self._order: npt.NDArray[np.uint32] | None = None
-        self.feature_names: list[str] | None = None
+        self._names: list[str] | None = None
+        self._columns: dict[str, str | list[str]] = {}
+        self._is_table = False
+        self._only_scored = False  # neither labels nor queries are read from a table
         self.feature_ids: list[int] | None = None
         self._weights: Floats | None = None
+        self._weigh_queries = query_weight is not None
         if weight is not None and query_weight is not None:
             raise DataError("weight and query_weight are both given; expected one of them")
         if _tables.is_paths(data):
-            self._open_files(data, label, qid, group, feature_names, ignore, sort)
+            self._open_files(data, label, qid, group, weight, feature_names, ignore, sort)
+            weight = None if isinstance(weight, (str, int)) else weight
         else:
             ignore = [ignore] if isinstance(ignore, str) else list(ignore)
             named = (one for one in (label, qid, weight) if isinstance(one, str))
@@ -220,14 +228,28 @@ class Dataset:
     # ---- where it comes from ----
 
     def _open_files(
-        self, data: Any, label: Any, qid: Any, group: Any, feature_names: Any, ignore: Any, sort: bool
+        self,
+        data: Any,
+        label: Any,
+        qid: Any,
+        group: Any,
+        weight: Any,
+        feature_names: Any,
+        ignore: Any,
+        sort: bool,
     ) -> None:
-        given = {"label": label, "qid": qid, "group": group}
-        for name, value in given.items():
-            if value is not None:
+        for name, value in {"label": label, "qid": qid, "group": group}.items():
+            if isinstance(value, (str, int)) and name != "group":
+                self._columns[name] = _column(value)
+            elif value is not None:
                 raise DataError(f"{name} is given, but files have their own")
-        if feature_names is not None or sort or list(ignore):
-            raise DataError("feature_names, ignore and sort are for data in memory; files are read as they are")
+        if isinstance(weight, (str, int)):
+            self._columns["weight"] = _column(weight)
+        left_out = [_column(one) for one in ([ignore] if isinstance(ignore, str) else ignore)]
+        if left_out:
+            self._columns["ignore"] = left_out
+        if feature_names is not None or sort:
+            raise DataError("feature_names and sort are for data in memory; files are read as they are")
         paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         self._paths = [os.fsencode(path) for path in paths]
 
@@ -284,9 +306,9 @@ class Dataset:
         if feature_names is not None:
             if len(feature_names) != len(kept):
                 raise DataError(f"{len(feature_names)} feature_names for {len(kept)} features")
-            self.feature_names = [str(name) for name in feature_names]
+            self._names = [str(name) for name in feature_names]
         elif table.names is not None:
-            self.feature_names = [table.names[i] for i in kept]
+            self._names = [table.names[i] for i in kept]
         self._c_table = self._make_table(queries.ids, missing)
         if weights is not None:
             self._set_weights(weights, None)
@@ -307,13 +329,13 @@ class Dataset:
         c.query_offset = ffi.cast("uint32_t *", self._offset.ctypes.data)
         self._keep: list[Any] = [arrays]
         if ids is not None:
-            text = b"\0".join(ids) + b"\0"
+            id_text = b"\0".join(ids) + b"\0"
             lengths = np.fromiter((len(one) + 1 for one in ids), np.uint64, len(ids))
             begin = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths)))
-            held = ffi.from_buffer("char[]", text)
+            held = ffi.from_buffer("char[]", id_text)
             c.query_id_text = held
             c.query_id_offset = ffi.cast("uint64_t *", begin.ctypes.data)
-            self._keep += [text, held, begin]
+            self._keep += [id_text, held, begin]
         if self._order is not None:
             c.order = ffi.cast("uint32_t *", self._order.ctypes.data)
         return c
@@ -333,24 +355,72 @@ class Dataset:
         if self._weights is not None:
             weights = np.ascontiguousarray(self._weights)
             pointer = ffi.cast("double *", weights.ctypes.data)
-            check(lib.rw_dataset_set_weights(context(), c, pointer, len(weights)))
+            set_them = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
+            check(set_them(context(), c, pointer, len(weights)))
+
+    @contextlib.contextmanager
+    def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
+        """Tables are read by this data set's columns: for the calls within. names: feature i is the column
+        names[i], and those of `needed` must be there."""
+        keep: list[Any] = []
+
+        def chars_of(one: str) -> Any:
+            keep.append(ffi.new("char[]", chars(one)))
+            return keep[-1]
+
+        def array_of(some: Sequence[str]) -> Any:
+            keep.append(ffi.new("char *[]", [chars_of(one) for one in some]))
+            return keep[-1]
+
+        c = ffi.new("struct rw_columns *")
+        for role in ("label", "qid", "weight"):
+            if role in self._columns:
+                setattr(c, role, chars_of(str(self._columns[role])))
+        ignore = self._columns.get("ignore", [])
+        c.ignore, c.n_ignore = array_of(list(ignore)), len(ignore)
+        c.no_label = c.no_qid = int(self._only_scored)
+        if names is not None:
+            must = set(needed)
+            flags = ffi.new("unsigned char[]", bytes(i in must for i in range(len(names))))
+            c.feature, c.n_features, c.needed = array_of(names), len(names), flags
+        n_tables = lib.rw_ctx_n_tables(context())
+        check(lib.rw_ctx_set_columns(context(), c))
+        try:
+            yield
+        finally:
+            check(lib.rw_ctx_set_columns(context(), ffi.NULL))
+        self._is_table = lib.rw_ctx_n_tables(context()) > n_tables
+        if self._columns and not self._is_table:
+            raise DataError(f"{next(iter(self._columns))} is given, but files have their own, other than CSV and TSV")
+
+    def _read(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Any:
+        """struct rw_dataset of the files."""
+        out = ffi.new("struct rw_dataset **")
+        paths = [ffi.new("char[]", path) for path in self._paths or []]
+        with self._reading(names, needed):
+            status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
+            dataset = made(status, out, lib.rw_dataset_free)
+        self._weigh(dataset)
+        return dataset
 
     def _with_values(self) -> Any:
         """struct rw_dataset with values: for validation, measuring, explaining."""
         if self._values is None:
-            out = ffi.new("struct rw_dataset **")
             if self._paths is not None:
-                paths = [ffi.new("char[]", path) for path in self._paths]
-                status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
-            else:
-                status = lib.rw_dataset_from_table(context(), self._c_table, out)
+                self._values = self._read()
+                return self._values
+            out = ffi.new("struct rw_dataset **")
+            status = lib.rw_dataset_from_table(context(), self._c_table, out)
             self._values = made(status, out, lib.rw_dataset_free)
             self._weigh(self._values)
         return self._values
 
     def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
         """_with_values, with each feature where `names` has it; those of `needed` must be there."""
-        mine, needed = self.feature_names, list(needed)
+        needed = list(needed)
+        if self._paths is not None:
+            return self._files_as(names, needed)
+        mine = self._names
         if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
             return self._with_values()
         key = tuple(names)
@@ -371,6 +441,21 @@ class Dataset:
             self._weigh(self._by_names[key])
         return self._by_names[key]
 
+    def _files_as(self, names: Sequence[str], needed: list[int]) -> Any:
+        """The same of files, which are read for it."""
+        if self._values is not None:
+            mine = self.feature_names
+            if mine is None or all(i < len(mine) and mine[i] == names[i] for i in needed):
+                return self._values
+        key = tuple(names)
+        if key not in self._by_names:
+            values = self._read(names, needed)
+            if not self._is_table:  # only a table has names to be found by
+                self._values = values
+                return values
+            self._by_names[key] = values
+        return self._by_names[key]
+
     def _for_training(self, params: Params) -> Any:
         """struct rw_binned for these parameters; kept, and used again by every training on it."""
         mine = Params()
@@ -382,12 +467,14 @@ class Dataset:
             out = ffi.new("struct rw_binned **")
             if self._paths is not None:
                 paths = [ffi.new("char[]", path) for path in self._paths]
-                status = lib.rw_binned_read(
-                    context(), mine.c, ffi.new("char *[]", paths), len(paths), out
-                )
+                with self._reading():
+                    status = lib.rw_binned_read(
+                        context(), mine.c, ffi.new("char *[]", paths), len(paths), out
+                    )
+                    binned = made(status, out, lib.rw_binned_free)
             else:
                 status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
-            binned = made(status, out, lib.rw_binned_free)
+                binned = made(status, out, lib.rw_binned_free)
             self._weigh(lib.rw_binned_documents(binned))
             self._binned[key] = binned
         return self._binned[key]
@@ -396,6 +483,9 @@ class Dataset:
         """struct rw_dataset, with values or without."""
         for binned in self._binned.values():
             return lib.rw_binned_documents(binned)
+        if self._values is None:
+            for values in self._by_names.values():
+                return values
         return self._with_values()
 
     def _is(self, c: Any) -> bool:
@@ -414,6 +504,20 @@ class Dataset:
         return values if self._order is None else values[self._order]
 
     # ---- what it is ----
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features; None if they have none. Those of a CSV or TSV file are its header's."""
+        if self._paths is not None and self._names is None:
+            if self._binned:
+                binned = next(iter(self._binned.values()))
+                c, n = lib.rw_binned_documents(binned), int(lib.rw_binned_n_features(binned))
+            else:
+                c = self._with_values()
+                n = int(lib.rw_dataset_n_features(c))
+            names = [text(lib.rw_dataset_feature_name(c, i)) for i in range(n)]
+            self._names = names if any(names) else None
+        return self._names
 
     @property
     def n_docs(self) -> int:
@@ -460,6 +564,11 @@ class Dataset:
         if self._paths is not None and not self._binned and self._values is None:
             return f"Dataset({', '.join(repr(os.fsdecode(path)) for path in self._paths)})"
         return f"Dataset({self.n_docs} documents, {self.n_queries} queries, {self.n_features} features)"
+
+
+def _column(one: str | int) -> str:
+    """A column of a table as the library has it: its name, or its number, from 1 there."""
+    return one if isinstance(one, str) else str(int(one) + 1)
 
 
 def _few(names: list[str]) -> str:

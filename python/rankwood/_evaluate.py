@@ -85,7 +85,7 @@ def evaluate(
     check(lib.rw_params_check_eval(context(), params.c))
     settings = lib.rw_params_eval(params.c)
     out = ffi.new("struct rw_eval **")
-    c, given = data._with_values(), ffi.cast("double *", values.ctypes.data)
+    c, given = data._documents(), ffi.cast("double *", values.ctypes.data)
     if like is None:
         status = lib.rw_evaluate(context(), settings, c, given, out)
     else:
@@ -133,7 +133,7 @@ def compare(
     status = lib.rw_compare(
         context(),
         lib.rw_params_eval(params.c),
-        data._with_values(),
+        data._documents(),
         ffi.cast("double *", scores_a.ctypes.data),
         ffi.cast("double *", scores_b.ctypes.data),
         ffi.NULL,

@@ -244,6 +244,7 @@ class Model:
         n = self._count(n_trees)
         if isinstance(data, Dataset) or _tables.is_paths(data):
             dataset = data if isinstance(data, Dataset) else Dataset(data)
+            dataset._only_scored |= dataset is not data
             return self._predict_dataset(dataset, n, device)
         if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype == np.float32:
             self._check_width(data.shape[1])
@@ -318,16 +319,16 @@ class Model:
 
     def _values_of(self, data: Dataset) -> Any:
         """struct rw_dataset with the features where the model has them, by name if both have names."""
-        if self.feature_names is not None and data.feature_names is not None:
+        if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
             return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
         if data._paths is None:
             self._check_width(data.n_features)
         return data._with_values()
 
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        values = self._values_of(data)
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
-        values = self._values_of(data)
         check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
 

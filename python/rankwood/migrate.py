@@ -56,6 +56,10 @@ _IN_PYTHON = {
     "log": "Model.evals_result has the metrics of each round, and callbacks see them",
     "top": "it is an argument of the plots",
     "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "label-column": "Dataset(data, label, qid=... or group=...)",
+    "qid-column": "Dataset(data, label, qid=... or group=...)",
+    "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
     "names": "Dataset(..., feature_names=), or the columns' names",
     "ignore": "Dataset(..., ignore=)",
     "absent": "missing values are Dataset(..., missing=), beside NaN and null",
@@ -69,6 +73,10 @@ _IN_PYTHON = {
     "predict-contrib": "SHAP values are Model.explain",
     "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
 }
+# Parameters that a Dataset takes.
+_OF_DATA = (
+    "weights", "query-weights", "label-column", "qid-column", "weight-column", "names", "ignore", "absent",
+)  # fmt: skip
 
 # Names that the library's table lacks, as only Python has them.
 _ALSO = {
@@ -173,9 +181,11 @@ def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
         target = _string(row.ours)
         if target in ours:
             note = _string(row.note)
-            if target in ("weights", "names", "ignore", "absent"):
+            if target in _OF_DATA:
                 return None, _IN_PYTHON[target]
             return target, None if note is None else _pythonic(note)
+    if name.replace("_", "-") in _OF_DATA:
+        return None, _IN_PYTHON[name.replace("_", "-")]
     if name.replace("_", "-") in ours:
         return name.replace("_", "-"), None
     for words, why in _ALSO.items():

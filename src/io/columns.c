@@ -64,6 +64,31 @@ static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
     return status;
 }
 
+/* Names that the caller gives, by id. */
+static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
+                      struct rw_table_columns *to)
+{
+    struct rw_feature_name *names;
+    uint8_t *needed;
+    int32_t n = 0;
+    int status;
+    if (from->n_features < 0 || from->n_features > RW_FEATURE_IDS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d names of features; expected 0 to %d",
+                       from->n_features, RW_FEATURE_IDS);
+    RW_TRY(RW_NEW(ctx, names, (size_t)from->n_features));
+    RW_TRY_OUT(RW_NEW(ctx, needed, RW_FEATURE_IDS));
+    for (int i = 0; i < from->n_features; i++) {
+        if (from->feature[i][0])
+            names[n++] = (struct rw_feature_name){(uint32_t)i, (char *)(uintptr_t)from->feature[i]};
+        needed[i] = !from->needed || from->needed[i];
+    }
+    status = take_names(ctx, to, names, n, needed);
+    rw_mem_free(needed);
+out:
+    rw_mem_free(names);
+    return status;
+}
+
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;
@@ -79,6 +104,8 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
         RW_TRY(rw_mem_copy_text(ctx, &to->ignore[to->n_ignore], from->ignore[to->n_ignore]));
     if (from->like && from->like->name)
         return take_names(ctx, to, from->like->name, from->like->n_names, NULL);
+    if (from->feature)
+        return take_given(ctx, from, to);
     if (!model)
         return RW_OK;
     RW_TRY(take_model(ctx, to, model));
