@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include "io/cache.h"
+#include "io/checksum.h"
 #include "io/columns.h"
 #include "same_dataset.h"
 #include "scratch_file.h"
@@ -334,5 +336,60 @@ Test(csv, every_allocation_may_fail)
             break;
         cr_assert_eq(status, RW_ERR_MEMORY, "allocation %ld: %s", n, rw_last_error(scratch_ctx));
         cr_assert_null(dataset);
+    }
+}
+
+/* Names and weights of a hostile cache, whose checksum is right. */
+Test(csv, damaged_cache)
+{
+    const char *const table[] = {"a.csv"}, *const bad[] = {"bad.rwb"};
+    /* In what a table has besides, from a byte on, 4 bytes are replaced. */
+    const struct {
+        size_t at;
+        uint32_t value;
+        const char *error;
+    } cases[] = {
+        {0, 3, "its names' or weights' size is wrong"},
+        {0, UINT32_MAX, "its names' or weights' size is wrong"},
+        {4, 0, "its names' or weights' size is wrong"},
+        {4, 3, "its names' or weights' size is wrong"},
+        {8, UINT32_MAX, "its names' or weights' size is wrong"},
+        {16, 1, "a feature's name or a weight is wrong"},
+        {20, RW_FEATURE_IDS, "a feature's name or a weight is wrong"},
+        {24, 0, "a feature's name or a weight is wrong"},
+        {24, 0x78787878, "a feature's name or a weight is wrong"},
+        {36, 0xbff00000, "a feature's name or a weight is wrong"},
+        {36, 0x7ff80000, "a feature's name or a weight is wrong"},
+        {44, 0x40f00020, "a feature's name or a weight is wrong"},
+    };
+    struct rw_params *params;
+    struct rw_cache_header header;
+    struct rw_cache_layout layout;
+    struct rw_dataset *dataset;
+    char data[4096];
+    scratch_text("a.csv", "label,qid,x,y,w\n1,7,1,2,0.5\n0,8,2,3,3\n");
+    set_columns((struct rw_columns){.weight = "w"});
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, table, 1, "a.rwb"), RW_OK);
+    rw_params_free(params);
+    FILE *file = fopen("a.rwb", "rb");
+    const size_t n = fread(data, 1, sizeof(data), file);
+    fclose(file);
+    memcpy(&header, data, sizeof(header));
+    cr_assert_eq(header.version, RW_CACHE_TABLE);
+    cr_assert_eq(rw_cache_layout(&header, n, &layout), RW_OK);
+    cr_assert_eq(layout.table_bytes, 16u + 8 + 8 + 16);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char expected[128], kept[4];
+        memcpy(kept, data + layout.table + cases[i].at, 4);
+        memcpy(data + layout.table + cases[i].at, &cases[i].value, 4);
+        const uint32_t crc = rw_checksum(0, data, n - 4);
+        memcpy(data + n - 4, &crc, 4);
+        scratch_write("bad.rwb", data, n);
+        memcpy(data + layout.table + cases[i].at, kept, 4);
+        snprintf(expected, sizeof(expected), "'bad.rwb' is damaged: %s", cases[i].error);
+        cr_expect_lt(rw_dataset_read(scratch_ctx, bad, 1, &dataset), 0, "%zu", i);
+        cr_expect_str_eq(rw_last_error(scratch_ctx), expected, "%zu: %s", i,
+                         rw_last_error(scratch_ctx));
     }
 }
