@@ -1,6 +1,7 @@
 /* What a table's cache has besides: names of features, and weights of documents. */
 #include "base/mem.h"
 #include "io/cache.h"
+#include "io/columns.h"
 
 /* The features' ids follow, then the names, each ended by 0, then the weights; each part at a
  * multiple of 8 bytes. */
@@ -114,6 +115,8 @@ int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, 
         status = take_names(ctx, &head, ids, text, dataset);
     if (status == RW_OK && head.weights)
         status = take_weights(ctx, text + aligned(head.name_bytes), dataset);
+    if (status == RW_OK)
+        return rw_columns_agree(ctx, name, dataset);
     return status == RW_ERR_FORMAT
                ? rw_fail(ctx, status, "'%s' is damaged: a feature's name or a weight is wrong",
                          name)

@@ -180,3 +180,20 @@ int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, 
     rw_mem_free(in_file);
     return RW_OK;
 }
+
+int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset)
+{
+    const struct rw_table_columns *columns = ctx->columns;
+    for (int32_t i = 0; columns && i < dataset->n_names; i++) {
+        const struct rw_feature_name *mine = &dataset->name[i];
+        int32_t index;
+        RW_TRY(rw_columns_find(ctx, columns, mine->name, &index));
+        if (index >= 0 && columns->name[index].feature != mine->feature)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "'%s': '%.64s' is feature %u, where feature %u is wanted by that name\n"
+                           "hint: a cache's columns stay where they are; those of CSV and TSV are "
+                           "found by name",
+                           file, mine->name, mine->feature, columns->name[index].feature);
+    }
+    return RW_OK;
+}

@@ -23,6 +23,9 @@ int rw_columns_are_given(const struct rw_table_columns *columns);
 /* The index in `name` of a column of this name, as it is or as a model's file has it; -1: none. */
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index);
+/* RW_ERR_DATA: a feature of the file, which is read as it is, has another id than its name has in
+ * ctx->columns. */
+int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
 /* From now on features are found by the names of `like`, if it has some; NULL: they are numbered.
  */
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);

@@ -339,6 +339,30 @@ Test(csv, every_allocation_may_fail)
     }
 }
 
+/* A cache is not put in order: one that is in another is refused. */
+Test(csv, cache_in_another_order)
+{
+    const char *const table[] = {"a.csv"}, *const cache[] = {"a.rwb"};
+    struct rw_dataset *a, *b, *other = read_any("label,qid,new,x,y\n1,7,9,1,2\n");
+    struct rw_params *params;
+    scratch_text("a.csv", "label,qid,x,y\n1,7,1,2\n");
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, table, 1, "a.rwb"), RW_OK);
+    rw_params_free(params);
+    cr_assert_eq(rw_dataset_read(scratch_ctx, table, 1, &a), RW_OK);
+    set_columns((struct rw_columns){.like = a});
+    cr_assert_eq(rw_dataset_read(scratch_ctx, cache, 1, &b), RW_OK);
+    rw_dataset_free(b);
+    set_columns((struct rw_columns){.like = other});
+    cr_assert_eq(rw_dataset_read(scratch_ctx, cache, 1, &b), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "'a.rwb': 'x' is feature 0, where feature 1 is wanted by that name\n"
+                     "hint: a cache's columns stay where they are; those of CSV and TSV are found "
+                     "by name");
+    rw_dataset_free(a);
+    rw_dataset_free(other);
+}
+
 /* Names and weights of a hostile cache, whose checksum is right. */
 Test(csv, damaged_cache)
 {
