@@ -41,10 +41,12 @@ static int say_read(const struct rw_list *files, double start)
 static const struct rw_list *ignore_list(const struct rw_cli *cli)
 {
     static struct rw_list list;
+    static char *copy;
     const char *text = rw_params_get(cli->params, "ignore");
-    if (list.text)
+    char *rest;
+    if (copy)
         return &list;
-    char *copy = rw_need(strlen(text) + 1, 1), *rest;
+    copy = rw_need(strlen(text) + 1, 1);
     strcpy(copy, text);
     list.text = rw_need(strlen(text) + 1, sizeof(*list.text));
     for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
