@@ -343,6 +343,8 @@ class Dataset(Handles):
             return
         weights = numbers(vector(weight, "weight", self.n_docs), "weight")
         self._weights = weights if self._order is None else weights[self._order]
+        if self._values is not None:  # of files, which were read to know how many there are
+            self._weigh(self._values)
 
     def _need_labels(self, name: str) -> None:
         if not self._has_labels:

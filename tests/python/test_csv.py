@@ -120,3 +120,14 @@ def test_weights_of_queries(made: Made, program: Path, tmp_path: Path, small: di
     assert model.to_bytes() != train(small, made.dataset()).to_bytes()
     with pytest.raises(DataError, match=f"weight has {len(weights)} values for {len(made.y)} documents"):
         made.dataset(weight=weights)
+
+
+@pytest.mark.parametrize("whose", ["weight", "query_weight"])
+def test_weights_of_files_are_measured(table: Path, made: Made, whose: str) -> None:
+    n = len(made.y) if whose == "weight" else len(made.group)
+    weights: dict[str, Any] = {whose: np.arange(n) % 4 / 2}
+    scores = made.X[:, 0]
+    plain = rankwood.evaluate(made.dataset(), scores)["ndcg@10"]
+    expected = rankwood.evaluate(made.dataset(**weights), scores)["ndcg@10"]
+    assert expected != plain
+    assert rankwood.evaluate(Dataset(table, **COLUMNS, **weights), scores)["ndcg@10"] == expected
