@@ -35,8 +35,8 @@ extern "C" {
 struct rw_dataset; /* documents, labels, queries, values; immutable once read, but for weights */
 struct rw_params;  /* parameters, by name */
 
-/* Reads the files in order as one set: LETOR text, gzip of it, or a cache, told by content; "-" is
- * standard input. */
+/* Reads the files in order as one set: LETOR text, a cache, told by content, or CSV and TSV, told by the
+ * name (rw_ctx_set_columns), or gzip of text; "-" is standard input. */
 RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                            struct rw_dataset **out);
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
@@ -49,8 +49,8 @@ RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const cha
 RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
-/* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` only says
- * that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
+/* Trains on `train`. Of params, `threads` is set in the context, if it was given; `weights` and
+ * `query-weights` only say that the training set must have them (rw_dataset_read_weights). The first metric on the first of the `n_valid` sets stops training, if
  * early-stop is not 0, and the model kept ends at its best round; with 0 all trees are kept, but for those at
  * the end that could split nothing. `hooks` may be NULL. RW_ERR_DATA: no tree could be split, or no query of the
  * first validation set counts. Warns, through the log, where a validation set has the training set's queries and
@@ -96,6 +96,8 @@ RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);        
 /* First document of each query, and n_docs at the end. */
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset); /* [n_queries + 1] */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
+/* The name of a feature's column in the header of CSV or TSV; "" without one. */
+RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
 /* What followed '#' on the document's line, without surrounding blanks; "" if nothing did. */
 RW_API const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc);
 /* The document's id: in the comment, the word after "docid =" or "docid:", else "". Copied into
@@ -107,13 +109,45 @@ RW_API void rw_dataset_doc_id(const struct rw_dataset *dataset, uint32_t doc, ch
 RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                                float *values);
 
-/* Weights multiply lambdas and metrics. Range [0, 65536], one per query or per document by `n`;
- * where there is one query per document the two are the same. NaN, a negative number or a wrong
- * `n` is RW_ERR_DATA. The file holds one number a line. */
+/* Weights multiply lambdas and metrics; those set last count. One per document: n is n_docs; a metric
+ * weighs a query by the mean of its documents' weights. One per query: n is n_queries. Range
+ * [0, 65536]; NaN, a negative number or a wrong `n` is RW_ERR_DATA. A file holds one number a line. */
 RW_API int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                   const double *weights, size_t n);
+RW_API int rw_dataset_set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                        const double *weights, size_t n);
 RW_API int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                    const char *path);
+RW_API int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                         const char *path);
+
+/* --- CSV and TSV: files whose names end in .csv or .tsv, also with .gz --- */
+/* Which columns are what. A column is called by its name in the header, else by its number, from 1. All
+ * columns but these are features: 0, 1, ... as they stand, or by name as `model` or `like` has them.
+ * A model that is trained on such data has the header's names. */
+struct rw_columns {
+    const char *label; /* NULL: "label", if there is one */
+    const char *qid;   /* the query's id; NULL: "qid", if there is one */
+    const char *weight; /* a document's weight; NULL: all weigh 1 */
+    const char *const *ignore; /* [n_ignore] left out: each a column, or a range of numbers, "3-7" */
+    int n_ignore;
+    int no_label; /* 1: labels are not read, but are 0 */
+    int no_qid;   /* 1: without a column of query ids, all documents are of one query */
+    const struct rw_model *model; /* NULL, or what will score the data: if its features have names, they
+                                     are found by them, wherever they stand, and no others are read */
+    int keep_others; /* 1: those that the model does not know are read, too, with ids behind its own */
+    const struct rw_dataset *like; /* NULL, or data from a table, whose features are found by name */
+    /* [n_features] in place of a model: feature i is the column feature[i]; "": there is no such feature */
+    const char *const *feature;
+    int n_features;
+    const unsigned char *needed; /* [n_features] 1: a table without it is RW_ERR_DATA; NULL: all are 1 */
+};
+/* How this context reads CSV and TSV from now on; all is copied. NULL: as at first, which is all NULL and 0.
+ * Where label, qid, weight or ignore are given, files of other names, and standard input, are read as tables,
+ * too, if their first line has commas or tabs and no "qid:". */
+RW_API int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *columns);
+/* How many tables this context has opened. */
+RW_API int rw_ctx_n_tables(const struct rw_ctx *ctx);
 
 /* --- data that stands in memory: arrays, columns of data frames, sparse matrices --- */
 enum rw_value_type {

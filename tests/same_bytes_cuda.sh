@@ -94,9 +94,9 @@ yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing
 yahoo-newton  |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split newton --bits 12
 yahoo-255     |y.rwb|yv.rwb|--rounds 2 --leaves 255 --min-docs 1 --bins 15 --split mart
 letor         |l.txt|lv.txt|--rounds 10 --leaves 31 --min-docs 3 --split mart
-letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --weights l.weights --split mart
-letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --weights l.weights --split newton
-letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --weights l.weights --split mart
+letor-weights |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split mart
+letor-weights-n|l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --query-weights l.weights --split newton
+letor-yeti    |l.txt|lv.txt|--rounds 8 --objective yetirank --permutations 3 --decay 0.5 --min-docs 3 --query-weights l.weights --split mart
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-all     |l.txt|lv.txt|--rounds 6 --leaves 31 --truncation none --norm off --sigma 2 --train-metric on --split mart
 letor-linear  |l.txt|lv.txt|--rounds 6 --leaves 7 --truncation 1 --label-gain linear --depth 2 --min-gain 0.001 --split mart

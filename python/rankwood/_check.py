@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,7 @@ class _Files:
 def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> DataCheck:
     """Looks data through before it is trained on, as ``rankwood check`` does.
 
-    data: path(s) of LETOR text or of a cache, or a :class:`Dataset` (one in memory goes through a
+    data: path(s) of LETOR text, of CSV or TSV, or of a cache, or a :class:`Dataset` (one in memory goes through a
     temporary file). against: a second set, such as what is tested on; then also what both sets share,
     and where they differ. Of files, queries whose documents are not adjacent are counted; a Dataset
     has none.
@@ -134,7 +135,8 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
     Raises FileError or DataError for files that cannot be read.
     """
     out = ffi.new("struct rw_check **")
-    with _Files(data) as files, _Files(against) as others:
+    columns = data._reading() if isinstance(data, Dataset) and data._paths is not None else nullcontext()
+    with columns, _Files(data) as files, _Files(against) as others:
         status = lib.rw_check_new(context(), files.c, files.n, others.c, others.n, out)
         c = made(status, out, lib.rw_check_free)
     return DataCheck(

@@ -331,6 +331,7 @@ class Model:
             if missing == missing:
                 raise ParameterError("missing is for data that is no Dataset: it is one of Dataset's arguments")
             dataset = data if isinstance(data, Dataset) else Dataset(data)
+            dataset._has_labels &= dataset is data  # of CSV and TSV neither labels nor queries are read
             return self._predict_dataset(dataset, n, device)
         if device != "cpu":
             Params().set("device", device)  # is it one at all? arrays are scored on the CPU
@@ -420,23 +421,24 @@ class Model:
     def _values_of(self, data: Dataset) -> Any:
         """struct rw_dataset with the features where the model has them, by name if both have names."""
         need(data, Dataset, "data")
-        if self.feature_names is not None and data.feature_names is not None:
+        if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
             return data._with_values_as(self.feature_names, sorted(use.feature for use in self._uses()))
         if data._paths is None:
             self._check_width(data.n_features)
         return data._with_values()
 
     def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        if data._source is not None and data._values is None:
+            return self._predict_batches(data, n_trees, device)
+        values = self._values_of(data)
         scores = np.empty(data.n_docs, np.float64)
         to = ffi.cast("double *", scores.ctypes.data)
-        if data._source is not None and data._values is None:
-            self._predict_batches(data, n_trees, device, to)
-            return scores
-        values = self._values_of(data)
         check(lib.rw_predict_on(context(), self._c, values, n_trees, chars(device), to))
         return data._in_caller_order(scores)
 
-    def _predict_batches(self, data: Dataset, n_trees: int, device: str, scores: Any) -> None:
+    def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        scores = np.empty(data.n_docs, np.float64)
+        to = ffi.cast("double *", scores.ctypes.data)
         if self.feature_names is None:
             self._check_width(data.n_features)
         out = ffi.new("struct rw_predictor **")
@@ -444,7 +446,8 @@ class Model:
         predictor = made(status, out, lib.rw_predictor_close)
         needed = sorted(use.feature for use in self._uses())
         for first, batch in data._value_batches(self.feature_names, needed):
-            check(lib.rw_predictor_run(predictor, batch, scores + first))
+            check(lib.rw_predictor_run(predictor, batch, to + first))
+        return scores
 
     # ---- reasons ----
 

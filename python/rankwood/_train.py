@@ -368,6 +368,8 @@ def train(
         training.gradients = given.pop("objective")
         hooks.gradients = lib._rw_gradients
     keep = _hook_metric(given, training, hooks)
+    if init is None and train_set._paths is not None:
+        train_set._for_training(Params(given))  # its names come with it
     names = _feature_names(train_set, init)
     with _Names(names) as file:
         c = Params(given)

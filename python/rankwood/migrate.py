@@ -56,6 +56,10 @@ _IN_PYTHON = {
     "log": "Model.evals_result has the metrics of each round, and callbacks see them",
     "top": "it is an argument of the plots",
     "weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "query-weights": "Dataset(..., weight= one a document, or query_weight= one a query)",
+    "label-column": "Dataset(data, label, qid=... or group=...)",
+    "qid-column": "Dataset(data, label, qid=... or group=...)",
+    "weight-column": "Dataset(..., weight= one a document, or query_weight= one a query)",
     "names": "Dataset(..., feature_names=), or the columns' names",
     "ignore": "Dataset(..., ignore=)",
     "absent": "missing values are Dataset(..., missing=), beside NaN and null",
@@ -73,6 +77,10 @@ _IN_PYTHON = {
     "start-iteration-predict": "a score is of the first n_trees trees, from the first one on",
     "importance-type": "Model.importance and Model.permutation_importance tell which features matter",
 }
+# Parameters that a Dataset takes.
+_OF_DATA = (
+    "weights", "query-weights", "label-column", "qid-column", "weight-column", "names", "ignore", "absent",
+)  # fmt: skip
 
 # Names that mean something in Python alone.
 _ALSO = {
@@ -157,9 +165,11 @@ def _meaning(name: str, program: str) -> tuple[str | None, str | None] | None:
         target = _string(row.ours)
         if target in ours:
             note = _string(row.note)
-            if target in ("weights", "names", "ignore", "absent"):
+            if target in _OF_DATA:
                 return None, _IN_PYTHON[target]
             return target, None if note is None else _pythonic(note)
+    if name.replace("_", "-") in _OF_DATA:
+        return None, _IN_PYTHON[name.replace("_", "-")]
     if name.replace("_", "-") in ours:
         return name.replace("_", "-"), None
     for words, why in _ALSO.items():

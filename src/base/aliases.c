@@ -69,9 +69,12 @@ static const struct rw_alias aliases[] = {
     NAME("absent",
          "zero: a feature that is left out is 0; missing: it is missing, as nan always is",
          " missing use-missing zero-as-missing nan-mode missing-value "),
-    NAME("weights", "a file with one number a line: a weight for each query, or for each document",
-         " weight weight-file weight-column weights-file group-weights group-weight sample-weight"
-         " learn-group-weights query-weight query-weights "),
+    NAME("weights", "a file with one number a line: a weight for each document",
+         " weight weight-file weights-file sample-weight "),
+    NAME("query-weights", "a file with one number a line: a weight for each query",
+         " group-weights group-weight learn-group-weights query-weight "),
+    NAME("label-column", "of CSV and TSV", " target-column "),
+    NAME("qid-column", "of CSV and TSV", " group-column query-column "),
     NAME("names", "a file of lines 'ID NAME'",
          " feature-name feature-names feature-names-path fmap feature-map "),
     NAME("ignore", NULL,
@@ -146,11 +149,10 @@ static const struct rw_alias aliases[] = {
          " model input-model model-in model-input load load-model model-file model-path "),
     NONE("what is to be done is the first word: rankwood train, predict, eval, ...",
          " task skip-train rank "),
-    NONE(
-        "a line of data holds them all: label qid:QUERY FEATURE:VALUE ...",
-        " label label-column target target-column group group-id group-column query-column query-id"
-        " qid column-description cd header has-header delimiter docid eval-group ranking-group"
-        " group-file query-file "),
+    NONE("a line of data holds them all: label qid:QUERY FEATURE:VALUE ...",
+         " label target group group-id query-id"
+         " qid column-description cd header has-header delimiter docid eval-group ranking-group"
+         " group-file query-file "),
     NONE("cross-validation is a command: rankwood cv DATA --folds K -o DIR",
          " nfold n-folds num-folds fold-count kcv cv fold k-folds kcvmd kcvmn stratified "),
     NONE("a validation set is a file ('valid'); folds of one file are 'rankwood cv'",

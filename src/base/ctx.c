@@ -18,6 +18,8 @@ void rw_ctx_free(struct rw_ctx *ctx)
 {
     if (!ctx)
         return;
+    if (ctx->columns)
+        ctx->columns_free(ctx->columns);
     rw_pool_free(ctx->pool);
     free(ctx);
 }

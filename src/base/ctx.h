@@ -15,6 +15,10 @@ struct rw_ctx {
     void *log_user;       /* borrowed for the life of the context */
     int n_threads;        /* >= 1, resolved */
     struct rw_pool *pool; /* base/thread.h; NULL: not used yet; owned */
+    /* io/columns.h: how tables are read. NULL: the defaults; owned, and freed by columns_free */
+    struct rw_table_columns *columns;
+    void (*columns_free)(struct rw_table_columns *columns);
+    int n_tables; /* files of CSV and TSV that were opened */
 };
 
 /* Sends one line (no newline at the end) to the log callback. */

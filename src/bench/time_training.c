@@ -140,8 +140,9 @@ int rw_bench_params_same(struct rw_params *a, struct rw_params *b)
 /* Parameters that trainings without validation and files have no use for. */
 static int is_idle(const char *name)
 {
-    static const char *const idle[] = {"metric", "train-metric", "early-stop", "empty",
-                                       "ties",   "relevant",     "weights",    "names"};
+    static const char *const idle[] = {
+        "metric",  "train-metric", "early-stop",    "empty",        "ties",       "relevant",
+        "weights", "names",        "query-weights", "label-column", "qid-column", "weight-column"};
     for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++) {
         if (strcmp(name, idle[i]) == 0)
             return 1;

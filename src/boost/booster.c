@@ -89,8 +89,7 @@ static int has_own_gradients(const struct booster *b)
 
 static int prepare_features(struct booster *b)
 {
-    if (b->params.names[0])
-        RW_TRY(rw_names_read(b->ctx, b->params.names, &b->names, &b->n_names));
+    RW_TRY(rw_names_take(b->ctx, b->params.names, b->set[0], &b->names, &b->n_names));
     rw_names_warn(b->ctx, b->names, b->n_names, b->feature, b->n_features);
     if (!b->params.ignore[0])
         return RW_OK;
@@ -209,10 +208,11 @@ static int load_engine(struct booster *b)
 static int prepare_engine(struct booster *b, const struct rw_params *params, double *start)
 {
     RW_TRY(rw_params_check(b->ctx, params));
-    if (params->weights[0] && !b->set[0]->weight)
+    if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
         return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "parameter 'weights' is set, but the training set has none: they are read "
-                       "with rw_dataset_read_weights");
+                       "parameter '%s' is set, but the training set has none: they are read with "
+                       "rw_dataset_read_weights or rw_dataset_read_query_weights",
+                       params->weights[0] ? "weights" : "query-weights");
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
     b->params = *params;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "dataset/dataset.h"
 
 /* A feature id at the start of `text`; -1 if there is none in range. */
 static long parse_id(const char *text, const char **end)
@@ -124,11 +125,18 @@ out:
     return status;
 }
 
-void rw_names_free(struct rw_feature_name *names, int32_t n)
+int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
+                  struct rw_feature_name **out, int32_t *n)
 {
-    for (int32_t i = 0; names && i < n; i++)
-        rw_mem_free(names[i].name);
-    rw_mem_free(names);
+    if (path[0])
+        return rw_names_read(ctx, path, out, n);
+    *out = NULL;
+    *n = 0;
+    if (!train->name)
+        return RW_OK;
+    RW_TRY(rw_names_for_model(ctx, train->name, train->n_names, out));
+    *n = train->n_names;
+    return RW_OK;
 }
 
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,

@@ -6,7 +6,10 @@
 
 /* Lines "ID NAME", '#' comments; by ascending id in *out, owned by the caller (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);
-void rw_names_free(struct rw_feature_name *names, int32_t n);
+/* Those of the file `path`; "": the training set's own, if it has some, as a model can have them.
+ */
+int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset *train,
+                  struct rw_feature_name **out, int32_t *n);
 /* Warns if the training set has none of the features to leave out. ignore: [RW_FEATURE_IDS];
  * feature: [n_features] the training set's, ascending. */
 void rw_ignore_warn(struct rw_ctx *ctx, const uint8_t *ignore, const uint32_t *feature,

@@ -305,9 +305,11 @@ static int check_line(struct rw_ctx *ctx, const char *name, const char *value)
 
 static int is_written(struct rw_params *params, int at)
 {
-    static const uint64_t others = UINT64_C(1) << RW_AT_PARAM_weights |
-                                   UINT64_C(1) << RW_AT_PARAM_names |
-                                   UINT64_C(1) << RW_AT_PARAM_metric_on_train;
+    static const uint64_t others =
+        UINT64_C(1) << RW_AT_PARAM_weights | UINT64_C(1) << RW_AT_PARAM_query_weights |
+        UINT64_C(1) << RW_AT_PARAM_names | UINT64_C(1) << RW_AT_PARAM_label_column |
+        UINT64_C(1) << RW_AT_PARAM_qid_column | UINT64_C(1) << RW_AT_PARAM_weight_column |
+        UINT64_C(1) << RW_AT_PARAM_metric_on_train;
     const struct rw_param_info *info = &rw_param_rows[at].info;
     return (info->model || (others >> at & 1)) && *rw_params_get(params, info->name);
 }

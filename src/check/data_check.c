@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "check/data_check.h"
 #include "dataset/dataset.h"
+#include "io/columns.h"
 #include "io/data_format.h"
 
 enum { MOST_FINDINGS = 64, LINE = 320 };
@@ -325,8 +326,12 @@ int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     *out = NULL;
     RW_TRY_OUT(RW_NEW(ctx, c, 1));
     RW_TRY_OUT(rw_dataset_read_split(ctx, paths, n_paths, &c->dataset));
-    if (n_against > 0)
-        RW_TRY_OUT(rw_dataset_read_split(ctx, against, n_against, &c->other));
+    if (n_against > 0) {
+        RW_TRY_OUT(rw_columns_like(ctx, c->dataset));
+        status = rw_dataset_read_split(ctx, against, n_against, &c->other);
+        rw_columns_like(ctx, NULL);
+        RW_TRY_OUT(status);
+    }
     RW_TRY_OUT(check_all(ctx, c));
     *out = &c->check;
     c = NULL;

@@ -12,8 +12,10 @@ static const struct rw_option options[] = {
 static int run(struct rw_cli *cli)
 {
     const double start = rw_progress_clock();
+    RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(
         rw_dataset_cache_files(cli->ctx, cli->params, cli->operands.text, cli->operands.n, output));
+    RW_STEP(rw_load_check_columns(cli));
     rw_load_stage_since("read, bin and write", start);
     return 0;
 }
@@ -27,6 +29,6 @@ const struct rw_command rw_cmd_bin = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " bins absent threads ",
+    .params = " bins absent label-column qid-column weight-column ignore threads ",
     .run = run,
 };

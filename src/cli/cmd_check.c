@@ -169,8 +169,10 @@ static void print_text(const struct rw_check *check)
 static int run(struct rw_cli *cli)
 {
     struct rw_check *found;
+    RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
                          &found));
+    RW_STEP(rw_load_check_columns(cli));
     if (json)
         print_json(found);
     else
@@ -189,6 +191,6 @@ const struct rw_command rw_cmd_check = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " threads ",
+    .params = " label-column qid-column weight-column ignore threads ",
     .run = run,
 };

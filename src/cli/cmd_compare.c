@@ -132,13 +132,31 @@ static int is_model(const char *path)
     return strcmp(head, begins) == 0;
 }
 
-/* One side's scores, [n_docs]. */
-static int score(struct rw_cli *cli, const char *path, double *scores)
+static struct rw_model *models[2]; /* NULL: the side is a file of scores */
+
+/* The data; of a table, the columns are where one of the models has their names. */
+static int load(struct rw_cli *cli)
 {
-    if (!is_model(path))
-        return rw_load_scores(cli, path, scores);
-    rw_model_free(cli->model);
-    RW_STEP(rw_load_model(cli, path, &cli->model));
+    for (int i = 0; i < 2; i++) {
+        if (is_model(sides[i]))
+            RW_STEP(rw_load_model(cli, sides[i], &models[i]));
+    }
+    cli->model = models[0] ? models[0] : models[1];
+    return rw_load_weighted(cli, &cli->operands);
+}
+
+/* One side's scores, [n_docs]. */
+static int score(struct rw_cli *cli, int side, double *scores)
+{
+    if (!models[side])
+        return rw_load_scores(cli, sides[side], scores);
+    if (models[side] != cli->model && rw_ctx_n_tables(cli->ctx) > 0) {
+        rw_dataset_free(cli->dataset);
+        cli->dataset = NULL;
+        cli->model = models[side];
+        RW_STEP(rw_load_weighted(cli, &cli->operands));
+    }
+    cli->model = models[side];
     RW_STEP(rw_predict_on(cli->ctx, cli->model, cli->dataset, 0,
                           rw_params_get(cli->params, "device"), scores));
     rw_load_warn_unmatched(cli->model, cli->dataset);
@@ -161,10 +179,10 @@ static int run(struct rw_cli *cli)
     static char metrics[4096];
     char *rest = NULL;
     int n = 0;
-    RW_STEP(rw_load_weighted(cli, &cli->operands));
+    RW_STEP(load(cli));
     for (int i = 0; i < 2; i++) {
         scores[i] = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(double));
-        RW_STEP(score(cli, sides[i], scores[i]));
+        RW_STEP(score(cli, i, scores[i]));
     }
     snprintf(metrics, sizeof(metrics), "%s", rw_params_get(cli->params, "metric"));
     for (char *metric = strtok_r(metrics, ",", &rest); metric && n < MOST_METRICS;
@@ -198,7 +216,8 @@ const struct rw_command rw_cmd_compare = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights seed threads device ",
+    .params = " metric empty ties label-gain relevant weights query-weights label-column "
+              "qid-column weight-column ignore seed threads device ",
     .check = check,
     .run = run,
 };

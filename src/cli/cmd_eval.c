@@ -217,7 +217,8 @@ const struct rw_command rw_cmd_eval = {
     .least = 1,
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights threads device ",
+    .params = " metric empty ties label-gain relevant weights query-weights label-column "
+              "qid-column weight-column ignore threads device ",
     .check = check,
     .run = run,
 };

@@ -378,8 +378,8 @@ static int explain_pair(struct rw_cli *cli)
 /* Options that have no effect under the others. */
 static int check(struct rw_cli *cli)
 {
-    static const char *const measuring[] = {"metric",   "empty",   "ties", "label-gain",
-                                            "relevant", "weights", "seed"};
+    static const char *const measuring[] = {"metric",   "empty",   "ties",          "label-gain",
+                                            "relevant", "weights", "query-weights", "seed"};
     const int summary = !query_id && !documents, permutes = summary && repeats > 0;
     if (query_id && documents)
         return rw_wrong(cli, "'--documents' has no effect with '--query'");
@@ -421,7 +421,8 @@ const struct rw_command rw_cmd_explain = {
     .least = 2,
     .most = -1,
     .options = options,
-    .params = " metric empty ties label-gain relevant weights seed threads ",
+    .params = " metric empty ties label-gain relevant weights query-weights label-column "
+              "qid-column weight-column ignore seed threads ",
     .check = check,
     .run = run,
 };

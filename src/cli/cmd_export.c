@@ -124,6 +124,7 @@ const struct rw_command rw_cmd_export = {
     .least = 1,
     .most = 1,
     .options = options,
+    .params = " label-column qid-column weight-column ignore ",
     .check = check,
     .run = run,
 };

@@ -75,6 +75,11 @@ static int score_piece(struct rw_cli *cli, const struct rw_dataset *piece)
     if (cli->out.file)
         RW_STEP(write_lines(cli, piece));
     for (uint32_t q = 0; q < rw_dataset_n_queries(piece) && run_output; q++) {
+        if (strchr(rw_dataset_query_id(piece, q), ' ')) {
+            rw_msg_error("a TREC run cannot hold the query id '%.200s': it has a blank",
+                         rw_dataset_query_id(piece, q));
+            return RW_EXIT_FAILURE;
+        }
         for (uint32_t d = offset[q]; d < offset[q + 1]; d++)
             rw_trec_add(&job.trec, piece, q, d, job.scores[d]);
     }
@@ -117,6 +122,8 @@ static int run(struct rw_cli *cli)
     if (!leaf_ids || run_output)
         RW_STEP(rw_predictor_open(ctx, cli->model, job.n_trees,
                                   rw_params_get(cli->params, "device"), &cli->predictor));
+    RW_STEP(rw_load_columns(cli, NULL, cli->model,
+                            run_output ? RW_LOAD_SCORES_BY_QUERY : RW_LOAD_SCORES));
     RW_STEP(rw_reader_open(ctx, cli->operands.text + 1, cli->operands.n - 1, &reader));
     if (run_output)
         RW_STEP(rw_out_file_open(ctx, &job.trec_out, run_output));
@@ -133,6 +140,7 @@ static int run(struct rw_cli *cli)
         cli->dataset = NULL;
     }
     rw_reader_close(reader);
+    RW_STEP(rw_load_check_columns(cli));
     rw_trec_finish(&job.trec);
     if (run_output)
         RW_STEP(rw_out_file_commit(ctx, &job.trec_out));
@@ -151,7 +159,7 @@ const struct rw_command rw_cmd_predict = {
     .least = 2,
     .most = -1,
     .options = options,
-    .params = " threads device ",
+    .params = " label-column qid-column weight-column ignore threads device ",
     .check = check,
     .run = run,
 };

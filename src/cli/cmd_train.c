@@ -1,6 +1,7 @@
 /* rankwood train. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 
 static const char *output, *log_path, *init_path;
 static struct rw_sets valid_files;
-static struct rw_list valid_weights;
+static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
@@ -23,8 +24,11 @@ static const struct rw_option options[] = {
     {"init", 0, "MODEL", "resume from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
     {"valid-weights", 0, "FILE",
-     "weights of the validation set that has the same number, or 'none' (repeatable)",
+     "a weight for each document of the validation set that has the same number, or 'none' "
+     "(repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
+    {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
+     RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only},
     {"print-config", 0, NULL,
@@ -163,6 +167,22 @@ static int check_unmeasured(struct rw_cli *cli)
     return 0;
 }
 
+static int check_valid_weights(struct rw_cli *cli, const char *option, const struct rw_list *files)
+{
+    if (files->n && !valid_files.given.n)
+        return rw_wrong(cli, "'--%s' has no effect without '--valid'", option);
+    if (files->n > valid_files.given.n)
+        return rw_wrong(cli, "%d files of '--%s' for %d of '--valid'", files->n, option,
+                        valid_files.given.n);
+    return 0;
+}
+
+/* The file of a validation set, from 0; NULL: none. */
+static const char *weights_of(const struct rw_list *files, int set)
+{
+    return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -173,11 +193,15 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
     if (config_only && log_path)
         return rw_wrong(cli, "'--log' has no effect with '--print-config'");
-    if (valid_weights.n && !valid_files.given.n)
-        return rw_wrong(cli, "'--valid-weights' has no effect without '--valid'");
-    if (valid_weights.n > valid_files.given.n)
-        return rw_wrong(cli, "%d files of '--valid-weights' for %d of '--valid'", valid_weights.n,
-                        valid_files.given.n);
+    RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
+    RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
+    for (int i = 0; i < valid_files.given.n; i++) {
+        if (weights_of(&valid_weights, i) && weights_of(&valid_query_weights, i))
+            return rw_wrong(cli,
+                            "'--valid-weights' and '--valid-query-weights' both weigh '%s': give "
+                            "one of them, and 'none' in its place",
+                            valid_files.given.text[i]);
+    }
     RW_STEP(rw_params_check(cli->ctx, cli->params));
     return check_unmeasured(cli);
 }
@@ -185,25 +209,26 @@ static int check(struct rw_cli *cli)
 static int read_data(struct rw_cli *cli)
 {
     struct rw_ctx *ctx = cli->ctx;
-    const char *weights = rw_params_get(cli->params, "weights");
     const int n_valid = valid_files.given.n;
     char set[32];
     job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
-    if (init_path)
+    if (init_path) {
         RW_STEP(rw_model_read(ctx, init_path, &job.init));
-    if (init_path) { /* the model's scores are of values */
-        RW_STEP(rw_load_weighted(cli, &cli->operands));
+        cli->init = job.init;
+        RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
     } else {
         RW_STEP(rw_load_training(cli, &cli->operands));
-        if (*weights)
-            RW_STEP(rw_dataset_read_weights(ctx, cli->dataset, weights));
     }
     for (int i = 0; i < n_valid; i++) {
-        const char *file = i < valid_weights.n ? valid_weights.text[i] : "none";
+        const char *of_docs = weights_of(&valid_weights, i);
+        const char *of_queries = weights_of(&valid_query_weights, i);
         RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &job.valid[i]));
-        if (strcmp(file, "none") != 0)
-            RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], file));
+        if (of_docs)
+            RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], of_docs));
+        if (of_queries)
+            RW_STEP(rw_dataset_read_query_weights(ctx, job.valid[i], of_queries));
     }
+    RW_STEP(rw_load_check_columns(cli));
     rw_msg_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(cli->dataset),
                 rw_dataset_n_queries(cli->dataset), rw_load_n_features(cli));
     for (int i = 0; i < n_valid; i++)
@@ -344,7 +369,13 @@ static int plan(struct rw_cli *cli)
 
 static int print_config(struct rw_cli *cli)
 {
-    RW_STEP(read_data(cli));
+    const char *given = rw_params_get(cli->params, "ignore");
+    char *ignore = strcpy(rw_need(strlen(given) + 1, 1), given);
+    int status = read_data(cli);
+    if (status == 0) /* once a table is read, its columns to ignore are forgotten */
+        status = rw_params_set(cli->ctx, cli->params, "ignore", ignore);
+    free(ignore);
+    RW_STEP(status);
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
                               rw_load_n_features(cli), valid_files.given.n));
     return rw_params_write(cli->ctx, cli->params, stdout);

@@ -37,26 +37,100 @@ static int say_read(const struct rw_list *files, double start)
     return 0;
 }
 
+/* The parameter 'ignore' as it was given, part by part. */
+static const struct rw_list *ignore_list(const struct rw_cli *cli)
+{
+    static struct rw_list list;
+    static char *copy;
+    const char *text = rw_params_get(cli->params, "ignore");
+    char *rest;
+    if (copy)
+        return &list;
+    copy = rw_need(strlen(text) + 1, 1);
+    strcpy(copy, text);
+    list.text = rw_need(strlen(text) + 1, sizeof(*list.text));
+    for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+        list.text[list.n++] = one;
+    return &list;
+}
+
+static const char *given(const struct rw_cli *cli, const char *param)
+{
+    const char *value = rw_params_get(cli->params, param);
+    return *value ? value : NULL;
+}
+
+int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
+                    enum rw_load_kind kind)
+{
+    const struct rw_list *ignore = ignore_list(cli);
+    const struct rw_columns columns = {.label = given(cli, "label-column"),
+                                       .qid = given(cli, "qid-column"),
+                                       .weight = given(cli, "weight-column"),
+                                       .ignore = ignore->text,
+                                       .n_ignore = ignore->n,
+                                       .no_label = kind != RW_LOAD_ALL,
+                                       .no_qid = kind == RW_LOAD_SCORES,
+                                       .model = model,
+                                       .keep_others = model && model == cli->init,
+                                       .like = like};
+    return rw_ctx_set_columns(cli->ctx, &columns);
+}
+
+int rw_load_check_columns(struct rw_cli *cli)
+{
+    static const char *const columns[] = {"label-column", "qid-column", "weight-column", "ignore"};
+    const int trains = strcmp(cli->command->params, "*") == 0;
+    for (int i = 0; i < (trains ? 3 : 4) && rw_ctx_n_tables(cli->ctx) == 0; i++) {
+        if (rw_params_must_matter(cli->params, columns[i]))
+            return rw_wrong(cli, "'--%s' has no effect: the data is neither CSV nor TSV",
+                            columns[i]);
+    }
+    return 0;
+}
+
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
 {
     const double start = rw_progress_clock();
+    const struct rw_dataset *like = out == &cli->dataset ? NULL : cli->dataset;
+    RW_STEP(rw_load_columns(cli, like, cli->init ? cli->init : cli->model, RW_LOAD_ALL));
     RW_STEP(rw_dataset_read(cli->ctx, files->text, files->n, out));
     return say_read(files, start);
 }
 
+/* Of a table, the columns to ignore were not read: training need not leave out features. */
+static int took_ignored(struct rw_cli *cli)
+{
+    return rw_ctx_n_tables(cli->ctx) > 0 ? rw_params_set(cli->ctx, cli->params, "ignore", "") : 0;
+}
+
+/* The weights that the parameters name. */
+static int weigh(struct rw_cli *cli)
+{
+    const char *of_docs = given(cli, "weights"), *of_queries = given(cli, "query-weights");
+    if (of_docs)
+        return rw_dataset_read_weights(cli->ctx, cli->dataset, of_docs);
+    return of_queries ? rw_dataset_read_query_weights(cli->ctx, cli->dataset, of_queries) : 0;
+}
+
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files)
 {
-    const char *weights = rw_params_get(cli->params, "weights");
     RW_STEP(rw_load_dataset(cli, files, &cli->dataset));
-    return *weights ? rw_dataset_read_weights(cli->ctx, cli->dataset, weights) : 0;
+    if (!cli->init)
+        RW_STEP(rw_load_check_columns(cli));
+    RW_STEP(took_ignored(cli));
+    return weigh(cli);
 }
 
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files)
 {
     const double start = rw_progress_clock();
+    RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
     RW_STEP(rw_binned_read(cli->ctx, cli->params, files->text, files->n, &cli->binned));
     cli->dataset = rw_binned_documents(cli->binned);
-    return say_read(files, start);
+    RW_STEP(say_read(files, start));
+    RW_STEP(took_ignored(cli));
+    return weigh(cli);
 }
 
 uint32_t rw_load_n_features(const struct rw_cli *cli)

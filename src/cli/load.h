@@ -10,11 +10,23 @@
 
 /* Reads a model that is put to use: warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
-/* Reads files as one dataset. With --verbose, prints the time and memory. */
+/* How CSV and TSV are read from now on: by the parameters; features by name, as `like` has them, or
+ * else `model`. */
+enum rw_load_kind {
+    RW_LOAD_ALL,
+    RW_LOAD_SCORES_BY_QUERY, /* labels are not read */
+    RW_LOAD_SCORES           /* nor need there be query ids */
+};
+int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
+                    enum rw_load_kind kind);
+/* When data was read: options for tables had an effect. */
+int rw_load_check_columns(struct rw_cli *cli);
+/* Reads files as one dataset: features by name are where cli->dataset has them, if this is another
+ * set, or else the model. With --verbose, prints the time and memory. */
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out);
-/* cli->dataset, with the weights that the parameter 'weights' names. */
+/* cli->dataset, with the weights that the parameters name. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
-/* cli->binned, and its documents as cli->dataset. */
+/* cli->binned, and its documents, with their weights, as cli->dataset. */
 int rw_load_training(struct rw_cli *cli, const struct rw_list *files);
 /* Of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);

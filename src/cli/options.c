@@ -393,10 +393,10 @@ static void add_inputs(struct rw_list *inputs, const struct rw_list *files, int 
 /* The files that a command reads. */
 static struct rw_list inputs_of(const struct rw_cli *cli)
 {
-    static const char *const params[] = {"weights", "names", "label-gain"};
+    static const char *const params[] = {"weights", "query-weights", "names", "label-gain"};
     struct rw_list inputs = {0};
     add_inputs(&inputs, &cli->operands, 0);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         list_add(&inputs, rw_params_get(cli->params, params[i]));
     for (int i = 0; cli->command->options[i].name; i++) {
         const struct rw_option *option = &cli->command->options[i];
@@ -445,6 +445,12 @@ static int check_files(const struct rw_cli *cli, const struct rw_list *inputs)
 static int check(struct rw_cli *cli)
 {
     const char *params = cli->command->params;
+    if (*rw_params_get(cli->params, "weights") && *rw_params_get(cli->params, "query-weights"))
+        return rw_wrong(cli, "'--weights' and '--query-weights' both weigh DATA: give one of them");
+    if (*rw_params_get(cli->params, "weight-column") &&
+        (*rw_params_get(cli->params, "weights") || *rw_params_get(cli->params, "query-weights")))
+        return rw_wrong(
+            cli, "'--weight-column' and a file of weights both weigh DATA: give one of them");
     if (cli->command->check)
         RW_STEP(cli->command->check(cli));
     if (params && strcmp(params, "*") == 0)

@@ -64,6 +64,7 @@ struct rw_cli {
     struct rw_list operands;
     unsigned char *given; /* by option of the command */
     struct rw_model *model;
+    const struct rw_model *init; /* NULL, or what a training goes on from; borrowed */
     struct rw_dataset *dataset;
     struct rw_binned *binned; /* of a training: the dataset is its own; or NULL */
     struct rw_predictor *predictor;

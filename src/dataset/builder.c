@@ -16,6 +16,8 @@ void rw_builder_release(struct rw_builder *builder)
     rw_mem_free(builder->comment_text);
     rw_mem_free(builder->location);
     rw_mem_free(builder->file);
+    rw_mem_free(builder->weight);
+    rw_names_free(builder->name, builder->n_names);
     memset(builder, 0, sizeof(*builder));
 }
 
@@ -30,6 +32,14 @@ int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t lin
         RW_GROW(ctx, builder->location, builder->location_room, (size_t)builder->n_locations + 1));
     builder->location[builder->n_locations++] =
         (struct rw_location){.doc = builder->n_docs, .line = line};
+    return RW_OK;
+}
+
+int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double weight)
+{
+    RW_TRY(RW_GROW(ctx, builder->weight, builder->weight_room, (size_t)builder->n_docs + 1));
+    builder->weight[builder->n_docs] = weight == 0 ? 0.0 : weight; /* no -0 */
+    builder->has_weight = 1;
     return RW_OK;
 }
 
@@ -169,7 +179,7 @@ void rw_builder_empty(struct rw_builder *builder)
     builder->n_docs = builder->n_queries = builder->n_runs = builder->n_locations = 0;
     builder->n_features = builder->n_entries = 0;
     builder->query_id_bytes = builder->comment_bytes = 0;
-    builder->any_comment = 0;
+    builder->any_comment = builder->has_weight = 0;
     builder->n_clamped = 0;
     builder->is_placed = 0;
 }
@@ -202,6 +212,7 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
                               .query_id_bytes = from->query_id_bytes,
                               .n_locations = from->n_locations,
                               .any_comment = from->any_comment,
+                              .has_weight = from->has_weight,
                               .n_clamped = from->n_clamped,
                               .is_placed = from->is_placed,
                               .placed = from->placed};
@@ -212,6 +223,8 @@ int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_build
     RW_TRY(COPY_PART(ctx, to, from, query_id_offset, query_id_room, offsets));
     RW_TRY(COPY_PART(ctx, to, from, query_id_text, query_id_text_room, from->query_id_bytes));
     RW_TRY(COPY_PART(ctx, to, from, location, location_room, from->n_locations));
+    if (from->has_weight)
+        RW_TRY(COPY_PART(ctx, to, from, weight, weight_room, n_docs));
     if (from->any_comment) {
         RW_TRY(COPY_PART(ctx, to, from, comment_offset, comment_room, n_docs + 1));
         RW_TRY(COPY_PART(ctx, to, from, comment_text, comment_text_room, from->comment_bytes));
@@ -288,6 +301,8 @@ int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
         const char *comment = rw_dataset_comment(dataset, i);
         const uint64_t line_end = next[i - begin]; /* placing moved it there */
         const int any = line_end > at;             /* else there may be no entries at all */
+        if (dataset->weight)
+            RW_TRY_OUT(rw_builder_weight(ctx, builder, dataset->weight[i]));
         RW_TRY_OUT(rw_builder_doc(
             ctx, builder, dataset->label[i], any ? lines.entry_feature + at : NULL,
             any ? lines.entry_value + at : NULL, line_end - at, comment, strlen(comment)));

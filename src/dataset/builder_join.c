@@ -116,6 +116,49 @@ static int make_docs(struct rw_ctx *ctx, struct finish *finish)
     return RW_OK;
 }
 
+/* Weights, if any builder has some. */
+static int join_weights(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    int any = 0;
+    for (int b = 0; b < finish->n_builders; b++)
+        any |= finish->builders[b].n_docs && finish->builders[b].has_weight;
+    if (!any)
+        return RW_OK;
+    RW_TRY(RW_NEW_RAW(ctx, dataset->weight, dataset->n_docs));
+    for (int b = 0; b < finish->n_builders; b++) {
+        const struct rw_builder *builder = &finish->builders[b];
+        for (uint32_t i = 0; i < builder->n_docs; i++)
+            dataset->weight[finish->first_doc[b] + i] =
+                builder->has_weight ? builder->weight[i] : 1.0;
+    }
+    return RW_OK;
+}
+
+/* Files of one set call its features alike. */
+static int join_names(struct rw_ctx *ctx, struct finish *finish)
+{
+    struct rw_dataset *dataset = finish->dataset;
+    for (int b = 0; b < finish->n_builders; b++) {
+        struct rw_builder *builder = &finish->builders[b];
+        if (!builder->name)
+            continue;
+        if (!dataset->name) {
+            dataset->name = builder->name;
+            dataset->n_names = builder->n_names;
+            builder->name = NULL;
+            builder->n_names = 0;
+        } else if (!rw_names_are_same(dataset->name, dataset->n_names, builder->name,
+                                      builder->n_names)) {
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "'%s': its columns are not those of the files before it\n"
+                           "hint: files of one set have the same columns in the same order",
+                           builder->file ? builder->file : "a table");
+        }
+    }
+    return RW_OK;
+}
+
 static void fill_docs(const struct finish *finish, int b)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -408,6 +451,8 @@ int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builde
     finish.first_doc[n_builders] = (uint32_t)n_docs;
     RW_TRY_OUT(join_queries(ctx, &finish));
     RW_TRY_OUT(make_docs(ctx, &finish));
+    RW_TRY_OUT(join_weights(ctx, &finish));
+    RW_TRY_OUT(join_names(ctx, &finish));
     RW_TRY_OUT(join_locations(ctx, &finish));
     rw_parallel(ctx, finish.n_threads, (uint64_t)n_builders, 0, count_ids, &finish);
     RW_TRY_OUT(make_groups(ctx, &finish));

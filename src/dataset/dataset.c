@@ -40,6 +40,7 @@ void rw_dataset_free(struct rw_dataset *dataset)
     rw_mem_free(dataset->location);
     rw_mem_free(dataset->column);
     rw_mem_free(dataset->weight);
+    rw_names_free(dataset->name, dataset->n_names);
     rw_mem_free(dataset);
 }
 
@@ -182,6 +183,15 @@ void rw_column_values(const struct rw_column *column, uint32_t begin, uint32_t e
         values[column->row[k] - begin] = column->value[k];
 }
 
+const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature)
+{
+    const uint32_t at = rw_records_under(dataset->name, sizeof(*dataset->name),
+                                         (uint32_t)dataset->n_names, feature);
+    return at < (uint32_t)dataset->n_names && dataset->name[at].feature == feature
+               ? dataset->name[at].name
+               : "";
+}
+
 void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                         float *values)
 {
@@ -195,15 +205,27 @@ void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, floa
         values[i] = absent;
 }
 
-int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *weights,
-                           size_t n)
+int rw_dataset_check_weights(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
+                             const char *file, size_t n)
 {
-    RW_DEFAULT_FPENV;
-    if (n != dataset->n_queries && n != dataset->n_docs)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "%zu weights for %u queries of %u documents; expected one a query or one a "
-                       "document",
-                       n, dataset->n_queries, dataset->n_docs);
+    const uint32_t expected = by_query ? dataset->n_queries : dataset->n_docs;
+    char found[4200];
+    if (n == expected)
+        return RW_OK;
+    snprintf(found, sizeof(found), file ? "'%s' holds %zu weights" : "%s%zu weights",
+             file ? file : "", n);
+    return rw_fail(ctx, RW_ERR_DATA,
+                   by_query ? "%s; expected one a query, %u\nhint: one a document (%u) is what "
+                              "'weights' and 'valid-weights' take"
+                            : "%s; expected one a document, %u\nhint: one a query (%u) is what "
+                              "'query-weights' and 'valid-query-weights' take",
+                   found, expected, by_query ? dataset->n_docs : dataset->n_queries);
+}
+
+static int set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
+                       const double *weights, size_t n)
+{
+    RW_TRY(rw_dataset_check_weights(ctx, dataset, by_query, NULL, n));
     for (size_t i = 0; i < n; i++) {
         if (!(weights[i] >= 0 && weights[i] <= RW_MAX_WEIGHT))
             return rw_fail(ctx, RW_ERR_DATA, "weight %zu is %g; expected 0 to %d", i + 1,
@@ -211,7 +233,6 @@ int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const
     }
     double *of_doc;
     RW_TRY(RW_NEW_RAW(ctx, of_doc, dataset->n_docs));
-    const int by_query = n == dataset->n_queries;
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         for (uint32_t i = dataset->query_offset[q]; i < dataset->query_offset[q + 1]; i++) {
             const double weight = weights[by_query ? q : i];
@@ -222,4 +243,18 @@ int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const
     dataset->weight = of_doc;
     dataset->weight_by_query = by_query;
     return RW_OK;
+}
+
+int rw_dataset_set_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const double *weights,
+                           size_t n)
+{
+    RW_DEFAULT_FPENV;
+    return set_weights(ctx, dataset, 0, weights, n);
+}
+
+int rw_dataset_set_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                 const double *weights, size_t n)
+{
+    RW_DEFAULT_FPENV;
+    return set_weights(ctx, dataset, 1, weights, n);
 }

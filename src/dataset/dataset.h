@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/ctx.h"
+#include "dataset/names.h"
 
 /* What stands in a dense column where a line did not mention the feature: a NaN of its own, so that
  * the data can be read once and used under either meaning of absent (0 or missing). A NaN that the
@@ -49,8 +50,11 @@ struct rw_dataset {
     char *comment_text;        /* each comment ends with 0; owned */
     double *weight;            /* [n_docs]; NULL: all 1; owned */
     int weight_by_query;       /* the weights came one a query (metrics weight queries by them) */
-    /* Of a cache: all arrays above but `weight` and `column` are views of these; NULL: not from a
-     * cache; owned, a mapping */
+    int32_t n_names;
+    struct rw_feature_name
+        *name; /* [n_names] by ascending id, as the table's header has them; owned */
+    /* Of a cache: all arrays above but `weight`, `name` and `column` are views of these; NULL: not
+     * from a cache; owned, a mapping */
     void *cache;
     size_t cache_bytes;
     struct rw_location *location; /* [n_locations] by document; NULL: not read from text; owned */
@@ -68,6 +72,10 @@ void rw_dataset_where(const struct rw_dataset *dataset, uint32_t doc, char *buff
 
 /* 1 if each of several documents, or nearly each, is a query by itself: says so, for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
+
+/* Are n weights one a document, or one a query? RW_ERR_DATA if not. file: their file, or NULL. */
+int rw_dataset_check_weights(struct rw_ctx *ctx, const struct rw_dataset *dataset, int by_query,
+                             const char *file, size_t n);
 
 /* Have they the same queries, by id and in this order, and the same labels? */
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
@@ -124,7 +132,13 @@ struct rw_builder {
     struct rw_location *location; /* [n_locations]; their `file` means nothing here */
     size_t location_room;
     uint32_t n_locations;
-    char *file; /* that all locations are of; owned */
+    char *file;     /* that all locations are of; owned */
+    double *weight; /* [n_docs] if has_weight */
+    size_t weight_room;
+    int has_weight;
+    int32_t n_names;
+    struct rw_feature_name
+        *name; /* [n_names] by ascending id: those of the dataset, if any; owned */
     int any_comment;
     uint64_t n_clamped;
 };
@@ -149,7 +163,9 @@ int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t lin
 int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
                    const uint16_t *features, const float *values, size_t n, const char *comment,
                    size_t comment_bytes);
-/* Adds documents [begin, end) of a data set, with their queries and comments. */
+/* The weight of the next document. Each document has one, or none has. */
+int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double weight);
+/* Adds documents [begin, end) of a data set, with their queries, comments and weights. */
 int rw_builder_copy(struct rw_ctx *ctx, struct rw_builder *builder,
                     const struct rw_dataset *dataset, uint32_t begin, uint32_t end);
 /* Without documents again; its room is kept. */
@@ -159,7 +175,9 @@ void rw_builder_empty(struct rw_builder *builder);
 int rw_builder_pack(struct rw_ctx *ctx, struct rw_builder *from, struct rw_builder *to);
 /* One dataset of several builders in order. A query that ends one builder and begins the next under
  * the same id is one query. The builders are emptied, one after the other, while the columns fill.
- * Columns are made in parallel; a column is dense when that takes no more memory. */
+ * Columns are made in parallel; a column is dense when that takes no more memory. Names are those
+ * of the first builder that has some; RW_ERR_DATA: a later one has others. If some builders have
+ * weights, the documents of the others weigh 1. */
 int rw_builder_finish(struct rw_ctx *ctx, struct rw_builder *builders, int n_builders,
                       struct rw_dataset **out);
 

@@ -3,19 +3,6 @@
 #include "base/mem.h"
 #include "dataset/dataset.h"
 
-static int copy_weights(struct rw_ctx *ctx, const struct rw_dataset *from, const uint8_t *keep,
-                        struct rw_dataset *to)
-{
-    uint32_t n = 0;
-    RW_TRY(RW_NEW_RAW(ctx, to->weight, to->n_docs));
-    to->weight_by_query = from->weight_by_query;
-    for (uint32_t q = 0; q < from->n_queries; q++) {
-        for (uint32_t i = from->query_offset[q]; keep[q] && i < from->query_offset[q + 1]; i++)
-            to->weight[n++] = from->weight[i];
-    }
-    return RW_OK;
-}
-
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out)
 {
@@ -39,8 +26,9 @@ int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, cons
         goto out;
     }
     RW_TRY_OUT(rw_builder_finish(ctx, &builder, 1, out));
-    if (dataset->weight)
-        RW_TRY_OUT(copy_weights(ctx, dataset, keep, *out));
+    (*out)->weight_by_query = dataset->weight_by_query;
+    RW_TRY_OUT(rw_names_copy(ctx, dataset->name, dataset->n_names, &(*out)->name));
+    (*out)->n_names = dataset->n_names;
 out:
     rw_builder_release(&builder);
     if (status < 0) {

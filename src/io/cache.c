@@ -49,7 +49,14 @@ int rw_cache_layout(const struct rw_cache_header *h, uint64_t most_bytes,
         layout->offset[i] = at;
         at = aligned(at + section[i].n * section[i].size);
     }
-    layout->file_bytes = at + CRC_BYTES;
+    layout->table = at;
+    layout->table_bytes = 0;
+    if (h->version == RW_CACHE_TABLE) { /* the rest */
+        if (h->file_bytes > most_bytes || h->file_bytes < at + CRC_BYTES)
+            return RW_ERR_FORMAT;
+        layout->table_bytes = h->file_bytes - at - CRC_BYTES;
+    }
+    layout->file_bytes = at + layout->table_bytes + CRC_BYTES;
     return layout->file_bytes <= most_bytes ? RW_OK : RW_ERR_FORMAT;
 }
 
@@ -216,15 +223,23 @@ int rw_cache_write_file(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     struct cache_out out = {.file = *file};
     struct rw_cache_header header;
     struct rw_cache_layout layout;
+    char *table;
     memset(&header, 0, sizeof(header));
     fill_header(dataset, bins, &header);
     RW_TRY(rw_cache_layout(&header, UINT64_MAX / 2, &layout));
+    layout.table_bytes = rw_cache_table_bytes(dataset);
+    layout.file_bytes += layout.table_bytes;
+    RW_TRY(RW_NEW(ctx, table, layout.table_bytes));
+    rw_cache_table_fill(dataset, table);
+    header.version = layout.table_bytes ? RW_CACHE_TABLE : RW_CACHE_VERSION;
     header.file_bytes = layout.file_bytes;
     put_part(&out, &header, sizeof(header));
     put_columns(&out, dataset);
     put_lines(&out, dataset, &header);
     if (bins)
         put_bins(&out, bins);
+    put(&out, table, layout.table_bytes);
+    rw_mem_free(table);
     const uint32_t crc = out.crc;
     put(&out, &crc, sizeof(crc));
     if (out.written)
@@ -275,11 +290,11 @@ static int check_header(struct rw_ctx *ctx, const char *name, const struct rw_lo
                        "'%s' is damaged, or was made on a machine of another "
                        "byte order\nhint: make it again with 'rankwood bin'",
                        name);
-    if (h->version != RW_CACHE_VERSION)
+    if (h->version != RW_CACHE_VERSION && h->version != RW_CACHE_TABLE)
         return rw_fail(ctx, RW_ERR_FORMAT,
-                       "'%s' is a cache of version %u; expected version %d\n"
+                       "'%s' is a cache of version %u; expected version %d or %d\n"
                        "hint: make it again with 'rankwood bin'",
-                       name, h->version, RW_CACHE_VERSION);
+                       name, h->version, RW_CACHE_VERSION, RW_CACHE_TABLE);
     if (h->file_bytes != size)
         return rw_fail(ctx, RW_ERR_FORMAT, "'%s' is %s: expected %llu bytes, found %llu", name,
                        size < h->file_bytes ? "cut short" : "too long",
@@ -481,6 +496,8 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
     if (header.has_bins)
         RW_TRY_OUT(view_bins(ctx, name, &header, &layout, map, &out->bins));
     RW_TRY_OUT(rw_cache_check(ctx, name, dataset, out->bins, &header));
+    layout.table -= loaded.left_out_end - loaded.left_out;
+    RW_TRY_OUT(rw_cache_table_read(ctx, name, map + layout.table, layout.table_bytes, dataset));
     if (loaded.left_out_end)
         RW_TRY_OUT(take_features(ctx, out));
     else {
@@ -554,6 +571,10 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
     memset(builder, 0, sizeof(*builder));
     RW_TRY(rw_builder_copy(ctx, builder, dataset, reader->next_doc, reader->next_doc + n));
     builder->n_clamped = reader->next_doc == 0 ? dataset->n_clamped : 0;
+    if (reader->next_doc == 0) {
+        RW_TRY(rw_names_copy(ctx, dataset->name, dataset->n_names, &builder->name));
+        builder->n_names = dataset->n_names;
+    }
     for (uint32_t q = 0; reader->seen && q < builder->n_queries; q++)
         RW_TRY(rw_seen_add(ctx, reader->seen, builder->query_id_text + builder->query_id_offset[q],
                            reader->name, 0, 0));
@@ -562,5 +583,9 @@ static int format_next(struct rw_ctx *ctx, void *state, struct rw_builder_list *
     return RW_OK;
 }
 
-const struct rw_data_format rw_data_format_cache = {"cache",     probe,        format_open,
-                                                    format_next, format_close, rw_cache_read};
+const struct rw_data_format rw_data_format_cache = {.name = "cache",
+                                                    .probe = probe,
+                                                    .open = format_open,
+                                                    .next = format_next,
+                                                    .close = format_close,
+                                                    .whole = rw_cache_read};

@@ -12,7 +12,13 @@
 #include "io/input.h"
 
 #define RW_CACHE_MAGIC "\x89RWcache"
-enum { RW_CACHE_VERSION = 2, RW_CACHE_BYTE_ORDER = 0x01020304, RW_CACHE_ALIGN = 64 };
+/* RW_CACHE_TABLE: of a table, with names of features, or weights, behind the sections. */
+enum {
+    RW_CACHE_VERSION = 2,
+    RW_CACHE_TABLE = 3,
+    RW_CACHE_BYTE_ORDER = 0x01020304,
+    RW_CACHE_ALIGN = 64
+};
 
 struct rw_cache_header {
     char magic[8];
@@ -52,7 +58,8 @@ enum rw_cache_section {
 
 struct rw_cache_layout {
     uint64_t offset[RW_CACHE_N_SECTIONS];
-    uint64_t file_bytes; /* with the checksum */
+    uint64_t table, table_bytes; /* what a table has besides (cache_table.c) */
+    uint64_t file_bytes;         /* with the checksum */
 };
 /* RW_ERR_FORMAT if the sections cannot fit into `most_bytes`. */
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
@@ -69,6 +76,16 @@ int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_cu
  * that nothing later can be led astray. name: of the file. */
 int rw_cache_check(struct rw_ctx *ctx, const char *name, const struct rw_dataset *dataset,
                    const struct rw_bins *bins, const struct rw_cache_header *header);
+
+/* --- names and weights (cache_table.c) --- */
+
+/* 0: there are none. */
+uint64_t rw_cache_table_bytes(const struct rw_dataset *dataset);
+/* to: [rw_cache_table_bytes] zeroed, aligned as uint64_t is. */
+void rw_cache_table_fill(const struct rw_dataset *dataset, char *to);
+/* Checks and takes them. */
+int rw_cache_table_read(struct rw_ctx *ctx, const char *name, const char *from, uint64_t n_bytes,
+                        struct rw_dataset *dataset);
 
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);

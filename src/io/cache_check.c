@@ -135,7 +135,7 @@ static int check_docs(struct rw_ctx *ctx, const char *name, const struct rw_data
             return damaged(ctx, name, "a query is empty");
     }
     if (!texts_are_good(dataset->query_id_offset, dataset->n_queries, dataset->query_id_text,
-                        header->query_id_bytes, 0, " \t\r\n"))
+                        header->query_id_bytes, 0, "\t\r\n"))
         return damaged(ctx, name, "a query's id is wrong");
     if (dataset->comment_offset &&
         !texts_are_good(dataset->comment_offset, dataset->n_docs, dataset->comment_text,

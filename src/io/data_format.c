@@ -1,5 +1,8 @@
 #include "io/data_format.h"
 
+#include <strings.h>
+
+#include "io/columns.h"
 #include "io/input.h"
 
 static const struct rw_data_format *const formats[] = {
@@ -8,12 +11,42 @@ static const struct rw_data_format *const formats[] = {
 #undef RW_DATA_FORMAT
 };
 
-const struct rw_data_format *rw_data_format_of(const struct rw_input *input)
+static int ends_in(const char *name, size_t n, const char *ending)
+{
+    const size_t n_ending = strlen(ending);
+    return n > n_ending && strncasecmp(name + n - n_ending, ending, n_ending) == 0;
+}
+
+static int has_ending(const char *name, const char *const *endings)
+{
+    size_t n = strlen(name);
+    n -= ends_in(name, n, ".gz") ? 3 : 0;
+    while (*endings && !ends_in(name, n, *endings))
+        endings++;
+    return *endings != NULL;
+}
+
+/* Its own by the name, or by what is in it where columns are given. */
+static int is_named(const struct rw_ctx *ctx, const struct rw_data_format *format,
+                    const struct rw_input *input)
+{
+    unsigned char content[RW_INPUT_HEAD];
+    if (has_ending(rw_input_name(input), format->endings))
+        return 1;
+    return ctx->columns && rw_columns_are_given(ctx->columns) &&
+           format->probe(content, rw_input_peek(input, content, sizeof(content)));
+}
+
+const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
+                                               const struct rw_input *input)
 {
     size_t n_bytes, i = 0;
     const unsigned char *head = rw_input_head(input, &n_bytes);
-    while (formats[i]->probe && !formats[i]->probe(head, n_bytes))
-        i++;
+    for (; formats[i]->probe; i++) {
+        if (formats[i]->endings ? is_named(ctx, formats[i], input)
+                                : formats[i]->probe(head, n_bytes))
+            break;
+    }
     return formats[i];
 }
 

@@ -1,6 +1,7 @@
 /* Readers of data. To add one: (1) write io/<name>.c with its rw_data_format_<name>; (2) give it a
  * row in data_formats.def, before letor, which takes everything. The build follows the table, and a
- * file is recognised by its first bytes, so every command and the library read the new format. */
+ * file is recognised by its first bytes, or by its name, so every command and the library read the
+ * new format. */
 #ifndef RW_IO_DATA_FORMAT_H
 #define RW_IO_DATA_FORMAT_H
 
@@ -18,6 +19,10 @@ struct rw_data_format {
     const char *name;
     int (*probe)(const unsigned char *head,
                  size_t n_bytes); /* 1: a file that begins so is its own; NULL: all are */
+    /* NULL: looked for by probe alone; else how the names of its files end, with or without ".gz",
+     * a NULL behind the last; where columns are given (rw_ctx_set_columns), files of other names
+     * are its own, too, if probe takes the beginning of their content, unpacked */
+    const char *const *endings;
     /* input is borrowed until close, and so is seen, which is given each query (rw_seen_add) and
      * notices one that comes back; NULL: it is not wanted. */
     int (*open)(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen, void **state);
@@ -33,7 +38,8 @@ struct rw_data_format {
 #include "io/data_formats.def"
 #undef RW_DATA_FORMAT
 /* The format of a file; never NULL, for what is nothing else is taken for text. */
-const struct rw_data_format *rw_data_format_of(const struct rw_input *input);
+const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
+                                               const struct rw_input *input);
 /* The note about decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* What becomes of the features' values. */

@@ -147,6 +147,25 @@ const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes
     return input->raw;
 }
 
+size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room)
+{
+    size_t n = input->raw_n < room ? input->raw_n : room;
+    if (!input->gzip) {
+        memcpy(buffer, input->raw, n);
+        return n;
+    }
+    z_stream stream = {.next_in = input->raw,
+                       .avail_in = (uInt)input->raw_n,
+                       .next_out = buffer,
+                       .avail_out = (uInt)room};
+    if (inflateInit2(&stream, 15 + 16) != Z_OK)
+        return 0;
+    inflate(&stream, Z_NO_FLUSH); /* what is damaged is found when it is read */
+    n = room - stream.avail_out;
+    inflateEnd(&stream);
+    return n;
+}
+
 static size_t read_plain(struct rw_input *input, unsigned char *buffer, size_t room)
 {
     size_t n = 0;

@@ -43,6 +43,10 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
 enum { RW_INPUT_HEAD = 128 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
+/* Up to `room` first bytes of the content, unpacked, as far as they are at hand; before anything
+ * was read, and without reading it. Returns how many. */
+size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room);
+
 /* A file in memory, 64-byte aligned: read, not mapped, so that what is checked stays as it is
  * whatever becomes of the file. */
 struct rw_loaded {

@@ -74,7 +74,7 @@ static int open_sources(struct reading *r, const char *const *paths, int n_paths
     for (int i = 0; i < n_paths; i++) {
         struct source *source = &r->source[r->n_sources++];
         RW_TRY(rw_input_open(r->ctx, paths[i], &source->input));
-        if (rw_data_format_of(source->input) != &rw_data_format_letor)
+        if (rw_data_format_of(r->ctx, source->input) != &rw_data_format_letor)
             return 0;
         RW_TRY(rw_letor_open(r->ctx, source->input, r->seen, r->chunk_bytes, &source->letor));
         source->first_piece = (uint32_t)n_pieces;

@@ -151,6 +151,9 @@ static struct rw_recognised table(const char *what, const char *line, const char
         return (struct rw_recognised){.what = NULL};
     struct rw_recognised kind = {.what = what, .is_text = 1, .columns = 1};
     kind.has_header = !is_number(line, first_end);
+    if (between != ';')
+        kind.hint = "tables are read if their names end in .csv or .tsv, or if their columns are "
+                    "given ('label-column', 'qid-column')";
     for (const char *p = line; p < end; p++)
         kind.columns += *p == between;
     return kind;

@@ -77,7 +77,7 @@ static int open_file(struct rw_ctx *ctx, struct rw_reader *reader)
 {
     RW_TRY(rw_input_open(ctx, reader->path[reader->next_path], &reader->input));
     reader->next_path++;
-    reader->format = rw_data_format_of(reader->input);
+    reader->format = rw_data_format_of(ctx, reader->input);
     return RW_OK;
 }
 

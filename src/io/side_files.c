@@ -99,7 +99,8 @@ int rw_scores_read(struct rw_ctx *ctx, const char *path, uint32_t n, double *sco
     return rw_scores_read_input(ctx, input, n, scores);
 }
 
-int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+static int read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, int by_query,
+                        const char *path)
 {
     static const struct number_kind kind = {0, RW_MAX_WEIGHT,
                                             "a weight from 0 to " RW_TEXT(RW_MAX_WEIGHT)};
@@ -109,13 +110,22 @@ int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, cons
     size_t n;
     RW_TRY(rw_input_open(ctx, path, &input));
     int status = read_numbers(ctx, input, &kind, SIZE_MAX, &weight, &n);
-    if (status == RW_OK && n != dataset->n_queries && n != dataset->n_docs)
-        status = rw_fail(ctx, RW_ERR_DATA,
-                         "'%s' holds %zu weights; expected one a query (%u) or one a document (%u)",
-                         rw_input_name(input), n, dataset->n_queries, dataset->n_docs);
     if (status == RW_OK)
-        status = rw_dataset_set_weights(ctx, dataset, weight, n);
+        status = rw_dataset_check_weights(ctx, dataset, by_query, rw_input_name(input), n);
+    if (status == RW_OK)
+        status = by_query ? rw_dataset_set_query_weights(ctx, dataset, weight, n)
+                          : rw_dataset_set_weights(ctx, dataset, weight, n);
     rw_mem_free(weight);
     rw_input_close(input);
     return status;
+}
+
+int rw_dataset_read_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+{
+    return read_weights(ctx, dataset, 0, path);
+}
+
+int rw_dataset_read_query_weights(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *path)
+{
+    return read_weights(ctx, dataset, 1, path);
 }

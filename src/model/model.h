@@ -2,6 +2,7 @@
 #ifndef RW_MODEL_H
 #define RW_MODEL_H
 
+#include "dataset/names.h"
 #include "model/tree.h"
 
 enum {
@@ -22,10 +23,6 @@ struct rw_model_params {
 struct rw_model_run {
     int32_t n_trees; /* the trees that it added */
     struct rw_model_params params;
-};
-struct rw_feature_name {
-    uint32_t feature;
-    char *name; /* owned */
 };
 
 struct rw_model {

@@ -158,7 +158,11 @@ static int set_weights(struct rw_ctx *ctx, const struct check_spec *spec,
         if (spec->weights == WEIGHTS_LARGE)
             weights[i] = check_chance(random, 0.1) ? 65536.0 : check_unit(random);
     }
-    const int status = weights ? rw_dataset_set_weights(ctx, dataset, weights, n) : RW_ERR_MEMORY;
+    int status = RW_ERR_MEMORY;
+    if (weights)
+        status = spec->weights == WEIGHTS_QUERY
+                     ? rw_dataset_set_query_weights(ctx, dataset, weights, n)
+                     : rw_dataset_set_weights(ctx, dataset, weights, n);
     free(weights);
     return status;
 }

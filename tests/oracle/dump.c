@@ -1,7 +1,8 @@
 /* Trains a few trees and prints what the engine works with, as one JSON object a line: the integers
  * of every document, the tree, the scores. Real numbers are printed with 17 digits, and so exactly.
  *
- *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE */
+ *   dump ENGINE DATA NAME=VALUE...      the names: see `option` below; weights=FILE,
+ * query-weights=FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 struct job {
     struct rw_engine_rules rules;
     struct rw_grow_rules grow;
-    const char *gain, *weights;
+    const char *gain, *weights, *query_weights;
     uint32_t n_trees;
     int n_threads;
 };
@@ -46,6 +47,8 @@ static int option(struct job *job, const char *text)
         job->gain = value;
     else if (NAMED("weights"))
         job->weights = value;
+    else if (NAMED("query-weights"))
+        job->query_weights = value;
     else if (NAMED("bins"))
         job->rules.cut.bins = (int)real;
     else if (NAMED("bits"))
@@ -224,6 +227,8 @@ int main(int argc, char **argv)
     RW_TRY_OUT(rw_dataset_read(ctx, &path, 1, &data));
     if (job.weights)
         RW_TRY_OUT(rw_dataset_read_weights(ctx, data, job.weights));
+    if (job.query_weights)
+        RW_TRY_OUT(rw_dataset_read_query_weights(ctx, data, job.query_weights));
     RW_TRY_OUT(train(ctx, &job, argv[1], data));
 out:
     if (status < 0)

@@ -509,7 +509,7 @@ def run_case(dump, engine, name, changes, seed):
             weight_path = os.path.join(folder, 'weights.txt')
             with open(weight_path, 'w') as out:
                 out.write(''.join('%r\n' % w for w in given))
-            args.append('weights=' + weight_path)
+            args.append(('weights=' if kind == 'doc' else 'query-weights=') + weight_path)
         text = subprocess.run(args, stdout=subprocess.PIPE, check=True).stdout.decode()
     score = [0.0] * data.n
     n, n_different = [0] * 5, [0, 0]

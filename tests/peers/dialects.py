@@ -163,7 +163,7 @@ def ours(program, paths, like, metrics, work):
     """{metric: value}, or why not."""
     command = [program, "eval", paths[0], "--scores", paths[1], "--like", like, "--json", "--quiet"]
     if work.get("weights"):
-        command += ["--weights", paths[2]]
+        command += ["--query-weights", paths[2]]
     if work.get("gain"):
         command += ["--label-gain", work["gain"]]
     out = {}

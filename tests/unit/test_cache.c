@@ -107,7 +107,7 @@ Test(cache, everything_comes_back)
         cr_assert_eq((uintptr_t)binned.bins->codes[f].code % RW_CACHE_ALIGN, 0);
     rw_binned_release(&binned);
     const double weights[] = {1, 2, 3};
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, c, weights, 3), RW_OK);
+    cr_assert_eq(rw_dataset_set_query_weights(scratch_ctx, c, weights, 3), RW_OK);
     rw_bins_free(bins);
     rw_dataset_free(a);
     rw_dataset_free(c);
@@ -306,9 +306,9 @@ Test(cache, other_versions_are_named)
     struct rw_cache_header *header = (void *)data;
     char expected[128];
     snprintf(expected, sizeof(expected),
-             "'bad.rwb' is a cache of version 70; expected version %d\n"
+             "'bad.rwb' is a cache of version 70; expected version %d or %d\n"
              "hint: make it again with 'rankwood bin'",
-             RW_CACHE_VERSION);
+             RW_CACHE_VERSION, RW_CACHE_TABLE);
     header->version = 70;
     seal(data, n);
     assert_refused(data, n, expected);
@@ -367,7 +367,6 @@ Test(cache, hostile_contents)
         {RW_CACHE_QUERY_ID_OFFSET, 8, 8, 1ull << 60, "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_OFFSET, 8, 8, 0, "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, 0, "a query's id is wrong"},
-        {RW_CACHE_QUERY_ID_TEXT, 0, 1, ' ', "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\t', "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\r', "a query's id is wrong"},
         {RW_CACHE_QUERY_ID_TEXT, 0, 1, '\n', "a query's id is wrong"},

@@ -90,7 +90,7 @@ Test(cv, the_same_as_by_hand)
     double weights[40];
     for (int q = 0; q < 40; q++)
         weights[q] = 1 + q % 3;
-    cr_assert_eq(rw_dataset_set_weights(scratch_ctx, dataset, weights, 40), RW_OK);
+    cr_assert_eq(rw_dataset_set_query_weights(scratch_ctx, dataset, weights, 40), RW_OK);
     struct rw_cv *cv = validate(dataset, 4);
     cr_expect_eq(cv->pooled->n_queries, 40u);
     for (int f = 0; f < 4; f++) {

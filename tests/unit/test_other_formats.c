@@ -127,7 +127,9 @@ Test(recognise, only_before_the_first_document)
     cr_expect_str_eq(error_of("# one\n\n# two\n1,2,3\n"),
                      "data.txt:4:1: expected a label (a number), found '1,2,3'\n"
                      "hint: 'data.txt' looks like CSV (3 columns); expected LETOR text (LABEL "
-                     "qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache");
+                     "qid:QUERY FEATURE:VALUE ...), gzip of it, or a cache\n"
+                     "hint: tables are read if their names end in .csv or .tsv, or if their "
+                     "columns are given ('label-column', 'qid-column')");
 }
 
 Test(recognise, messages_fit)

@@ -52,17 +52,25 @@ Test(side_files, weights)
     cr_assert_eq(rw_dataset_from_memory(scratch_ctx, values, labels, offsets, 4, 1, 2, 1, &dataset),
                  RW_OK);
     scratch_text("w", "0.5\n2\n");
-    cr_assert_eq(rw_dataset_read_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(rw_dataset_read_query_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(dataset->weight_by_query, 1);
     cr_assert_eq(dataset->weight[2], 0.5);
     cr_assert_eq(dataset->weight[3], 2);
     scratch_text("w", "1\n2\n3\n4\n");
     cr_assert_eq(rw_dataset_read_weights(scratch_ctx, dataset, "w"), RW_OK);
+    cr_assert_eq(dataset->weight_by_query, 0);
     cr_assert_eq(dataset->weight[2], 3);
+    cr_assert_eq(rw_dataset_read_query_weights(scratch_ctx, dataset, "w"), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(scratch_ctx),
+                     "'w' holds 4 weights; expected one a query, 2\n"
+                     "hint: one a document (4) is what 'weights' and 'valid-weights' take");
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"1\n2\n3\n", "'w' holds 3 weights; expected one a query (2) or one a document (4)"},
-        {"", "'w' holds 0 weights; expected one a query (2) or one a document (4)"},
+        {"1\n2\n", "'w' holds 2 weights; expected one a document, 4\n"
+                   "hint: one a query (2) is what 'query-weights' and 'valid-query-weights' take"},
+        {"", "'w' holds 0 weights; expected one a document, 4\n"
+             "hint: one a query (2) is what 'query-weights' and 'valid-query-weights' take"},
         {"1\n-2\n", "w:2:1: expected a weight from 0 to 65536, found '-2'"},
         {"1\nnan\n", "w:2:1: expected a weight from 0 to 65536, found 'nan'"},
         {"65537\n1\n", "w:1:1: expected a weight from 0 to 65536, found '65537'"},

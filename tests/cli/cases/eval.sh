@@ -33,7 +33,9 @@ try eval data.txt --scores short
 try eval data.txt --scores long
 try eval data.txt --scores nothing
 printf '1\n1\n0\n2\n' >weights
-"$RANKWOOD" eval data.txt --scores scores --metric mrr --weights weights | sed -n 2p
+"$RANKWOOD" eval data.txt --scores scores --metric mrr --query-weights weights | sed -n 2p
 echo 1 >>weights
+try eval data.txt --scores scores --query-weights weights
 try eval data.txt --scores scores --weights weights
+try eval data.txt --scores scores --weights weights --query-weights weights
 

@@ -13,11 +13,11 @@ for name in letor.tar.gz bom.txt utf16.txt; do
     sh -c "$hint" | "$RANKWOOD" check - | head -n 1
 done
 small_model
-printf '1,1,0.5\n0,1,0.2\n' >train.csv
-try predict model.txt train.csv
-try eval train.csv --model model.txt
-try train train.txt --valid train.csv -o m
-try bin train.csv -o train.rwb
-try check train.csv
+printf '1,1,0.5\n0,1,0.2\n' >table.txt
+try predict model.txt table.txt
+try eval table.txt --model model.txt
+try train train.txt --valid table.txt -o m
+try bin table.txt -o train.rwb
+try check table.txt
 try predict model.txt model.txt
 try eval model.txt --model model.txt

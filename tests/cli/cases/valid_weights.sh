@@ -16,22 +16,24 @@ evals() {
 }
 plain=$(figures --valid valid.txt)
 say 'none are none' test "$(figures --valid valid.txt --valid-weights none)" = "$plain"
-weighted=$(figures --valid valid.txt --valid-weights queries.w)
-say 'a weight a query' test "$weighted" = "$(evals valid --weights queries.w)"
+weighted=$(figures --valid valid.txt --valid-query-weights queries.w)
+say 'a weight a query' test "$weighted" = "$(evals valid --query-weights queries.w)"
 say 'changes the figure' test "$weighted" != "$plain"
 say 'a weight a document' test "$(figures --valid valid.txt --valid-weights docs.w)" = "$(evals valid --weights docs.w)"
 # Each file is of the set in the same place; sets without one have none.
-figures --valid valid.txt --valid valid.txt --valid-weights none --valid-weights queries.w >both
+figures --valid valid.txt --valid valid.txt --valid-query-weights none --valid-query-weights queries.w >both
 evals valid1 >expected
-evals valid2 --weights queries.w >>expected
+evals valid2 --query-weights queries.w >>expected
 say 'two sets' cmp both expected
 # They choose the best round.
-"$RANKWOOD" train train.txt --valid valid.txt --valid-weights queries.w --rounds 60 --leaves 31 --rate 0.4 --ties mean --log log -o m --quiet
+"$RANKWOOD" train train.txt --valid valid.txt --valid-query-weights queries.w --rounds 60 --leaves 31 --rate 0.4 --ties mean --log log -o m --quiet
 rounds=$("$RANKWOOD" info m | sed -n 's/^best round *//p')
-say 'the best by weight' test "$(evals valid --weights queries.w | cut -d' ' -f3)" = \
-    "$(for t in $(seq 60); do [ $t -gt "$(sed -n 's/^trees //p' m)" ] || evals valid --weights queries.w --trees $t | cut -d' ' -f3; done | sort | tail -n 1)"
-try train train.txt --valid valid.txt --valid-weights queries.w --valid-weights none -o m2
-try train train.txt --valid-weights queries.w -o m2
+say 'the best by weight' test "$(evals valid --query-weights queries.w | cut -d' ' -f3)" = \
+    "$(for t in $(seq 60); do [ $t -gt "$(sed -n 's/^trees //p' m)" ] || evals valid --query-weights queries.w --trees $t | cut -d' ' -f3; done | sort | tail -n 1)"
+try train train.txt --valid valid.txt --valid-query-weights queries.w --valid-query-weights none -o m2
+try train train.txt --valid-query-weights queries.w -o m2
+try train train.txt --valid valid.txt --valid-weights docs.w --valid-query-weights queries.w -o m2
+try train train.txt --valid valid.txt --valid-weights queries.w --quiet -o m2
 try train train.txt --valid valid.txt --valid-weights nothing --quiet -o m2
 try train train.txt --valid valid.txt --valid-weights train.txt --quiet -o m2
 say none test ! -e m2

@@ -1,0 +1,333 @@
+"""What the library makes of a data set: its values, and bins; each when it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwood import _batches, _tables
+from rankwood._core import DataError, chars, check, context, ffi, lib, logger, made
+from rankwood._documents import Floats
+from rankwood._params import Params
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def locked(method: Method) -> Method:
+    """Several threads may use one data set; what is made for one of them serves the others."""
+
+    @wraps(method)
+    def call(self: Handles, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return cast(Method, call)
+
+
+class Handles:
+    """The library's side of a Dataset, which says where the data comes from."""
+
+    _labels: npt.NDArray[np.float32]
+    _offset: npt.NDArray[np.uint32]
+    _table: _tables.Table  # of data in memory
+    _c_table: Any  # struct rw_table, of all but files
+    _inexact: Any
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()  # of what is made when it is asked for
+        self._paths: list[bytes] | None = None
+        self._source: _batches.Source | None = None
+        self._binned: dict[tuple[str, ...], Any] = {}
+        self._values: Any = None
+        self._bare: Any = None
+        self._by_names: dict[tuple[str, ...], Any] = {}
+        self._order: npt.NDArray[np.uint32] | None = None
+        self._names: list[str] | None = None
+        self._columns: dict[str, str | list[str]] = {}  # of a CSV or TSV file, by role
+        self._is_table = False
+        self.feature_ids: list[int] | None = None
+        self._weights: Floats | None = None
+        self._weigh_queries = False
+        self._has_labels = True
+        self._warned = False
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        raise NotImplementedError
+
+    @property
+    def n_docs(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def n_features(self) -> int:
+        raise NotImplementedError
+
+    def _weigh(self, c: Any) -> None:
+        if self._weights is not None:
+            weights = np.ascontiguousarray(self._weights)
+            pointer = ffi.cast("double *", weights.ctypes.data)
+            set_them = lib.rw_dataset_set_query_weights if self._weigh_queries else lib.rw_dataset_set_weights
+            check(set_them(context(), c, pointer, len(weights)))
+
+    @contextlib.contextmanager
+    def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
+        """Tables are read by this data set's columns: for the calls within. names: feature i is the column
+        names[i], and those of `needed` must be there."""
+        keep: list[Any] = []
+
+        def chars_of(one: str) -> Any:
+            keep.append(ffi.new("char[]", chars(one)))
+            return keep[-1]
+
+        def array_of(some: Sequence[str]) -> Any:
+            keep.append(ffi.new("char *[]", [chars_of(one) for one in some]))
+            return keep[-1]
+
+        c = ffi.new("struct rw_columns *")
+        for role in ("label", "qid", "weight"):
+            if role in self._columns:
+                setattr(c, role, chars_of(str(self._columns[role])))
+        ignore = self._columns.get("ignore", [])
+        c.ignore, c.n_ignore = array_of(list(ignore)), len(ignore)
+        c.no_label = c.no_qid = int(not self._has_labels)
+        if names is not None:
+            must = set(needed)
+            flags = ffi.new("unsigned char[]", bytes(i in must for i in range(len(names))))
+            c.feature, c.n_features, c.needed = array_of(names), len(names), flags
+        n_tables = lib.rw_ctx_n_tables(context())
+        check(lib.rw_ctx_set_columns(context(), c))
+        try:
+            yield
+        finally:
+            check(lib.rw_ctx_set_columns(context(), ffi.NULL))
+        self._is_table = lib.rw_ctx_n_tables(context()) > n_tables
+        if self._columns and not self._is_table:
+            raise DataError(f"{next(iter(self._columns))} is given, but files have their own, other than CSV and TSV")
+
+    def _read(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Any:
+        """struct rw_dataset of the files."""
+        out = ffi.new("struct rw_dataset **")
+        paths = [ffi.new("char[]", path) for path in self._paths or []]
+        with self._reading(names, needed):
+            status = lib.rw_dataset_read(context(), ffi.new("char *[]", paths), len(paths), out)
+            dataset = made(status, out, lib.rw_dataset_free)
+        self._weigh(dataset)
+        return dataset
+
+    @locked
+    def _with_values(self) -> Any:
+        """struct rw_dataset with values: for validation, measuring, explaining."""
+        if self._values is None:
+            if self._paths is not None:
+                self._values = self._read()
+                return self._values
+            out = ffi.new("struct rw_dataset **")
+            if self._source is not None:
+                status = self._read_batches(
+                    lambda batches: lib.rw_dataset_from_batches(context(), self._c_table, batches, out)
+                )
+            else:
+                status = lib.rw_dataset_from_table(context(), self._c_table, out)
+            self._values = made(status, out, lib.rw_dataset_free)
+            self._warn_of_ids()
+            self._weigh(self._values)
+        return self._values
+
+    def _warn_of_ids(self, inexact: Any = None, names: Sequence[str] | None = None) -> None:
+        """Once: of columns whose whole numbers are no float32 numbers, as the library has found them."""
+        if self._paths is not None or self._warned:
+            return
+        names = names if names is not None else self.feature_names
+        found = np.flatnonzero(np.frombuffer(ffi.buffer(inexact or self._inexact), np.uint8))
+        shown = [repr(names[i]) if names is not None else str(i) for i in found[:8]]
+        if shown:
+            self._warned = True
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            logger.warning(
+                "column%s %s%s: whole numbers beyond 2^24 that are no float32 numbers, so that different ones "
+                "may have become equal; ids are no features: ignore=[...] leaves them out",
+                "s" if len(found) > 1 else "", ", ".join(shown), more,
+            )  # fmt: skip
+
+    @locked
+    def _with_values_as(self, names: Sequence[str], needed: Iterable[int]) -> Any:
+        """_with_values, with each feature where `names` has it; those of `needed` must be there."""
+        needed = list(needed)
+        if self._paths is not None:
+            return self._files_as(names, needed)
+        named = self._named_as(names, needed)
+        if named is None:
+            return self._with_values()
+        key = tuple(names)
+        if key not in self._by_names:
+            ids, at = named
+            c = ffi.new("struct rw_table *", self._c_table[0])
+            c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+            c.inexact = inexact = ffi.new("uint8_t[]", max(len(ids), 1))
+            out = ffi.new("struct rw_dataset **")
+            if self._source is not None:
+                status = self._read_batches(
+                    lambda batches: lib.rw_dataset_from_batches(context(), c, batches, out), at
+                )
+            else:
+                columns = [self._table.columns[i] for i in at]
+                c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
+                status = lib.rw_dataset_from_table(context(), c, out)
+                del arrays
+            self._by_names[key] = made(status, out, lib.rw_dataset_free)
+            self._warn_of_ids(inexact, [names[i] for i in ids])
+            self._weigh(self._by_names[key])
+        return self._by_names[key]
+
+    def _files_as(self, names: Sequence[str], needed: list[int]) -> Any:
+        """The same of files, which are read for it."""
+        if self._values is not None:
+            mine = self.feature_names
+            if mine is None or _are_at(mine, names, needed):
+                return self._values
+        key = tuple(names)
+        if key not in self._by_names:
+            values = self._read(names, needed)
+            if not self._is_table:  # only a table has names to be found by
+                self._values = values
+                return values
+            self._by_names[key] = values
+        return self._by_names[key]
+
+    def _named_as(
+        self, names: Sequence[str], needed: Iterable[int]
+    ) -> tuple[npt.NDArray[np.uint32], list[int]] | None:
+        """Features that are in `names`: where there, and where here; None: where they are already."""
+        mine, needed = self.feature_names, list(needed)
+        if mine is None or _are_at(mine, names, needed):
+            return None
+        at = _tables.positions_of(mine)
+        lacking = [names[i] for i in needed if names[i] not in at]
+        if lacking:
+            raise DataError(f"the data lacks {len(lacking)} of the model's features: {few(lacking)}")
+        kept = [i for i, name in enumerate(names) if name in at]
+        return np.array(kept, np.uint32), [at[names[i]] for i in kept]
+
+    def _read_batches(self, call: Callable[[Any], int], at: Sequence[int] | None = None) -> int:
+        """call(struct rw_batches) of all features, or of those `at` these positions."""
+        assert self._source is not None and self.feature_names is not None
+        names = self.feature_names if at is None else [self.feature_names[i] for i in at]
+        return _batches.read(self._source, names, call)
+
+    def _value_batches(self, names: Sequence[str] | None, needed: Iterable[int]) -> Iterator[tuple[int, Any]]:
+        """The first document, and a struct rw_dataset without labels, of each batch; features as
+        _with_values_as has them."""
+        assert self._source is not None and self.feature_names is not None
+        named = None if names is None else self._named_as(names, needed)
+        ids, at = named or (np.arange(self.n_features, dtype=np.uint32), list(range(self.n_features)))
+        inexact = np.zeros(len(ids), np.uint8)  # training has told of it
+        offset = ffi.new("uint32_t[2]")
+        c = ffi.new("struct rw_table *")
+        c.n_columns, c.feature = len(ids), ffi.cast("uint32_t *", ids.ctypes.data)
+        c.inexact = ffi.cast("uint8_t *", inexact.ctypes.data)
+        c.missing, c.n_queries, c.query_offset = self._c_table.missing, 1, offset
+        first = 0
+        for where, n, arrays in _batches.chunks(self._source, [self.feature_names[i] for i in at]):
+            c.n_docs = offset[1] = n
+            c.column = arrays
+            if first + n > self.n_docs:
+                break
+            out = ffi.new("struct rw_dataset **")
+            with _batches.told(where):
+                one = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            yield first, one
+            first += n
+        else:
+            if first == self.n_docs:
+                return
+        raise DataError(
+            f"a pass over the batches does not give {self.n_docs} documents; expected the same ones in every pass"
+        )
+
+    @locked
+    def _for_training(self, params: Params) -> Any:
+        """struct rw_binned for these parameters; kept, and used again by every training on it."""
+        mine = Params()
+        for name in ("bins", "absent", "device"):
+            mine.set(name, params.get(name))
+        mine.set("min-docs", 1)  # its codes serve any
+        if self._source is not None:  # codes are made on the CPU, the same ones for every device
+            mine.set("device", "cpu")
+        key = tuple(mine.get(name) for name in ("bins", "absent", "device"))
+        if key not in self._binned:
+            if params.get("threads") != "auto":
+                check(lib.rw_ctx_set_threads(context(), int(params.get("threads"))))
+            out = ffi.new("struct rw_binned **")
+            if self._paths is not None:
+                paths = [ffi.new("char[]", path) for path in self._paths]
+                with self._reading():
+                    status = lib.rw_binned_read(
+                        context(), mine.c, ffi.new("char *[]", paths), len(paths), out
+                    )
+                    binned = made(status, out, lib.rw_binned_free)
+            else:
+                if self._source is not None:
+                    status = self._read_batches(
+                        lambda batches: lib.rw_binned_from_batches(
+                            context(), mine.c, self._c_table, batches, out
+                        )
+                    )
+                else:
+                    status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
+                binned = made(status, out, lib.rw_binned_free)
+            self._warn_of_ids()
+            self._weigh(lib.rw_binned_documents(binned))
+            self._binned[key] = binned
+        return self._binned[key]
+
+    @locked
+    def _documents(self) -> Any:
+        """struct rw_dataset, with values or without."""
+        for binned in self._binned.values():
+            return lib.rw_binned_documents(binned)
+        if self._values is None:
+            for values in self._by_names.values():
+                return values
+        if self._source is None or self._values is not None:
+            return self._with_values()
+        if self._bare is None:
+            out = ffi.new("struct rw_dataset **")
+            c = ffi.new("struct rw_table *", self._c_table[0])
+            c.n_columns = 0
+            self._bare = made(lib.rw_dataset_from_table(context(), c, out), out, lib.rw_dataset_free)
+            self._weigh(self._bare)
+        return self._bare
+
+    @locked
+    def _is(self, c: Any) -> bool:
+        """Is this the data set that a callback names?"""
+        mine = [lib.rw_binned_documents(binned) for binned in self._binned.values()]
+        return any(c == one for one in [*mine, self._values, *self._by_names.values()] if one is not None)
+
+    def _in_caller_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self._order is None:
+            return values
+        out = np.empty_like(values)
+        out[self._order] = values
+        return out
+
+    def _in_own_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return values if self._order is None else values[self._order]
+
+
+def _are_at(mine: Sequence[str], names: Sequence[str], needed: Iterable[int]) -> bool:
+    """Are the features of `needed` here where `names` has them?"""
+    return all(i < len(mine) and mine[i] == names[i] for i in needed)
+
+
+def few(names: list[str]) -> str:
+    if not names:
+        return "no named columns"
+    return ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")

@@ -1,0 +1,33 @@
+/* How tables (CSV, TSV) are read: what rw_ctx_set_columns was given, and what the library itself
+ * asks for. */
+#ifndef RW_IO_COLUMNS_H
+#define RW_IO_COLUMNS_H
+
+#include "dataset/dataset.h"
+
+struct rw_table_columns {
+    char *label, *qid, *weight; /* as given; NULL: not given; owned */
+    int n_ignore;
+    char **ignore;        /* [n_ignore]; owned */
+    int no_label, no_qid; /* as in struct rw_columns */
+    /* Features by name; n_names 0: they are numbered. */
+    int32_t n_names;
+    struct rw_feature_name *name; /* [n_names] by name; owned */
+    uint8_t *needed;              /* [n_names] 1: must be there; owned */
+    int64_t first_other; /* the id of the first column that has none by its name; -1: such columns
+                            are not read */
+};
+
+/* 1: by the caller, so that text which looks like a table may be taken for one. */
+int rw_columns_are_given(const struct rw_table_columns *columns);
+/* The index in `name` of a column of this name, as it is or as a model's file has it; -1: none. */
+int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
+                    int32_t *index);
+/* RW_ERR_DATA: a feature of the file, which is read as it is, has another id than its name has in
+ * ctx->columns. */
+int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
+/* From now on features are found by the names of `like`, if it has some; NULL: they are numbered.
+ */
+int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
+
+#endif

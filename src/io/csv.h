@@ -1,0 +1,92 @@
+/* CSV and TSV (RFC 4180), parsed in parallel: chunks of whole records, a thread and a builder each.
+ * The text comes in blocks: while the chunks of one are parsed, one thread fetches (and unpacks)
+ * the next and finds where its last record ends, as a quoted field may hold line ends. What is
+ * read, and which error is reported, depends on the text alone. */
+#ifndef RW_IO_CSV_H
+#define RW_IO_CSV_H
+
+#include "io/input.h"
+#include "io/letor.h"
+
+enum rw_csv_role { RW_CSV_IGNORED, RW_CSV_FEATURE, RW_CSV_LABEL, RW_CSV_QUERY, RW_CSV_WEIGHT };
+struct rw_csv_column {
+    enum rw_csv_role role;
+    uint32_t slot; /* of a feature: its index among those that are read, by ascending id */
+};
+/* What the header says, and what the context asks for. */
+struct rw_csv_layout {
+    char separator;
+    int has_header, has_query;
+    uint32_t n_columns;
+    struct rw_csv_column *column; /* [n_columns]; owned */
+    char **title;                 /* [n_columns] NULL: no header; owned, like its texts */
+    uint32_t n_slots;
+    uint16_t *feature; /* [n_slots] ids, ascending; owned */
+    int32_t n_names;
+    struct rw_feature_name *name; /* [n_names] by ascending id; NULL: no header; owned */
+};
+void rw_csv_layout_release(struct rw_csv_layout *layout);
+/* Of the first record, [text, end), by ctx->columns (csv_header.c). `name`: of the file. */
+int rw_csv_layout_make(struct rw_ctx *ctx, const char *name, const char *text, const char *end,
+                       struct rw_csv_layout *layout);
+
+/* The longest record: one that does not end has lost a quote. */
+enum { RW_CSV_MOST_RECORD = 1 << 26 };
+/* The end of the record at p, behind its line's end; NULL: it does not end before `end`. */
+const char *rw_csv_record_end(const char *p, const char *end, char separator);
+/* What separates the columns: a tab, if one is behind the first field, or else a comma. */
+char rw_csv_separator(const char *p, const char *end);
+
+/* One field, and what stands behind it. */
+struct rw_csv_field {
+    const char *begin, *end; /* without the quotes round it */
+    int is_quoted;
+    const char *next;  /* at the separator, at the line's end, or at the end of the text */
+    const char *wrong; /* NULL, or where what is wrong stands */
+    const char *expected, *found;
+};
+struct rw_csv_field rw_csv_field_at(const char *p, const char *end, char separator);
+/* The field's text, with "" as ". to: [end - begin + 1], ended by 0. Returns its length. */
+size_t rw_csv_field_text(const struct rw_csv_field *field, char *to);
+/* Is there a number, and nothing else? */
+int rw_csv_is_number(const struct rw_csv_field *field);
+/* An empty field, NA or NaN. */
+int rw_csv_is_missing(const struct rw_csv_field *field);
+
+/* What a thread keeps from chunk to chunk. */
+struct rw_csv_worker {
+    struct rw_builder builder; /* of the chunk at work */
+    float *value;              /* [n_slots] of a record */
+    size_t value_room;
+    char *text; /* a query's id */
+    size_t text_room;
+};
+void rw_csv_worker_release(struct rw_csv_worker *worker);
+
+struct rw_csv_chunk {
+    const char *begin, *end;            /* whole records; borrowed */
+    const struct rw_csv_layout *layout; /* borrowed */
+    int no_label;                       /* neither labels nor weights are read */
+    struct rw_builder builder;          /* packed */
+    struct rw_letor_location
+        *query_location; /* [builder.n_queries] where each query's id first is */
+    size_t query_location_room;
+    uint64_t n_lines;
+    int status; /* of the first bad record; what stood before it is in the builder */
+    struct rw_letor_location error_location;
+    char error[512];
+};
+void rw_csv_chunk_parse(struct rw_csv_chunk *chunk, struct rw_csv_worker *worker);
+void rw_csv_chunk_release(struct rw_csv_chunk *chunk);
+
+/* --- a file --- */
+
+struct rw_csv;
+/* As rw_letor_open. Reads the header. */
+int rw_csv_open(struct rw_ctx *ctx, struct rw_input *input, struct rw_seen *seen,
+                size_t chunk_bytes, struct rw_csv **out);
+/* As rw_letor_next. The file's names stand in its first builder. */
+int rw_csv_next(struct rw_ctx *ctx, struct rw_csv *csv, struct rw_builder_list *list, int *more);
+void rw_csv_close(struct rw_csv *csv);
+
+#endif
