@@ -367,6 +367,7 @@ class Dataset(Handles):
         return self
 
     @property
+    @locked
     def feature_names(self) -> list[str] | None:
         """Names of the features; None if they have none. Those of a CSV or TSV file are its header's."""
         if self._paths is not None and self._names is None:
