@@ -3,12 +3,13 @@ the files, of a third each of few-valued, continuous and mostly zero float32 col
 makes a data set of them and its codes, and prints the peak of resident memory over what it was after the imports, in
 bytes and as a multiple of what remains: codes and labels.
 
-    python3 tests/peers/parquet.py [--documents N] [--features N] [--row-group N] [--folder FOLDER] [--threads N]
+    python3 tests/peers/parquet.py [--documents N] [--features N] [--files N] [--row-group N] [--folder FOLDER] [--threads N]
                                    [--table] [--train ROUNDS] [--most X]
 
 Needs the package, numpy and pyarrow. --table makes the same of one pyarrow table in memory, for comparison. Exit 1 if
 the peak is above --most times the codes and labels, and 512 MiB."""
 import argparse
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -31,28 +32,37 @@ def column(rng, kind, n):
     return values
 
 
-def write_files(folder, a):
-    """Four files, whose ends cut queries."""
+def write_file(job):
+    """One of the files: documents [first, end), whatever query the first one goes on with."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rng = np.random.default_rng(1)
-    n_files, done = 4, 0
-    for i in range(n_files):
-        end = a.documents * (i + 1) // n_files
-        writer = None
-        while done < end:
-            n = min(a.row_group, end - done)
-            columns = {"label": rng.integers(0, 5, n).astype(np.int8)}
-            columns["qid"] = np.arange(done, done + n, dtype=np.int64) // PER_QUERY
-            columns |= {f"f{c}": column(rng, c % 3, n) for c in range(a.features)}
-            batch = pa.table(columns)
-            if writer is None:
-                writer = pq.ParquetWriter(os.path.join(folder, f"part-{i}.parquet"), batch.schema)
-            writer.write_table(batch)
-            done += n
-        writer.close()
+    path, first, end, features, row_group = job
+    rng = np.random.default_rng(first)
+    writer = None
+    while first < end:
+        n = min(row_group, end - first)
+        columns = {"label": rng.integers(0, 5, n).astype(np.int8)}
+        columns["qid"] = np.arange(first, first + n, dtype=np.int64) // PER_QUERY
+        columns |= {f"f{c}": column(rng, c % 3, n) for c in range(features)}
+        batch = pa.table(columns)
+        if writer is None:
+            writer = pq.ParquetWriter(path, batch.schema)
+        writer.write_table(batch)
+        first += n
+    writer.close()
+
+
+def write_files(folder, a):
+    """Files whose ends cut queries, several at a time."""
+    ends = [a.documents * (i + 1) // a.files for i in range(a.files)]
+    jobs = [
+        (os.path.join(folder, f"part-{i:03d}.parquet"), ends[i - 1] if i else 0, ends[i], a.features, a.row_group)
+        for i in range(a.files)
+    ]
+    with multiprocessing.get_context("spawn").Pool(min(a.files, os.cpu_count())) as pool:
+        pool.map(write_file, jobs, chunksize=1)
 
 
 def resident():
@@ -80,8 +90,6 @@ def measure(folder, a):
         data = rankwood.Dataset.from_parquet(pattern, label="label", qid="qid")
     opened = time.monotonic()
     params = Params({"device": "cpu"} | ({"threads": a.threads} if a.threads else {}))
-    if a.threads:
-        check(lib.rw_ctx_set_threads(context(), a.threads))
     binned = data._for_training(params)
     seconds = time.monotonic() - start
     now, peak = resident()
@@ -109,6 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=136)
+    parser.add_argument("--files", type=int, default=4, help="[4]")
     parser.add_argument("--row-group", type=int, default=65536, help="documents of a row group [65536]")
     parser.add_argument("--folder", help="where the files are, or are made if it has none [a temporary one]")
     parser.add_argument("--threads", type=int, default=0, help="[all]")
