@@ -72,6 +72,11 @@ class Dataset:
     sort
         True: documents need not be adjacent; scores come back in the order of ``data``.
 
+    Attributes
+    ----------
+    feature_names : list[str] | None
+        The features' names, in their order; None of an array without ``feature_names``, and of files.
+
     See Also
     --------
     from_parquet, from_batches : data that need not fit into memory.
@@ -79,8 +84,8 @@ class Dataset:
     Raises
     ------
     DataError
-        Shapes that do not fit, types that are no numbers, infinite values, labels below 0 or NaN, a
-        query that comes back after another.
+        Shapes that do not fit, types that are no numbers, labels below 0 or NaN. Infinite values, and a
+        query that comes back after another, are found when the data is first trained on or measured.
     """
 
     def __init__(
@@ -127,7 +132,6 @@ class Dataset:
         self._by_names: dict[tuple[str, ...], Any] = {}
         self._order: npt.NDArray[np.uint32] | None = None
         self.feature_names: list[str] | None = None
-        self.feature_ids: list[int] | None = None
         self._weights: Floats | None = None
         self._has_labels = True
         self._warned = False
@@ -372,6 +376,15 @@ class Dataset:
 
     # ---- what the library sees ----
 
+    def _made(self, status: int, out: Any, free: Any) -> Any:
+        """See made; an error says what can be done about queries of data in memory."""
+        try:
+            return made(status, out, free)
+        except DataError as error:
+            if self._paths is None and self._source is None and "comes back after another query" in str(error):
+                raise DataError(f"{error}: sort=True groups them") from None
+            raise
+
     def _weigh(self, c: Any) -> None:
         if self._weights is not None:
             weights = np.ascontiguousarray(self._weights)
@@ -392,7 +405,7 @@ class Dataset:
                 )
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
-            self._values = made(status, out, lib.rw_dataset_free)
+            self._values = self._made(status, out, lib.rw_dataset_free)
             self._warn_of_ids()
             self._weigh(self._values)
         return self._values
@@ -435,7 +448,7 @@ class Dataset:
                 c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
                 status = lib.rw_dataset_from_table(context(), c, out)
                 del arrays
-            self._by_names[key] = made(status, out, lib.rw_dataset_free)
+            self._by_names[key] = self._made(status, out, lib.rw_dataset_free)
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._weigh(self._by_names[key])
         return self._by_names[key]
@@ -517,7 +530,7 @@ class Dataset:
                 )
             else:
                 status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
-            binned = made(status, out, lib.rw_binned_free)
+            binned = self._made(status, out, lib.rw_binned_free)
             self._warn_of_ids()
             self._weigh(lib.rw_binned_documents(binned))
             self._binned[key] = binned

@@ -20,16 +20,27 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measured:
-    """One metric over all queries."""
+    """One metric over all queries.
+
+    Attributes
+    ----------
+    metric : str
+        Its name: "ndcg@10".
+    mean : float
+        Over the queries that count, weighted.
+    n_counted : int
+        Queries that count.
+    ties_moved : float
+        What the mean would change by if tied documents stood in the opposite order.
+    per_query : Floats
+        (n_queries,), NaN where a query does not count.
+    """
 
     metric: str
     mean: float
-    """Over the queries that count, weighted."""
     n_counted: int
     ties_moved: float
-    """What the mean would change by if tied documents stood in the opposite order."""
     per_query: Floats
-    """(n_queries,), NaN where a query does not count."""
 
 
 class Evaluation(Mapping[str, float]):
@@ -107,18 +118,41 @@ def evaluation_of(measured: Any) -> Evaluation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ranking b against ranking a, by one metric."""
+    """Ranking b against ranking a, by one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Its name: "ndcg@10".
+    mean_a : float
+        Over the queries that count.
+    mean_b : float
+        Over the queries that count.
+    difference : float
+        b - a.
+    low : float
+        One end of the 95 % bootstrap interval of the difference, over queries.
+    high : float
+        The other end of the interval.
+    p : float
+        Two-sided, of the paired randomisation test.
+    n_wins : int
+        Queries that b ranks better.
+    n_ties : int
+        Queries with the same value.
+    n_losses : int
+        Queries that a ranks better.
+    conventions : str
+        What the metric counts, as one line.
+    """
 
     metric: str
     mean_a: float
     mean_b: float
     difference: float
-    """b - a."""
     low: float
-    """95 % bootstrap interval of the difference, over queries."""
     high: float
     p: float
-    """Two-sided, of the paired randomisation test."""
     n_wins: int
     n_ties: int
     n_losses: int

@@ -44,9 +44,9 @@ class Ranker(BaseEstimator):
     ----------
     model_ : Model
     n_features_in_ : int
-    feature_names_in_ : array of str, if X had names
-    best_iteration_ : int
-    evals_result_ : dict
+    feature_names_in_ : array of str (n_features_in_,), if X had names
+    best_iteration_ : int, from 1; the number of trees without ``eval_set``
+    evals_result_ : dict, by set ("valid_0", ...), then metric: the value after each round
     feature_importances_ : (n_features_in_,), gains, which add up to 1
     """
 
@@ -290,7 +290,12 @@ def _has_names(X: Any) -> bool:
 
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
-    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing.
+    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing::
+
+        sklearn.set_config(enable_metadata_routing=True)
+        ranker = rankwood.Ranker().set_fit_request(qid=True)
+        search = GridSearchCV(ranker, {"leaves": [7, 31]}, scoring=rankwood.scorer(), cv=GroupKFold(3))
+        search.fit(X, y, qid=qid, groups=qid)  # qid for ranker and scorer, groups for the folds
 
     metric: as :func:`rankwood.evaluate` takes it; ParameterError, when it scores, for one that there is not.
     """
