@@ -428,6 +428,19 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
+def _need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
+    """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
+    if has_valid:
+        return
+    if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
+        raise ParameterError("parameter 'early_stop' has no effect without a validation set")
+    if c.get("train-metric") == "on":
+        return
+    for name in ("metric", "empty", "ties", "relevant"):
+        if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
+            raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")
+
+
 def _run(
     c: Params,
     train_set: Dataset,
@@ -438,6 +451,7 @@ def _run(
     out: Any,
 ) -> int:
     check(lib.rw_params_check(context(), c.c))
+    _need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
 
