@@ -54,9 +54,9 @@ class CrossValidation:
         In the order of their numbers.
     pooled : Evaluation
         Of ``scores``, over all queries.
-    scores : Floats
+    scores : array of float64
         (n_docs,) in the order of the data: each document's by the model that never saw its query.
-    fold_of : npt.NDArray[np.uint32]
+    fold_of : array of uint32
         (n_queries,) in the order of ``Dataset.query_offsets``: which of ``folds`` holds the query.
     """
 

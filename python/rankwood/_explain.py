@@ -28,7 +28,7 @@ class Explanation:
 
     Attributes
     ----------
-    values : Floats
+    values : array of float64
         (n_docs, n_used), in the order of the data.
     base_value : float
         The mean score of the documents of the cover.
@@ -36,7 +36,7 @@ class Explanation:
         The ids of the features that the model asks for, rising.
     names : list[int | str]
         Their names, or ids where they have none.
-    data : npt.NDArray[np.float32] | None
+    data : array of float32 | None
         (n_docs, n_used) their values as the model sees them: NaN where missing.
     """
 

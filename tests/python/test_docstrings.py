@@ -57,8 +57,8 @@ def test_fields(name: str) -> None:
     """help() shows a class's docstring alone: it has a line for each field, and says what it is."""
     lines = inspect.cleandoc(ALL[name].__doc__).splitlines()
     for field in dataclasses.fields(ALL[name]):
-        assert f"{field.name} : {field.type}" in lines
-        assert lines[lines.index(f"{field.name} : {field.type}") + 1].startswith("    ")
+        (line,) = (i for i, one in enumerate(lines) if one.startswith(f"{field.name} : "))
+        assert lines[line + 1].startswith("    ")
 
 
 @pytest.mark.parametrize("kind", [rankwood.Dataset, rankwood.Model])
