@@ -58,8 +58,8 @@ class Ranker(BaseEstimator):
         known = cls._get_param_names()
         for name in given:
             if name not in known:
-                near = _ours(name)
-                hint = f"; it is {near.replace('-', '_')!r}" if near else ""
+                near = (_ours(name) or "").replace("-", "_")
+                hint = f"; it is {near!r}" if near in known else ""
                 raise ParameterTypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
         made: Ranker = super().__new__(cls)
         return made
@@ -85,6 +85,8 @@ class Ranker(BaseEstimator):
         truncation: int | str = 30,
         sigma: float = 1,
         norm: bool | str = True,
+        permutations: int = 10,
+        decay: float = 0.85,
         label_gain: str = "exp",
         sample_queries: float = 1,
         sample_features: float | str = "auto",
@@ -118,6 +120,8 @@ class Ranker(BaseEstimator):
         self.truncation = truncation
         self.sigma = sigma
         self.norm = norm
+        self.permutations = permutations
+        self.decay = decay
         self.label_gain = label_gain
         self.sample_queries = sample_queries
         self.sample_features = sample_features
