@@ -14,37 +14,67 @@ from rankwood._params import Params
 
 @dataclass(frozen=True)
 class AuditRow:
-    """One metric as one program prints it."""
+    """One metric as one program prints it.
+
+    Attributes
+    ----------
+    like : str
+        As :func:`rankwood.evaluate` takes it; "rankwood": by the parameters.
+    program : str
+        The program's name.
+    metric : str
+        As the program calls it.
+    mean : float
+        NaN if no query counts, or if the program refuses.
+    n_counted : int
+        Queries that count.
+    conventions : str
+        What the program counts; "" if it refuses.
+    refused : str | None
+        Why there is no figure; None: there is one.
+    """
 
     like: str
-    """As :func:`rankwood.evaluate` takes it; "rankwood": by the parameters."""
     program: str
     metric: str
     mean: float
-    """NaN if no query counts, or if the program refuses."""
     n_counted: int
     conventions: str
-    """What the program counts; "" if it refuses."""
     refused: str | None
-    """Why there is no figure; None: there is one."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What :func:`audit` returns; iterates over its rows."""
+    """What :func:`audit` returns; iterates over its rows.
+
+    Attributes
+    ----------
+    rows : list[AuditRow]
+        A program and metric each.
+    n_docs : int
+        Documents.
+    n_queries : int
+        Queries.
+    n_empty : int
+        Queries without a label over 0.
+    n_single : int
+        Queries of one document.
+    n_tied : int
+        Queries in which documents of different labels have equal scores.
+    n_falling : int
+        Queries whose labels only fall in the order of the data: where a program leaves ties in that order,
+        constant scores measure best.
+    n_rising : int
+        Queries whose labels only rise in the order of the data.
+    """
 
     rows: list[AuditRow]
     n_docs: int
     n_queries: int
     n_empty: int
-    """Queries without a label over 0."""
     n_single: int
-    """Queries of one document."""
     n_tied: int
-    """Queries in which documents of different labels have equal scores."""
     n_falling: int
-    """Queries whose labels only fall in the order of the data: where a program leaves ties in that
-    order, constant scores measure best."""
     n_rising: int
 
     def __iter__(self) -> Iterator[AuditRow]:

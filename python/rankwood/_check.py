@@ -25,63 +25,104 @@ _IDENTIFIES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to look at before training."""
+    """Something to look at before training.
+
+    Attributes
+    ----------
+    kind : str
+        A word for programs: "split-queries".
+    text : str
+        One line.
+    is_warning : bool
+        False: good to know.
+    """
 
     kind: str
-    """A word for programs: "split-queries"."""
     text: str
-    """One line."""
     is_warning: bool
-    """False: good to know."""
 
 
 @dataclass(frozen=True)
 class FeatureCheck:
-    """A feature that appears at least once; absent values count as 0 here."""
+    """A feature that appears at least once; absent values count as 0 here.
+
+    Attributes
+    ----------
+    feature : int
+        Its id.
+    absent : float
+        Share of the documents, 0 to 1.
+    missing : float
+        Share of the documents, 0 to 1.
+    least : float
+        Of what is not missing; NaN if all is.
+    most : float
+        Of what is not missing; NaN if all is.
+    n_distinct : int
+        Different values, of those that are not missing.
+    constant : bool
+        All documents have one value, or all lack it.
+    duplicate_of : int | None
+        The first feature with the same values.
+    identifies : str | None
+        "document", "query" or "line": whole numbers that look like an id of it.
+    orders_labels : bool
+        Sorted by it, labels are in order in every query.
+    drift : float
+        0 to 1: the largest difference between the distributions of the two sets; NaN without a second.
+    """
 
     feature: int
     absent: float
-    """Share of the documents, 0 to 1."""
     missing: float
-    """Share of the documents, 0 to 1."""
     least: float
-    """Of what is not missing; NaN if all is."""
     most: float
     n_distinct: int
     constant: bool
     duplicate_of: int | None
-    """The first feature with the same values."""
     identifies: str | None
-    """"document", "query" or "line": whole numbers that look like an id of it."""
     orders_labels: bool
-    """Sorted by it, labels are in order in every query."""
     drift: float
-    """0 to 1: the largest difference between the distributions of the two sets; NaN without a second."""
 
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What :func:`check` returns."""
+    """What :func:`check` returns.
+
+    Attributes
+    ----------
+    findings : list[Finding]
+        Warnings first.
+    features : list[FeatureCheck]
+        Those that appear at least once, by id.
+    labels : dict[float, int]
+        Documents by label, of the 64 lowest labels.
+    longest_query_id : str
+        The id of the query of most documents.
+    counts : dict[str, int]
+        documents, queries, features, shortest_query, median_query, longest_query (documents), split, empty,
+        single, alike, mixed, labels_falling, labels_rising (queries), twins, contradictions (documents),
+        different_labels; and, of a second set, against_documents, against_queries, shared_queries,
+        shared_documents.
+    falling_by_chance : float
+        How many queries would have their labels falling, or rising, if their order were random.
+    constant_ndcg_file : float
+        NDCG@10 of constant scores, ties in the order of the data; NaN if no query counts.
+    constant_ndcg_mean : float
+        The same, averaged over the orders of ties.
+    label_drift : float
+        As a feature's drift, of the labels; NaN without a second set.
+    """
 
     findings: list[Finding]
-    """Warnings first."""
     features: list[FeatureCheck]
     labels: dict[float, int]
-    """Documents by label, of the 64 lowest labels."""
     longest_query_id: str
     counts: dict[str, int]
-    """documents, queries, features, shortest_query, median_query, longest_query (documents), split,
-    empty, single, alike, mixed, labels_falling, labels_rising (queries), twins, contradictions
-    (documents), different_labels; and, of a second set, against_documents, against_queries,
-    shared_queries, shared_documents."""
     falling_by_chance: float
-    """How many queries would have their labels falling, or rising, if their order were random."""
     constant_ndcg_file: float
-    """NDCG@10 of constant scores, ties in the order of the data; NaN if no query counts."""
     constant_ndcg_mean: float
-    """The same, averaged over the orders of ties."""
     label_drift: float
-    """NaN without a second set."""
 
     @property
     def warnings(self) -> list[Finding]:

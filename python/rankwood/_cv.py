@@ -21,30 +21,49 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold: a model that never saw it, and how the model ranks it."""
+    """One fold: a model that never saw it, and how the model ranks it.
+
+    Attributes
+    ----------
+    model : Model
+        Trained without the fold's queries.
+    evaluation : Evaluation
+        Of the fold's queries, by the model.
+    n_train : int
+        Queries that the model was trained on.
+    n_valid : int
+        Queries that stopped its training; 0 without early stopping.
+    n_test : int
+        Queries of the fold.
+    """
 
     model: Model
     evaluation: Evaluation
-    """Of the fold's queries, by the model."""
     n_train: int
-    """Queries that the model was trained on."""
     n_valid: int
-    """Queries that stopped its training; 0 without early stopping."""
     n_test: int
-    """Queries of the fold."""
 
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What :func:`cv` returns."""
+    """What :func:`cv` returns.
+
+    Attributes
+    ----------
+    folds : list[Fold]
+        In the order of their numbers.
+    pooled : Evaluation
+        Of ``scores``, over all queries.
+    scores : array of float64
+        (n_docs,) in the order of the data: each document's by the model that never saw its query.
+    fold_of : array of uint32
+        (n_queries,) in the order of ``Dataset.query_offsets``: which of ``folds`` holds the query.
+    """
 
     folds: list[Fold]
     pooled: Evaluation
-    """Of ``scores``, over all queries."""
     scores: Floats
-    """(n_docs,) in the order of the data: each document's by the model that never saw its query."""
     fold_of: npt.NDArray[np.uint32]
-    """(n_queries,) in the order of ``Dataset.query_offsets``: which of ``folds`` holds the query."""
 
     @property
     def models(self) -> list[Model]:

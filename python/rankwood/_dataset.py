@@ -64,8 +64,8 @@ class Dataset(Handles):
     Raises
     ------
     DataError
-        Shapes that do not fit, types that are no numbers, infinite values, labels below 0 or NaN, a
-        query that comes back after another.
+        Shapes that do not fit, types that are no numbers, labels below 0 or NaN. Infinite values, and a
+        query that comes back after another, are found when the data is first trained on or measured.
     """
 
     def __init__(

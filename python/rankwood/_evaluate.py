@@ -20,20 +20,39 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measured:
-    """One metric over all queries."""
+    """One metric over all queries.
+
+    Attributes
+    ----------
+    metric : str
+        Its name: "ndcg@10".
+    mean : float
+        Over the queries that count, weighted.
+    n_counted : int
+        Queries that count.
+    ties_moved : float
+        What the mean would change by if tied documents stood in the opposite order.
+    per_query : array of float64
+        (n_queries,), NaN where a query does not count.
+    """
 
     metric: str
     mean: float
-    """Over the queries that count, weighted."""
     n_counted: int
     ties_moved: float
-    """What the mean would change by if tied documents stood in the opposite order."""
     per_query: Floats
-    """(n_queries,), NaN where a query does not count."""
 
 
 class Evaluation(Mapping[str, float]):
-    """Metrics by name; what they count is in ``conventions``."""
+    """Metrics by name: ``evaluation["ndcg@10"]`` is the mean over the queries that count.
+
+    Attributes
+    ----------
+    metrics : dict[str, Measured]
+        Each metric by name, with its value for each query.
+    conventions : str
+        What the metrics count, as text.
+    """
 
     def __init__(self, metrics: Sequence[Measured], conventions: str) -> None:
         self.metrics = {one.metric: one for one in metrics}
@@ -76,9 +95,12 @@ def evaluate(
     """Measures a ranking.
 
     data: documents with labels and queries. scores: (n_docs,), or a :class:`Model`. metric: one or
-    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P. like: by the conventions of
-    another program ("lightgbm", "xgboost", "trec", ...). how: ``empty``, ``ties``, ``label_gain``,
-    ``relevant``, as ``rankwood eval`` has them.
+    several of ndcg dcg map mrr err (alone or @k), p@k, recall@k, rbp:P, rmse, logloss. like: by the
+    conventions of another program: "lightgbm", "xgboost", "xgboost-" (its metrics with ``-``), "catboost",
+    "ranklib", "quickrank", "ydf", "trec", "gdeval" or "ranx". how: ``empty="skip"``, what a query counts in
+    which nothing is relevant (or "0", or "1"); ``ties="file"``, tied documents in the order of the data (or
+    "mean", over all orders); ``label_gain="exp"``, 2^label - 1 (or "linear", or a file of gains);
+    ``relevant=1``, the least label that map, mrr, p, recall and rbp take for relevant.
 
     Raises ParameterError for a metric that there is not, DataError for scores of another length.
     """
@@ -107,18 +129,41 @@ def evaluation_of(measured: Any) -> Evaluation:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ranking b against ranking a, by one metric."""
+    """Ranking b against ranking a, by one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Its name: "ndcg@10".
+    mean_a : float
+        Over the queries that count.
+    mean_b : float
+        Over the queries that count.
+    difference : float
+        b - a.
+    low : float
+        One end of the 95 % bootstrap interval of the difference, over queries.
+    high : float
+        The other end of the interval.
+    p : float
+        Two-sided, of the paired randomisation test.
+    n_wins : int
+        Queries that b ranks better.
+    n_ties : int
+        Queries with the same value.
+    n_losses : int
+        Queries that a ranks better.
+    conventions : str
+        What the metric counts, as one line.
+    """
 
     metric: str
     mean_a: float
     mean_b: float
     difference: float
-    """b - a."""
     low: float
-    """95 % bootstrap interval of the difference, over queries."""
     high: float
     p: float
-    """Two-sided, of the paired randomisation test."""
     n_wins: int
     n_ties: int
     n_losses: int

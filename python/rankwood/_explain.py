@@ -24,22 +24,35 @@ _NO_DOCUMENTS = 1e-9
 
 @dataclass(frozen=True)
 class Explanation:
-    """SHAP values of documents: ``base_value`` + the sum of a document's values is its score."""
+    """SHAP values of documents: ``base_value`` + the sum of a document's values is its score.
+
+    Attributes
+    ----------
+    values : array of float64
+        (n_docs, n_used), in the order of the data.
+    base_value : float
+        The mean score of the documents of the cover.
+    features : list[int]
+        The ids of the features that the model asks for, rising.
+    names : list[int | str]
+        Their names, or ids where they have none.
+    data : array of float32 | None
+        (n_docs, n_used) their values as the model sees them: NaN where missing.
+    """
 
     values: Floats
-    """(n_docs, n_used), in the order of the data."""
     base_value: float
-    """The mean score of the documents of the cover."""
     features: list[int]
-    """The ids of the features that the model asks for, rising."""
     names: list[int | str]
-    """Their names, or ids where they have none."""
     data: npt.NDArray[np.float32] | None = None
-    """(n_docs, n_used) their values as the model sees them: NaN where missing."""
+
+    def __repr__(self) -> str:
+        n_docs, n_used = self.values.shape
+        return f"Explanation({n_docs} documents, {n_used} features, base value {self.base_value:.5g})"
 
     def document(self, doc: int) -> list[tuple[int | str, float]]:
-        """The features that moved the score of document ``doc`` (from 0), most first. IndexError: there is
-        none."""
+        """The features that moved the score of document ``doc`` (from 0), most first, each with its SHAP value.
+        IndexError: there is no such document."""
         row = self.values[doc]
         order = np.argsort(-np.abs(row), kind="stable")
         return [(self.names[i], float(row[i])) for i in order if row[i] != 0]
@@ -76,14 +89,24 @@ def feature_values(model: Model, data: Dataset, features: Sequence[int]) -> npt.
 
 @dataclass(frozen=True)
 class Permuted:
-    """What a metric loses when one feature's values are shuffled among all documents."""
+    """What a metric loses when one feature's values are shuffled among all documents.
+
+    Attributes
+    ----------
+    feature : int
+        Its id.
+    name : int | str
+        Its name, or id where it has none.
+    loss : float
+        Mean over the repeats; above 0: the feature helps, whichever direction of the metric is better.
+    deviation : float
+        Standard deviation over the repeats; NaN for one.
+    """
 
     feature: int
     name: int | str
     loss: float
-    """Mean over the repeats; above 0: the feature helps, whichever direction of the metric is better."""
     deviation: float
-    """Standard deviation over the repeats; NaN for one."""
 
 
 def permutation_importance(

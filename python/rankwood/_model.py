@@ -78,6 +78,17 @@ class Model:
     """An ensemble of trees. Made by :func:`rankwood.train` or read by :meth:`load`.
 
     Threads may share a model; scoring lets go of the interpreter's lock.
+
+    Attributes
+    ----------
+    feature_names : list[str] | None
+        The names of the columns that it was trained on, in their order; None if they had none. Of a model
+        that was read from a file: up to the last feature in use, "" for those that are not.
+    evals_result : dict[str, dict[str, list[float]]]
+        By set ("train", then those of ``valid``: "valid" if it was one alone), then by metric: the value
+        after each round. Empty unless the model was just trained, or unpickled.
+    used_params : dict[str, int | float | str]
+        All parameters as training took them, with what was ``auto`` as numbers. Empty as evals_result is.
     """
 
     def __init__(self, c: Any) -> None:
@@ -87,9 +98,7 @@ class Model:
         self._scorers: dict[int, Any] = {}  # by number of trees
         self._making = threading.Lock()
         self.evals_result: dict[str, dict[str, list[float]]] = {}
-        """By set, then metric: the value after each round. Of a model that was just trained."""
         self.used_params: dict[str, int | float | str] = {}
-        """All parameters as training took them, with what was ``auto`` as numbers."""
         self.feature_names: list[str] | None = self._names_in_file()
 
     # ---- files ----
@@ -144,10 +153,13 @@ class Model:
     ) -> None:
         """Writes the model for another program, so that each document goes to the same leaves there.
 
-        path: the file, written whole or not at all. format: "lightgbm", "xgboost", "catboost", "onnx",
-        "pmml", "ranklib", "solr", "vespa", "c", ... feature_base: which of our features has the format's
-        first id, 0 or 1; -1: ids stay as they are. lossy: leave out, with a warning, what the format
-        cannot say.
+        path: the file, written whole or not at all. format: "lightgbm", "xgboost", "xgboost-ubj",
+        "xgboost-dump", "eslr-raw", "catboost", "onnx", "onnx5", "pmml", "ranklib", "quickrank", "solr",
+        "vespa" or "c". feature_base: which of our features has the format's first id, 0 or 1; -1: ids stay
+        as they are. lossy: leave out, with a warning, what the format cannot say.
+
+        ONNX has one input, "features", float32 (n_docs, n_features) with NaN for missing values and columns
+        in the order of training, and one output, "score", float32 (n_docs, 1).
 
         Raises UnsupportedError where the format cannot say so and ``lossy`` is False, ParameterError for a
         format that there is not, FileError.
@@ -159,7 +171,8 @@ class Model:
     def import_from(cls, path: str | os.PathLike[str], format: str, *, feature_base: int = -1) -> Model:
         """Reads another program's model, which then scores as that program does.
 
-        path: its file. format: "lightgbm", "xgboost", "ranklib", ... feature_base: as for :meth:`export`.
+        path: its file. format: "lightgbm", "xgboost", "xgboost-ubj", "catboost", "onnx", "onnx5",
+        "ranklib", "quickrank" or "solr". feature_base: as for :meth:`export`.
 
         Raises FormatError for what is damaged or cannot be had here, ParameterError for a format that is
         not read, FileError.

@@ -65,6 +65,15 @@ def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(params)
 
 
+def _refuse_functions(name: str, value: Any) -> None:
+    """Training takes its functions out before; whatever else takes parameters knows names alone."""
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if callable(one):
+            called = getattr(one, "__name__", type(one).__name__)
+            hint = f"\nhint: call it with scores: {called}(model.predict(data), data)" if name == "metric" else ""
+            raise ParameterError(f"{name} is the function {called!r}; expected a name here{hint}")
+
+
 class Params:
     """struct rw_params: those given, the others at their defaults.
 
@@ -82,6 +91,7 @@ class Params:
 
     def set(self, name: str, value: Any) -> None:
         ours = name.replace("_", "-")
+        _refuse_functions(name, value)
         if ours == "weights":
             raise ParameterError("weights are the data's: Dataset(..., weight=) or (..., query_weight=)")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:

@@ -312,9 +312,10 @@ def of_any(data: Any, apart: Set[str | int] = frozenset()) -> Table:
         return _of_numpy(of_tensor(data))
     if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
         return _of_numpy(array_of(data, "data"))
+    lazy = "\nhint: collect() makes a data frame of it" if hasattr(data, "collect") else ""
     raise DataError(
         f"data is a {type(data).__name__}; expected an array, a data frame, a sparse matrix, a table "
-        "with __arrow_c_stream__, or a file's path"
+        f"with __arrow_c_stream__, or a file's path{lazy}"
     )
 
 

@@ -39,19 +39,30 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Round:
-    """One round of training, as callbacks see it."""
+    """One round of training, as callbacks see it.
+
+    Attributes
+    ----------
+    round : int
+        From 1.
+    n_rounds : int
+        The most there may be.
+    best_round : int
+        The best round until now by the metric that stops training, from 1; 0 without a validation set.
+    best_value : float
+        That metric's value in it; 0 without a validation set.
+    metrics : dict[str, dict[str, float]]
+        By set ("train", then those of ``valid``), then by metric.
+    ms : float
+        What the round took, in milliseconds.
+    """
 
     round: int
-    """From 1."""
     n_rounds: int
-    """The most there may be."""
     best_round: int
-    """0 without a validation set."""
     best_value: float
     metrics: dict[str, dict[str, float]]
-    """By set ("train", then those of ``valid``), then by metric."""
     ms: float
-    """What the round took, in milliseconds."""
 
 
 Callback = Callable[[Round], Any]
@@ -225,7 +236,8 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
         try:
             value[0] = float(result)
         except (TypeError, ValueError, OverflowError):
-            raise DataError(f"the metric returned a {type(result).__name__}; expected a number") from None
+            name, kind = training.metric_name, type(result).__name__
+            raise DataError(f"the metric {name!r} returned a {kind}; expected a number") from None
         return 0
 
     return training.guard(call)
@@ -316,7 +328,8 @@ def train(
         ``objective`` and ``metric`` may be functions: ``objective(scores, dataset)`` returns gradient
         and hessian of the loss, (n_docs,) each, the hessian 0 or more (the sign of LightGBM and
         XGBoost); ``metric(scores, dataset)`` returns a number, and is better higher unless the function
-        has a true attribute ``lower_is_better``. It stands first, and so stops training.
+        has a true attribute ``lower_is_better``. It stands first, and so stops training;
+        ``[function, "map"]`` measures others, too.
     train_set
         Documents with labels and queries.
     valid
@@ -417,6 +430,19 @@ def _hook_metric(given: dict[str, Any], training: _Training, hooks: Any) -> Any:
     return held
 
 
+def _need_measured(c: Params, hooks: Any, has_valid: bool) -> None:
+    """ParameterError: what is given has no effect, for nothing is measured; as `rankwood train` has it."""
+    if has_valid:
+        return
+    if lib.rw_params_must_matter(c.c, b"early-stop") and c.get("early-stop") != "0":
+        raise ParameterError("parameter 'early_stop' has no effect without a validation set")
+    if c.get("train-metric") == "on":
+        return
+    for name in ("metric", "empty", "ties", "relevant"):
+        if lib.rw_params_must_matter(c.c, name.encode()) or (name == "metric" and hooks.metric != ffi.NULL):
+            raise ParameterError(f"parameter {name!r} has no effect without a validation set or train_metric=True")
+
+
 def _run(
     c: Params,
     train_set: Dataset,
@@ -427,6 +453,7 @@ def _run(
     out: Any,
 ) -> int:
     check(lib.rw_params_check(context(), c.c))
+    _need_measured(c, hooks, bool(valid))
     known = set(train_set.feature_names or ())
     needed = [i for i, name in enumerate(names or ()) if name in known]
 

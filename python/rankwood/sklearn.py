@@ -44,9 +44,9 @@ class Ranker(BaseEstimator):
     ----------
     model_ : Model
     n_features_in_ : int
-    feature_names_in_ : array of str, if X had names
-    best_iteration_ : int
-    evals_result_ : dict
+    feature_names_in_ : array of str (n_features_in_,), if X had names
+    best_iteration_ : int, from 1; the number of trees without ``eval_set``
+    evals_result_ : dict, by set ("valid_0", ...), then metric: the value after each round
     feature_importances_ : (n_features_in_,), gains, which add up to 1
     """
 
@@ -58,8 +58,8 @@ class Ranker(BaseEstimator):
         known = cls._get_param_names()
         for name in given:
             if name not in known:
-                near = _ours(name)
-                hint = f"; it is {near.replace('-', '_')!r}" if near else ""
+                near = (_ours(name) or "").replace("-", "_")
+                hint = f"; it is {near!r}" if near in known else ""
                 raise ParameterTypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
         made: Ranker = super().__new__(cls)
         return made
@@ -85,6 +85,8 @@ class Ranker(BaseEstimator):
         truncation: int | str = 30,
         sigma: float = 1,
         norm: bool | str = True,
+        permutations: int = 10,
+        decay: float = 0.85,
         label_gain: str = "exp",
         sample_queries: float = 1,
         sample_features: float | str = "auto",
@@ -118,6 +120,8 @@ class Ranker(BaseEstimator):
         self.truncation = truncation
         self.sigma = sigma
         self.norm = norm
+        self.permutations = permutations
+        self.decay = decay
         self.label_gain = label_gain
         self.sample_queries = sample_queries
         self.sample_features = sample_features
@@ -290,7 +294,12 @@ def _has_names(X: Any) -> bool:
 
 
 def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
-    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing.
+    """A scorer for cross_val_score and GridSearchCV, with qid by metadata routing::
+
+        sklearn.set_config(enable_metadata_routing=True)
+        ranker = rankwood.Ranker().set_fit_request(qid=True)
+        search = GridSearchCV(ranker, {"leaves": [7, 31]}, scoring=rankwood.scorer(), cv=GroupKFold(3))
+        search.fit(X, y, qid=qid, groups=qid)  # qid for ranker and scorer, groups for the folds
 
     metric: as :func:`rankwood.evaluate` takes it; ParameterError, when it scores, for one that there is not.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -49,6 +50,23 @@ def test_docstring(name: str) -> None:
     arguments = [one for one in inspect.signature(one).parameters if one not in ("self", "cls", "how", "ax")]
     assert [argument for argument in arguments if argument not in words.replace("`", " ").replace("(", " ")] == []
     assert not arguments or "Error" in words, "what does it raise?"
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALL.items() if dataclasses.is_dataclass(one)])
+def test_fields(name: str) -> None:
+    """help() shows a class's docstring alone: it has a line for each field, and says what it is."""
+    lines = inspect.cleandoc(ALL[name].__doc__).splitlines()
+    for field in dataclasses.fields(ALL[name]):
+        (line,) = (i for i, one in enumerate(lines) if one.startswith(f"{field.name} : "))
+        assert lines[line + 1].startswith("    ")
+
+
+@pytest.mark.parametrize("kind", [rankwood.Dataset, rankwood.Model])
+def test_attributes(kind: type, model: rankwood.Model, made: Any) -> None:
+    """What an object has besides its methods is in its docstring, too."""
+    one = model if kind is rankwood.Model else made.dataset()
+    for name in vars(one):
+        assert name.startswith("_") or f"\n    {name} : " in (kind.__doc__ or "")
 
 
 def test_where_pictures_are_drawn() -> None:

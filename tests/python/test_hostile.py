@@ -125,7 +125,7 @@ BAD_DATA: dict[str, tuple[Call, str]] = {
     ),
     "metric of None": (
         lambda m, _: train({"metric": lambda s, d: None}, m.dataset(), valid=m.dataset()),
-        "the metric returned a NoneType; expected a number",
+        "the metric '<lambda>' returned a NoneType; expected a number",
     ),
     "score of no labels": (
         lambda m, _: Ranker(rounds=1).fit(m.X, m.y, qid=m.qid).score(m.X, None, qid=m.qid),

@@ -341,3 +341,19 @@ def test_real_data_reaches_the_known_quality(real_data: Any) -> None:
     valid, test = (rankwood.Dataset(real_data / f"S{i}.txt.gz") for i in (4, 5))
     model = train({"rounds": 300, "early_stop": 50}, train_set, valid=valid)
     assert rankwood.evaluate(test, model)["ndcg@10"] > 0.6
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"early_stop": 5}, {"metric": "map"}, {"metric": lambda scores, data: 1.0}, {"empty": "0"}, {"ties": "mean"}],
+)
+def test_what_nothing_is_measured_for(made: Made, small: dict[str, Any], given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(rankwood.ParameterError, match=f"parameter '{name}' has no effect without a validation set"):
+        rankwood.train({**small, **given}, made.dataset())
+    rankwood.train({**small, **given}, made.dataset(), valid=made.dataset())
+    if name != "early_stop":
+        model = rankwood.train({**small, **given, "train_metric": True}, made.dataset())
+        assert len(model.evals_result["train"]) == 1 + callable(given[name])
+    # what changes nothing is no error
+    rankwood.train({**small, "early_stop": 0, "metric": "ndcg@10"}, made.dataset())
