@@ -64,8 +64,8 @@ class Dataset(Handles):
     Raises
     ------
     DataError
-        Shapes that do not fit, types that are no numbers, labels below 0 or NaN. Infinite values, and a
-        query that comes back after another, are found when the data is first trained on or measured.
+        Shapes that do not fit, types that are no numbers, labels below 0 or NaN, a query that comes back
+        after another. Infinite values are found when the data is first trained on or measured.
     """
 
     def __init__(
@@ -295,6 +295,7 @@ class Dataset(Handles):
         if label is None and qid is None and group is None:
             group = np.array([n])
         queries = Queries(n, qid, group, sort)
+        queries.check_adjacent()
         self._order = queries.order
         labels = np.zeros(n, np.float32) if label is None else labels_of(label, n)
         if queries.order is not None:

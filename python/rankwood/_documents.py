@@ -99,6 +99,20 @@ class Queries:
                 "group (the size of each query)"
             )
 
+    def check_adjacent(self) -> None:
+        """DataError: a query comes back after another; the data is in memory, so it can be sorted."""
+        if self.ids is None or len(set(self.ids)) == len(self.ids):
+            return
+        began: dict[bytes, int] = {}
+        for query, one in enumerate(self.ids):
+            before = began.setdefault(one, query)
+            if before != query:
+                raise DataError(
+                    f"query '{one.decode('utf-8', 'replace')}' comes back after another query\n"
+                    f"hint: its documents are {self.offset[before]} to {self.offset[before + 1] - 1} and from "
+                    f"{self.offset[query]} on (from 0); sort=True groups them"
+                )
+
     def _by_id(self, qid: npt.NDArray[Any], sort: bool) -> None:
         if qid.dtype.kind in "OT":
             for i, one in enumerate(qid.tolist()):

@@ -68,15 +68,6 @@ class Handles:
     def n_features(self) -> int:
         raise NotImplementedError
 
-    def _made(self, status: int, out: Any, free: Any) -> Any:
-        """See made; an error says what can be done about queries of data in memory."""
-        try:
-            return made(status, out, free)
-        except DataError as error:
-            if self._paths is None and self._source is None and "comes back after another query" in str(error):
-                raise DataError(f"{error}: sort=True groups them") from None
-            raise
-
     def _weigh(self, c: Any) -> None:
         if self._weights is not None:
             weights = np.ascontiguousarray(self._weights)
@@ -143,7 +134,7 @@ class Handles:
                 )
             else:
                 status = lib.rw_dataset_from_table(context(), self._c_table, out)
-            self._values = self._made(status, out, lib.rw_dataset_free)
+            self._values = made(status, out, lib.rw_dataset_free)
             self._warn_of_ids()
             self._weigh(self._values)
         return self._values
@@ -189,7 +180,7 @@ class Handles:
                 c.column = arrays = _tables.c_arrays(_tables.Table(self.n_docs, columns, None))
                 status = lib.rw_dataset_from_table(context(), c, out)
                 del arrays
-            self._by_names[key] = self._made(status, out, lib.rw_dataset_free)
+            self._by_names[key] = made(status, out, lib.rw_dataset_free)
             self._warn_of_ids(inexact, [names[i] for i in ids])
             self._weigh(self._by_names[key])
         return self._by_names[key]
@@ -289,7 +280,7 @@ class Handles:
                     )
                 else:
                     status = lib.rw_binned_from_table(context(), mine.c, self._c_table, out)
-                binned = self._made(status, out, lib.rw_binned_free)
+                binned = made(status, out, lib.rw_binned_free)
             self._warn_of_ids()
             self._weigh(lib.rw_binned_documents(binned))
             self._binned[key] = binned
