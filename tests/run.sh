@@ -3,18 +3,18 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release python quality recipes sanitizers threads
-#                                   same_bytes fuzz cuda; all by default
+#   sh tests/run.sh [STAGE]...        stages: release quality recipes sanitizers threads same_bytes
+#                                   fuzz cuda python; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
-# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 120
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 60
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release python quality recipes sanitizers threads same_bytes fuzz cuda}
+stages=${*:-release quality recipes sanitizers threads same_bytes fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -138,7 +138,7 @@ stage_fuzz() {
     elif ! build "$builds/fuzz"; then
         result "not ok fuzz: does not build"
     else
-        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-120}" "$builds/fuzz-found"
+        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-60}" "$builds/fuzz-found"
     fi
 }
 
@@ -157,9 +157,15 @@ stage_quality() {
     fi
 }
 
-# The package in an environment of its own, built by pip from the tree; its tools come through pip.
+# The package in an environment of its own, built by pip from the tree; its tools come through pip. Most of
+# the time one process works or waits for the network, so it goes on beside the other stages.
+begin_python() {
+    nice sh tests/python/python.sh "$builds/python" >"$builds/python.out" 2>&1
+    echo $? >"$builds/python.status"
+}
 stage_python() {
-    script python sh tests/python/python.sh "$builds/python"
+    wait "$python"
+    script python sh -c 'cat "$1.out" && exit "$(cat "$1.status")"' sh "$builds/python"
 }
 
 stage_recipes() {
@@ -184,6 +190,13 @@ if [ -f "$builds/locale/de_DE.UTF-8/LC_NUMERIC" ] || { has localedef && mkdir -p
 fi
 
 started=$(date +%s)
+case " $stages " in
+*" python "*)
+    rm -f "$builds/python.status"
+    begin_python &
+    python=$!
+    ;;
+esac
 for stage in $stages; do
     case $stage in
     release | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;

@@ -162,6 +162,8 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
 
 static int32_t find(const struct rw_table_columns *columns, const char *name)
 {
+    if (columns->n_names == 0)
+        return -1;
     const struct rw_feature_name key = {.name = (char *)(uintptr_t)name};
     const struct rw_feature_name *found =
         bsearch(&key, columns->name, (size_t)columns->n_names, sizeof(key), by_name);

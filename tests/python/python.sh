@@ -8,9 +8,8 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
-tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow"
+tools="ruff mypy pytest pandas scipy scikit-learn matplotlib pyarrow polars"
 for_examples="lightgbm optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
-for_journey="polars shap"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "skip python: needs Python 3.11 or later"
@@ -33,9 +32,6 @@ if ! pip install -q --no-compile $tools; then
 fi
 if ! pip install -q --no-compile $for_examples; then
     echo "skip python: pip cannot fetch what the examples need"
-fi
-if ! pip install -q --no-compile $for_journey; then
-    echo "skip python: pip cannot fetch what the journey needs besides"
 fi
 at=$(date +%s)
 set -- "-Cbuild-dir=$folder/build" -Csetup-args=-Dcuda=disabled
