@@ -29,6 +29,7 @@ extern "C" {
 #define RW_MAX_LEAVES  65536 /* of a tree */
 #define RW_MAX_WEIGHT  65536 /* of a document */
 #define RW_MAX_DEVICE  255 /* N of "cuda:N" */
+#define RW_MAX_RANKS   65536
 
 /* ------------------------------------------------------------------ first stair: load, train, save */
 
@@ -745,6 +746,54 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
                                 const struct rw_binned *train,
                                 const struct rw_dataset *const *valid, int n_valid,
                                 struct rw_plan *out);
+
+/* --- many ranks: training on parts of the data, in several threads, processes or machines --- */
+/* Each of n_ranks ranks makes the same calls with a context of its own and a part of the data of its own: the
+ * documents of rank r follow those of rank r - 1, a part may be empty, and no query is in two of them. Reading
+ * files gives a rank its part; data in memory is what the rank brings. The model, which every rank gets, is that
+ * of one rank with all the documents, byte for byte.
+ *
+ * rw_binned_read, rw_binned_from_table and _from_batches, rw_train and its like are such calls, and so are
+ * rw_dataset_read and rw_dataset_read_weights: what fails on one rank fails on all of them, with one message
+ * that names the rank. Everything else is a rank's own affair. */
+struct rw_comm;
+enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 }; /* sums of signed integers wrap as two's complement */
+enum rw_comm_op { RW_COMM_SUM, RW_COMM_MIN, RW_COMM_MAX };
+/* What carries the bytes between the ranks. All ranks make the same calls in the same order, from one thread.
+ * 0 is success; after anything else no more calls are made. Sizes may be beyond 2^31. */
+struct rw_comm_functions {
+    const char *name; /* for messages */
+    int device; /* 1: buffers are a GPU's, and calls are enqueued on `stream`; 0: the host's, stream is NULL */
+    /* buffer: [n], replaced by what all ranks have together */
+    int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
+                      void *stream);
+    /* send: [n_ranks][n_each]; recv: [n_each], the sums of this rank's part */
+    int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
+                          enum rw_comm_type type, void *stream);
+    /* send: [bytes]; recv: [n_ranks][bytes] */
+    int (*all_gather)(void *user, const void *send, void *recv, size_t bytes, void *stream);
+    /* Bytes for each rank, rank after rank; n_send, n_recv: [n_ranks]. The host's only. */
+    int (*all_to_all)(void *user, const void *send, const size_t *n_send, void *recv,
+                      const size_t *n_recv);
+    /* This rank has failed: others that wait for it should fail, too. NULL: they will find out. */
+    void (*abort)(void *user);
+};
+/* `functions` is copied; its members and `user` are used until rw_comm_free. */
+RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
+                       int rank, int n_ranks, struct rw_comm **out);
+/* One of those that come with the library, by name: "mpi", MPI_COMM_WORLD of a process that mpirun or srun has
+ * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). */
+RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
+RW_API void rw_comm_free(struct rw_comm *comm);
+RW_API int rw_comm_rank(const struct rw_comm *comm);
+RW_API int rw_comm_n_ranks(const struct rw_comm *comm);
+/* The context is this rank's from now on. comm: borrowed as long; NULL: one rank, as at first. */
+RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
+/* Runs `body` once for each of n_ranks ranks, threads of this process, rank 0 on the calling thread and with `ctx`
+ * itself; the others have contexts of their own, which log nothing, and all of them an equal share of the
+ * threads. Returns the status of the lowest rank that failed, with its message in ctx. */
+typedef int (*rw_rank_fn)(void *user, struct rw_ctx *ctx, int rank);
+RW_API int rw_ranks_run(struct rw_ctx *ctx, int n_ranks, rw_rank_fn body, void *user);
 
 /* --- models --- */
 /* 0 if training had no validation set. */
