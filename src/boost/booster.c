@@ -3,12 +3,14 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
+#include "binning/dataset_codes.h"
 #include "boost/features.h"
 #include "boost/resume.h"
 #include "boost/model_size.h"
 #include "boost/no_split.h"
 #include "boost/params_table.h"
 #include "boost/eval_sets.h"
+#include "comm/comm.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -22,6 +24,8 @@ struct booster {
     const struct rw_dataset *set[RW_MAX_SETS];
     int n_sets;
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
+    struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
+    uint32_t all_docs;             /* of the training set, on all ranks */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
@@ -63,6 +67,7 @@ static void booster_release(struct booster *b)
     rw_gradients_free(b->handed);
     rw_resume_release(&b->resume);
     rw_model_free(b->model);
+    rw_binned_release(&b->made);
 }
 
 static void stage(const struct booster *b, const char *name, double *start)
@@ -105,10 +110,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
     struct rw_objective_rule objective;
     rw_params_objective_rule(p, &objective);
     *rules = (struct rw_engine_rules){
-        .cut = {.bins = p->bins,
-                .absent_missing = p->absent,
-                .min_docs = (uint32_t)p->min_docs,
-                .ignore = b->ignore},
+        .cut = rw_params_cut_rule(p),
         .objective = has_own_gradients(b) ? NULL : objective_of(b),
         .lambda = objective.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
@@ -124,6 +126,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .max_slots = rw_grow_max_slots(&b->grow_rules),
         .leaves = b->grow_rules.levels ? 1u << b->grow_rules.depth : (uint32_t)b->grow_rules.leaves,
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
+    rules->cut.ignore = b->ignore;
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,
@@ -168,6 +171,25 @@ static int open_engine(struct booster *b, const char *device)
                                        : rw_engine_open(b->ctx, device, &rules, &b->engine);
 }
 
+/* Ranks have engines of one kind. */
+static int agree_on_device(struct booster *b)
+{
+    const uint64_t is_gpu = strcmp(b->engine->ops->name, "cuda") == 0;
+    uint64_t seen[2] = {is_gpu, !is_gpu};
+    RW_TRY(rw_comm_max(b->ctx, seen, 2));
+    if (!seen[0] || !seen[1])
+        return RW_OK;
+    if (!b->is_auto)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "some ranks train on a GPU and others on processors; expected the same "
+                       "device on all");
+    if (!is_gpu)
+        return rw_comm_agree(b->ctx, RW_OK);
+    rw_engine_close(b->engine);
+    b->engine = NULL;
+    return rw_comm_agree(b->ctx, open_engine(b, "cpu"));
+}
+
 static int load_sets(struct booster *b)
 {
     b->engine->keep = b->train.keep;
@@ -193,15 +215,33 @@ static int take_cpu(struct booster *b)
 
 static int load_engine(struct booster *b)
 {
+    int status = RW_OK;
     if (objective_of(b) && objective_of(b)->ranks) {
-        RW_TRY(RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs));
-        RW_TRY(rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain));
+        status = RW_NEW_RAW(b->ctx, b->gain, b->set[0]->n_docs);
+        if (status >= 0)
+            status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
-    const int status = load_sets(b);
+    RW_TRY(rw_comm_agree(b->ctx, status));
+    status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
         return status;
     rw_log(b->ctx, RW_LOG_NOTE, "device cpu: the GPU has too little free memory for this data");
     return take_cpu(b);
+}
+
+/* Does a validation set have the queries and labels of the training set, on every rank? */
+static int warn_same_judgments(struct booster *b)
+{
+    for (int v = 1; v < b->n_sets; v++) {
+        uint64_t differs = !rw_dataset_same_judgments(b->set[0], b->set[v]);
+        RW_TRY(rw_comm_max(b->ctx, &differs, 1));
+        if (!differs)
+            rw_log(b->ctx, RW_LOG_WARNING,
+                   "validation set %d has the queries and labels of the training set: what is "
+                   "measured on it says nothing of other queries",
+                   v);
+    }
+    return RW_OK;
 }
 
 /* All but the data on the engine. */
@@ -216,27 +256,19 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
     if (rw_params_is_set(params, "threads"))
         RW_TRY(rw_ctx_set_threads(b->ctx, params->threads));
     b->params = *params;
-    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->set[0]->n_docs, b->n_features, b->n_sets - 1));
-    if (b->set[0]->n_docs == 0)
+    RW_TRY(rw_params_resolve(b->ctx, &b->params, b->all_docs, b->n_features, b->n_sets - 1));
+    if (b->all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
-    for (int v = 1; v < b->n_sets; v++) {
-        if (rw_dataset_same_judgments(b->set[0], b->set[v]))
-            rw_log(b->ctx, RW_LOG_WARNING,
-                   "validation set %d has the queries and labels of the training set: what is "
-                   "measured on it says nothing of other queries",
-                   v);
-    }
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
-    b->grow_rules =
-        (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                               .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
-                               .depth = b->params.depth,
-                               .batch = b->params.batch,
-                               .min_docs = (uint32_t)b->params.min_docs,
-                               .rate = b->params.rate,
-                               .l2 = b->params.l2};
+    b->grow_rules = (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
+                                           .leaves = rw_params_leaves(&b->params, b->all_docs),
+                                           .depth = b->params.depth,
+                                           .batch = b->params.batch,
+                                           .min_docs = (uint32_t)b->params.min_docs,
+                                           .rate = b->params.rate,
+                                           .l2 = b->params.l2};
     return open_engine(b, b->params.device);
 }
 
@@ -251,7 +283,8 @@ static int prepare_own_gradients(struct booster *b)
     }
     struct rw_objective_rule rule;
     rw_params_objective_rule(&b->params, &rule);
-    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
+    return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->engine->first_doc,
+                            b->gain, &b->handed);
 }
 
 static int resume(struct booster *b)
@@ -290,7 +323,10 @@ static void tell_start(struct booster *b)
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
-    RW_TRY(prepare_engine(b, params, &start));
+    RW_TRY(rw_comm_agree(b->ctx, prepare_engine(b, params, &start)));
+    RW_TRY(agree_on_device(b));
+    RW_TRY(warn_same_judgments(b));
+    RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
     RW_TRY(rw_model_new(b->ctx, &b->model));
     if (b->init)
@@ -352,7 +388,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
         .ms_partition = times->partition_ms,
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
-        .n_docs = b->set[0]->n_docs,
+        .n_docs = b->all_docs,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
         .n_metrics = b->eval_sets.n_values,
@@ -370,6 +406,21 @@ static void tell_choices(struct booster *b)
             return;
         b->hooks->on_stage(b->hooks->user, text, ms, rw_mem_peak_bytes());
     }
+}
+
+/* Does a rank's caller end training, or interrupt it? */
+static int ask_to_stop(struct booster *b, int ends, int *more)
+{
+    const struct rw_train_hooks *hooks = b->hooks;
+    uint64_t wish[2] = {ends != 0, 0};
+    if (*more && !ends && hooks && hooks->should_stop)
+        wish[1] = hooks->should_stop(hooks->user) != 0;
+    RW_TRY(rw_comm_max(b->ctx, wish, 2));
+    if (*more && !wish[0] && wish[1])
+        b->is_interrupted = 1;
+    if (wish[0] || wish[1])
+        *more = 0;
+    return RW_OK;
 }
 
 /* One round; *more is 0 when training is over. */
@@ -405,13 +456,9 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
     *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0)
-        *more = 0;
-    if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
-        b->is_interrupted = 1;
-        *more = 0;
-    }
-    return RW_OK;
+    const int ends =
+        tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0;
+    return ask_to_stop(b, ends, more);
 }
 
 /* ---- the finished model ---- */
@@ -499,6 +546,31 @@ static int take_sets(struct booster *b, const struct rw_dataset *const *valid, i
     return RW_OK;
 }
 
+/* What ranks know together before anything else. */
+static int take_ranks(struct booster *b, const struct rw_params *params)
+{
+    struct rw_ctx *ctx = b->ctx;
+    uint64_t n_docs = b->set[0]->n_docs, kinds[2] = {b->train.bins != NULL, b->train.bins == NULL};
+    RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
+    b->all_docs = (uint32_t)n_docs;
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA, "%llu documents on all ranks; expected at most %u",
+                       (unsigned long long)n_docs, RW_MAX_DOCS);
+    if (rw_n_ranks(ctx) == 1)
+        return RW_OK;
+    RW_TRY(rw_comm_max(ctx, kinds, 2));
+    if (kinds[0] && kinds[1])
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "some ranks' training sets are binned, and others' are not");
+    RW_TRY(rw_comm_agree(ctx, rw_params_check(ctx, params)));
+    if (kinds[0])
+        return RW_OK;
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    RW_TRY(rw_dataset_codes(ctx, b->set[0], &rule, &b->made));
+    b->train = b->made;
+    return RW_OK;
+}
+
 static int make_plan(struct booster *b, const struct rw_params *params,
                      const struct rw_dataset *const *valid, int n_valid, struct rw_plan *out)
 {
@@ -508,6 +580,7 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     const struct rw_metric_plan *measured[RW_MAX_SETS];
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
+    RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
     RW_TRY_OUT(prepare_engine(b, params, &start));
     for (int set = 0; set < b->n_sets; set++)
@@ -541,7 +614,8 @@ static int run_training(struct booster *b, const struct rw_params *params,
     RW_DEFAULT_FPENV;
     int status = RW_OK;
     *out = NULL;
-    RW_TRY_OUT(take_sets(b, valid, n_valid));
+    RW_TRY_OUT(take_ranks(b, params));
+    RW_TRY_OUT(rw_comm_agree(b->ctx, take_sets(b, valid, n_valid)));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
     for (int more = 1; more;)
@@ -551,6 +625,7 @@ static int run_training(struct booster *b, const struct rw_params *params,
     *out = b->model;
     b->model = NULL;
 out:
+    status = rw_comm_give_up(b->ctx, status);
     booster_release(b);
     return status;
 }

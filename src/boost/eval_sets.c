@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 
 static int is_measured(const struct rw_eval_sets *eval, int set)
 {
@@ -81,6 +82,20 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
     return RW_OK;
 }
 
+int rw_eval_sets_share(struct rw_eval_sets *eval)
+{
+    if (rw_n_ranks(eval->ctx) == 1)
+        return RW_OK;
+    if (has_custom(eval))
+        return rw_fail(eval->ctx, RW_ERR_UNSUPPORTED,
+                       "a custom metric with many ranks: each has only its own queries");
+    for (int set = 0; set < eval->n_sets; set++) {
+        if (is_measured(eval, set))
+            RW_TRY(rw_judgments_share(eval->ctx, &eval->judgments[set]));
+    }
+    return RW_OK;
+}
+
 void rw_eval_sets_release(struct rw_eval_sets *eval)
 {
     rw_gain_rule_release(&eval->gains);
@@ -134,7 +149,8 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
     }
-    return is_measured(eval, set) && plan->n_metrics > 0;
+    /* an engine's means would be of its own rank's queries */
+    return is_measured(eval, set) && plan->n_metrics > 0 && rw_n_ranks(eval->ctx) == 1;
 }
 
 static int register_metrics(struct rw_eval_sets *eval, struct rw_engine *engine)

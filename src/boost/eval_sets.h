@@ -39,6 +39,8 @@ struct rw_eval_sets {
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets);
+/* From here on values are of all ranks. All ranks call it, and rw_eval_sets_round. */
+int rw_eval_sets_share(struct rw_eval_sets *eval);
 /* What a device can measure of a set. Returns 0 if that is nothing. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
 void rw_eval_sets_release(struct rw_eval_sets *eval);

@@ -154,6 +154,13 @@ enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
 static const double low_rate = 0.05, high_rate = 0.1;
 
+struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params)
+{
+    return (struct rw_cut_rule){.bins = params->bins,
+                                .absent_missing = params->absent == 1,
+                                .min_docs = (uint32_t)params->min_docs};
+}
+
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs)
 {
     if (params->leaves != RW_AUTO)

@@ -110,6 +110,8 @@ struct rw_judgments {
                          mean of the query's documents' */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;
+    double most_weight[2]; /* of a query; of a query, times its documents */
+    int is_shared;         /* with all ranks: rw_judgments_share */
     uint32_t longest;
 };
 struct rw_dataset;
@@ -117,6 +119,9 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
+/* These are one rank's; means will be of all ranks' queries from now on. All ranks call it, and
+ * rw_metric_eval afterwards. */
+int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
 
 /* order[r]: the index within the query of the document at position r, by falling score, then by
  * rising index, or by falling index if `reversed`. order: [n]. */

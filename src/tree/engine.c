@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "comm/comm.h"
+#include "tree/ranks.h"
 
 static const struct {
     const char *name;
@@ -66,7 +68,9 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
         return misuse(engine, "sets must be loaded in order, the training set first");
     if (set == 0 && rw_rules_rank(&engine->rules) && !gains)
         return misuse(engine, "lambdas need the training set's gains");
-    RW_TRY(engine->ops->load(engine, set, dataset, bins, gains));
+    if (set == 0)
+        RW_TRY(rw_ranks_place(engine, dataset));
+    RW_TRY(rw_comm_agree(engine->ctx, engine->ops->load(engine, set, dataset, bins, gains)));
     engine->n_docs[set] = dataset->n_docs;
     engine->n_sets++;
     return RW_OK;
@@ -150,7 +154,8 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
         if (!slot_ok(engine, slots[i]))
             return misuse(engine, "splits of slots out of range");
     }
-    return engine->ops->best_splits(engine, slots, n, out);
+    RW_TRY(engine->ops->best_splits(engine, slots, n, out));
+    return rw_ranks_best(engine->ctx, out, n);
 }
 
 int rw_engine_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
@@ -175,7 +180,8 @@ int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int 
         if (!slot_ok(engine, leaf_slot[i]))
             return misuse(engine, "sums of slots out of range");
     }
-    return engine->ops->leaf_sums(engine, leaf_slot, n, sums);
+    RW_TRY(engine->ops->leaf_sums(engine, leaf_slot, n, sums));
+    return rw_ranks_leaf_sums(engine->ctx, sums, n);
 }
 
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,

@@ -11,6 +11,11 @@
  * rw_host and takes what is the same for all from it (tree/host/engine_host.h). Arguments are
  * checked once, in engine.c's wrappers; engines may assert.
  *
+ * Many ranks (comm/comm.h) each have an engine with the documents of the rank. Every sum that
+ * crosses the boundary is one over all ranks: of begin_tree (tree/ranks.h) and histograms by the
+ * engine, which may search only some of the features; of leaf_sums, and the best of the splits that
+ * the ranks found, by the wrappers.
+ *
  * A node of the tree being grown is named by a slot, 0 .. max_slots - 1, chosen by the grower; slot
  * 0 is the root. */
 #ifndef RW_TREE_ENGINE_H
@@ -110,7 +115,8 @@ struct rw_engine_ops {
      */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Sends the documents of split->slot to its children. split->n_left must be right: engines that
-     * count refuse what is not (RW_ERR_INTERNAL), others rely on it. */
+     * count refuse what is not (RW_ERR_INTERNAL), others rely on it; with many ranks nobody looks.
+     */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
     /* The sums over each leaf's documents, of which no two leaves share any. leaf_slot: [n]; sums:
      * [n]. A leaf may have been partitioned, too: its documents are those of the slots below it. */
@@ -152,6 +158,9 @@ struct rw_engine {
     struct rw_engine_info info;
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
+    /* of the training set, before this rank's, and on all ranks; known when an operation loads it
+     */
+    uint32_t first_doc, first_query, all_docs;
     int in_tree;                     /* begin_tree succeeded */
     int has_gradients;               /* set_gradients or set_lambdas succeeded */
     uint8_t measured[RW_MAX_SETS];   /* measure succeeded */

@@ -86,6 +86,8 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts); /
  * with the lowest number, the first of equals. kept: [n], written. */
 void rw_host_draw(uint8_t *kept, uint32_t n, const uint32_t *item, uint64_t threshold,
                   uint64_t seed, uint32_t tree, uint32_t stream);
+/* This rank's queries of a tree, likewise of all ranks'. kept: [n], written. */
+int rw_host_draw_queries(struct rw_engine *engine, uint32_t tree, uint32_t n, uint8_t *kept);
 int rw_host_load(struct rw_host *host, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
 /* Memory for the start of a tree, given set 0's bins; the first step of loading, or of a plan. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "comm/comm.h"
 
 static struct rw_ref *ref_of(struct rw_engine *engine)
 {
@@ -72,7 +73,8 @@ static int build(struct rw_ref *ref, int32_t slot)
             cell->hess += ref->host.hess_q ? ref->host.hess_q[doc] : 0;
         }
     }
-    return RW_OK;
+    _Static_assert(sizeof(*cells) == 3 * sizeof(uint64_t), "a cell is three 64-bit words");
+    return rw_comm_sum(ref->host.base.ctx, (uint64_t *)(void *)cells, 3 * n_cells);
 }
 
 static int ref_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n)
