@@ -777,6 +777,9 @@ struct rw_comm_functions {
                       const size_t *n_recv);
     /* This rank has failed: others that wait for it should fail, too. NULL: they will find out. */
     void (*abort)(void *user);
+    /* 1: another rank has failed, and calls would fail. At once; asked by a rank that waits for something else, for
+     * its GPU, say. NULL: not known. */
+    int (*has_failed)(void *user);
 };
 /* `functions` is copied; its members and `user` are used until rw_comm_free. */
 RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user,
@@ -784,6 +787,11 @@ RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *funct
 /* One of those that come with the library, by name: "mpi", MPI_COMM_WORLD of a process that mpirun or srun has
  * started. RW_ERR_UNSUPPORTED: it is not installed (the message says what is missing). */
 RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
+/* How many ranks the launcher that started this process (mpirun, srun) means it to be one of, by the environment; 1:
+ * there is none. */
+RW_API int rw_comm_launched(void);
+/* After a failure that other ranks may not know of (no call said that all of them do), those of "mpi" are ended, and
+ * this process, too, by MPI_Abort: messages are to be printed before. */
 RW_API void rw_comm_free(struct rw_comm *comm);
 RW_API int rw_comm_rank(const struct rw_comm *comm);
 RW_API int rw_comm_n_ranks(const struct rw_comm *comm);

@@ -13,7 +13,7 @@ again=
 [ -f "$build/build.ninja" ] && again=--reconfigure
 CC=gcc meson setup $again "$build" "$root" --buildtype=debugoptimized -Doptimization=1 -Dcuda=disabled \
     -Db_sanitize=thread >"$build.log" 2>&1 &&
-    ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check >>"$build.log" 2>&1 || {
+    ninja -C "$build" src/cli/rankwood src/librankwood-score.a tests/check/check tests/check/thread_check tests/check/check_comm >>"$build.log" 2>&1 || {
     tail -n 30 "$build.log"
     echo "not ok threads: does not build"
     exit 1
@@ -41,6 +41,7 @@ clean() {
 }
 rankwood=$build/src/cli/rankwood
 clean "shared loops" "$build/tests/check/thread_check"
+clean ranks "$build/tests/check/check_comm"
 for cases in plain large lanes sample; do
     clean "engine cpu, $cases" "$build/tests/check/check" --engine cpu --filter $cases
 done

@@ -26,12 +26,20 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     return RW_OK;
 }
 
+/* For rw_comm.close. The program's own are the same: 1, or 3 if trying again may help. */
+static int exit_status(const struct rw_comm *comm)
+{
+    if (!comm->has_failed || comm->all_know)
+        return 0;
+    return comm->failure == RW_ERR_MEMORY || comm->failure == RW_ERR_MACHINE ? 3 : 1;
+}
+
 void rw_comm_free(struct rw_comm *comm)
 {
     if (!comm)
         return;
     if (comm->close)
-        comm->close(comm->user, comm->has_failed);
+        comm->close(comm->user, exit_status(comm));
     rw_mem_free(comm);
 }
 
@@ -62,21 +70,32 @@ static int is_alone(const struct rw_ctx *ctx)
     return rw_n_ranks(ctx) == 1;
 }
 
+/* No more calls. */
+static int fail(struct rw_comm *comm, int status)
+{
+    comm->has_failed = 1;
+    comm->failure = status;
+    return status;
+}
+
 /* The result of a function of the communicator as a status. */
 static int ended(struct rw_ctx *ctx, int result)
 {
     struct rw_comm *comm = ctx->comm;
     if (result == 0)
         return RW_OK;
-    comm->has_failed = 1;
-    return rw_fail(ctx, RW_ERR_MACHINE, "another of the %d ranks failed, or cannot be reached (%s)",
-                   comm->n_ranks, comm->functions.name);
+    return fail(comm, rw_fail(ctx, RW_ERR_MACHINE,
+                              "another of the %d ranks failed, or cannot be reached (%s)",
+                              comm->n_ranks, comm->functions.name));
 }
 
-/* A rank that was told of a failure may not go on. */
+/* A rank that was told of a failure may not go on; the message stands if it says why. */
 static int begun(struct rw_ctx *ctx)
 {
-    return ctx->comm->has_failed ? ended(ctx, 1) : RW_OK;
+    const struct rw_comm *comm = ctx->comm;
+    if (!comm->has_failed)
+        return RW_OK;
+    return comm->knows_cause ? comm->failure : ended(ctx, 1);
 }
 
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
@@ -160,10 +179,10 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
         begin[r + 1] = begin[r] + n_recv[r];
     }
     RW_TRY_OUT(rw_comm_agree(ctx, rw_mem_new_raw(ctx, out, begin[n], 1)));
-    if (is_alone(ctx))
-        memcpy(*out, send, begin[n]);
-    else
+    if (!is_alone(ctx))
         RW_TRY_OUT(exchange_bytes(ctx, send, n_send, *out, n_recv));
+    else if (begin[n] > 0)
+        memcpy(*out, send, begin[n]);
 out:
     rw_mem_free(sizes);
     rw_mem_free(n_send);
@@ -225,7 +244,7 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
         return status;
     struct rw_comm *comm = ctx->comm;
     if (comm->has_failed)
-        return status < 0 ? status : ended(ctx, 1);
+        return status < 0 ? status : begun(ctx);
     uint32_t failed = status < 0 ? (uint32_t)comm->rank : UINT32_MAX;
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)
@@ -237,11 +256,10 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
         snprintf(told.message, sizeof(told.message), "rank %d: %.4000s", comm->rank, ctx->error);
     }
     const int heard = rw_comm_all_reduce(ctx, &told, sizeof(told) / 4, RW_COMM_U32, RW_COMM_SUM);
-    comm->has_failed = 1;
     if (heard < 0)
         return heard;
-    comm->knows_cause = 1;
-    return rw_fail(ctx, told.status, "%s", told.message);
+    comm->knows_cause = comm->all_know = 1;
+    return fail(comm, rw_fail(ctx, told.status, "%s", told.message));
 }
 
 int rw_comm_give_up(struct rw_ctx *ctx, int status)
@@ -249,11 +267,20 @@ int rw_comm_give_up(struct rw_ctx *ctx, int status)
     struct rw_comm *comm = ctx->comm;
     if (status >= 0 || is_alone(ctx) || comm->has_failed)
         return status;
-    comm->has_failed = comm->knows_cause = 1;
+    comm->knows_cause = 1;
     char message[sizeof(ctx->error)];
     snprintf(message, sizeof(message), "rank %d: %.4000s", comm->rank, ctx->error);
-    rw_fail(ctx, status, "%s", message);
+    fail(comm, rw_fail(ctx, status, "%s", message));
     if (comm->functions.abort)
         comm->functions.abort(comm->user);
     return status;
+}
+
+int rw_comm_has_failed(const struct rw_ctx *ctx)
+{
+    const struct rw_comm *comm = ctx->comm;
+    if (is_alone(ctx))
+        return 0;
+    return comm->has_failed ||
+           (comm->functions.has_failed && comm->functions.has_failed(comm->user));
 }

@@ -6,8 +6,9 @@
  * it keeps until all ranks meet in rw_comm_agree, so that one message ends all of them; a failure
  * that cannot wait so long (rw_comm_give_up) makes the calls of the others fail.
  *
- * To add what carries the bytes: a file with a struct rw_comm_functions; rw_comm_open finds those
- * that are named, comm_open.c. */
+ * To add what carries the bytes: a library of its own with a struct rw_comm_module (comm_module.h)
+ * and a row in comm_open.c's table, by which rw_comm_open finds it; or, within a process, a file
+ * with a struct rw_comm_functions, like comm_threads.c. */
 #ifndef RW_COMM_COMM_H
 #define RW_COMM_COMM_H
 
@@ -20,12 +21,14 @@ extern "C" {
 struct rw_comm {
     struct rw_comm_functions functions;
     void *user; /* of the functions; owned if there is a `close` */
-    /* NULL: nothing is to be done at the end. has_failed: of this rank, or of the one that it heard
-     * of. */
-    void (*close)(void *user, int has_failed);
+    /* NULL: nothing is to be done at the end. exit_status: 0; or there was a failure that other
+     * ranks may not know of, so that they have to be ended, their launcher with this status. */
+    void (*close)(void *user, int exit_status);
     int rank, n_ranks;
     int has_failed;      /* no more calls */
     int knows_cause;     /* and the context's message says which rank failed, and why */
+    int all_know;        /* so do all ranks */
+    int failure;         /* the status, below 0 */
     uint64_t bytes_sent; /* by this rank, as the algorithms that need fewest would */
 };
 
@@ -73,6 +76,9 @@ int rw_comm_agree(struct rw_ctx *ctx, int status);
 /* A failure in the middle: other ranks' calls fail from now on. Does nothing if status is not below
  * 0, or all ranks know. Returns status. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
+
+/* Has another rank failed, as far as is known without a call? */
+int rw_comm_has_failed(const struct rw_ctx *ctx);
 
 /* An array of this rank's numbers, one a rank, before each rank: of [n_ranks + 1], the last is the
  * sum. */

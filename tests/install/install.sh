@@ -16,8 +16,8 @@ meson install -C "$build" --no-rebuild --quiet --destdir "$root" >"$root/log" 2>
 cd "$root" || exit 2
 
 one() { # a file of that name, exactly one
-    [ "$(find . -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
-    find "$root" -name "$1"
+    [ "$(find . ! -type d -name "$1" | wc -l)" = 1 ] || fail "not exactly one '$1': $(find . -type f)"
+    find "$root" ! -type d -name "$1"
 }
 one rankwood.h >/dev/null && one rankwood_score.h >/dev/null && one librankwood.a >/dev/null &&
     one librankwood-score.a >/dev/null && one rankwood.1 >/dev/null &&
