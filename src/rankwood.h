@@ -47,6 +47,9 @@ RW_API void rw_dataset_free(struct rw_dataset *dataset);
 RW_API int rw_params_new(struct rw_ctx *ctx, struct rw_params **out);
 RW_API int rw_params_set(struct rw_ctx *ctx, struct rw_params *params, const char *name,
                          const char *value);
+/* The same values, with the same origins. */
+RW_API int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params,
+                          struct rw_params **out);
 RW_API void rw_params_free(struct rw_params *params);
 
 struct rw_train_hooks;
@@ -802,6 +805,19 @@ RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
  * threads. Returns the status of the lowest rank that failed, with its message in ctx. */
 typedef int (*rw_rank_fn)(void *user, struct rw_ctx *ctx, int rank);
 RW_API int rw_ranks_run(struct rw_ctx *ctx, int n_ranks, rw_rank_fn body, void *user);
+/* Of the context's communicator; 1 and 0 without one. */
+RW_API int rw_ranks_count(const struct rw_ctx *ctx);
+RW_API int rw_ranks_number(const struct rw_ctx *ctx);
+/* numbers: [n], replaced by their sums over all ranks. */
+RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
+/* All ranks come here with what became of something that each did by itself. If one failed, all of them do, with
+ * its status and message; else returns `status`. */
+RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
+/* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
+RW_API void rw_ranks_end(struct rw_ctx *ctx);
+/* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
+ * and this is rank 0, or there is no other. */
+RW_API int rw_ranks_tells(const struct rw_ctx *ctx);
 
 /* --- models --- */
 /* 0 if training had no validation set. */

@@ -9,12 +9,14 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
+static unsigned long long n_ranks = 1;
 static const struct rw_option options[] = {
     {"valid", 0, "DATA", "a validation set: files with commas between them (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
@@ -29,6 +31,11 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_weights},
     {"valid-query-weights", 0, "FILE", "the same for each of its queries (repeatable)",
      RW_OPTION_INPUTS_OR_NONE, .value = &valid_query_weights},
+    {"ranks", 0, "N",
+     "train as N ranks, threads of this process with a part of DATA each: to the same model, as "
+     "the "
+     "processes of 'mpirun -n N' are",
+     RW_OPTION_NUMBER, .value = &n_ranks, .least = 1, .most = 64},
     {"plan", 0, NULL, "print the bytes of each part and the expected time of a tree, and stop",
      RW_OPTION_FLAG, .value = &plan_only},
     {"print-config", 0, NULL,
@@ -68,11 +75,25 @@ static void catch_signals(void)
 
 /* ------------------------------------------------------------------ rounds */
 
-static struct {
+/* What a rank trains on. */
+struct training {
     struct rw_cli *cli;        /* borrowed */
-    struct rw_dataset **valid; /* [valid_files.given.n] */
-    struct rw_model *init;     /* to resume from; NULL: from nothing */
+    struct rw_dataset **valid; /* [valid_files.given.n] owned */
+    struct rw_model *init;     /* to resume from; NULL: from nothing; owned */
+};
+
+/* A metric's value after a round. */
+struct value {
+    int set;
+    char name[48];
+    double value;
+};
+
+static struct {
+    struct rw_cli *cli; /* borrowed */
     struct rw_train_log log;
+    struct value *last, *best; /* [n_values] of the last round, and of the best one */
+    int n_values;
     int rounds_run;
     int is_kept;   /* the model, or what there is of it, is written, and the log is kept */
     int disk_full; /* a status: no space for one more tree */
@@ -104,6 +125,23 @@ static const char *set_name(int set, char buffer[32])
     return set == 1 && valid_files.given.n == 1 ? "valid" : rw_train_log_set(set, buffer);
 }
 
+static void keep_values(const struct rw_round *round)
+{
+    const size_t n = (size_t)round->n_metrics;
+    if (!job.last) {
+        job.n_values = round->n_metrics;
+        job.last = rw_need(n, sizeof(*job.last));
+        job.best = rw_need(n, sizeof(*job.best));
+    }
+    for (int i = 0; i < round->n_metrics; i++) {
+        job.last[i].set = round->metrics[i].set;
+        job.last[i].value = round->metrics[i].value;
+        snprintf(job.last[i].name, sizeof(job.last[i].name), "%s", round->metrics[i].name);
+    }
+    if (round->best_round == round->round)
+        memcpy(job.best, job.last, n * sizeof(*job.best));
+}
+
 static int on_round(void *user, const struct rw_round *round)
 {
     (void)user;
@@ -122,6 +160,7 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     rw_train_log_round(&job.log, round);
+    keep_values(round);
     reserve(round);
     if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
@@ -193,6 +232,11 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
     if (config_only && log_path)
         return rw_wrong(cli, "'--log' has no effect with '--print-config'");
+    if (n_ranks > 1 && rw_ranks_count(cli->ctx) > 1)
+        return rw_wrong(cli, "'--ranks' in a process that is one of many ranks already");
+    if (n_ranks > 1 && (plan_only || config_only))
+        return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
+                        plan_only ? "plan" : "print-config");
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -206,15 +250,15 @@ static int check(struct rw_cli *cli)
     return check_unmeasured(cli);
 }
 
-static int read_data(struct rw_cli *cli)
+static int read_sets(struct training *t)
 {
+    struct rw_cli *cli = t->cli;
     struct rw_ctx *ctx = cli->ctx;
     const int n_valid = valid_files.given.n;
-    char set[32];
-    job.valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
+    t->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
     if (init_path) {
-        RW_STEP(rw_model_read(ctx, init_path, &job.init));
-        cli->init = job.init;
+        RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
+        cli->init = t->init;
         RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
     } else {
         RW_STEP(rw_load_training(cli, &cli->operands));
@@ -222,33 +266,59 @@ static int read_data(struct rw_cli *cli)
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
-        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &job.valid[i]));
+        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
-            RW_STEP(rw_dataset_read_weights(ctx, job.valid[i], of_docs));
+            RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
-            RW_STEP(rw_dataset_read_query_weights(ctx, job.valid[i], of_queries));
+            RW_STEP(rw_dataset_read_query_weights(ctx, t->valid[i], of_queries));
     }
-    RW_STEP(rw_load_check_columns(cli));
-    rw_msg_line("train: %u documents in %u queries, %u features", rw_dataset_n_docs(cli->dataset),
-                rw_dataset_n_queries(cli->dataset), rw_load_n_features(cli));
-    for (int i = 0; i < n_valid; i++)
-        rw_msg_line("%s: %u documents in %u queries", set_name(i + 1, set),
-                    rw_dataset_n_docs(job.valid[i]), rw_dataset_n_queries(job.valid[i]));
+    return rw_ranks_meet(cli, rw_load_check_columns(cli));
+}
+
+/* Documents and queries of all ranks, on a line. */
+static int say_size(struct rw_cli *cli, const char *set, const struct rw_dataset *data,
+                    const char *features)
+{
+    uint64_t n[2] = {rw_dataset_n_docs(data), rw_dataset_n_queries(data)};
+    RW_STEP(rw_ranks_total(cli, n, 2));
+    if (rw_ranks_leads(cli))
+        rw_msg_line("%s: %llu documents in %llu queries%s", set, (unsigned long long)n[0],
+                    (unsigned long long)n[1], features);
     return 0;
+}
+
+static int read_data(struct training *t)
+{
+    char set[32], features[48];
+    RW_STEP(read_sets(t));
+    snprintf(features, sizeof(features), ", %u features", rw_load_n_features(t->cli));
+    RW_STEP(say_size(t->cli, "train", t->cli->dataset, features));
+    for (int i = 0; i < valid_files.given.n; i++)
+        RW_STEP(say_size(t->cli, set_name(i + 1, set), t->valid[i], ""));
+    return 0;
+}
+
+static void training_release(struct training *t)
+{
+    for (int i = 0; t->valid && i < valid_files.given.n; i++)
+        rw_dataset_free(t->valid[i]);
+    free(t->valid);
+    rw_model_free(t->init);
 }
 
 /* ------------------------------------------------------------------ after */
 
 /* The validation figures of the model that was kept, as 'eval' gives them. */
-static int report(struct rw_cli *cli)
+static int report(struct training *t)
 {
+    struct rw_cli *cli = t->cli;
     for (int i = 0; i < valid_files.given.n; i++) {
         static double *scores;
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
-        scores = rw_need(rw_dataset_n_docs(job.valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(cli->ctx, cli->model, job.valid[i], 0, scores));
-        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), job.valid[i], scores, &eval));
+        scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
+        RW_STEP(rw_predict(cli->ctx, cli->model, t->valid[i], 0, scores));
+        RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
                         rw_load_figure(eval->metrics[m].mean, figure));
@@ -257,6 +327,18 @@ static int report(struct rw_cli *cli)
         free(scores);
     }
     return 0;
+}
+
+/* The same, as training measured them: a rank has only some of the queries. */
+static void report_ranks(const struct rw_cli *cli)
+{
+    const struct value *value = rw_model_best_round(cli->model) > 0 ? job.best : job.last;
+    char figure[RW_FIGURE_ROOM], set[32];
+    for (int i = 0; i < job.n_values; i++) {
+        if (value[i].set > 0)
+            rw_msg_line("%s %s %s", set_name(value[i].set, set), value[i].name,
+                        rw_load_figure(value[i].value, figure));
+    }
 }
 
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
@@ -293,38 +375,11 @@ static int write_finished(struct rw_cli *cli)
     return 0;
 }
 
-static int train(struct rw_cli *cli)
+/* What comes of a training, on the rank that prints and writes. */
+static int finish(struct training *t, double start)
 {
-    struct rw_ctx *ctx = cli->ctx;
-    char conventions[512], kept[64] = "";
-    RW_STEP(read_data(cli));
-    RW_STEP(
-        rw_eval_conventions(ctx, rw_params_eval(cli->params), conventions, sizeof(conventions)));
-    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
-        rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
-    if (log_path)
-        RW_STEP(rw_train_log_open(&job.log, log_path));
-
-    const struct rw_train_hooks hooks = {.user = cli,
-                                         .on_start = on_start,
-                                         .on_round = on_round,
-                                         .on_stage = on_stage,
-                                         .should_stop = should_stop};
-    const double start = rw_progress_clock();
-    catch_signals();
-    rw_progress_start();
-    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)job.valid;
-    const int n_valid = valid_files.given.n;
-    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
-                                                     &hooks, &cli->model)
-                                   : rw_train_from(ctx, cli->params, job.init, cli->dataset, valid,
-                                                   n_valid, &hooks, &cli->model);
-    rw_progress_end();
-    if (status < 0 && stop_asked) {
-        rw_msg_failed(ctx, status, "train");
-        return 128 + stop_asked;
-    }
-    RW_STEP(status);
+    struct rw_cli *cli = t->cli;
+    char kept[64] = "";
     const int n_trees = rw_model_n_trees(cli->model);
     if (rw_model_best_round(cli->model) > 0)
         snprintf(kept, sizeof(kept), ": the best of %d round%s", job.rounds_run,
@@ -336,7 +391,64 @@ static int train(struct rw_cli *cli)
         RW_STEP(write_finished(cli));
     else
         code = keep_interrupted(cli);
-    RW_STEP(report(cli));
+    if (rw_ranks_count(cli->ctx) > 1)
+        report_ranks(cli);
+    else
+        RW_STEP(report(t));
+    return code;
+}
+
+/* Before training, where something is printed or written. */
+static int begin(struct rw_cli *cli)
+{
+    char conventions[512];
+    RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
+                                sizeof(conventions)));
+    if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
+        rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
+    return log_path ? rw_train_log_open(&job.log, log_path) : 0;
+}
+
+/* A rank of a training: the only one, or one of many. */
+static int train_rank(struct rw_cli *cli, struct training *t)
+{
+    struct rw_ctx *ctx = cli->ctx;
+    const int leads = rw_ranks_leads(cli);
+    RW_STEP(read_data(t));
+    RW_STEP(rw_ranks_meet(cli, leads ? begin(cli) : 0));
+    const struct rw_train_hooks quiet = {.user = cli, .should_stop = should_stop};
+    const struct rw_train_hooks hooks = {.user = cli,
+                                         .on_start = on_start,
+                                         .on_round = on_round,
+                                         .on_stage = on_stage,
+                                         .should_stop = should_stop};
+    const double start = rw_progress_clock();
+    if (leads)
+        rw_progress_start();
+    const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
+    const int n_valid = valid_files.given.n;
+    const struct rw_train_hooks *own = leads ? &hooks : &quiet;
+    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
+                                                     own, &cli->model)
+                                   : rw_train_from(ctx, cli->params, t->init, cli->dataset, valid,
+                                                   n_valid, own, &cli->model);
+    if (leads)
+        rw_progress_end();
+    if (status < 0 && stop_asked) {
+        rw_msg_failed(ctx, status, "train");
+        return 128 + stop_asked;
+    }
+    RW_STEP(status);
+    if (leads)
+        return finish(t, start);
+    return rw_model_is_finished(cli->model) ? 0 : stop_asked ? 128 + stop_asked : RW_EXIT_FAILURE;
+}
+
+static int train(struct rw_cli *cli)
+{
+    struct training t = {.cli = cli};
+    const int code = train_rank(cli, &t);
+    training_release(&t);
     return code;
 }
 
@@ -357,13 +469,16 @@ static void print_plan(const struct rw_plan *plan)
 
 static int plan(struct rw_cli *cli)
 {
-    struct rw_plan plan;
-    RW_STEP(read_data(cli));
-    const int status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
-                                            (const struct rw_dataset *const *)job.valid,
-                                            valid_files.given.n, &plan);
+    struct rw_plan plan = {.n_parts = 0};
+    struct training t = {.cli = cli};
+    int status = read_data(&t);
+    if (status == 0)
+        status = rw_train_plan_binned(cli->ctx, cli->params, cli->binned,
+                                      (const struct rw_dataset *const *)t.valid,
+                                      valid_files.given.n, &plan);
     if (plan.n_parts > 0)
         print_plan(&plan);
+    training_release(&t);
     return status;
 }
 
@@ -371,10 +486,12 @@ static int print_config(struct rw_cli *cli)
 {
     const char *given = rw_params_get(cli->params, "ignore");
     char *ignore = strcpy(rw_need(strlen(given) + 1, 1), given);
-    int status = read_data(cli);
+    struct training t = {.cli = cli};
+    int status = read_data(&t);
     if (status == 0) /* once a table is read, its columns to ignore are forgotten */
         status = rw_params_set(cli->ctx, cli->params, "ignore", ignore);
     free(ignore);
+    training_release(&t);
     RW_STEP(status);
     RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
                               rw_load_n_features(cli), valid_files.given.n));
@@ -389,10 +506,16 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
+    catch_signals();
     /* The model's file, with a first block of the disk: a full one is found before the work. */
-    RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
-    RW_STEP(rw_out_file_reserve(cli->ctx, &cli->out, BLOCK));
-    int code = train(cli);
+    int code = 0;
+    if (rw_ranks_leads(cli))
+        code = rw_out_file_open(cli->ctx, &cli->out, output);
+    if (code == 0 && rw_ranks_leads(cli))
+        code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
+    code = rw_ranks_meet(cli, code);
+    if (code == 0)
+        code = n_ranks > 1 ? rw_ranks_in_threads(cli, (int)n_ranks, train) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
     const int log_code = rw_train_log_close(&job.log, !job.is_kept);
@@ -411,6 +534,7 @@ const struct rw_command rw_cmd_train = {
     .most = -1,
     .options = options,
     .params = "*",
+    .has_ranks = 1,
     .check = check,
     .run = run,
 };

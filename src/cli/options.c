@@ -7,6 +7,7 @@
 
 #include "cli/advice.h"
 #include "cli/messages.h"
+#include "cli/ranks.h"
 #include "cli/output.h"
 
 /* Keys of argp's table: letters, then the command's own options, then parameters. */
@@ -471,8 +472,9 @@ static int run(struct parsing *p, int argc, char **argv)
         return print_help(p);
     RW_STEP(check_line(p));
     rw_msg_set(p->quiet, p->verbose);
-    RW_STEP(set_params(p));
-    RW_STEP(check(p->cli));
+    int code = set_params(p);
+    code = code ? code : check(p->cli);
+    RW_STEP(rw_ranks_meet(p->cli, code));
     return p->cli->command->run(p->cli);
 }
 
@@ -532,9 +534,11 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     if (rw_ctx_new(&cli.ctx) < 0 || rw_params_new(cli.ctx, &cli.params) < 0)
         rw_no_memory();
     rw_ctx_set_log(cli.ctx, rw_msg_log, NULL);
-    int code = run(&p, argc, argv);
+    int code = rw_ranks_join(&cli);
+    code = code ? code : run(&p, argc, argv);
     if (code < 0)
         code = rw_msg_failed(cli.ctx, code, command->name);
+    rw_ranks_leave(&cli, code);
     rw_out_file_abandon(&cli.out);
     rw_out_file_remove_all();
     rw_predictor_close(cli.predictor);
@@ -552,6 +556,8 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     free(p.metrics.text);
     free(cli.given);
     free(cli.operands.text);
+    free(cli.ignore.text);
+    free(cli.ignore_text);
     return code;
 }
 

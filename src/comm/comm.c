@@ -284,3 +284,38 @@ int rw_comm_has_failed(const struct rw_ctx *ctx)
     return comm->has_failed ||
            (comm->functions.has_failed && comm->functions.has_failed(comm->user));
 }
+
+/* ---- for callers of the library ---- */
+
+int rw_ranks_count(const struct rw_ctx *ctx)
+{
+    return rw_n_ranks(ctx);
+}
+
+int rw_ranks_number(const struct rw_ctx *ctx)
+{
+    return rw_rank(ctx);
+}
+
+int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n)
+{
+    return rw_comm_sum(ctx, numbers, n);
+}
+
+int rw_ranks_agree(struct rw_ctx *ctx, int status)
+{
+    return rw_comm_agree(ctx, status);
+}
+
+void rw_ranks_end(struct rw_ctx *ctx)
+{
+    rw_comm_give_up(ctx, RW_ERR_INTERRUPTED);
+}
+
+int rw_ranks_tells(const struct rw_ctx *ctx)
+{
+    const struct rw_comm *comm = ctx->comm;
+    if (!comm || comm->n_ranks == 1 || !comm->has_failed)
+        return rw_rank(ctx) == 0;
+    return comm->all_know ? comm->rank == 0 : comm->knows_cause;
+}
