@@ -230,6 +230,18 @@ static inline const char *parse_entry(struct rw_letor_chunk *chunk, const char *
     return q;
 }
 
+const char *rw_letor_query_id(const char *line, const char *end, size_t *n)
+{
+    const char *p = skip_blanks(line, end);
+    if (p == end || *p == '#')
+        return NULL;
+    p = skip_blanks(word_end(p, end), end);
+    if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
+        return NULL;
+    *n = (size_t)(word_end(p + 4, end) - (p + 4));
+    return *n ? p + 4 : NULL;
+}
+
 static int begins_query(const struct rw_builder *builder, const char *id, size_t n)
 {
     if (builder->n_queries == 0)
