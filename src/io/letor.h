@@ -51,7 +51,7 @@ enum rw_letor_want { RW_LETOR_ALL, RW_LETOR_SKIM, RW_LETOR_PICK };
 struct rw_letor_pick {
     uint32_t n_docs;
     const float *label; /* [n_docs] as they were: others say that the file has changed */
-    const uint8_t *in;  /* [n_docs] */
+    const uint8_t *in;  /* [n_docs]; NULL: all 1 */
     uint8_t which;      /* in[doc] of the documents wanted; of the others nothing is looked at */
     uint32_t *row;      /* [n_docs] owned: where each document of the builder stands in the chunk */
     size_t row_room;

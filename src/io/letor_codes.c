@@ -163,9 +163,10 @@ static int read_piece(const struct pieces_job *job, uint32_t p, int thread)
     const uint32_t first = r->first_doc[p];
     worker->pick.n_docs = r->first_doc[p + 1] - first;
     worker->pick.label = r->binned.documents->label + first;
-    worker->pick.in = r->sample.in + first;
+    worker->pick.in = r->sample.in ? r->sample.in + first : NULL;
     worker->pick.which = job->sampled;
-    int status = rw_letor_pick(source->letor, p - source->first_piece, worker);
+    const int any = job->sampled || r->sample.in; /* else all are held */
+    int status = any ? rw_letor_pick(source->letor, p - source->first_piece, worker) : RW_OK;
     worker->n_clamped += worker->builder.n_clamped;
     if (status >= 0 && job->sampled)
         status = rw_pieces_hold(&r->pieces, p, thread, &worker->builder);
