@@ -753,8 +753,10 @@ RW_API int rw_train_plan_binned(struct rw_ctx *ctx, const struct rw_params *para
 /* --- many ranks: training on parts of the data, in several threads, processes or machines --- */
 /* Each of n_ranks ranks makes the same calls with a context of its own and a part of the data of its own: the
  * documents of rank r follow those of rank r - 1, a part may be empty, and no query is in two of them. Reading
- * files gives a rank its part; data in memory is what the rank brings. The model, which every rank gets, is that
- * of one rank with all the documents, byte for byte.
+ * files gives a rank its part: plain text and caches are divided where queries begin; gzip, CSV and TSV are read
+ * whole, each file by one rank; pipes cannot be read. A file of weights is for all ranks' documents. Data in
+ * memory is what the rank brings. The model, which every rank gets, is that of one rank with all the documents,
+ * byte for byte.
  *
  * rw_binned_read, rw_binned_from_table and _from_batches, rw_train and its like are such calls, and so are
  * rw_dataset_read and rw_dataset_read_weights: what fails on one rank fails on all of them, with one message

@@ -54,6 +54,9 @@ int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
     struct rw_read_goal goal = {.bins_text = opens_values, .user = &to};
     struct rw_binned binned = {.documents = NULL};
     int status;
+    if (rw_n_ranks(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "a cache is made by one rank, not by %d",
+                       rw_n_ranks(ctx));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, &binned));
     if (binned.bins) {
         status = rw_cache_values_finish(ctx, goal.values, &binned);
@@ -100,9 +103,9 @@ int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params, const cha
     struct rw_binned *binned;
     int status;
     *out = NULL;
-    RW_TRY(RW_NEW(ctx, binned, 1));
+    RW_TRY(rw_comm_agree(ctx, RW_NEW(ctx, binned, 1)));
     RW_TRY_OUT(rw_files_read(ctx, paths, n_paths, &goal, binned));
-    RW_TRY_OUT(RW_NEW(ctx, binned->keep, 1));
+    RW_TRY_OUT(rw_comm_agree(ctx, RW_NEW(ctx, binned->keep, 1)));
     *out = binned;
     return RW_OK;
 out:
