@@ -9,7 +9,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/ranks.h"
+#include "cli/many_ranks.h"
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path;

@@ -7,7 +7,7 @@
 
 #include "cli/advice.h"
 #include "cli/messages.h"
-#include "cli/ranks.h"
+#include "cli/many_ranks.h"
 #include "cli/output.h"
 
 /* Keys of argp's table: letters, then the command's own options, then parameters. */

@@ -52,7 +52,7 @@ struct rw_command {
     const char *params; /* " bins absent ": the parameters it takes, between blanks; "*": all */
     int (*check)(struct rw_cli *cli); /* before anything is read or written; NULL: nothing */
     int (*run)(struct rw_cli *cli);
-    int has_ranks; /* several may run it together (cli/ranks.h) */
+    int has_ranks; /* several may run it together (cli/many_ranks.h) */
     const struct rw_command *const
         *parts; /* "bench train", ...: has no options then; NULL ends it */
 };

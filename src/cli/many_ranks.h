@@ -1,7 +1,7 @@
 /* Commands that several ranks run together (comm in rankwood.h): processes that mpirun or srun has
  * started, each with the whole program, or threads of this process. Rank 0 prints and writes. */
-#ifndef RW_CLI_RANKS_H
-#define RW_CLI_RANKS_H
+#ifndef RW_CLI_MANY_RANKS_H
+#define RW_CLI_MANY_RANKS_H
 
 #include "cli/options.h"
 

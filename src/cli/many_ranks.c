@@ -1,4 +1,4 @@
-#include "cli/ranks.h"
+#include "cli/many_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
