@@ -141,16 +141,30 @@ struct rw_cpu_sparse {
  * Histograms of this rank's documents are made apart, some nodes at a time, then summed over all
  * ranks. */
 enum { RW_CPU_RANK_JOBS = 8 };
+/* How a node's cells go over the wire, by what their sums over all ranks can reach. */
+enum rw_cpu_wire {
+    RW_WIRE_WORD,  /* 64 bits: packed; of newton joint */
+    RW_WIRE_PAIR,  /* newton: packed, and the hessian in 32 bits elsewhere */
+    RW_WIRE_APART, /* 64 bits each: lambda, count, hessian (newton) */
+};
 struct rw_cpu_ranks {
     uint32_t *first;       /* [n_ranks + 1] features of each rank */
-    uint32_t *all_n;       /* [max_slots] documents of all ranks in each node */
+    uint32_t *owner;       /* [n_features] the rank of each, in this tree */
+    uint64_t *wire_at;     /* [n_features] first cell in its rank's part of a node */
     uint64_t *kept_at;     /* [n_features] this rank's cells in a histogram that is kept */
-    uint64_t most_cells;   /* of a rank, in this tree */
-    uint64_t room;         /* cells of a rank, in any tree */
-    int64_t *local;        /* [RW_CPU_RANK_JOBS][all cells][words] */
-    uint64_t local_words;  /* of one of them */
-    uint64_t *send, *recv; /* [n_ranks][nodes' words], [nodes' words] */
+    uint64_t *n_cells;     /* [n_ranks] with which each rank's part of a node ends */
+    uint64_t part_cells;   /* of each rank's part: the longest's */
+    uint32_t *all_n;       /* [max_slots] documents of all ranks in each node */
+    int64_t *sparse;       /* [RW_CPU_RANK_JOBS][all cells][words] for sparse columns */
+    uint64_t sparse_words; /* of one of them */
+    uint64_t *send, *recv; /* [n_ranks][a call's words], [its words] */
     uint32_t *send_hess, *recv_hess;
+    /* the nodes of a call, in the order of all ranks */
+    int n_jobs, n_parts;                            /* n_parts: of a node's search */
+    const struct rw_sibling *job[RW_CPU_RANK_JOBS]; /* in rw_cpu.job */
+    int index[RW_CPU_RANK_JOBS];                    /* of each of rw_cpu.job */
+    enum rw_cpu_wire wire[RW_CPU_RANK_JOBS];
+    size_t begin[RW_CPU_RANK_JOBS + 1], begin_hess[RW_CPU_RANK_JOBS + 1]; /* words in a part */
 };
 
 struct rw_cpu {
@@ -214,14 +228,14 @@ static inline int64_t *rw_cpu_cells(const struct rw_cpu *cpu, int32_t slot, uint
            cpu->kept_at[f] * (uint64_t)cpu->words.n_words;
 }
 
-/* Where the cells of a job's smaller node are made: where they are kept, or, of many ranks, apart.
- */
+/* Where sparse columns' cells of a job's smaller node are made: where they are kept, or, of many
+ * ranks, apart. */
 static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct rw_sibling *job,
                                          uint32_t f)
 {
     if (!cpu->ranks)
         return rw_cpu_cells(cpu, job->smaller, f);
-    return cpu->ranks->local + (uint64_t)(job - cpu->job) * cpu->ranks->local_words +
+    return cpu->ranks->sparse + (uint64_t)(job - cpu->job) * cpu->ranks->sparse_words +
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
@@ -332,10 +346,14 @@ int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *sibling
 int rw_cpu_allocate_ranks(struct rw_cpu *cpu, size_t words);
 void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root);
 void rw_cpu_ranks_partition(struct rw_cpu *cpu, const struct rw_split *splits, int n);
-/* The nodes' histograms are made (rw_cpu_made_cells): their sums over all ranks. Then those of this
- * rank's features and the larger ones' are searched. siblings: [n], at most RW_CPU_RANK_JOBS, in
- * the order of all ranks. */
-int rw_cpu_ranks_search(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n);
+/* A call with many ranks: the nodes whose histograms will be made, at most RW_CPU_RANK_JOBS, in the
+ * order of all ranks (cpu->job has them in its own); a column's cells when they are made, joint or
+ * as they are kept; and, when all are, their sums over all ranks, of which this rank's are
+ * searched, and the larger ones'. */
+void rw_cpu_ranks_begin(struct rw_cpu *cpu, const struct rw_sibling *siblings, int n);
+void rw_cpu_ranks_put(const struct rw_cpu *cpu, const struct rw_sibling *job, uint32_t f,
+                      const int64_t *cells, int joint);
+int rw_cpu_ranks_search(struct rw_cpu *cpu);
 /* --- for engine_cpu_ranks.c --- */
 void rw_cpu_start_searches(const struct rw_cpu *cpu, const struct rw_sibling *s,
                            const struct rw_cell *smaller, int joint, struct rw_cpu_search *search);

@@ -76,29 +76,12 @@ void rw_cpu_set_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
         cpu->total[s->larger] = search[1].all;
 }
 
-/* A column's cells where all ranks' will be summed. */
-static void keep_local(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
-                       const int64_t *cells, int joint)
-{
-    const uint64_t n = rw_cpu_n_cells(cpu->host.set[0].bins->cuts, f);
-    const size_t bytes = n * (size_t)cpu->words.n_words * sizeof(int64_t);
-    int64_t *to = rw_cpu_made_cells(cpu, s, f);
-    if (to == cells)
-        return;
-    if (!joint) {
-        memcpy(to, cells, bytes);
-        return;
-    }
-    memset(to, 0, bytes);
-    rw_cpu_widen(&cpu->words, cells, n, to);
-}
-
 /* What becomes of a column's cells when they are made. */
 static void finish_column(const struct rw_cpu *cpu, const struct rw_sibling *s, uint32_t f,
                           const int64_t *cells, struct rw_cpu_search *search)
 {
     if (cpu->ranks)
-        keep_local(cpu, s, f, cells, search[0].joint);
+        rw_cpu_ranks_put(cpu, s, f, cells, search[0].joint);
     else
         rw_cpu_search_both(cpu, s, f, cells, search);
 }
@@ -408,9 +391,11 @@ static int make_histograms(struct rw_engine *engine, const struct rw_sibling *si
                                                                            : sparse};
     order_jobs(&tasks, docs, n_threads);
     divide_jobs(&tasks, n_threads);
+    if (cpu->ranks)
+        rw_cpu_ranks_begin(cpu, siblings, n_siblings);
     run_tasks(&tasks, n_threads);
     if (cpu->ranks)
-        RW_TRY(rw_cpu_ranks_search(cpu, siblings, n_siblings));
+        RW_TRY(rw_cpu_ranks_search(cpu));
     drop_parents(cpu, n);
     return RW_OK;
 }
