@@ -695,6 +695,7 @@ struct rw_round {
     double ms;        /* this round, in all */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
     uint32_t n_docs;  /* of the training set */
+    uint64_t bytes_sent; /* to other ranks, by this one */
     /* The size that the model's file has at most if training ends with this round, and with the next. */
     uint64_t model_bytes, next_model_bytes;
     int n_metrics;

@@ -26,6 +26,7 @@ struct booster {
     struct rw_binned train;        /* borrowed parts; without bins: the values are in set[0] */
     struct rw_binned made;         /* of many ranks: bins, where there were values; owned */
     uint32_t all_docs;             /* of the training set, on all ranks */
+    uint64_t bytes_before;         /* sent to other ranks, before the round */
     uint32_t *feature, n_features; /* [n_features] ids in the training set, ascending */
     struct rw_feature_name *names;
     int32_t n_names;
@@ -370,6 +371,12 @@ static void explain_no_split(struct booster *b)
                         sizeof(b->no_split));
 }
 
+/* To other ranks, so far. */
+static uint64_t bytes_sent(const struct booster *b)
+{
+    return b->ctx->comm ? b->ctx->comm->bytes_sent : 0;
+}
+
 static int tell_round(struct booster *b, const struct rw_grow_times *times, int n_leaves,
                       double start, double scores_ms, double metrics_ms)
 {
@@ -389,6 +396,7 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
         .n_docs = b->all_docs,
+        .bytes_sent = bytes_sent(b) - b->bytes_before,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
         .n_metrics = b->eval_sets.n_values,
@@ -430,6 +438,7 @@ static int run_round(struct booster *b, int *more)
     struct rw_grow_times times;
     struct rw_model *model = b->model;
     *more = 0;
+    b->bytes_before = bytes_sent(b);
     if (has_own_gradients(b))
         RW_TRY(own_gradients(b));
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));

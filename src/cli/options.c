@@ -464,17 +464,24 @@ static int check(struct rw_cli *cli)
     return code;
 }
 
-static int run(struct parsing *p, int argc, char **argv)
+/* The command line, as far as nothing is done yet. */
+static int prepare(struct parsing *p, int argc, char **argv)
 {
     p->known = (struct rw_known_options){p->cli, p->table, p->n};
     RW_STEP(read_line(p, argc, argv));
     if (p->is_help)
-        return print_help(p);
+        return 0;
     RW_STEP(check_line(p));
     rw_msg_set(p->quiet, p->verbose);
-    int code = set_params(p);
-    code = code ? code : check(p->cli);
-    RW_STEP(rw_ranks_meet(p->cli, code));
+    RW_STEP(set_params(p));
+    return check(p->cli);
+}
+
+static int run(struct parsing *p, int argc, char **argv)
+{
+    RW_STEP(rw_ranks_meet(p->cli, prepare(p, argc, argv)));
+    if (p->is_help)
+        return rw_ranks_leads(p->cli) ? print_help(p) : 0;
     return p->cli->command->run(p->cli);
 }
 
