@@ -47,6 +47,7 @@ static const struct rw_option options[] = {
 /* ------------------------------------------------------------------ Ctrl-C */
 
 static volatile sig_atomic_t stop_asked; /* the signal's number */
+static int says_stop;                    /* the rank that prints does */
 
 /* The first signal ends training after the round; the second ends the program. */
 static void ask_to_stop(int number)
@@ -56,13 +57,14 @@ static void ask_to_stop(int number)
     if (stop_asked)
         rw_output_end_by(number);
     stop_asked = number;
-    if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+    if (says_stop && write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
         stop_asked = number; /* standard error is closed: stop anyway */
     errno = saved;
 }
 
-static void catch_signals(void)
+static void catch_signals(const struct rw_cli *cli)
 {
+    says_stop = rw_ranks_leads(cli);
     const int signals[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; i++) {
         struct sigaction old, now = {.sa_handler = ask_to_stop};
@@ -508,7 +510,7 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
-    catch_signals();
+    catch_signals(cli);
     /* The model's file, with a first block of the disk: a full one is found before the work. */
     int code = 0;
     if (rw_ranks_leads(cli))
