@@ -517,7 +517,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
     cuda->host.base.ops = &cuda_ops;
     cuda->host.alloc = cuda_alloc;
     cuda->host.free = cuda_free;
-    const int status = rw_device_open(ctx, device, &cuda->device);
+    const int number = device == RW_DEVICE_OF_RANK ? rw_cuda_device_of_rank(ctx) : device;
+    const int status = rw_device_open(ctx, number, &cuda->device);
     if (status < 0) {
         rw_mem_free(cuda);
         return status;

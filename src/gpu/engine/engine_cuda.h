@@ -266,6 +266,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
 int rw_cuda_tell(struct rw_engine *engine, int item, char *text, size_t size, double *ms);
 
 /* engine_cuda_ranks.c. With one rank, none of them does anything. */
+int rw_cuda_device_of_rank(const struct rw_ctx *ctx);
 int rw_cuda_ranks_meet(struct rw_cuda *cuda); /* before anything is loaded */
 void rw_cuda_ranks_part(struct rw_cuda *cuda);
 /* Which of a group's features are whose: group->cells, of group->built, and of ranks->exchange.

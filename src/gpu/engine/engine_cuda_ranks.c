@@ -29,6 +29,15 @@ static int watch(void *user, struct rw_ctx *ctx, double waited_s)
     return rw_nccl_watch(ctx, user, waited_s);
 }
 
+/* One of its own, where there are as many. */
+int rw_cuda_device_of_rank(const struct rw_ctx *ctx)
+{
+    int n_devices = 0;
+    if (cudaGetDeviceCount(&n_devices) != cudaSuccess)
+        (void)cudaGetLastError();
+    return n_devices > 0 ? rw_local_rank(ctx) % n_devices : 0;
+}
+
 int rw_cuda_ranks_meet(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = ctx_of(cuda);
