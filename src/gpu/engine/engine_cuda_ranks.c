@@ -7,7 +7,6 @@
  * share), they go through the hosts. */
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/mem.h"
 #include "gpu/device/nccl.h"
 #include "gpu/device/tuning.h"
@@ -262,47 +261,18 @@ int rw_cuda_ranks_begin(struct rw_cuda *cuda, struct rw_root *root, int64_t *hes
 
 /* ---- histograms ---- */
 
-static uint32_t bits_of(uint64_t most)
-{
-    uint32_t bits = 0;
-    while (most >> bits)
-        bits++;
-    return bits;
-}
-
-/* How the cells of a node with so many documents on all ranks go. */
-static struct rw_cuda_wire wire_of(const struct rw_cuda *cuda, uint32_t all_n)
-{
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    const uint32_t n_bits = bits_of(all_n);
-    const uint32_t sum_bits = bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(rules->bits));
-    const uint32_t hess_bits = rules->newton ? sum_bits : 0;
-    const uint32_t lambda_bits = sum_bits + 1; /* and a sign */
-    struct rw_cuda_wire wire = {.n_bits = (uint8_t)n_bits, .hess_bits = (uint8_t)hess_bits};
-    if (n_bits + hess_bits + lambda_bits <= 32)
-        return wire;
-    wire.words = 1;
-    if (n_bits + hess_bits + lambda_bits <= 64)
-        return wire;
-    wire.hess_bits = 0;
-    wire.hess_apart = 1;
-    if (rules->newton && n_bits + lambda_bits <= 64 && hess_bits <= 32)
-        return wire;
-    wire.hess_apart = 0;
-    wire.words = rules->newton ? 3 : 2;
-    return wire;
-}
-
 /* What is sent of the n nodes in cuda->node, whose sums go into the next buffers. Returns how many
  * of them this rank has documents of; those come first in cuda->node afterwards. */
 static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                            struct rw_cuda_wire *wire)
 {
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
     struct rw_cuda_exchange *exchange = &cuda->ranks->exchange;
     uint64_t at64 = 0, at32 = 0;
     uint32_t n_built = 0;
     for (uint32_t i = 0; i < n; i++) {
-        wire[i] = wire_of(cuda, cuda->ranks->all_n[siblings[i].smaller]);
+        wire[i] =
+            rw_cuda_wire_of(rules->newton, rules->bits, cuda->ranks->all_n[siblings[i].smaller]);
         wire[i].at64 = (uint32_t)at64;
         wire[i].at32 = (uint32_t)at32;
         at64 += (uint64_t)wire[i].words * exchange->n_cells;
