@@ -300,6 +300,10 @@ int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *sibl
     if (exchange->n_cells > 0) {
         const uint32_t n_built = list_wires(cuda, siblings, n, wire);
         RW_TRY(rw_cuda_build_own(cuda, n_built, d_list));
+        /* a method's choice may free memory, and that may wait for another rank's GPU, if NCCL
+         * connects the two, which then would wait for this one */
+        if (siblings[0].parent < 0)
+            RW_TRY(rw_comm_agree(ctx_of(cuda), RW_OK));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
         exchange->d_wire = d;
         RW_CUDA_TRY(cuda, 1, rw_cuda_ranks_pack(exchange, rw_cuda_stream(cuda)));
