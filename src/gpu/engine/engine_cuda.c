@@ -183,6 +183,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_root root = {.n_features = 0};
+    RW_TRY(rw_cuda_ranks_ready(cuda));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(sample(cuda, tree, &root));
     RW_TRY(make_integers(cuda, tree));

@@ -274,6 +274,8 @@ void rw_cuda_ranks_part(struct rw_cuda *cuda);
 int rw_cuda_ranks_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
 int rw_cuda_ranks_allocate(struct rw_cuda *cuda);
 void rw_cuda_ranks_release(struct rw_cuda *cuda);
+/* Before a tree's calls of NCCL, after what may allocate. */
+int rw_cuda_ranks_ready(struct rw_cuda *cuda);
 /* Between drawing queries and spreading them. */
 int rw_cuda_ranks_keep_one(struct rw_cuda *cuda);
 /* A root's sums, and those of quantised hessians, of all ranks. */

@@ -64,6 +64,14 @@ void rw_cuda_ranks_part(struct rw_cuda *cuda)
     rw_comm_free(cuda->comm);
 }
 
+/* Allocating and freeing may wait for another rank's GPU, if NCCL connects the two; and that would
+ * wait for this rank, if it were in a call of NCCL's. So nobody calls it before all have come here.
+ */
+int rw_cuda_ranks_ready(struct rw_cuda *cuda)
+{
+    return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
+}
+
 /* What a call of the device's communicator says. */
 static int called(struct rw_cuda *cuda, int result)
 {
@@ -300,10 +308,8 @@ int rw_cuda_ranks_histograms(struct rw_cuda *cuda, const struct rw_sibling *sibl
     if (exchange->n_cells > 0) {
         const uint32_t n_built = list_wires(cuda, siblings, n, wire);
         RW_TRY(rw_cuda_build_own(cuda, n_built, d_list));
-        /* a method's choice may free memory, and that may wait for another rank's GPU, if NCCL
-         * connects the two, which then would wait for this one */
-        if (siblings[0].parent < 0)
-            RW_TRY(rw_comm_agree(ctx_of(cuda), RW_OK));
+        if (siblings[0].parent < 0) /* methods were chosen, or may have been */
+            RW_TRY(rw_cuda_ranks_ready(cuda));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
         exchange->d_wire = d;
         RW_CUDA_TRY(cuda, 1, rw_cuda_ranks_pack(exchange, rw_cuda_stream(cuda)));
