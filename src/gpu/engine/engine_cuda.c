@@ -475,9 +475,9 @@ static void cuda_free(struct rw_engine *engine, void *p)
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
+    rw_cuda_ranks_part(cuda); /* after a failure, the device may be waiting for others */
     if (cuda->device)
         (void)rw_transfer_wait(NULL, cuda->device);
-    rw_cuda_ranks_part(cuda);
     struct rw_cuda_codes *codes = rw_cuda_detach_codes(cuda);
     struct rw_keep *keep = engine->keep;
     rw_cuda_unload(cuda);
