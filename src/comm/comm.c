@@ -1,11 +1,25 @@
 #include "comm/comm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 static const size_t type_bytes[] = {[RW_COMM_U32] = 4, [RW_COMM_U64] = 8};
+
+/* What launchers say; 0 or more, or -1. */
+static int launched_as(void)
+{
+    static const char *const variables[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                            "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *text = getenv(variables[i]);
+        if (text && text[0] >= '0' && text[0] <= '9')
+            return atoi(text);
+    }
+    return -1;
+}
 
 int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, void *user, int rank,
                 int n_ranks, struct rw_comm **out)
@@ -23,6 +37,7 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     (*out)->user = user;
     (*out)->rank = rank;
     (*out)->n_ranks = n_ranks;
+    (*out)->local_rank = launched_as() >= 0 ? launched_as() : rank;
     return RW_OK;
 }
 

@@ -25,6 +25,7 @@ struct rw_comm {
      * ranks may not know of, so that they have to be ended, their launcher with this status. */
     void (*close)(void *user, int exit_status);
     int rank, n_ranks;
+    int local_rank;      /* its number among those of this machine */
     int has_failed;      /* no more calls */
     int knows_cause;     /* and the context's message says which rank failed, and why */
     int all_know;        /* so do all ranks */
@@ -40,6 +41,11 @@ static inline int rw_n_ranks(const struct rw_ctx *ctx)
 static inline int rw_rank(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->rank : 0;
+}
+
+static inline int rw_local_rank(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->local_rank : 0;
 }
 
 /* Each element of the ranks' buffers, [n], summed, or the least or greatest of them; in place. Sums

@@ -14,7 +14,7 @@ struct rw_comm_module {
     struct rw_comm_functions functions;
     void *user;
     void (*close)(void *user, int exit_status);
-    int rank, n_ranks;
+    int rank, n_ranks, local_rank;
 };
 
 /* What the library exports, under a name that changes with struct rw_comm_module. Returns 0, or 1

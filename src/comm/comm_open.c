@@ -133,6 +133,7 @@ static int meet(struct rw_ctx *ctx, rw_comm_module_fn *open, struct rw_comm **ou
      */
     RW_TRY(rw_comm_new(ctx, &met.functions, met.user, met.rank, met.n_ranks, out));
     (*out)->close = met.close;
+    (*out)->local_rank = met.local_rank;
     return RW_OK;
 }
 

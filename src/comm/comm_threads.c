@@ -214,6 +214,7 @@ static int make_members(struct group *group, struct rw_ctx *ctx, int n_threads)
             return rw_fail(ctx, RW_ERR_MEMORY, "out of memory for %d ranks", group->n_ranks);
         RW_TRY(rw_ctx_set_threads(member->ctx, n_threads));
         RW_TRY(rw_comm_new(ctx, &thread_functions, member, r, group->n_ranks, &member->comm));
+        member->comm->local_rank = r;
         RW_TRY(rw_ctx_set_comm(member->ctx, member->comm));
     }
     return RW_OK;

@@ -242,27 +242,29 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* The same of all ranks. Parts of 32 bits, of which many may be added up. */
-static int add_ranks(struct rw_ctx *ctx, struct sums *sums)
+/* In parts of 32 bits, of which many may be added up. */
+int rw_metric_add_ranks(struct rw_ctx *ctx, struct rw_metric_sums *sums, uint32_t *n_counted,
+                        uint32_t *n_empty)
 {
     enum { PARTS = 4, BITS = 32 };
-    int128 *const number[] = {&sums->value, &sums->weight};
-    uint64_t part[2 * PARTS + 2] = {0};
-    for (int i = 0; i < 2; i++) {
-        for (int p = 0; p < PARTS; p++)
-            part[i * PARTS + p] = (uint32_t)(*number[i] >> (p * BITS));
-    }
-    part[2 * PARTS] = sums->n_counted;
-    part[2 * PARTS + 1] = sums->n_empty;
+    uint64_t word[PARTS] = {sums->value_lo, (uint64_t)sums->value_hi, sums->weight_lo,
+                            (uint64_t)sums->weight_hi};
+    uint64_t part[2 * PARTS + 2];
+    for (int i = 0; i < 2 * PARTS; i++)
+        part[i] = (uint32_t)(word[i / 2] >> (i % 2 * BITS));
+    part[2 * PARTS] = *n_counted;
+    part[2 * PARTS + 1] = *n_empty;
     RW_TRY(rw_comm_sum(ctx, part, 2 * PARTS + 2));
     for (int i = 0; i < 2; i++) {
         uint128 all = 0;
         for (int p = 0; p < PARTS; p++)
             all += (uint128)part[i * PARTS + p] << (p * BITS);
-        *number[i] = (int128)all;
+        word[2 * i] = (uint64_t)all;
+        word[2 * i + 1] = (uint64_t)(all >> 64);
     }
-    sums->n_counted = (uint32_t)part[2 * PARTS];
-    sums->n_empty = (uint32_t)part[2 * PARTS + 1];
+    *sums = (struct rw_metric_sums){word[0], (int64_t)word[1], word[2], (int64_t)word[3]};
+    *n_counted = (uint32_t)part[2 * PARTS];
+    *n_empty = (uint32_t)part[2 * PARTS + 1];
     return RW_OK;
 }
 
@@ -272,13 +274,13 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
 {
     struct sums sums = {0, 0, 0, 0};
     int status = add_up(ctx, metric, judgments, empty, values, &sums);
+    struct rw_metric_sums words = {(uint64_t)sums.value, (int64_t)(sums.value >> 64),
+                                   (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
     if (judgments->is_shared) {
         RW_TRY(rw_comm_agree(ctx, status));
-        status = add_ranks(ctx, &sums);
+        status = rw_metric_add_ranks(ctx, &words, &sums.n_counted, &sums.n_empty);
     }
     RW_TRY(status);
-    const struct rw_metric_sums words = {(uint64_t)sums.value, (int64_t)(sums.value >> 64),
-                                         (uint64_t)sums.weight, (int64_t)(sums.weight >> 64)};
     out->mean = rw_metric_mean(metric->kind, &words);
     out->n_counted = sums.n_counted;
     out->n_empty = sums.n_empty;

@@ -34,8 +34,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
     RW_TRY(check_rules(ctx, rules));
     const char *name = strcmp(device, "auto") == 0 ? "cpu" : device;
     size_t length;
-    const int number = rw_device_number(name, &length);
-    for (size_t i = 0; number >= 0 && i < sizeof(engines) / sizeof(engines[0]); i++) {
+    int number = rw_device_number(name, &length);
+    if (number == 0 && !name[length] && rw_n_ranks(ctx) > 1)
+        number = RW_DEVICE_OF_RANK;
+    const int is_known = number >= 0 || number == RW_DEVICE_OF_RANK;
+    for (size_t i = 0; is_known && i < sizeof(engines) / sizeof(engines[0]); i++) {
         if (strlen(engines[i].name) != length || strncmp(engines[i].name, name, length) != 0)
             continue;
         struct rw_engine *engine;

@@ -201,7 +201,8 @@ int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_
 /* 1: out is written; 0: the host has to measure. */
 int rw_engine_metrics(struct rw_engine *engine, int set, struct rw_metric_result *out);
 
-/* Each engine's; `device` counts GPUs. */
+/* Each engine's; `device` counts GPUs; or each rank has one of its machine's. */
+#define RW_DEVICE_OF_RANK (-2)
 #define RW_ENGINE(name) \
     int rw_engine_open_##name(struct rw_ctx *ctx, int device, struct rw_engine **out);
 #include "tree/engines.def"

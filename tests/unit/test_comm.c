@@ -154,6 +154,30 @@ Test(comm, nobody_waits_for_a_rank_that_failed, .init = setup, .fini = teardown)
     }
 }
 
+/* Rank 1 fails; the others look, and make no calls. */
+static int look(void *user, struct rw_ctx *mine, int rank)
+{
+    atomic_int *n_looking = user;
+    cr_assert_eq(rw_local_rank(mine), rank);
+    cr_assert_eq(rw_comm_has_failed(mine), 0);
+    ++*n_looking;
+    while (rank == 1 && *n_looking < 3)
+        usleep(100);
+    if (rank == 1)
+        return rw_fail(mine, RW_ERR_DATA, "bad data");
+    while (!rw_comm_has_failed(mine))
+        usleep(100);
+    return RW_OK;
+}
+
+Test(comm, a_failure_is_seen_without_a_call, .init = setup, .fini = teardown)
+{
+    atomic_int n_looking = 0;
+    cr_assert_eq(rw_ranks_run(ctx, 3, look, &n_looking), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(ctx), "rank 1: bad data");
+    cr_assert_eq(rw_comm_has_failed(ctx), 0);
+}
+
 /* Rank 1 ends without a failure while the others have calls to make. */
 static int end_early(void *user, struct rw_ctx *mine, int rank)
 {

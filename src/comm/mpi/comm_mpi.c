@@ -267,6 +267,18 @@ static int begin_mpi(char *why, size_t size)
     return 0;
 }
 
+static int local_rank(MPI_Comm comm, int rank)
+{
+    MPI_Comm machine;
+    int local = rank;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine) ==
+        MPI_SUCCESS) {
+        MPI_Comm_rank(machine, &local);
+        MPI_Comm_free(&machine);
+    }
+    return local;
+}
+
 int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
 {
     struct mpi *mpi = calloc(1, sizeof(*mpi));
@@ -294,7 +306,8 @@ int RW_COMM_MODULE_OPEN(struct rw_comm_module *out, char *why, size_t size)
                                    .user = mpi,
                                    .close = mpi_close,
                                    .rank = mpi->rank,
-                                   .n_ranks = mpi->n_ranks};
+                                   .n_ranks = mpi->n_ranks,
+                                   .local_rank = local_rank(mpi->comm, mpi->rank)};
     return 0;
 fail:
     free(window);

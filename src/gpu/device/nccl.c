@@ -198,25 +198,37 @@ static void beginning_free(struct beginning *b)
     rw_mem_free(b);
 }
 
-/* The first call of each kind makes connections: done here, with few bytes. */
-static void warm_up(struct beginning *b)
+enum { WARM_WORDS = 1024 };
+
+/* The first call of each kind makes connections: done here, with few words. d: [2][n_ranks]. */
+static void warm_up(struct beginning *b, uint64_t *d, cudaStream_t stream)
 {
-    const size_t n = (size_t)b->n_ranks * 1024;
+    uint64_t *d_sums = d + (size_t)b->n_ranks * WARM_WORDS;
+    b->result = nccl.reduce_scatter(d, d_sums, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
+    if (b->result == NCCL_SUCCESS)
+        b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
+    if (b->result == NCCL_SUCCESS)
+        b->result = nccl.all_gather(d_sums, d, WARM_WORDS, NCCL_UINT64, b->comm, stream);
+    b->error = cudaStreamSynchronize(stream);
+}
+
+/* Memory is there before ranks wait for each other: allocating could wait for another's GPU. */
+static void meet(struct beginning *b)
+{
+    const size_t bytes = 2 * (size_t)b->n_ranks * WARM_WORDS * sizeof(uint64_t);
     uint64_t *d = NULL;
     cudaStream_t stream = NULL;
-    b->error = cudaMalloc((void **)&d, 2 * n * sizeof(*d));
+    b->error = cudaSetDevice(b->device);
+    if (b->error == cudaSuccess)
+        b->error = cudaMalloc((void **)&d, bytes);
+    if (b->error == cudaSuccess)
+        b->error = cudaMemset(d, 0, bytes);
     if (b->error == cudaSuccess)
         b->error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (b->error == cudaSuccess)
-        b->error = cudaMemsetAsync(d, 0, 2 * n * sizeof(*d), stream);
-    if (b->error == cudaSuccess) {
-        b->result = nccl.reduce_scatter(d, d + n, 1024, NCCL_UINT64, NCCL_SUM, b->comm, stream);
-        if (b->result == NCCL_SUCCESS)
-            b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
-        if (b->result == NCCL_SUCCESS)
-            b->result = nccl.all_gather(d + n, d, 1024, NCCL_UINT64, b->comm, stream);
-        b->error = cudaStreamSynchronize(stream);
-    }
+        b->result = nccl.init(&b->comm, b->n_ranks, b->id, b->rank);
+    if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
+        warm_up(b, d, stream);
     if (stream)
         (void)cudaStreamDestroy(stream);
     if (d)
@@ -226,11 +238,7 @@ static void warm_up(struct beginning *b)
 static void *begin(void *user)
 {
     struct beginning *b = user;
-    b->error = cudaSetDevice(b->device);
-    if (b->error == cudaSuccess)
-        b->result = nccl.init(&b->comm, b->n_ranks, b->id, b->rank);
-    if (b->error == cudaSuccess && b->result == NCCL_SUCCESS)
-        warm_up(b);
+    meet(b);
     pthread_mutex_lock(&b->mutex);
     b->is_done = 1;
     const int is_left = b->is_left;
