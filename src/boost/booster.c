@@ -3,12 +3,15 @@
 #include "base/fpenv.h"
 #include "base/mem.h"
 #include "binning/binned.h"
+#include "boost/checkpoint.h"
+#include "boost/continuation.h"
 #include "boost/features.h"
-#include "boost/resume.h"
+#include "boost/model_params.h"
 #include "boost/model_size.h"
 #include "boost/no_split.h"
 #include "boost/params_table.h"
 #include "boost/eval_sets.h"
+#include "boost/train_rules.h"
 #include "tree/grower.h"
 #include "tree/plan.h"
 
@@ -32,17 +35,22 @@ struct booster {
     struct rw_engine *engine;
     int is_auto; /* nobody chose it */
     struct rw_grower *grower;
-    int32_t *leaf_slot;           /* [max leaves] */
-    double *scores;               /* [n_docs] has_own_gradients only */
-    double *gradients, *hessians; /* [n_docs] the caller's */
-    struct rw_gradients *handed;  /* NULL: the caller's, or an engine's own */
-    const struct rw_model *init;  /* NULL, or to go on from */
-    struct rw_resume resume;      /* with init only */
+    int32_t *leaf_slot;                  /* [max leaves] */
+    double *scores;                      /* [n_docs] has_own_gradients only */
+    double *gradients, *hessians;        /* [n_docs] the caller's */
+    struct rw_gradients *handed;         /* NULL: the caller's, or an engine's own */
+    const struct rw_model *init;         /* NULL, or to continue from */
+    struct rw_continuation continuation; /* with init only */
     struct rw_model *model;
     size_t tree_room;
-    int first_round, round; /* rounds of the model to go on from; last one finished */
+    struct rw_checkpointer checkpointer;
+    int first_round;   /* rounds of the model to continue from */
+    int resumed_round; /* the last one of a checkpoint, else first_round */
+    int round;         /* the last one that has its tree */
+    int n_complete;    /* and those whose tree is in the scores and measured */
     int n_empty_trees;
     struct rw_model_size size; /* of the model's file, for those who reserve space */
+    int is_ended;              /* by on_round */
     int is_interrupted;        /* ended by the caller, who would have had more rounds */
     char no_split[256]; /* why training ended: no tree could be split any more; "": otherwise */
 };
@@ -61,7 +69,8 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->gradients);
     rw_mem_free(b->hessians);
     rw_gradients_free(b->handed);
-    rw_resume_release(&b->resume);
+    rw_continuation_release(&b->continuation);
+    rw_checkpointer_release(&b->checkpointer);
     rw_model_free(b->model);
 }
 
@@ -97,33 +106,6 @@ static int prepare_features(struct booster *b)
     RW_TRY(rw_ignore_parse(b->ctx, b->params.ignore, b->names, b->n_names, b->ignore));
     rw_ignore_warn(b->ctx, b->ignore, b->feature, b->n_features);
     return RW_OK;
-}
-
-static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
-{
-    const struct rw_params *p = &b->params;
-    struct rw_objective_rule objective;
-    rw_params_objective_rule(p, &objective);
-    *rules = (struct rw_engine_rules){
-        .cut = {.bins = p->bins,
-                .absent_missing = p->absent,
-                .min_docs = (uint32_t)p->min_docs,
-                .ignore = b->ignore},
-        .objective = has_own_gradients(b) ? NULL : objective_of(b),
-        .lambda = objective.pair,
-        .newton = p->split == RW_SPLIT_NEWTON,
-        .split_l2 = p->split_l2,
-        .min_docs = (uint32_t)p->min_docs,
-        .min_hessian = p->min_hessian,
-        .min_gain = p->min_gain,
-        .bits = p->bits,
-        .nearest = p->rounding == RW_ROUND_NEAREST,
-        .seed = p->seed,
-        .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
-        .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
-        .max_slots = rw_grow_max_slots(&b->grow_rules),
-        .leaves = b->grow_rules.levels ? 1u << b->grow_rules.depth : (uint32_t)b->grow_rules.leaves,
-        .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,
@@ -163,7 +145,8 @@ static int open_auto(struct booster *b, const struct rw_engine_rules *rules)
 static int open_engine(struct booster *b, const char *device)
 {
     struct rw_engine_rules rules;
-    make_rules(b, &rules);
+    rw_train_engine_rules(&b->params, &b->grow_rules, has_own_gradients(b) ? NULL : objective_of(b),
+                          b->ignore, &rules);
     return strcmp(device, "auto") == 0 ? open_auto(b, &rules)
                                        : rw_engine_open(b->ctx, device, &rules, &b->engine);
 }
@@ -204,8 +187,8 @@ static int load_engine(struct booster *b)
     return take_cpu(b);
 }
 
-/* All but the data on the engine. */
-static int prepare_engine(struct booster *b, const struct rw_params *params, double *start)
+/* All but the engine. */
+static int prepare_rules(struct booster *b, const struct rw_params *params, double *start)
 {
     RW_TRY(rw_params_check(b->ctx, params));
     if ((params->weights[0] || params->query_weights[0]) && !b->set[0]->weight)
@@ -229,15 +212,29 @@ static int prepare_engine(struct booster *b, const struct rw_params *params, dou
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, &b->params, b->hooks, b->set, b->n_sets));
     stage(b, "metrics", start);
-    b->grow_rules =
-        (struct rw_grow_rules){.levels = b->params.grow == RW_GROW_LEVELS,
-                               .leaves = rw_params_leaves(&b->params, b->set[0]->n_docs),
-                               .depth = b->params.depth,
-                               .batch = b->params.batch,
-                               .min_docs = (uint32_t)b->params.min_docs,
-                               .rate = b->params.rate,
-                               .l2 = b->params.l2};
-    return open_engine(b, b->params.device);
+    rw_train_grow_rules(&b->params, b->set[0]->n_docs, &b->grow_rules);
+    return RW_OK;
+}
+
+static int make_params(struct booster *b, struct rw_model_params *out)
+{
+    return rw_model_params_make(b->ctx, &b->params, &b->eval_sets, b->ignore, !objective_of(b),
+                                out);
+}
+
+static int prepare_checkpoints(struct booster *b)
+{
+    struct rw_checkpointer *c = &b->checkpointer;
+    RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
+    if (!rw_checkpointer_is_on(c))
+        return RW_OK;
+    RW_TRY(make_params(b, &c->so_far.params));
+    c->so_far.absent_missing = b->params.absent;
+    c->so_far.feature = b->feature;
+    c->so_far.n_features = b->n_features;
+    c->so_far.name = b->names;
+    c->so_far.n_names = b->n_names;
+    return rw_checkpointer_take(c, &b->eval_sets, objective_of(b), b->init);
 }
 
 static int prepare_own_gradients(struct booster *b)
@@ -254,23 +251,38 @@ static int prepare_own_gradients(struct booster *b)
     return rw_gradients_new(b->ctx, objective_of(b), &rule, b->set[0], b->gain, &b->handed);
 }
 
-static int resume(struct booster *b)
+static int continue_model(struct booster *b)
 {
-    RW_TRY(rw_resume_init(&b->resume, b->ctx, b->init, b->set, b->n_sets, b->params.absent));
-    rw_resume_warn(&b->resume, &b->params);
-    int status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
+    RW_TRY(rw_continuation_init(&b->continuation, b->ctx, b->init, b->set, b->n_sets,
+                                b->params.absent));
+    rw_continuation_warn(&b->continuation, &b->params);
+    /* in a checkpoint there are the metrics of these rounds, too */
+    struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
+    int status = rw_continuation_replay(&b->continuation, b->engine, eval);
     if (status == RW_ERR_UNSUPPORTED && took_gpu(b)) {
         rw_log(b->ctx, RW_LOG_NOTE, "device cpu: %s", b->ctx->error);
         b->eval_sets.is_registered = 0;
         RW_TRY(take_cpu(b));
-        status = rw_resume_replay(&b->resume, b->engine, &b->eval_sets);
+        status = rw_continuation_replay(&b->continuation, b->engine, eval);
     }
     RW_TRY(status);
-    RW_TRY(rw_resume_trees(&b->resume, b->model, &b->tree_room));
-    b->first_round = b->round = b->model->n_trees;
-    b->params.rounds += b->round;
+    RW_TRY(rw_continuation_trees(&b->continuation, b->model, &b->tree_room));
+    b->first_round = b->model->n_trees;
+    b->params.rounds += b->first_round;
+    return RW_OK;
+}
+
+/* The rounds that were run before. */
+static int take_rounds(struct booster *b)
+{
+    if (b->init)
+        RW_TRY(continue_model(b));
+    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params.rounds,
+                                   b->model, &b->tree_room));
+    b->resumed_round = b->n_complete = b->round = b->model->n_trees;
     for (int t = b->round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
         b->n_empty_trees++;
+    b->is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params.rounds);
     return RW_OK;
 }
 
@@ -290,11 +302,14 @@ static void tell_start(struct booster *b)
 static int prepare(struct booster *b, const struct rw_params *params)
 {
     double start = rw_clock_ms();
-    RW_TRY(prepare_engine(b, params, &start));
+    RW_TRY(prepare_rules(b, params, &start));
+    RW_TRY(prepare_checkpoints(b));
+    RW_TRY(open_engine(b, b->params.device));
     RW_TRY(load_engine(b));
+    if (rw_checkpointer_is_on(&b->checkpointer))
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, b->set, b->n_sets));
     RW_TRY(rw_model_new(b->ctx, &b->model));
-    if (b->init)
-        RW_TRY(resume(b));
+    RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0)
         b->grow_rules.batch = b->engine->ops->batch > 1 ? b->engine->ops->batch : 1;
     RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
@@ -372,6 +387,12 @@ static void tell_choices(struct booster *b)
     }
 }
 
+static int has_more_rounds(const struct booster *b)
+{
+    return b->round < b->params.rounds && !b->is_ended &&
+           !rw_eval_sets_is_over(&b->eval_sets, b->round);
+}
+
 /* One round; *more is 0 when training is over. */
 static int run_round(struct booster *b, int *more)
 {
@@ -384,7 +405,7 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
     struct rw_tree *tree = &model->tree[model->n_trees];
     RW_TRY(rw_grower_grow(b->grower, b->engine, (uint32_t)b->round, tree, b->leaf_slot, &times));
-    if (b->round == b->first_round)
+    if (b->round == b->resumed_round)
         tell_choices(b);
     /* With sampling or gradients from outside, the next tree may still be split. */
     const int may_change =
@@ -404,41 +425,30 @@ static int run_round(struct booster *b, int *more)
     const double added = rw_clock_ms();
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
-    *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0)
-        *more = 0;
+    b->n_complete = b->round;
+    b->is_ended =
+        tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0;
+    *more = has_more_rounds(b);
     if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
         b->is_interrupted = 1;
         *more = 0;
     }
+    if (*more)
+        rw_checkpointer_round(&b->checkpointer, model, &b->eval_sets, b->round);
     return RW_OK;
+}
+
+/* What was done until then is kept in a checkpoint, also if a round fails. */
+static int run_rounds(struct booster *b)
+{
+    int status = RW_OK;
+    for (int more = has_more_rounds(b); more && status >= 0;)
+        status = run_round(b, &more);
+    rw_checkpointer_end(&b->checkpointer, b->model, &b->eval_sets, b->n_complete, b->is_ended);
+    return status;
 }
 
 /* ---- the finished model ---- */
-
-static int report_params(struct booster *b)
-{
-    struct rw_model_params *params = &b->model->params;
-    RW_TRY(RW_NEW(b->ctx, params->param, RW_N_PARAMS));
-    for (int i = 0; i < RW_N_PARAMS; i++) {
-        const struct rw_param_info *info = &rw_param_rows[i].info;
-        if (!info->model)
-            continue;
-        struct rw_param_value *param = &params->param[params->n];
-        RW_TRY(rw_mem_copy_text(b->ctx, &param->name, info->name));
-        params->n++;
-        param->is_auto = b->params.chosen >> i & 1;
-        if (i == RW_AT_PARAM_label_gain)
-            RW_TRY(rw_eval_sets_gain_text(&b->eval_sets, &param->value));
-        else if (i == RW_AT_PARAM_ignore && b->ignore)
-            RW_TRY(rw_ignore_text(b->ctx, b->ignore, &param->value));
-        else if (i == RW_AT_PARAM_objective && !objective_of(b))
-            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, "custom"));
-        else
-            RW_TRY(rw_mem_copy_text(b->ctx, &param->value, rw_params_get(&b->params, info->name)));
-    }
-    return RW_OK;
-}
 
 /* Keeps the trees up to the best round, without empty ones at the end. Those of the model that
  * training continues from stay. */
@@ -478,9 +488,9 @@ static int finish_model(struct booster *b)
     model->name = b->names;
     model->n_names = b->n_names;
     b->names = NULL;
-    RW_TRY(report_params(b));
+    RW_TRY(make_params(b, &model->params));
     if (b->init)
-        RW_TRY(rw_resume_finish(&b->resume, model));
+        RW_TRY(rw_continuation_finish(&b->continuation, model));
     return rw_eval_sets_report(&b->eval_sets, model);
 }
 
@@ -509,7 +519,8 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
-    RW_TRY_OUT(prepare_engine(b, params, &start));
+    RW_TRY_OUT(prepare_rules(b, params, &start));
+    RW_TRY_OUT(open_engine(b, b->params.device));
     for (int set = 0; set < b->n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
@@ -544,8 +555,7 @@ static int run_training(struct booster *b, const struct rw_params *params,
     RW_TRY_OUT(take_sets(b, valid, n_valid));
     RW_TRY_OUT(prepare(b, params));
     double start = rw_clock_ms();
-    for (int more = 1; more;)
-        RW_TRY_OUT(run_round(b, &more));
+    RW_TRY_OUT(run_rounds(b));
     stage(b, "rounds", &start);
     RW_TRY_OUT(finish_model(b));
     *out = b->model;

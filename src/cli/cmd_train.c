@@ -12,6 +12,7 @@
 #include "cli/train_log.h"
 
 static const char *output, *log_path, *init_path;
+static const char *checkpoint_path, *checkpoint_every, *resume_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
@@ -21,8 +22,20 @@ static const struct rw_option options[] = {
     {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output},
     {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
      RW_OPTION_OUTPUT, .value = &log_path},
-    {"init", 0, "MODEL", "resume from this model: --rounds more trees after its own",
+    {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
+    {"checkpoint", 0, "FILE",
+     "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
+     .value = &checkpoint_path},
+    {"checkpoint-every", 0, "N|TIME",
+     "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
+     "more than 1 % of the time",
+     RW_OPTION_TEXT, .value = &checkpoint_every},
+    {"resume", 0, "FILE|auto",
+     "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
+     "of "
+     "--checkpoint, if it is there",
+     RW_OPTION_TEXT, .value = &resume_path},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
@@ -71,10 +84,11 @@ static void catch_signals(void)
 static struct {
     struct rw_cli *cli;        /* borrowed */
     struct rw_dataset **valid; /* [valid_files.given.n] */
-    struct rw_model *init;     /* to resume from; NULL: from nothing */
+    struct rw_model *init;     /* to continue from; NULL: from nothing */
     struct rw_train_log log;
+    struct rw_checkpoints checkpoints;
     int rounds_run;
-    int is_kept;   /* the model, or what there is of it, is written, and the log is kept */
+    int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
 } job;
 
@@ -126,6 +140,21 @@ static int on_round(void *user, const struct rw_round *round)
     if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
+}
+
+static const char *note(void *user)
+{
+    (void)user;
+    job.is_kept = 1;
+    return rw_train_log_note(&job.log);
+}
+
+static void on_resume(void *user, const struct rw_resumed *resumed)
+{
+    (void)user;
+    job.rounds_run = resumed->round;
+    rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
+    rw_train_log_begin(&job.log, resumed->note, resumed->round);
 }
 
 static void on_start(void *user, struct rw_params *used)
@@ -183,6 +212,39 @@ static const char *weights_of(const struct rw_list *files, int set)
     return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
 }
 
+static int resumes_auto(void)
+{
+    return resume_path && strcmp(resume_path, "auto") == 0;
+}
+
+static int check_checkpoints(struct rw_cli *cli)
+{
+    struct rw_checkpoints *checkpoints = &job.checkpoints;
+    const char *given = checkpoint_path ? "checkpoint" : "resume";
+    if ((checkpoint_path || resume_path) && (plan_only || config_only))
+        return rw_wrong(cli, "'--%s' has no effect with '--%s'", given,
+                        plan_only ? "plan" : "print-config");
+    if (checkpoint_every && !checkpoint_path)
+        return rw_wrong(cli, "'--checkpoint-every' has no effect without '--checkpoint'");
+    if (resumes_auto() && !checkpoint_path)
+        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE', which it resumes from");
+    if (checkpoint_every)
+        RW_STEP(rw_checkpoints_set_every(cli->ctx, checkpoints, checkpoint_every));
+    *checkpoints = (struct rw_checkpoints){.path = checkpoint_path,
+                                           .every_rounds = checkpoints->every_rounds,
+                                           .every_seconds = checkpoints->every_seconds,
+                                           .resume = resumes_auto() ? checkpoint_path : resume_path,
+                                           .or_start = resumes_auto(),
+                                           .note = note,
+                                           .on_resume = on_resume};
+    const char *from = checkpoints->resume;
+    if (from && output && rw_output_same(output, from))
+        return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
+    if (from && access(from, R_OK) != 0 && (!resumes_auto() || errno != ENOENT))
+        return rw_msg_errno(errno, "cannot open '%s'", from);
+    return 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -193,6 +255,7 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--%s' has no effect with '--plan'", log_path ? "log" : "init");
     if (config_only && log_path)
         return rw_wrong(cli, "'--log' has no effect with '--print-config'");
+    RW_STEP(check_checkpoints(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -259,6 +322,28 @@ static int report(struct rw_cli *cli)
     return 0;
 }
 
+/* A model that cannot be written where it should be goes where there is room: it is never lost. */
+static void save_elsewhere(const struct rw_cli *cli)
+{
+    const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
+    char path[4096];
+    name = name ? name + 1 : output;
+    const int n = snprintf(path, sizeof(path), "%s/%s-XXXXXX", folder && *folder ? folder : "/tmp",
+                           *name && strcmp(name, "-") != 0 ? name : "model");
+    const int fd = n < (int)sizeof(path) ? mkstemp(path) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    int failed =
+        !file || rw_model_write_file(cli->ctx, cli->model, file, path) < 0 || fsync(fd) != 0;
+    failed |= file && fclose(file) != 0;
+    if (failed) {
+        if (fd >= 0)
+            unlink(path);
+        return;
+    }
+    rw_msg_warning("the model is '%s' instead", path);
+    job.is_kept = 1;
+}
+
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
  * for a finished model must not find changed. Returns the exit code. */
 static int keep_interrupted(struct rw_cli *cli)
@@ -276,19 +361,27 @@ static int keep_interrupted(struct rw_cli *cli)
         status = rw_model_write_file(cli->ctx, cli->model, out->file, path);
     if (status >= 0)
         status = rw_out_file_commit(cli->ctx, out);
-    if (status < 0)
+    if (status < 0) {
         rw_msg_failed(cli->ctx, status, "train");
-    else
-        rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
-                       output);
+        save_elsewhere(cli);
+        return code;
+    }
+    rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
+                   output);
     job.is_kept = 1;
     return code;
 }
 
 static int write_finished(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_write_file(cli->ctx, cli->model, cli->out.file, output));
-    RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
+    int status = rw_model_write_file(cli->ctx, cli->model, cli->out.file, output);
+    if (status >= 0)
+        status = rw_out_file_commit(cli->ctx, &cli->out);
+    if (status < 0) {
+        const int code = rw_msg_failed(cli->ctx, status, "train");
+        save_elsewhere(cli);
+        return code;
+    }
     job.is_kept = 1;
     return 0;
 }
@@ -297,19 +390,26 @@ static int train(struct rw_cli *cli)
 {
     struct rw_ctx *ctx = cli->ctx;
     char conventions[512], kept[64] = "";
+    const char *const from = job.checkpoints.resume;
+    const int resumes = from && access(from, F_OK) == 0;
+    if (checkpoint_path && !from && access(checkpoint_path, F_OK) == 0)
+        rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
+                       checkpoint_path);
     RW_STEP(read_data(cli));
     RW_STEP(
         rw_eval_conventions(ctx, rw_params_eval(cli->params), conventions, sizeof(conventions)));
     if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
         rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
     if (log_path)
-        RW_STEP(rw_train_log_open(&job.log, log_path));
+        RW_STEP(rw_train_log_open(&job.log, log_path, resumes));
 
     const struct rw_train_hooks hooks = {.user = cli,
                                          .on_start = on_start,
                                          .on_round = on_round,
                                          .on_stage = on_stage,
-                                         .should_stop = should_stop};
+                                         .should_stop = should_stop,
+                                         .checkpoints =
+                                             checkpoint_path || from ? &job.checkpoints : NULL};
     const double start = rw_progress_clock();
     catch_signals();
     rw_progress_start();
