@@ -154,12 +154,6 @@ static int check_features(struct rw_checkpointer *c)
 static int check_metrics(struct rw_checkpointer *c, const struct rw_eval_sets *eval)
 {
     const struct rw_model *was = c->resumed.model;
-    if (c->resumed.n_sets != eval->n_sets)
-        return rw_fail(c->ctx, RW_ERR_DATA,
-                       "cannot resume from '%s': its training had %d validation set%s, and this "
-                       "one has %d",
-                       c->how->resume, c->resumed.n_sets - 1, c->resumed.n_sets == 2 ? "" : "s",
-                       eval->n_sets - 1);
     for (int i = 0; i < was->n_metrics || i < eval->n_values; i++) {
         const char *theirs = i < was->n_metrics ? was->metric_name[i] : "nothing";
         const char *ours = i < eval->n_values ? eval->name[i] : "nothing";
@@ -224,6 +218,12 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_eval_sets *e
     RW_TRY(take_init(c, init));
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
+    if (c->resumed.n_sets != eval->n_sets) /* which changes parameters, too */
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "cannot resume from '%s': its training had %d validation set%s, and this "
+                       "one has %d",
+                       c->how->resume, c->resumed.n_sets - 1, c->resumed.n_sets == 2 ? "" : "s",
+                       eval->n_sets - 1);
     RW_TRY(check_params(c));
     RW_TRY(check_init(c));
     RW_TRY(check_state(c));
