@@ -961,6 +961,9 @@ struct rw_out_file {
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* Could it be opened? */
 RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
+/* Removes temporary files of `path` that processes which were killed left behind, but none that is being
+ * written, here or, where the file system knows of locks, on another machine. */
+RW_API int rw_out_file_sweep(struct rw_ctx *ctx, const char *path);
 /* Takes space on the disk for a file of so many bytes, where the file system can do it.
  * RW_ERR_MACHINE, RW_ERR_IO: there is none. */
 RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes);

@@ -38,8 +38,8 @@ int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoi
     if (checkpoints->every_rounds > 0 || checkpoints->every_seconds > 0.0)
         return RW_OK;
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "'%.100s' is no distance of checkpoints: expected rounds, 50, or time, 30s, 10m "
-                   "or 2h, up to %d of them",
+                   "'%.100s' is no interval: expected rounds, 50, or a time, 30s, 10m or 2h, up to "
+                   "%d of them",
                    every, MOST);
 }
 
@@ -56,6 +56,8 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
     if (how->path) {
         RW_TRY(rw_out_file_check(ctx, how->path));
+        if (how->resume) /* the one that is resumed may have been killed while it wrote */
+            RW_TRY(rw_out_file_sweep(ctx, how->path));
         if (rw_ctx_new(&c->writer) < 0)
             return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
     }

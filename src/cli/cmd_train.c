@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/load.h"
@@ -224,6 +225,8 @@ static int check_checkpoints(struct rw_cli *cli)
     if ((checkpoint_path || resume_path) && (plan_only || config_only))
         return rw_wrong(cli, "'--%s' has no effect with '--%s'", given,
                         plan_only ? "plan" : "print-config");
+    if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
+        return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
     if (checkpoint_every && !checkpoint_path)
         return rw_wrong(cli, "'--checkpoint-every' has no effect without '--checkpoint'");
     if (resumes_auto() && !checkpoint_path)
@@ -368,6 +371,8 @@ static int keep_interrupted(struct rw_cli *cli)
     }
     rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
                    output);
+    if (checkpoint_path)
+        rw_msg_hint("'--resume auto' goes on from '%s'", checkpoint_path);
     job.is_kept = 1;
     return code;
 }
@@ -392,7 +397,8 @@ static int train(struct rw_cli *cli)
     char conventions[512], kept[64] = "";
     const char *const from = job.checkpoints.resume;
     const int resumes = from && access(from, F_OK) == 0;
-    if (checkpoint_path && !from && access(checkpoint_path, F_OK) == 0)
+    struct stat about;
+    if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
         rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
                        checkpoint_path);
     RW_STEP(read_data(cli));
@@ -489,6 +495,8 @@ static int run(struct rw_cli *cli)
         return plan(cli);
     if (config_only)
         return print_config(cli);
+    if (resume_path)
+        RW_STEP(rw_out_file_sweep(cli->ctx, output));
     /* The model's file, with a first block of the disk: a full one is found before the work. */
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     RW_STEP(rw_out_file_reserve(cli->ctx, &cli->out, BLOCK));

@@ -418,7 +418,7 @@ Test(checkpoint, one_that_cannot_be_written)
     rw_model_free(expected);
 }
 
-Test(checkpoint, distances)
+Test(checkpoint, intervals)
 {
     static const struct {
         const char *text;
