@@ -48,6 +48,7 @@ struct run {
     int n_valid;
     int stop_after, end_after, fail_after; /* a round; 0: never */
     int custom;
+    int tires; /* custom: learns nothing more once a score is far enough from 0 */
     int rounds, resumed_round; /* seen */
     char note[64];
     char metric_name[64];   /* the first one */
@@ -100,6 +101,10 @@ static inline int gradients(void *user, const struct rw_dataset *dataset, const 
     for (uint32_t i = 0; i < dataset->n_docs; i++) {
         gradient[i] = (double)dataset->label[i] - scores[i];
         hessian[i] = 1.0;
+    }
+    for (uint32_t i = 0; run->tires && i < dataset->n_docs && gradient[0] != 0.0; i++) {
+        if (fabs(scores[i]) > 0.25)
+            memset(gradient, 0, dataset->n_docs * sizeof(*gradient));
     }
     return run->fail_after > 0 && run->rounds == run->fail_after;
 }

@@ -106,6 +106,19 @@ Test(checkpoint, empty_trees)
     resume_everywhere(&run, "empty trees");
 }
 
+/* So many in a row end a training, also if some of them were before it was resumed. */
+Test(checkpoint, only_empty_trees)
+{
+    set("leaves 6 min-docs 5 rounds 100");
+    struct run run = {.custom = 1, .tires = 1};
+    struct rw_model *model = done(&run);
+    cr_assert_gt(rw_model_n_trees(model), 0);
+    cr_assert_eq(run.rounds, rw_model_n_trees(model) + 49);
+    rw_model_free(model);
+    run = (struct run){.custom = 1, .tires = 1};
+    resume_everywhere(&run, "only empty trees");
+}
+
 Test(checkpoint, weights)
 {
     double *weights = malloc(train->n_docs * sizeof(*weights));
