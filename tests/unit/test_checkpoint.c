@@ -1,6 +1,7 @@
 /* Training that is ended after each of its rounds and resumed: the bytes of one that never was. */
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "resumed_run.h"
 
 TestSuite(checkpoint, .init = setup, .fini = teardown, .timeout = 120);
@@ -286,4 +287,37 @@ Test(checkpoint, intervals)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert_eq(rw_checkpoints_set_every(scratch_ctx, &c, bad[i]), RW_ERR_ARGUMENT, "%s",
                      bad[i]);
+}
+
+/* Whatever allocation fails: an error, or no checkpoint; and what is there is whole. */
+Test(checkpoint, too_little_memory)
+{
+    set("leaves 6 min-docs 5 rounds 3 threads 1 device cpu");
+    struct run whole = {.n_valid = 1};
+    struct rw_model *expected = done(&whole), *model;
+    for (int resumes = 0; resumes < 2; resumes++) {
+        struct run run = {.n_valid = 1, .checkpoints.path = "ck"};
+        run.checkpoints.resume = resumes ? "part" : NULL;
+        struct run part = {.n_valid = 1, .stop_after = 1, .checkpoints.path = "part"};
+        rw_model_free(done(&part));
+        int status = RW_ERR_MEMORY, n_failed = 0;
+        for (long n = 1; status == RW_ERR_MEMORY; n += 1 + n / 40) {
+            struct run one = run;
+            struct rw_checkpoint left;
+            rw_mem_fail_from(n);
+            status = try_run(&one, &model);
+            rw_mem_fail_from(0);
+            n_failed += status == RW_ERR_MEMORY;
+            if (access("ck", F_OK) == 0) {
+                cr_assert_eq(rw_checkpoint_read(scratch_ctx, "ck", &left), RW_OK, "%s",
+                             rw_last_error(scratch_ctx));
+                rw_checkpoint_release(&left);
+            }
+        }
+        cr_assert_eq(status, RW_OK);
+        cr_assert_gt(n_failed, 20);
+        assert_same_bytes(model, expected, "once there is enough, resumes %d", resumes);
+        rw_model_free(model);
+    }
+    rw_model_free(expected);
 }
