@@ -57,6 +57,7 @@ struct booster {
 
 static void booster_release(struct booster *b)
 {
+    rw_checkpointer_release(&b->checkpointer); /* may be writing what is the others' */
     rw_mem_free(b->feature);
     rw_names_free(b->names, b->n_names);
     rw_mem_free(b->ignore);
@@ -70,7 +71,6 @@ static void booster_release(struct booster *b)
     rw_mem_free(b->hessians);
     rw_gradients_free(b->handed);
     rw_continuation_release(&b->continuation);
-    rw_checkpointer_release(&b->checkpointer);
     rw_model_free(b->model);
 }
 

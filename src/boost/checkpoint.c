@@ -1,8 +1,10 @@
 #include "boost/checkpoint.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,21 @@
 static const double default_seconds = 60.0;
 /* By default, writing takes at most this share of the time. */
 static const double most_share = 0.01;
+
+/* Trees do not change any more, so they are borrowed; the snapshot's arrays, and the note, are
+ * owned. */
+struct rw_checkpoint_writer {
+    struct rw_ctx *ctx; /* owned */
+    const char *path;   /* borrowed */
+    pthread_t thread;
+    int is_running;
+    atomic_int is_done;
+    /* the one that is written, or was last */
+    struct rw_checkpoint content;
+    struct rw_model snapshot;
+    int status;
+    double ms; /* that it took */
+};
 
 int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
                              const char *every)
@@ -58,7 +75,9 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
         RW_TRY(rw_out_file_check(ctx, how->path));
         if (how->resume) /* the one that is resumed may have been killed while it wrote */
             RW_TRY(rw_out_file_sweep(ctx, how->path));
-        if (rw_ctx_new(&c->writer) < 0)
+        RW_TRY(RW_NEW(ctx, c->writer, 1));
+        c->writer->path = how->path;
+        if (rw_ctx_new(&c->writer->ctx) < 0)
             return rw_fail(ctx, RW_ERR_MEMORY, "out of memory");
     }
     if (!how->resume || (how->or_start && access(how->resume, F_OK) != 0 && errno == ENOENT))
@@ -76,24 +95,32 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     return RW_OK;
 }
 
-static void release_snapshot(struct rw_checkpointer *c)
+static void release_snapshot(struct rw_checkpoint_writer *w)
 {
-    rw_mem_free(c->snapshot.tree);
-    rw_mem_free(c->snapshot.metric_value);
-    rw_mem_free(c->written.note);
-    c->snapshot = (struct rw_model){0};
-    c->written = (struct rw_checkpoint){0};
+    rw_mem_free(w->snapshot.tree);
+    rw_mem_free(w->snapshot.metric_value);
+    rw_mem_free(w->content.note);
+    w->snapshot = (struct rw_model){0};
+    w->content = (struct rw_checkpoint){0};
+}
+
+static void writer_free(struct rw_checkpoint_writer *w)
+{
+    if (!w)
+        return;
+    if (w->is_running)
+        pthread_join(w->thread, NULL);
+    release_snapshot(w);
+    rw_ctx_free(w->ctx);
+    rw_mem_free(w);
 }
 
 void rw_checkpointer_release(struct rw_checkpointer *c)
 {
-    if (c->is_running)
-        pthread_join(c->thread, NULL);
-    release_snapshot(c);
+    writer_free(c->writer);
     rw_model_params_release(&c->so_far.params);
     rw_checkpoint_release(&c->resumed);
     rw_mem_free(c->sets);
-    rw_ctx_free(c->writer);
     *c = (struct rw_checkpointer){0};
 }
 
@@ -306,16 +333,17 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds)
 static int take_note(struct rw_checkpointer *c)
 {
     const char *note = c->how->note ? c->how->note(c->user) : "";
-    return rw_mem_copy_text(c->writer, &c->written.note, note ? note : "");
+    return rw_mem_copy_text(c->writer->ctx, &c->writer->content.note, note ? note : "");
 }
 
 /* The context, which may have the error that ends training, is left alone. */
 static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, int n_rounds, int is_ended)
 {
-    struct rw_model *s = &c->snapshot;
+    struct rw_checkpoint_writer *w = c->writer;
+    struct rw_model *s = &w->snapshot;
     const size_t n_trees = (size_t)n_rounds, n_values = n_trees * (size_t)eval->n_values;
-    release_snapshot(c);
+    release_snapshot(w);
     *s = c->so_far;
     s->n_trees = n_rounds;
     s->best_round = eval->best_round;
@@ -323,29 +351,29 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_model *model
     s->n_metrics = eval->n_values;
     s->metric_name = eval->name;
     s->n_rounds_run = eval->n_values ? n_rounds : 0;
-    RW_TRY(RW_NEW_RAW(c->writer, s->tree, n_trees));
+    RW_TRY(RW_NEW_RAW(w->ctx, s->tree, n_trees));
     memcpy(s->tree, model->tree, n_trees * sizeof(*s->tree));
-    RW_TRY(RW_NEW_RAW(c->writer, s->metric_value, n_values));
+    RW_TRY(RW_NEW_RAW(w->ctx, s->metric_value, n_values));
     if (n_values)
         memcpy(s->metric_value, eval->history, n_values * sizeof(*s->metric_value));
-    c->written = c->content;
-    c->written.model = s;
-    c->written.is_ended = is_ended;
+    w->content = c->content;
+    w->content.model = s;
+    w->content.is_ended = is_ended;
     return take_note(c);
 }
 
-static int write_file(struct rw_checkpointer *c)
+static int write_file(struct rw_checkpoint_writer *w)
 {
     struct rw_out_file file = {0};
     char *text = NULL;
     size_t n;
     int status;
-    RW_TRY_OUT(rw_checkpoint_print(c->writer, &c->written, &text, &n));
-    RW_TRY_OUT(rw_out_file_open(c->writer, &file, c->how->path));
+    RW_TRY_OUT(rw_checkpoint_print(w->ctx, &w->content, &text, &n));
+    RW_TRY_OUT(rw_out_file_open(w->ctx, &file, w->path));
     if (fwrite(text, 1, n, file.file) != n)
-        status = rw_fail_io(c->writer, errno, "cannot write '%s'", c->how->path);
+        status = rw_fail_io(w->ctx, errno, "cannot write '%s'", w->path);
     else
-        status = rw_out_file_commit(c->writer, &file);
+        status = rw_out_file_commit(w->ctx, &file);
 out:
     rw_out_file_abandon(&file);
     rw_mem_free(text);
@@ -355,25 +383,25 @@ out:
 static void *write_beside(void *user)
 {
     RW_DEFAULT_FPENV;
-    struct rw_checkpointer *c = user;
+    struct rw_checkpoint_writer *w = user;
     const double start = rw_clock_ms();
-    c->status = write_file(c);
-    c->write_ms = rw_clock_ms() - start;
-    atomic_store(&c->is_done, 1);
+    w->status = write_file(w);
+    w->ms = rw_clock_ms() - start;
+    atomic_store(&w->is_done, 1);
     return NULL;
 }
 
 /* Signals are the affair of other threads. */
-static int start_thread(struct rw_checkpointer *c)
+static int start_thread(struct rw_checkpoint_writer *w)
 {
     sigset_t all, old;
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
         return 0;
-    atomic_store(&c->is_done, 0);
-    c->is_running = pthread_create(&c->thread, NULL, write_beside, c) == 0;
+    atomic_store(&w->is_done, 0);
+    w->is_running = pthread_create(&w->thread, NULL, write_beside, w) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return c->is_running;
+    return w->is_running;
 }
 
 /* One that could not be written is said once, until one can. */
@@ -387,24 +415,26 @@ static void warn(struct rw_checkpointer *c, const char *why)
 /* After the one that was begun last. */
 static void settle(struct rw_checkpointer *c)
 {
-    c->written_ms += c->write_ms;
-    if (c->status < 0) {
-        warn(c, rw_last_error(c->writer));
+    const struct rw_checkpoint_writer *w = c->writer;
+    c->written_ms += w->ms;
+    if (w->status < 0) {
+        warn(c, rw_last_error(w->ctx));
         return;
     }
     c->n_written++;
     c->has_failed = 0;
     c->kept_round = c->last_round;
-    c->kept_is_ended = c->written.is_ended;
+    c->kept_is_ended = w->content.is_ended;
 }
 
 /* wait: until the one that is being written is. */
 static void collect(struct rw_checkpointer *c, int wait)
 {
-    if (!c->is_running || (!wait && !atomic_load(&c->is_done)))
+    struct rw_checkpoint_writer *w = c->writer;
+    if (!w->is_running || (!wait && !atomic_load(&w->is_done)))
         return;
-    pthread_join(c->thread, NULL);
-    c->is_running = 0;
+    pthread_join(w->thread, NULL);
+    w->is_running = 0;
     settle(c);
 }
 
@@ -414,25 +444,25 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
         return n_rounds - c->last_round >= c->how->every_rounds;
     if (c->how->every_seconds > 0.0)
         return now - c->last_ms >= c->how->every_seconds * 1e3;
-    const double least = c->write_ms / most_share;
+    const double least = c->writer->ms / most_share;
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
 void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *model,
                            const struct rw_eval_sets *eval, int n_rounds)
 {
-    if (!c->how || !c->how->path)
+    if (!c->writer)
         return;
     const double now = rw_clock_ms();
     collect(c, 0);
-    if (c->is_running || !is_due(c, n_rounds, now))
+    if (c->writer->is_running || !is_due(c, n_rounds, now))
         return;
     c->last_round = n_rounds;
     c->last_ms = now;
     if (take_snapshot(c, model, eval, n_rounds, 0) < 0) {
-        warn(c, rw_last_error(c->writer));
-    } else if (!start_thread(c)) {
-        write_beside(c);
+        warn(c, rw_last_error(c->writer->ctx));
+    } else if (!start_thread(c->writer)) {
+        write_beside(c->writer);
         settle(c);
     }
     c->stopped_ms += rw_clock_ms() - now;
@@ -441,16 +471,16 @@ void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_model *mod
 void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, int n_rounds, int is_ended)
 {
-    if (!c->how || !c->how->path)
+    if (!c->writer)
         return;
     collect(c, 1);
     if (n_rounds > c->content.init_rounds &&
         (n_rounds != c->kept_round || is_ended != c->kept_is_ended)) {
         c->last_round = n_rounds;
         if (take_snapshot(c, model, eval, n_rounds, is_ended) < 0) {
-            warn(c, rw_last_error(c->writer));
+            warn(c, rw_last_error(c->writer->ctx));
         } else {
-            write_beside(c);
+            write_beside(c->writer);
             settle(c);
         }
     }

@@ -2,11 +2,10 @@
 #ifndef RW_BOOST_CHECKPOINT_H
 #define RW_BOOST_CHECKPOINT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "boost/eval_sets.h"
 #include "boost/fingerprint.h"
+
+struct rw_checkpoint_writer; /* of one file after the other, beside training */
 
 /* Zeroed, it does nothing: there are none. */
 struct rw_checkpointer {
@@ -17,18 +16,9 @@ struct rw_checkpointer {
     /* What this training's checkpoints have in common, and its model's parameters; the rest is the
      * trainer's. */
     struct rw_checkpoint content;
-    struct rw_model so_far;      /* its parameters are owned */
-    struct rw_fingerprint *sets; /* [n_sets] owned */
-    /* The one being written, by a thread of its own. Trees do not change any more, so they are
-     * borrowed; the arrays are owned. */
-    struct rw_ctx *writer; /* its context; owned */
-    pthread_t thread;
-    int is_running;
-    atomic_int is_done;
-    int status;
-    struct rw_checkpoint written;
-    struct rw_model snapshot;
-    double write_ms; /* what the last one took */
+    struct rw_model so_far;              /* its parameters are owned */
+    struct rw_fingerprint *sets;         /* [n_sets] owned */
+    struct rw_checkpoint_writer *writer; /* NULL: no files are written; owned */
     /* since when the next one is waited for */
     int last_round;
     double last_ms;
