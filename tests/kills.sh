@@ -5,7 +5,7 @@
 #   sh tests/kills.sh PROGRAM [KILLS]       20 if not named
 #
 # DEVICE    where the killed ones train (cpu); the one that never is killed trains on REFERENCE (cpu)
-# RUN       what a training is started with: 'mpirun -n 2', 'setsid -w'; ranks are killed with it
+# RUN       what a training is started with, 'mpirun -n 2': all that it starts is killed with it
 # SEED      of the moments (1)
 # QUERIES   of the made data (40)
 # ROUNDS    of a training (120)
@@ -14,7 +14,7 @@
 # Prints a line a configuration, then how many of the kills were survived. Exit 77 if the device is not there.
 set -u
 program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-kills=${2:-20} device=${DEVICE:-cpu} reference=${REFERENCE:-cpu} run=${RUN:-}
+kills=${2:-20} device=${DEVICE:-cpu} reference=${REFERENCE:-cpu} run=${RUN:+setsid $RUN}
 rounds=${ROUNDS:-120} queries=${QUERIES:-40}
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 2
@@ -70,12 +70,13 @@ killed() {
         # shellcheck disable=SC2086
         $run "$program" train "$@" --rounds "$rounds" --quiet --device "$device" -o "$name.txt" --log "$name.log" \
             --checkpoint "$name.ck" --checkpoint-every 1 --resume auto 2>"$name.err" &
-        child=$!
+        child=$! victim=$!
+        [ -z "$run" ] || victim=-$child # its group
         begun=$(now)
         while kill -0 $child 2>/dev/null && [ $(($(now) - begun)) -lt "$wait_ms" ]; do
             sleep 0.005
         done
-        if kill -KILL $child 2>/dev/null; then
+        if kill -KILL "$victim" 2>/dev/null; then
             wait $child 2>/dev/null
             n_killed=$((n_killed + 1)) n_here=$((n_here + 1))
             continue
@@ -115,6 +116,7 @@ while [ "$n_killed" -lt "$kills" ]; do
     left=$(find . -name '*.tmp-*')
     [ -z "$left" ] || no "left behind: $left"
     n_trainings=$((n_trainings + 1))
+    [ "$n_trainings" -le $((n_killed * 10 + 20)) ] || no "trainings end before they are killed"
 done
 echo "ok kills: $n_killed kills of $n_trainings trainings on $device, $n_resumed times resumed, to the same bytes"
 [ "$n_resumed" -ge $((n_killed / 4)) ] || no "most kills came before there was a checkpoint"
