@@ -76,7 +76,7 @@ static int state_name(struct rw_words *w, char **name)
     if (w->is_writing)
         return rw_words_take(w, *name);
     const char *c = w->at;
-    while (c < w->end && *c != ' ' && *c != '\n')
+    while (c < w->end && *c && strchr("abcdefghijklmnopqrstuvwxyz0123456789_-", *c))
         c++;
     const size_t n = (size_t)(c - w->at);
     if (n == 0)
