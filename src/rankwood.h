@@ -708,6 +708,39 @@ typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const 
 /* A custom metric of one set; nonzero gives up. */
 typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
                             double *value);
+/* What a training that was ended, in whatever way, is resumed from. Valid during the call. */
+struct rw_resumed {
+    const char *path;
+    int round;      /* the last one that was run, as in struct rw_round, as are the two below */
+    int best_round;
+    double best_value;
+    const char *note; /* of struct rw_checkpoints; "": none */
+    int n_metrics;
+    const struct rw_metric_value *metrics; /* [n_metrics] of which `value` is not set */
+    const double *values;                  /* [round][n_metrics] */
+};
+/* A checkpoint is a file with the trees, the metrics and the best round until then, and what tells parameters
+ * and data from others. A training that resumes from it, with the same parameters and data, ends with the model
+ * of one that was never ended, byte for byte; its device and number of threads may be others, and `rounds`
+ * may be more. Scores are made again from the trees, so gradients and metrics of the caller's must depend on
+ * scores and data alone.
+ * They are written beside training, by a thread of their own; one that cannot be written is a warning. The
+ * last one is written when training ends: by itself, by should_stop, or by an error. A training that had ended
+ * by itself gives its model again at once. */
+struct rw_checkpoints {
+    const char *path;     /* each replaces the one before it; NULL: none are written */
+    int every_rounds;     /* one after so many rounds, or as soon as the last one is written; 0: by time */
+    double every_seconds; /* the same by time; 0: 60, but 100 times what the last one took, if that is longer */
+    const char *resume;   /* the file to resume from; NULL: training starts */
+    int or_start;         /* 1: where there is no such file, training starts */
+    /* Asked between rounds: a text, without a line's end, that the checkpoint keeps. NULL: none */
+    const char *(*note)(void *user);
+    /* Called once, before on_start, by a training that resumes. NULL: none */
+    void (*on_resume)(void *user, const struct rw_resumed *resumed);
+};
+/* Sets every_rounds or every_seconds: "50" rounds, "30s", "10m" or "2h". RW_ERR_ARGUMENT: something else. */
+RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *checkpoints,
+                                    const char *every);
 struct rw_train_hooks {
     void *user; /* handed to every callback */
     /* Called once, before the first round, with the parameters that training takes: what was auto
@@ -724,6 +757,9 @@ struct rw_train_hooks {
     rw_metric_fn metric;      /* NULL: params' metrics; else it stands first and stops training */
     const char *metric_name;
     int metric_lower_is_better;
+    /* NULL: none. Where a training resumes, RW_ERR_ARGUMENT: its parameters are others; RW_ERR_DATA: its data
+     * are; the message says which. RW_ERR_FORMAT: the file is cut or damaged. */
+    const struct rw_checkpoints *checkpoints;
 };
 /* What training would take. */
 struct rw_plan_part {
@@ -1001,6 +1037,9 @@ struct rw_out_file {
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* Could it be opened? */
 RW_API int rw_out_file_check(struct rw_ctx *ctx, const char *path);
+/* Removes temporary files of `path` that processes which were killed left behind, but none that is being
+ * written, here or, where the file system knows of locks, on another machine. */
+RW_API int rw_out_file_sweep(struct rw_ctx *ctx, const char *path);
 /* Takes space on the disk for a file of so many bytes, where the file system can do it.
  * RW_ERR_MACHINE, RW_ERR_IO: there is none. */
 RW_API int rw_out_file_reserve(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n_bytes);

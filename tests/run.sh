@@ -3,7 +3,7 @@
 # installed. What cannot run here is skipped and says so. The last line is
 # 'N passed, M failed, K skipped'; exit 1 if M is not 0.
 #
-#   sh tests/run.sh [STAGE]...        stages: release quality recipes sanitizers threads same_bytes
+#   sh tests/run.sh [STAGE]...        stages: release kills quality recipes sanitizers threads same_bytes
 #                                   fuzz cuda python; all by default
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
@@ -14,7 +14,7 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
 builds=${RANKWOOD_BUILDS:-$root/build-tests}
 export RANKWOOD_DATA="${RANKWOOD_DATA:-$root/../shared/data}"
-stages=${*:-release quality recipes sanitizers threads same_bytes fuzz cuda python}
+stages=${*:-release kills quality recipes sanitizers threads same_bytes fuzz cuda python}
 mkdir -p "$builds" || exit 2
 results=$builds/results
 : >"$results"
@@ -102,6 +102,15 @@ stage_release() {
         meson_tests release "$builds/release"
     else
         result "not ok release: does not build"
+    fi
+}
+
+# Trainings that are killed and resumed.
+stage_kills() {
+    if [ ! -x "$builds/release/src/cli/rankwood" ]; then
+        result "not ok kills: there is no release build"
+    else
+        script kills sh tests/kills.sh "$builds/release/src/cli/rankwood" 20
     fi
 }
 
@@ -199,7 +208,7 @@ case " $stages " in
 esac
 for stage in $stages; do
     case $stage in
-    release | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
+    release | kills | python | quality | recipes | sanitizers | threads | same_bytes | fuzz | cuda) ;;
     *)
         note "no stage '$stage'"
         exit 2

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/load.h"
@@ -11,8 +12,10 @@
 #include "cli/progress.h"
 #include "cli/many_ranks.h"
 #include "cli/train_log.h"
+#include "cli/train_values.h"
 
 static const char *output, *log_path, *init_path;
+static const char *checkpoint_path, *checkpoint_every, *resume_path;
 static struct rw_sets valid_files;
 static struct rw_list valid_weights, valid_query_weights;
 static int plan_only, config_only;
@@ -23,8 +26,20 @@ static const struct rw_option options[] = {
     {"output", 'o', "MODEL", "where the model goes (needed)", RW_OPTION_OUTPUT, .value = &output},
     {"log", 0, "FILE.jsonl", "write parameters, metrics and timings, a JSON object a line",
      RW_OPTION_OUTPUT, .value = &log_path},
-    {"init", 0, "MODEL", "resume from this model: --rounds more trees after its own",
+    {"init", 0, "MODEL", "continue from this model: --rounds more trees after its own",
      RW_OPTION_TEXT, .value = &init_path},
+    {"checkpoint", 0, "FILE",
+     "write what training can be resumed from, at intervals and when it ends", RW_OPTION_OUTPUT,
+     .value = &checkpoint_path},
+    {"checkpoint-every", 0, "N|TIME",
+     "after N rounds, or a time such as 30s, 10m or 2h; by default 60s, or longer if writing takes "
+     "more than 1 % of the time",
+     RW_OPTION_TEXT, .value = &checkpoint_every},
+    {"resume", 0, "FILE|auto",
+     "resume from this checkpoint, to the model of a training that never stopped; auto: from that "
+     "of "
+     "--checkpoint, if it is there",
+     RW_OPTION_TEXT, .value = &resume_path},
     {"valid-weights", 0, "FILE",
      "a weight for each document of the validation set that has the same number, or 'none' "
      "(repeatable)",
@@ -81,23 +96,16 @@ static void catch_signals(const struct rw_cli *cli)
 struct training {
     struct rw_cli *cli;        /* borrowed */
     struct rw_dataset **valid; /* [valid_files.given.n] owned */
-    struct rw_model *init;     /* to resume from; NULL: from nothing; owned */
-};
-
-/* A metric's value after a round. */
-struct value {
-    int set;
-    char name[48];
-    double value;
+    struct rw_model *init;     /* to continue from; NULL: from nothing; owned */
 };
 
 static struct {
     struct rw_cli *cli; /* borrowed */
     struct rw_train_log log;
-    struct value *last, *best; /* [n_values] of the last round, and of the best one */
-    int n_values;
+    struct rw_checkpoints checkpoints;
+    struct rw_train_values values;
     int rounds_run;
-    int is_kept;   /* the model, or what there is of it, is written, and the log is kept */
+    int is_kept;   /* the model, what there is of it, or a checkpoint is written: the log is kept */
     int disk_full; /* a status: no space for one more tree */
 } job;
 
@@ -127,23 +135,6 @@ static const char *set_name(int set, char buffer[32])
     return set == 1 && valid_files.given.n == 1 ? "valid" : rw_train_log_set(set, buffer);
 }
 
-static void keep_values(const struct rw_round *round)
-{
-    const size_t n = (size_t)round->n_metrics;
-    if (!job.last) {
-        job.n_values = round->n_metrics;
-        job.last = rw_need(n, sizeof(*job.last));
-        job.best = rw_need(n, sizeof(*job.best));
-    }
-    for (int i = 0; i < round->n_metrics; i++) {
-        job.last[i].set = round->metrics[i].set;
-        job.last[i].value = round->metrics[i].value;
-        snprintf(job.last[i].name, sizeof(job.last[i].name), "%s", round->metrics[i].name);
-    }
-    if (round->best_round == round->round)
-        memcpy(job.best, job.last, n * sizeof(*job.best));
-}
-
 static int on_round(void *user, const struct rw_round *round)
 {
     (void)user;
@@ -164,11 +155,27 @@ static int on_round(void *user, const struct rw_round *round)
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other ranks by this one", (double)round->bytes_sent / 1e6);
     rw_train_log_round(&job.log, round);
-    keep_values(round);
+    rw_train_values_round(&job.values, round);
     reserve(round);
     if (!rw_msg_is_quiet())
         rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
+}
+
+static const char *note(void *user)
+{
+    (void)user;
+    job.is_kept = 1;
+    return rw_train_log_note(&job.log);
+}
+
+static void on_resume(void *user, const struct rw_resumed *resumed)
+{
+    (void)user;
+    job.rounds_run = resumed->round;
+    rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
+    rw_train_log_begin(&job.log, resumed->note, resumed->round);
+    rw_train_values_resume(&job.values, resumed);
 }
 
 static void on_start(void *user, struct rw_params *used)
@@ -226,6 +233,41 @@ static const char *weights_of(const struct rw_list *files, int set)
     return set < files->n && strcmp(files->text[set], "none") != 0 ? files->text[set] : NULL;
 }
 
+static int resumes_auto(void)
+{
+    return resume_path && strcmp(resume_path, "auto") == 0;
+}
+
+static int check_checkpoints(struct rw_cli *cli)
+{
+    struct rw_checkpoints *checkpoints = &job.checkpoints;
+    const char *given = checkpoint_path ? "checkpoint" : "resume";
+    if ((checkpoint_path || resume_path) && (plan_only || config_only))
+        return rw_wrong(cli, "'--%s' has no effect with '--%s'", given,
+                        plan_only ? "plan" : "print-config");
+    if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
+        return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
+    if (checkpoint_every && !checkpoint_path)
+        return rw_wrong(cli, "'--checkpoint-every' has no effect without '--checkpoint'");
+    if (resumes_auto() && !checkpoint_path)
+        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE', which it resumes from");
+    if (checkpoint_every)
+        RW_STEP(rw_checkpoints_set_every(cli->ctx, checkpoints, checkpoint_every));
+    *checkpoints = (struct rw_checkpoints){.path = checkpoint_path,
+                                           .every_rounds = checkpoints->every_rounds,
+                                           .every_seconds = checkpoints->every_seconds,
+                                           .resume = resumes_auto() ? checkpoint_path : resume_path,
+                                           .or_start = resumes_auto(),
+                                           .note = note,
+                                           .on_resume = on_resume};
+    const char *from = checkpoints->resume;
+    if (from && output && rw_output_same(output, from))
+        return rw_wrong(cli, "'%s' is read, so it cannot be written", output);
+    if (from && access(from, R_OK) != 0 && (!resumes_auto() || errno != ENOENT))
+        return rw_msg_errno(errno, "cannot open '%s'", from);
+    return 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -241,6 +283,7 @@ static int check(struct rw_cli *cli)
     if (n_ranks > 1 && (plan_only || config_only))
         return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
                         plan_only ? "plan" : "print-config");
+    RW_STEP(check_checkpoints(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -333,18 +376,6 @@ static int report(struct training *t)
     return 0;
 }
 
-/* The same, as training measured them: a rank has only some of the queries. */
-static void report_ranks(const struct rw_cli *cli)
-{
-    const struct value *value = rw_model_best_round(cli->model) > 0 ? job.best : job.last;
-    char figure[RW_FIGURE_ROOM], set[32];
-    for (int i = 0; i < job.n_values; i++) {
-        if (value[i].set > 0)
-            rw_msg_line("%s %s %s", set_name(value[i].set, set), value[i].name,
-                        rw_load_figure(value[i].value, figure));
-    }
-}
-
 /* The best until a signal or a full disk ended training goes beside MODEL, which a job that waits
  * for a finished model must not find changed. Returns the exit code. */
 static int keep_interrupted(struct rw_cli *cli)
@@ -362,19 +393,29 @@ static int keep_interrupted(struct rw_cli *cli)
         status = rw_model_write_file(cli->ctx, cli->model, out->file, path);
     if (status >= 0)
         status = rw_out_file_commit(cli->ctx, out);
-    if (status < 0)
+    if (status < 0) {
         rw_msg_failed(cli->ctx, status, "train");
-    else
-        rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
-                       output);
+        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
+        return code;
+    }
+    rw_msg_warning("interrupted: the best model until now is '%s'; '%s' is as it was", path,
+                   output);
+    if (checkpoint_path)
+        rw_msg_hint("'--resume auto' goes on from '%s'", checkpoint_path);
     job.is_kept = 1;
     return code;
 }
 
 static int write_finished(struct rw_cli *cli)
 {
-    RW_STEP(rw_model_write_file(cli->ctx, cli->model, cli->out.file, output));
-    RW_STEP(rw_out_file_commit(cli->ctx, &cli->out));
+    int status = rw_model_write_file(cli->ctx, cli->model, cli->out.file, output);
+    if (status >= 0)
+        status = rw_out_file_commit(cli->ctx, &cli->out);
+    if (status < 0) {
+        const int code = rw_msg_failed(cli->ctx, status, "train");
+        job.is_kept |= rw_output_save_elsewhere(cli->ctx, cli->model, output);
+        return code;
+    }
     job.is_kept = 1;
     return 0;
 }
@@ -396,7 +437,8 @@ static int finish(struct training *t, double start)
     else
         code = keep_interrupted(cli);
     if (rw_ranks_count(cli->ctx) > 1)
-        report_ranks(cli);
+        rw_train_values_print(&job.values, cli->model,
+                              set_name); /* a rank has a part of the queries */
     else
         RW_STEP(report(t));
     return code;
@@ -410,7 +452,13 @@ static int begin(struct rw_cli *cli)
                                 sizeof(conventions)));
     if (valid_files.given.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
         rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
-    return log_path ? rw_train_log_open(&job.log, log_path) : 0;
+    const char *const from = job.checkpoints.resume;
+    const int resumes = from && access(from, F_OK) == 0;
+    struct stat about;
+    if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
+        rw_msg_warning("'%s' is there, and will be replaced; '--resume auto' would go on from it",
+                       checkpoint_path);
+    return log_path ? rw_train_log_open(&job.log, log_path, resumes) : 0;
 }
 
 /* A rank of a training: the only one, or one of many. */
@@ -420,12 +468,19 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     const int leads = rw_ranks_leads(cli);
     RW_STEP(read_data(t));
     RW_STEP(rw_ranks_meet(cli, leads ? begin(cli) : 0));
-    const struct rw_train_hooks quiet = {.user = cli, .should_stop = should_stop};
+    const struct rw_checkpoints *checkpoints =
+        checkpoint_path || job.checkpoints.resume ? &job.checkpoints : NULL;
+    struct rw_checkpoints other = job.checkpoints; /* of a rank that tells nobody */
+    other.note = NULL;
+    other.on_resume = NULL;
+    const struct rw_train_hooks quiet = {
+        .user = cli, .should_stop = should_stop, .checkpoints = checkpoints ? &other : NULL};
     const struct rw_train_hooks hooks = {.user = cli,
                                          .on_start = on_start,
                                          .on_round = on_round,
                                          .on_stage = on_stage,
-                                         .should_stop = should_stop};
+                                         .should_stop = should_stop,
+                                         .checkpoints = checkpoints};
     const double start = rw_progress_clock();
     if (leads)
         rw_progress_start();
@@ -511,10 +566,10 @@ static int run(struct rw_cli *cli)
     if (config_only)
         return print_config(cli);
     catch_signals(cli);
+    if (resume_path && rw_ranks_leads(cli))
+        RW_STEP(rw_out_file_sweep(cli->ctx, output));
     /* The model's file, with a first block of the disk: a full one is found before the work. */
-    int code = 0;
-    if (rw_ranks_leads(cli))
-        code = rw_out_file_open(cli->ctx, &cli->out, output);
+    int code = rw_ranks_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
     if (code == 0 && rw_ranks_leads(cli))
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
     code = rw_ranks_meet(cli, code);

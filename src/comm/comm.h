@@ -48,6 +48,12 @@ static inline int rw_local_rank(const struct rw_ctx *ctx)
     return ctx->comm ? ctx->comm->local_rank : 0;
 }
 
+/* By this rank to others, so far. */
+static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
+{
+    return ctx->comm ? ctx->comm->bytes_sent : 0;
+}
+
 /* Each element of the ranks' buffers, [n], summed, or the least or greatest of them; in place. Sums
  * of signed integers wrap as two's complement. */
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,

@@ -91,6 +91,9 @@ struct rw_objective {
      * engine computes them, by `query` or on its device. */
     enum rw_objective_device device;
     int scratch; /* doubles a document; RW_OBJECTIVE_HOST only, as `positions` */
+    /* The form, from 1, of what it carries from tree to tree beside the scores: lines of text in a
+     * checkpoint (io/checkpoint_text.h). 0: nothing. */
+    int state_version;
     /* RW_ERR_DATA if queries up to n_longest documents and weights up to max_weight would be too
      * much for its numbers. NULL: nothing is. */
     int (*check)(struct rw_ctx *ctx, const struct rw_lambda_rule *rule, uint32_t n_longest,

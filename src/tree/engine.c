@@ -219,6 +219,13 @@ int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores
     return engine->ops->set_scores(engine, set, scores);
 }
 
+int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    if (set < 0 || set >= engine->n_sets)
+        return misuse(engine, "no such set");
+    return engine->ops->code_sums(engine, set, first_doc, sums);
+}
+
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan)
 {
     if (set < 0 || set >= engine->n_sets || plan->n_metrics < 0 ||

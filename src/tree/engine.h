@@ -127,6 +127,9 @@ struct rw_engine_ops {
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* Between trees. scores: [n_docs], finite. NULL: scores change by trees only. */
     int (*set_scores)(struct rw_engine *, int set, const double *scores);
+    /* Tells data apart. sums: [info.n_features], written: for each column of codes the sum over the
+     * set's documents of code x rw_code_weight(first_doc + document), modulo 2^64. */
+    int (*code_sums)(struct rw_engine *, int set, uint64_t first_doc, uint64_t *sums);
     /* A pair. NULL: the host computes metrics from read_scores. `measure` says what will be
      * measured of a loaded set; nothing of the plan is kept. */
     int (*measure)(struct rw_engine *, int set, const struct rw_metric_plan *plan);
@@ -156,6 +159,7 @@ struct rw_engine {
     int n_threads; /* the context's when the engine was opened: scratch is made for so many */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
+    const struct rw_cuts *cuts; /* of the training set, once it is loaded; the engine's own */
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS];
     /* of the training set, before this rank's, and on all ranks; known when an operation loads it
@@ -196,6 +200,7 @@ int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *
 int rw_engine_read_scores(struct rw_engine *engine, int set, double *scores);
 /* RW_ERR_UNSUPPORTED where the engine cannot. */
 int rw_engine_set_scores(struct rw_engine *engine, int set, const double *scores);
+int rw_engine_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 /* Does nothing where the engine does not measure. */
 int rw_engine_measure(struct rw_engine *engine, int set, const struct rw_metric_plan *plan);
 /* 1: out is written; 0: the host has to measure. */

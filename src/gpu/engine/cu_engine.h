@@ -56,6 +56,11 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
 int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
                         void *stream);
 
+/* d_sum: [n_features] zeroed: for each column the sum over n_docs documents of
+ * code x rw_code_weight(first_doc + document), modulo 2^64. d_column: [n_features] */
+int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
+                        uint64_t first_doc, unsigned long long *d_sum, void *stream);
+
 /* n words go to page-locked memory of the host, then `value` to `word` there: cu_answer.cu. */
 int rw_cuda_copy_answer(const void *d_from, uint32_t n, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);

@@ -501,6 +501,7 @@ static const struct rw_engine_ops cuda_ops = {
     .leaf_sums = cuda_leaf_sums,
     .add_tree = cuda_add_tree,
     .read_scores = cuda_read_scores,
+    .code_sums = rw_cuda_code_sums,
     .measure = cuda_measure,
     .metrics = cuda_metrics,
     .read_integers = cuda_read_integers,

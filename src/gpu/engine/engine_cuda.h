@@ -257,6 +257,7 @@ int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
 int rw_cuda_keep_columns(struct rw_cuda *cuda);
+int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);

@@ -167,3 +167,29 @@ int rw_cuda_keep_columns(struct rw_cuda *cuda)
         kept->use[f] *= RW_TUNE_COLUMNS_FADE;
     return RW_OK;
 }
+
+/* d_sum: [n_features] zeroed. */
+static int sum_columns(struct rw_cuda *cuda, int set, uint64_t first_doc, void *d_sum)
+{
+    const struct rw_engine *engine = &cuda->host.base;
+    RW_CUDA_TRY(cuda, 1,
+                rw_cuda_sum_columns(cuda->set[set].d_column, engine->info.n_features,
+                                    engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
+    return RW_OK;
+}
+
+int rw_cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    const size_t bytes = engine->info.n_features * sizeof(*sums);
+    void *d_sum;
+    int status;
+    memset(sums, 0, bytes);
+    RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
+    RW_TRY_OUT(rw_transfer_write(engine->ctx, cuda->device, d_sum, sums, bytes));
+    RW_TRY_OUT(sum_columns(cuda, set, first_doc, d_sum));
+    RW_TRY_OUT(rw_transfer_read(engine->ctx, cuda->device, sums, d_sum, bytes));
+out:
+    rw_device_free(d_sum);
+    return status;
+}

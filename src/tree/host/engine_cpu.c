@@ -383,6 +383,7 @@ static const struct rw_engine_ops cpu_ops = {
     .add_tree = cpu_add_tree,
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
+    .code_sums = rw_host_code_sums,
     .read_integers = rw_host_read_integers,
     .plan = cpu_plan,
     .tree_ms = cpu_tree_ms,

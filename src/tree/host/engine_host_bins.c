@@ -5,6 +5,8 @@
 #include "comm/comm.h"
 #include "tree/host/engine_host.h"
 
+enum { SUMMED_DOCS = 1024 }; /* at a time: their weights stay in the cache */
+
 struct selection {
     const struct rw_bins *from;
     const struct rw_cut_rule *rule;
@@ -171,6 +173,7 @@ void rw_host_count_features(struct rw_host *host, const struct rw_cuts *cuts)
                                               .n_constant = cuts->n_constant,
                                               .n_few = cuts->n_few,
                                               .n_ignored = cuts->n_ignored};
+    host->base.cuts = cuts;
 }
 
 int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
@@ -186,6 +189,58 @@ int rw_host_make_bins(struct rw_host *host, int set, const struct rw_dataset *da
     RW_TRY(rw_bins_make_training(ctx, dataset, rule, bins));
     rw_host_count_features(host, (*bins)->cuts);
     return RW_OK;
+}
+
+struct code_sum_job {
+    const struct rw_bins *bins;
+    uint64_t first_doc;
+    uint64_t *sums; /* [n_features] */
+};
+
+/* Of documents [begin, end). weight: theirs; all: their sum. */
+static uint64_t sum_column(const struct rw_bins *bins, uint32_t f, uint32_t begin, uint32_t end,
+                           const uint64_t *weight, uint64_t all)
+{
+    const struct rw_codes *codes = &bins->codes[f];
+    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
+    uint64_t sum = 0;
+    for (uint32_t doc = begin; !codes->row && doc < end; doc++)
+        sum += weight[doc - begin] * rw_codes_entry(codes, bytes, doc);
+    if (!codes->row)
+        return sum;
+    for (uint32_t i = rw_numbers_under(codes->row, codes->n, begin);
+         i < codes->n && codes->row[i] < end; i++)
+        sum += weight[codes->row[i] - begin] *
+               ((uint64_t)rw_codes_entry(codes, bytes, i) - codes->rest);
+    return sum + all * codes->rest;
+}
+
+static int sum_some(void *user, struct rw_share *share)
+{
+    const struct code_sum_job *job = user;
+    uint64_t weight[SUMMED_DOCS];
+    for (uint64_t first, end; rw_share_next(share, &first, &end);) {
+        uint64_t all = 0;
+        for (uint64_t doc = first; doc < end; doc++)
+            all += weight[doc - first] = rw_code_weight(job->first_doc + doc);
+        for (uint32_t f = 0; f < job->bins->cuts->n_features; f++) {
+            const uint64_t sum =
+                sum_column(job->bins, f, (uint32_t)first, (uint32_t)end, weight, all);
+            rw_share_lock(share);
+            job->sums[f] += sum;
+            rw_share_unlock(share);
+        }
+    }
+    return RW_OK;
+}
+
+int rw_host_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    struct rw_host *host = (struct rw_host *)engine;
+    struct code_sum_job job = {host->set[set].bins, first_doc, sums};
+    memset(sums, 0, engine->info.n_features * sizeof(*sums));
+    return rw_parallel(engine->ctx, engine->n_threads, engine->n_docs[set], SUMMED_DOCS, sum_some,
+                       &job);
 }
 
 int rw_host_move_codes(struct rw_host *host, struct rw_bins *bins)

@@ -207,6 +207,17 @@ static int ref_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
     return RW_OK;
 }
 
+static int ref_code_sums(struct rw_engine *engine, int set, uint64_t first_doc, uint64_t *sums)
+{
+    const struct rw_bins *bins = ref_of(engine)->host.set[set].bins;
+    for (uint32_t f = 0; f < bins->cuts->n_features; f++) {
+        sums[f] = 0;
+        for (uint32_t doc = 0; doc < engine->n_docs[set]; doc++)
+            sums[f] += rw_code_weight(first_doc + doc) * rw_bins_code(bins, f, doc);
+    }
+    return RW_OK;
+}
+
 const struct rw_engine_ops rw_ref_ops = {
     .name = "ref",
     .close = ref_close,
@@ -221,6 +232,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .add_tree = ref_add_tree,
     .read_scores = rw_host_read_scores,
     .set_scores = rw_host_set_scores,
+    .code_sums = ref_code_sums,
     .read_integers = rw_host_read_integers,
 };
 
