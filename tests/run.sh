@@ -8,7 +8,7 @@
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data beside the tree
 # RANKWOOD_BUILDS where the builds go; default build-tests in the tree
-# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 60
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 30
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 cd "$root" || exit 2
@@ -20,6 +20,8 @@ results=$builds/results
 : >"$results"
 export LC_ALL=C
 unset CFLAGS LDFLAGS CC MAKEFLAGS 2>/dev/null
+# Several builds compile the same files alike: where there is a ccache, once.
+export CCACHE_DIR="${CCACHE_DIR:-$builds/ccache}" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 note() {
     printf '%s\n' "$*"
@@ -147,7 +149,7 @@ stage_fuzz() {
     elif ! build "$builds/fuzz"; then
         result "not ok fuzz: does not build"
     else
-        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-60}" "$builds/fuzz-found"
+        script fuzz sh tests/fuzz/fuzz.sh "$builds/fuzz" "${FUZZ_SECONDS:-30}" "$builds/fuzz-found"
     fi
 }
 

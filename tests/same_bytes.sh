@@ -150,6 +150,8 @@ done
 
 # --- many configurations on the engine that keeps to the boundary (on a GPU machine: cpu cuda)
 sh "$root/tests/same_bytes_cuda.sh" "$base" cpu sim || no "configurations on cpu and sim"
+EACH=1 sh "$root/tests/same_bytes_ranks.sh" "$base" && echo "ok same_bytes: configurations of many ranks" ||
+    no "configurations of many ranks"
 
 # --- enough documents that every loop is divided among the threads (the least is 16,384)
 for run in large large_newton; do

@@ -173,7 +173,7 @@ esac
 # --- batches: on hosts one of the three each, in turn, and another one with 2 threads
 ask_batches() {
     for batch in 1 4 64; do
-        [ "$gpu" = 1 ] || [ "$batch" = "$(echo 1 4 64 | cut -d' ' -f $((n % 3 + 1)))" ] || continue
+        [ "$gpu" = 1 ] || [ "$batch" = "$(echo 1 4 64 | cut -d" " -f $((n % 3 + 1)))" ] || continue
         echo "$config.b$batch|$two|$data|$valid|$rest --batch $batch --threads 1"
     done
     echo "$config.b|$one|$data|$valid|$rest --batch $(echo 4 64 1 | cut -d' ' -f $((n % 3 + 1))) --threads 2"
