@@ -775,6 +775,12 @@ struct rw_plan {
     uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
     uint64_t free_bytes; /* of the GPU; 0 on the host */
     double tree_ms;      /* expected of a tree */
+    /* By a model, of as many GPUs of one host, whether they are there or not: a tree, and what of that the GPUs
+     * take to exchange histograms. 0 on the host. */
+    struct rw_plan_many {
+        int n_gpus;
+        double tree_ms, exchange_ms;
+    } many[3];
 };
 /* The same arguments as rw_train, or rw_train_binned; what it would take on the device that it would
  * choose. Makes cuts, but allocates nothing on a GPU. RW_ERR_MEMORY: the GPU has too little memory (*out is
@@ -854,6 +860,9 @@ RW_API int rw_ranks_sum(struct rw_ctx *ctx, uint64_t *numbers, size_t n);
 RW_API int rw_ranks_agree(struct rw_ctx *ctx, int status);
 /* This rank ends without the others: their calls fail. Nothing happens if all of them know of a failure. */
 RW_API void rw_ranks_end(struct rw_ctx *ctx);
+/* GPUs that CUDA sees; 0 also where it is not built in, or has no driver. A rank of several whose device is "cuda"
+ * takes one of its own, where there are as many on its machine. */
+RW_API int rw_gpu_count(void);
 /* Should this rank print the last failure? 1: it is this rank's own, which others cannot tell, or all know of it
  * and this is rank 0, or there is no other. */
 RW_API int rw_ranks_tells(const struct rw_ctx *ctx);

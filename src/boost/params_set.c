@@ -100,9 +100,9 @@ static int check_text(struct rw_ctx *ctx, int at, const char *value)
 {
     const struct rw_param_row *row = &rw_param_rows[at];
     size_t length;
-    if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|ref|sim", value) < 0 &&
+    if (at == RW_AT_PARAM_device && rw_param_word("auto|cpu|cuda|cuda:all|ref|sim", value) < 0 &&
         (!strchr(value, ':') || rw_device_number(value, &length) < 0))
-        return refuse(ctx, row, "auto, cpu, cuda, cuda:N, ref or sim", value);
+        return refuse(ctx, row, "auto, cpu, cuda, cuda:N, cuda:all, ref or sim", value);
     if (at == RW_AT_PARAM_label_gain && !*value)
         return refuse(ctx, row, "exp, linear or a file", value);
     if (at == RW_AT_PARAM_metric) {

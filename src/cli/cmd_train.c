@@ -268,6 +268,18 @@ static int check_checkpoints(struct rw_cli *cli)
     return 0;
 }
 
+/* --device cuda:all: a rank for each GPU, unless somebody else has started the ranks. */
+static int take_all_gpus(struct rw_cli *cli)
+{
+    if (strcmp(rw_params_get(cli->params, "device"), "cuda:all") != 0)
+        return 0;
+    if (n_ranks > 1)
+        return rw_wrong(cli, "'--ranks' and '--device cuda:all' both say how many ranks there are");
+    if (rw_ranks_count(cli->ctx) == 1 && !plan_only && !config_only)
+        n_ranks = rw_gpu_count() > 1 ? (unsigned long long)rw_gpu_count() : 1;
+    return rw_params_set(cli->ctx, cli->params, "device", "cuda");
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -284,6 +296,7 @@ static int check(struct rw_cli *cli)
         return rw_wrong(cli, "'--ranks' has no effect with '--%s'",
                         plan_only ? "plan" : "print-config");
     RW_STEP(check_checkpoints(cli));
+    RW_STEP(take_all_gpus(cli));
     RW_STEP(check_valid_weights(cli, "valid-weights", &valid_weights));
     RW_STEP(check_valid_weights(cli, "valid-query-weights", &valid_query_weights));
     for (int i = 0; i < valid_files.given.n; i++) {
@@ -511,21 +524,6 @@ static int train(struct rw_cli *cli)
     return code;
 }
 
-static void print_plan(const struct rw_plan *plan)
-{
-    printf("device          %s\n", plan->device);
-    for (int i = 0; i < plan->n_parts; i++)
-        printf("%-15s %15llu bytes\n", plan->part[i].name, (unsigned long long)plan->part[i].bytes);
-    printf("%-15s %15llu bytes of %s\n", "in all", (unsigned long long)plan->bytes,
-           plan->on_gpu ? "device memory" : "memory");
-    if (plan->on_gpu)
-        printf("%-15s %15llu bytes, while loading and choosing methods\n"
-               "%-15s %15llu bytes\n",
-               "at most", (unsigned long long)plan->most_bytes, "free",
-               (unsigned long long)plan->free_bytes);
-    printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
-}
-
 static int plan(struct rw_cli *cli)
 {
     struct rw_plan plan = {.n_parts = 0};
@@ -536,7 +534,7 @@ static int plan(struct rw_cli *cli)
                                       (const struct rw_dataset *const *)t.valid,
                                       valid_files.given.n, &plan);
     if (plan.n_parts > 0)
-        print_plan(&plan);
+        rw_train_plan_print(&plan);
     training_release(&t);
     return status;
 }
