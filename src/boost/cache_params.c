@@ -39,6 +39,8 @@ struct cache_to {
 static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
     const struct cache_to *to = goal->user;
+    if (goal->values)
+        return 1;
     if (rw_cache_values_open(ctx, to->path, &goal->values) < 0 || !goal->values)
         return 0;
     goal->rule = to->rule;

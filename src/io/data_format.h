@@ -80,8 +80,9 @@ void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 /* What becomes of the features' values. */
 struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: they are kept; else codes of it may take their place */
-    /* NULL, or asked once the files are seen to be large plain text: 1: it is binned while it is
-     * read, by the rule then. May open what only such text needs. */
+    /* NULL, or asked when the files are seen to be large text, and also when a pipe is, which is
+     * then kept: 1: it is binned while it is read, by the rule then. May open what only such text
+     * needs, once. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
     struct rw_cache_values *values; /* NULL, or what gets the values of text that is binned */

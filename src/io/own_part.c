@@ -50,7 +50,7 @@ static int look_at(struct survey *survey, int i, struct rw_own_part *part)
         rw_input_is_packed(input, &file->n_bytes);
     if (format->divided && format->divided->can_divide(input))
         file->divided = format->divided;
-    part->is_text &= file->divided && format == &rw_data_format_letor;
+    part->is_text &= format == &rw_data_format_letor;
     part->is_cache = survey->n_files == 1 && file->divided && format->whole;
     survey->can_divide &= file->divided != NULL;
     file->begin = survey->n_bytes;
@@ -200,7 +200,7 @@ int rw_own_part_find(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     *part = (struct rw_own_part){.is_text = 1};
     RW_TRY_OUT(rw_comm_agree(ctx, look_at_all(&survey, paths, part)));
     if (!survey.can_divide) {
-        part->is_text = part->is_cache = 0;
+        part->is_cache = 0;
         give_files(&survey, part);
         goto out;
     }

@@ -8,6 +8,7 @@
 #include "io/input.h"
 #include "io/letor.h"
 #include "io/own_part.h"
+#include "io/spool.h"
 #include "io/together.h"
 
 struct rw_reader {
@@ -142,6 +143,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     struct rw_reader *reader;
     int status, more = 1;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
+    RW_TRY_OUT(rw_spool_begin(ctx, paths, n_paths, goal));
     if (goal->bins_text && rw_letor_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
         RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
                                        goal->values, out));
@@ -163,6 +165,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     status = RW_OK;
 out:
     rw_reader_close(reader);
+    rw_spool_end(ctx);
     rw_builder_list_release(&list);
     return status;
 }
