@@ -311,6 +311,17 @@ RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
+/* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does; but where
+ * training will be on a processor, and `train` has codes, the values are binned by its boundaries while they are
+ * read, and not kept: such a set is for rw_train_binned with `train`, which must outlive it, and for
+ * rw_binned_predict. */
+RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_binned *train, const char *const *paths,
+                                int n_paths, struct rw_dataset **out);
+/* rw_predict by all trees of a model that was trained on the training set of such a validation set.
+ * RW_ERR_UNSUPPORTED: it was not. */
+RW_API int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
+                             const struct rw_dataset *valid, double *scores);
 /* rw_train on such a set: the same model, byte for byte. RW_ERR_ARGUMENT: it was binned for other params.
  * On a GPU its codes stay there until the set is freed, so that the next training on it starts at once; they
  * go where other work finds too little memory on the GPU. Several threads may train on one set at a time,

@@ -139,7 +139,22 @@ static int load_sets(struct booster *b)
     b->engine->keep = b->train.keep;
     RW_TRY(rw_engine_load(b->engine, 0, b->set[0], b->train.bins, b->gain));
     for (int set = 1; set < b->n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->set[set], NULL, NULL));
+        RW_TRY(rw_engine_load(b->engine, set, b->set[set], b->set[set]->codes, NULL));
+    return RW_OK;
+}
+
+/* Validation sets that have codes have those of this training set, for this engine. */
+static int check_codes(const struct booster *b)
+{
+    const struct rw_cuts *cuts = b->train.bins ? b->train.bins->cuts : NULL;
+    for (int set = 1; set < b->n_sets; set++) {
+        if (b->set[set]->codes && (b->set[set]->codes->cuts != cuts || b->init))
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for another training set", set);
+        if (b->set[set]->codes && strcmp(b->engine->ops->name, "cuda") == 0)
+            return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                           "validation set %d was binned for training on a processor", set);
+    }
     return RW_OK;
 }
 
@@ -165,6 +180,7 @@ static int load_engine(struct booster *b)
         if (status >= 0)
             status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
+    status = status < 0 ? status : check_codes(b);
     RW_TRY(rw_comm_agree(b->ctx, status));
     status = load_sets(b);
     if (status != RW_ERR_MEMORY || !took_gpu(b))
@@ -528,6 +544,11 @@ static int make_plan(struct booster *b, const struct rw_params *params,
     memset(out, 0, sizeof(*out));
     RW_TRY_OUT(take_ranks(b, params));
     RW_TRY_OUT(take_sets(b, valid, n_valid));
+    for (int v = 0; v < n_valid; v++) {
+        if (valid[v]->codes)
+            RW_TRY_OUT(rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                               "a plan needs validation sets with values: rw_dataset_read"));
+    }
     RW_TRY_OUT(prepare_rules(b, params, &start));
     RW_TRY_OUT(open_engine(b, b->params.device));
     for (int set = 0; set < b->n_sets; set++)

@@ -313,7 +313,8 @@ static int read_sets(struct training *t)
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
-        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &t->valid[i]));
+        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
+                          : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
             RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
@@ -364,7 +365,7 @@ static int report(struct training *t)
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
         scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(cli->ctx, cli->model, t->valid[i], 0, scores));
+        RW_STEP(rw_binned_predict(cli->ctx, cli->model, t->valid[i], scores));
         RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,

@@ -96,6 +96,16 @@ int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, struct rw_d
     return say_read(files, start);
 }
 
+int rw_load_valid(struct rw_cli *cli, const struct rw_list *files, struct rw_dataset **out)
+{
+    const double start = rw_progress_clock();
+    if (!cli->binned)
+        return rw_load_dataset(cli, files, out);
+    RW_STEP(rw_load_columns(cli, cli->dataset, cli->model, RW_LOAD_ALL));
+    RW_STEP(rw_binned_read_valid(cli->ctx, cli->params, cli->binned, files->text, files->n, out));
+    return say_read(files, start);
+}
+
 /* Of a table, the columns to ignore were not read: training need not leave out features. */
 static int took_ignored(struct rw_cli *cli)
 {

@@ -91,6 +91,11 @@ struct rw_read_goal {
  * after a failure, too. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
+/* Reads files whose values are not kept: `take` gets some documents at a time, in order, with their
+ * values and without ids or comments. *out: the documents of all, without features. */
+typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
+int rw_files_read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths,
+                         rw_take_values_fn *take, void *user, struct rw_dataset **out);
 /* rw_dataset_read, but a query id that reappears after others is one more query of that id. */
 int rw_dataset_read_split(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           struct rw_dataset **out);
