@@ -311,6 +311,12 @@ RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
+/* Reads a training set for rw_train_binned_from with these `params` and this `init`: as rw_binned_read, but where
+ * that would leave nothing but codes, the model's scores are computed from the values in one more pass over the
+ * files. With train-metric on, or where training will be on a GPU, values are kept. */
+RW_API int rw_binned_read_init(struct rw_ctx *ctx, const struct rw_params *params,
+                               const struct rw_model *init, const char *const *paths, int n_paths,
+                               struct rw_binned **out);
 /* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does; but where
  * training will be on a processor, and `train` has codes, the values are binned by its boundaries while they are
  * read, and not kept: such a set is for rw_train_binned with `train`, which must outlive it, and for
@@ -329,6 +335,11 @@ RW_API int rw_binned_predict(struct rw_ctx *ctx, const struct rw_model *model,
 RW_API int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
                            const struct rw_binned *train, const struct rw_dataset *const *valid,
                            int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+/* rw_train_from on a set that rw_binned_read_init has read. Validation sets have values (rw_dataset_read). */
+RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
+                                const struct rw_model *init, const struct rw_binned *train,
+                                const struct rw_dataset *const *valid, int n_valid,
+                                const struct rw_train_hooks *hooks, struct rw_model **out);
 
 /* Cache of a dataset: everything that was read, and cuts and codes for params' `bins` and `absent`;
  * accepted wherever text is. Written atomically. */

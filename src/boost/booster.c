@@ -143,6 +143,20 @@ static int load_sets(struct booster *b)
     return RW_OK;
 }
 
+/* To go on from a model, values are needed, or its scores; metrics of each of its rounds need
+ * values. */
+static int check_init(const struct booster *b)
+{
+    if (!b->init || b->set[0]->n_columns || !b->train.bins || b->made.bins)
+        return RW_OK;
+    if (b->train.scored != b->init || b->params.metric_on_train ||
+        strcmp(b->engine->ops->name, "cuda") == 0)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "the training set has neither values nor the scores of the model to go on "
+                       "from: rw_binned_read_init reads it");
+    return RW_OK;
+}
+
 /* Validation sets that have codes have those of this training set, for this engine. */
 static int check_codes(const struct booster *b)
 {
@@ -180,6 +194,7 @@ static int load_engine(struct booster *b)
         if (status >= 0)
             status = rw_gains(b->ctx, &b->eval_sets.gains, b->set[0], b->gain);
     }
+    status = status < 0 ? status : check_init(b);
     status = status < 0 ? status : check_codes(b);
     RW_TRY(rw_comm_agree(b->ctx, status));
     status = load_sets(b);
@@ -251,6 +266,9 @@ static int continue_model(struct booster *b)
 {
     RW_TRY(rw_continuation_init(&b->continuation, b->ctx, b->init, b->set, b->n_sets,
                                 b->params.absent));
+    b->continuation.feature = b->feature;
+    b->continuation.n_features = b->n_features;
+    b->continuation.train_scores = b->train.scores;
     rw_continuation_warn(&b->continuation, &b->params);
     /* in a checkpoint there are the metrics of these rounds, too */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
@@ -616,6 +634,15 @@ int rw_train_binned(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_binned *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out)
 {
-    struct booster b = {.ctx = ctx, .hooks = hooks, .set = {train->documents}, .train = *train};
+    return rw_train_binned_from(ctx, params, NULL, train, valid, n_valid, hooks, out);
+}
+
+int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *params,
+                         const struct rw_model *init, const struct rw_binned *train,
+                         const struct rw_dataset *const *valid, int n_valid,
+                         const struct rw_train_hooks *hooks, struct rw_model **out)
+{
+    struct booster b = {
+        .ctx = ctx, .hooks = hooks, .init = init, .set = {train->documents}, .train = *train};
     return run_training(&b, params, valid, n_valid, out);
 }

@@ -306,10 +306,8 @@ static int read_sets(struct training *t)
     if (init_path) {
         RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
         cli->init = t->init;
-        RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
-    } else {
-        RW_STEP(rw_load_training(cli, &cli->operands));
     }
+    RW_STEP(rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
@@ -488,10 +486,8 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;
     const struct rw_train_hooks *own = leads ? &hooks : &quiet;
-    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
-                                                     own, &cli->model)
-                                   : rw_train_from(ctx, cli->params, t->init, cli->dataset, valid,
-                                                   n_valid, own, &cli->model);
+    const int status = rw_train_binned_from(ctx, cli->params, t->init, cli->binned, valid, n_valid,
+                                            own, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && stop_asked) {

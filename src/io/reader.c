@@ -143,7 +143,8 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     struct rw_reader *reader;
     int status, more = 1;
     RW_TRY(rw_reader_open(ctx, paths, n_paths, &reader));
-    RW_TRY_OUT(rw_spool_begin(ctx, paths, n_paths, goal));
+    const int keeps = rw_spool_begin(ctx, paths, n_paths, goal);
+    RW_TRY_OUT(keeps);
     if (goal->bins_text && rw_letor_is_large(ctx, paths, n_paths) && goal->bins_text(ctx, goal)) {
         RW_TRY_OUT(rw_letor_read_codes(ctx, paths, n_paths, goal->rule, RW_LETOR_CHUNK_BYTES,
                                        goal->values, out));
@@ -165,7 +166,7 @@ static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     status = RW_OK;
 out:
     rw_reader_close(reader);
-    rw_spool_end(ctx);
+    rw_spool_end(ctx, keeps > 0);
     rw_builder_list_release(&list);
     return status;
 }

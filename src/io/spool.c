@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "binning/cuts.h"
+#include "comm/comm.h"
 #include "io/data_format.h"
 
 enum { COPIED = 1 << 20 }; /* bytes at a time */
@@ -41,13 +42,21 @@ static void spool_free(struct rw_spool *spool)
     rw_mem_free(spool);
 }
 
-void rw_spool_end(struct rw_ctx *ctx)
+void rw_spool_end(struct rw_ctx *ctx, int begun)
 {
-    while (ctx->spool) {
+    while (begun && ctx->spool) {
         struct rw_spool *spool = ctx->spool;
         ctx->spool = spool->next;
         spool_free(spool);
     }
+}
+
+static struct rw_spool *find(const struct rw_ctx *ctx, const char *path)
+{
+    struct rw_spool *spool = ctx ? ctx->spool : NULL;
+    while (spool && strcmp(spool->path, path) != 0)
+        spool = spool->next;
+    return spool;
 }
 
 static int is_pipe(const char *path)
@@ -186,22 +195,21 @@ static int add(struct rw_ctx *ctx, const char *path, struct rw_read_goal *goal)
 int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_read_goal *goal)
 {
-    for (int i = 0; goal->bins_text && i < n_paths; i++) {
-        if (is_pipe(paths[i]))
-            RW_TRY(add(ctx, paths[i], goal));
+    int begun = 0;
+    for (int i = 0; goal->bins_text && rw_n_ranks(ctx) == 1 && i < n_paths; i++) {
+        if (!is_pipe(paths[i]) || find(ctx, paths[i]))
+            continue;
+        const int status = add(ctx, paths[i], goal);
+        if (status < 0) {
+            rw_spool_end(ctx, begun);
+            return status;
+        }
+        begun = 1;
     }
-    return RW_OK;
+    return begun;
 }
 
 /* ---- what was kept ---- */
-
-static struct rw_spool *find(const struct rw_ctx *ctx, const char *path)
-{
-    struct rw_spool *spool = ctx ? ctx->spool : NULL;
-    while (spool && strcmp(spool->path, path) != 0)
-        spool = spool->next;
-    return spool;
-}
 
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes)
 {

@@ -11,12 +11,13 @@ struct rw_read_goal;
 
 /* Opens the pipes among the paths, "-" too, and keeps what comes through those with LETOR text of
  * more than a few bytes, if goal->bins_text says that it is worth it. From now on rw_input_open
- * gives what was kept, as a file that can be read anywhere; or the pipe, once. RW_ERR_IO,
- * RW_ERR_MACHINE: it cannot be read, or kept. */
+ * gives what was kept, as a file that can be read anywhere; or the pipe, once. Returns 1 if it has
+ * done so; 0: there are no pipes, but those that are kept already. RW_ERR_IO, RW_ERR_MACHINE: one
+ * cannot be read, or kept. */
 int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_read_goal *goal);
-/* Forgets all of them. */
-void rw_spool_end(struct rw_ctx *ctx);
+/* Forgets all of them, unless there is nothing of this call's: rw_spool_begin gave 0. */
+void rw_spool_end(struct rw_ctx *ctx, int begun);
 
 /* 1: the path is a pipe that is kept, of so many bytes. */
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes);

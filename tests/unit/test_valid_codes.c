@@ -243,6 +243,143 @@ Test(valid_codes, memory)
     rw_params_free(params);
 }
 
+/* ---- to go on from a model ---- */
+
+/* One of other data: its thresholds are none of these boundaries, and missing values go elsewhere.
+ */
+static struct rw_model *make_init(const char *absent)
+{
+    const char *const path = "other.txt";
+    struct rw_params *params = make_params("cpu", absent, "");
+    struct rw_dataset *values;
+    struct rw_model *init;
+    write_file(path, 9, 800, 1);
+    cr_assert_eq(rw_dataset_read(scratch_ctx, &path, 1, &values), RW_OK);
+    cr_assert_eq(rw_train(scratch_ctx, params, values, NULL, 0, NULL, &init), RW_OK);
+    rw_dataset_free(values);
+    rw_params_free(params);
+    return init;
+}
+
+struct resumed {
+    const struct rw_params *params;
+    const struct rw_model *init;
+    const char *path, *valid; /* valid: NULL: none */
+    struct text text;         /* rank 0's model; owned */
+};
+
+static int train_from_values(void *user, struct rw_ctx *ctx, int rank)
+{
+    struct resumed *run = user;
+    struct rw_dataset *values = NULL, *valid = NULL;
+    struct rw_model *model = NULL;
+    int status;
+    RW_TRY_OUT(rw_dataset_read(ctx, &run->path, 1, &values));
+    if (run->valid)
+        RW_TRY_OUT(rw_dataset_read(ctx, &run->valid, 1, &valid));
+    const struct rw_dataset *const one = valid;
+    RW_TRY_OUT(
+        rw_train_from(ctx, run->params, run->init, values, &one, valid != NULL, NULL, &model));
+    if (rank == 0)
+        status = rw_model_write_memory(ctx, model, &run->text.bytes, &run->text.n);
+out:
+    rw_model_free(model);
+    rw_dataset_free(values);
+    rw_dataset_free(valid);
+    return status;
+}
+
+static int train_from_codes(void *user, struct rw_ctx *ctx, int rank)
+{
+    struct resumed *run = user;
+    struct rw_binned *binned = NULL;
+    struct rw_dataset *valid = NULL;
+    struct rw_model *model = NULL;
+    int status;
+    RW_TRY_OUT(rw_binned_read_init(ctx, run->params, run->init, &run->path, 1, &binned));
+    if (!binned->bins) {
+        status = rw_fail(ctx, RW_ERR_INTERNAL, "values were kept");
+        goto out;
+    }
+    if (run->valid)
+        RW_TRY_OUT(rw_dataset_read(ctx, &run->valid, 1, &valid));
+    const struct rw_dataset *const one = valid;
+    RW_TRY_OUT(rw_train_binned_from(ctx, run->params, run->init, binned, &one, valid != NULL, NULL,
+                                    &model));
+    if (rank == 0)
+        status = rw_model_write_memory(ctx, model, &run->text.bytes, &run->text.n);
+out:
+    rw_model_free(model);
+    rw_binned_free(binned);
+    rw_dataset_free(valid);
+    return status;
+}
+
+Test(valid_codes, goes_on)
+{
+    static const char *const device[] = {"cpu", "ref", "sim"};
+    rw_cut_sample_docs = 300;
+    write_file("train.txt", 1, N_TRAIN, 0);
+    write_file("v.txt", 2, N_VALID, 1);
+    pack("train.txt", "train.gz");
+    for (int i = 0; i < 6; i++) {
+        const char *const absent = i % 2 ? "missing" : "zero";
+        struct rw_params *params = make_params(device[i % 3], absent, i > 3 ? "3" : "");
+        struct rw_model *init = make_init(absent);
+        if (i < 3)
+            cr_assert_eq(rw_params_set(scratch_ctx, params, "early-stop", "0"), RW_OK);
+        struct resumed expected = {
+            .params = params, .init = init, .path = "train.txt", .valid = i < 3 ? NULL : "v.txt"};
+        cr_assert_eq(train_from_values(&expected, scratch_ctx, 0), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        struct resumed found = expected;
+        for (int n_ranks = 1; n_ranks < 4; n_ranks++) {
+            found.path = n_ranks == 2 ? "train.gz" : "train.txt";
+            cr_assert_eq(rw_ranks_run(scratch_ctx, n_ranks, train_from_codes, &found), RW_OK, "%s",
+                         rw_last_error(scratch_ctx));
+            assert_same_text(&expected.text, &found.text);
+            rw_text_free(found.text.bytes);
+        }
+        rw_text_free(expected.text.bytes);
+        rw_model_free(init);
+        rw_params_free(params);
+    }
+}
+
+Test(valid_codes, cannot_go_on)
+{
+    const char *const path = "train.txt", *const valid_path = "v.txt";
+    struct rw_params *params = make_params("cpu", "zero", "");
+    struct rw_model *init = make_init("zero"), *other = make_init("zero"), *model;
+    struct rw_binned *binned = read_training(params), *scored;
+    struct rw_dataset *valid;
+    write_file(valid_path, 2, N_VALID, 1);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "early-stop", "0"), RW_OK);
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, binned, NULL, 0, NULL, &model),
+                 RW_ERR_ARGUMENT);
+    cr_assert_not_null(strstr(rw_last_error(scratch_ctx), "rw_binned_read_init reads it"));
+    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, other, scored, NULL, 0, NULL, &model),
+                 RW_ERR_ARGUMENT);
+    cr_assert_eq(rw_binned_read_valid(scratch_ctx, params, scored, &valid_path, 1, &valid), RW_OK);
+    const struct rw_dataset *const one = valid; /* the model's rounds need its values */
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, &one, 1, NULL, &model),
+                 RW_ERR_ARGUMENT);
+    rw_dataset_free(valid);
+    rw_binned_free(scored);
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "train-metric", "on"), RW_OK);
+    cr_assert_eq(rw_binned_read_init(scratch_ctx, params, init, &path, 1, &scored), RW_OK);
+    cr_assert_null(scored->bins);
+    cr_assert_eq(rw_train_binned_from(scratch_ctx, params, init, scored, NULL, 0, NULL, &model),
+                 RW_OK, "%s", rw_last_error(scratch_ctx));
+    rw_model_free(model);
+    rw_binned_free(scored);
+    rw_binned_free(binned);
+    rw_model_free(init);
+    rw_model_free(other);
+    rw_params_free(params);
+}
+
 /* ---- many ranks ---- */
 
 struct run {
