@@ -286,10 +286,10 @@ RW_API void rw_arrow_ids_release(struct rw_arrow_ids *ids);
 /* A training set as training sees it: binned, with small codes in place of values. */
 struct rw_binned;
 /* Reads one, for rw_train_binned with these `params` (their bins, absent, min-docs and device). As
- * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and plain
+ * rw_dataset_read; but of one cache that has codes for these params nothing but those is kept, and LETOR
  * text with more than 262,144 documents is binned while it is read, from several passes over the files,
- * for training on the CPU: values are never in memory as a whole. Of other input the values are kept until
- * training bins them. */
+ * for training on the CPU: values are never in memory as a whole. A pipe is kept in a temporary file
+ * (TMPDIR) for that. Of other input the values are kept until training bins them. */
 RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
                           const char *const *paths, int n_paths, struct rw_binned **out);
 /* Bins a table for rw_train_binned with these `params`; fails as rw_dataset_from_table does. Of the table
@@ -346,7 +346,7 @@ RW_API int rw_train_binned_from(struct rw_ctx *ctx, const struct rw_params *para
 RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const struct rw_params *params, const char *path);
 
-/* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of plain text with more than
+/* rw_dataset_read and rw_dataset_write_cache in one, to the same bytes; but of LETOR text with more than
  * 262,144 documents, with features that at least half of them have, the values go straight into the cache.
  * Notes as when reading. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,

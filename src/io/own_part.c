@@ -181,13 +181,14 @@ static void give_files(const struct survey *survey, struct rw_own_part *part)
     const int n_ranks = rw_n_ranks(survey->ctx), rank = rw_rank(survey->ctx);
     part->begin.file = first_file(survey, rank);
     part->end.file = first_file(survey, rank + 1);
-    if (survey->n_files < n_ranks && rank == 0)
+    const int n_idle = n_ranks - survey->n_files;
+    if (n_idle > 0 && rank == 0)
         rw_log(survey->ctx, RW_LOG_WARNING,
-               "%d file%s for %d ranks: %d of them have no documents, for gzip, CSV and TSV are "
-               "read by one rank as a whole\n"
+               "%d file%s for %d ranks: %d rank%s no documents, for gzip, CSV and TSV are read by "
+               "one rank as a whole\n"
                "hint: plain text, or a cache ('rankwood bin'), is divided among all ranks",
-               survey->n_files, survey->n_files == 1 ? "" : "s", n_ranks,
-               n_ranks - survey->n_files);
+               survey->n_files, survey->n_files == 1 ? "" : "s", n_ranks, n_idle,
+               n_idle == 1 ? " gets" : "s get");
 }
 
 /* ---- the part ---- */
