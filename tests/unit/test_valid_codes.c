@@ -27,8 +27,8 @@ static void write_docs(FILE *file, uint32_t seed, uint32_t n, int is_valid)
             fprintf(file, " 2:nan");
         else
             fprintf(file, " 2:%u", b % 9);
-        if (a % 7 == 3)
-            fprintf(file, " 3:%u", b % 50);
+        if (a % 10 == 3) /* seldom there: a list, of codes on both sides of 0 */
+            fprintf(file, " 3:%d", (int)(b % 50) - 25);
         if (a % 11)
             fprintf(file, b % 3 ? " 4:%.3g" : " 4:nan", (double)b / 1e8);
         if (!is_valid)
