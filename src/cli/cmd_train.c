@@ -319,14 +319,13 @@ static int read_sets(struct training *t)
     if (init_path) {
         RW_STEP(rw_ranks_meet(cli, rw_model_read(ctx, init_path, &t->init)));
         cli->init = t->init;
-        RW_STEP(rw_load_weighted(cli, &cli->operands)); /* the model's scores are of values */
-    } else {
-        RW_STEP(rw_load_training(cli, &cli->operands));
     }
+    RW_STEP(rw_load_training(cli, &cli->operands));
     for (int i = 0; i < n_valid; i++) {
         const char *of_docs = weights_of(&valid_weights, i);
         const char *of_queries = weights_of(&valid_query_weights, i);
-        RW_STEP(rw_load_dataset(cli, &valid_files.files[i], &t->valid[i]));
+        RW_STEP(plan_only ? rw_load_dataset(cli, &valid_files.files[i], &t->valid[i])
+                          : rw_load_valid(cli, &valid_files.files[i], &t->valid[i]));
         if (of_docs)
             RW_STEP(rw_dataset_read_weights(ctx, t->valid[i], of_docs));
         if (of_queries)
@@ -377,7 +376,7 @@ static int report(struct training *t)
         static struct rw_eval *eval;
         char figure[RW_FIGURE_ROOM], set[32];
         scores = rw_need(rw_dataset_n_docs(t->valid[i]), sizeof(*scores));
-        RW_STEP(rw_predict(cli->ctx, cli->model, t->valid[i], 0, scores));
+        RW_STEP(rw_binned_predict(cli->ctx, cli->model, t->valid[i], scores));
         RW_STEP(rw_evaluate(cli->ctx, rw_params_eval(cli->params), t->valid[i], scores, &eval));
         for (int m = 0; m < eval->n_metrics; m++)
             rw_msg_line("%s %s %s", set_name(i + 1, set), eval->metrics[m].name,
@@ -500,10 +499,8 @@ static int train_rank(struct rw_cli *cli, struct training *t)
     const struct rw_dataset *const *valid = (const struct rw_dataset *const *)t->valid;
     const int n_valid = valid_files.given.n;
     const struct rw_train_hooks *own = leads ? &hooks : &quiet;
-    const int status = cli->binned ? rw_train_binned(ctx, cli->params, cli->binned, valid, n_valid,
-                                                     own, &cli->model)
-                                   : rw_train_from(ctx, cli->params, t->init, cli->dataset, valid,
-                                                   n_valid, own, &cli->model);
+    const int status = rw_train_binned_from(ctx, cli->params, t->init, cli->binned, valid, n_valid,
+                                            own, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && stop_asked) {
