@@ -17,16 +17,17 @@ static uint32_t first_part(const struct rw_all_held *all, uint32_t f)
     return f ? all->end[f - 1] : 0;
 }
 
-/* Writes the features of rank r, unless `to` is NULL. Returns their bytes. */
-static size_t write_held(const struct rw_all_held *all, uint32_t r, uint32_t n_ranks, char *to)
+/* Writes the features of rank r and of a group, unless `to` is NULL. Returns their bytes. */
+static size_t write_held(const struct rw_all_held *own, uint32_t r, uint32_t n_ranks,
+                         uint32_t group, char *to)
 {
     size_t bytes = 0;
-    for (uint32_t f = r; f < RW_FEATURE_IDS; f += n_ranks) {
+    for (uint32_t f = r + group * n_ranks; f < RW_FEATURE_IDS; f += n_ranks * RW_HELD_GROUPS) {
         struct held_header header = {.feature = f};
-        const uint32_t first = first_part(all, f), end = all->end[f];
+        const uint32_t first = first_part(own, f), end = own->end[f];
         for (uint32_t p = first; p < end; p++) {
-            header.n_values += all->part[p]->column.n;
-            header.n_zeros += all->part[p]->n_zeros;
+            header.n_values += own->part[p]->column.n;
+            header.n_zeros += own->part[p]->n_zeros;
         }
         if (first == end)
             continue;
@@ -34,7 +35,7 @@ static size_t write_held(const struct rw_all_held *all, uint32_t r, uint32_t n_r
             memcpy(to + bytes, &header, sizeof(header));
         bytes += sizeof(header);
         for (uint32_t p = first; p < end; p++) {
-            const struct rw_column *column = &all->part[p]->column;
+            const struct rw_column *column = &own->part[p]->column;
             if (to && column->n)
                 memcpy(to + bytes, column->value, column->n * sizeof(float));
             bytes += column->n * sizeof(float);
@@ -43,16 +44,16 @@ static size_t write_held(const struct rw_all_held *all, uint32_t r, uint32_t n_r
     return bytes;
 }
 
-static int pack_held(const struct rw_all_held *all, void **send, size_t *begin)
+static int pack_held(const struct rw_all_held *own, uint32_t group, void **send, size_t *begin)
 {
-    struct rw_ctx *ctx = all->pieces->ctx;
+    struct rw_ctx *ctx = own->pieces->ctx;
     const uint32_t n_ranks = (uint32_t)rw_n_ranks(ctx);
     begin[0] = 0;
     for (uint32_t r = 0; r < n_ranks; r++)
-        begin[r + 1] = begin[r] + write_held(all, r, n_ranks, NULL);
+        begin[r + 1] = begin[r] + write_held(own, r, n_ranks, group, NULL);
     RW_TRY(rw_mem_new_raw(ctx, send, begin[n_ranks], 1));
     for (uint32_t r = 0; r < n_ranks; r++)
-        write_held(all, r, n_ranks, (char *)*send + begin[r]);
+        write_held(own, r, n_ranks, group, (char *)*send + begin[r]);
     return RW_OK;
 }
 
@@ -90,22 +91,20 @@ static int list_received(struct rw_all_held *all, size_t n_bytes)
 {
     struct rw_ctx *ctx = all->pieces->ctx;
     uint32_t n = 0;
-    memset(all->end, 0, RW_FEATURE_IDS * sizeof(*all->end));
+    RW_TRY(RW_NEW(ctx, all->end, RW_FEATURE_IDS));
     walk_held(all, n_bytes, count_held);
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {
         const uint32_t of_feature = all->end[f];
         all->end[f] = n;
         n += of_feature;
     }
-    rw_mem_free(all->part);
-    all->part = NULL;
     RW_TRY(RW_NEW_RAW(ctx, all->part, n));
     RW_TRY(RW_NEW_RAW(ctx, all->other, n));
     walk_held(all, n_bytes, list_held);
     return RW_OK;
 }
 
-int rw_pieces_exchange_held(struct rw_all_held *all)
+int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all)
 {
     struct rw_ctx *ctx = all->pieces->ctx;
     const size_t n_ranks = (size_t)rw_n_ranks(ctx);
@@ -113,7 +112,7 @@ int rw_pieces_exchange_held(struct rw_all_held *all)
     size_t *send_begin = NULL, *begin = NULL;
     int status = RW_NEW(ctx, send_begin, n_ranks + 1);
     status = status < 0 ? status : RW_NEW(ctx, begin, n_ranks + 1);
-    status = status < 0 ? status : pack_held(all, &send, send_begin);
+    status = status < 0 ? status : pack_held(own, group, &send, send_begin);
     RW_TRY_OUT(rw_comm_agree(ctx, status));
     RW_TRY_OUT(rw_comm_exchange(ctx, send, send_begin, &all->received, begin));
     status = rw_comm_agree(ctx, list_received(all, begin[n_ranks]));
@@ -122,6 +121,14 @@ out:
     rw_mem_free(send_begin);
     rw_mem_free(begin);
     return status;
+}
+
+void rw_all_held_release(struct rw_all_held *all)
+{
+    rw_mem_free(all->part);
+    rw_mem_free(all->end);
+    rw_mem_free(all->other);
+    rw_mem_free(all->received);
 }
 
 /* ---- boundaries ---- */

@@ -194,29 +194,32 @@ static int find_bounds(struct rw_all_held *all)
 }
 
 /* One rank finds them all; of several each finds those of some features, from what all hold. */
-static int find_all_bounds(struct rw_all_held *all)
+static int find_all_bounds(struct rw_all_held *own)
 {
-    struct rw_ctx *ctx = all->pieces->ctx;
+    struct rw_ctx *ctx = own->pieces->ctx;
     if (rw_n_ranks(ctx) == 1)
-        return find_bounds(all);
-    RW_TRY(rw_pieces_exchange_held(all));
-    RW_TRY(rw_comm_agree(ctx, find_bounds(all)));
-    return rw_pieces_share_bounds(all->pieces);
+        return find_bounds(own);
+    for (uint32_t group = 0; group < RW_HELD_GROUPS; group++) {
+        struct rw_all_held all = {.pieces = own->pieces};
+        int status = rw_pieces_exchange_held(own, group, &all);
+        if (status >= 0)
+            status = rw_comm_agree(ctx, find_bounds(&all));
+        rw_all_held_release(&all);
+        RW_TRY(status);
+    }
+    return rw_pieces_share_bounds(own->pieces);
 }
 
 int rw_pieces_find_bounds(struct rw_pieces *pieces)
 {
-    struct rw_all_held all = {.pieces = pieces};
-    int status = rw_comm_agree(pieces->ctx, gather_held(&all));
+    struct rw_all_held own = {.pieces = pieces};
+    int status = rw_comm_agree(pieces->ctx, gather_held(&own));
     if (status >= 0)
-        status = find_all_bounds(&all);
+        status = find_all_bounds(&own);
     if (status >= 0)
         status = plan_features(pieces);
     if (status >= 0)
         status = make_scratch(pieces);
-    rw_mem_free(all.part);
-    rw_mem_free(all.end);
-    rw_mem_free(all.other);
-    rw_mem_free(all.received);
+    rw_all_held_release(&own);
     return rw_comm_agree(pieces->ctx, status);
 }

@@ -165,8 +165,12 @@ struct rw_all_held {
     void *received;                  /* their values; owned */
 };
 /* With many ranks, between what is this rank's and what is of all (piece_ranks.c). From what this
- * rank holds to all that is held of the features that it finds the boundaries of. */
-int rw_pieces_exchange_held(struct rw_all_held *all);
+ * rank holds to all that is held of those features of group `group`, of RW_HELD_GROUPS, whose
+ * boundaries this rank finds: some features at a time, for their values stand in memory beside
+ * those that are held. *all is zeroed, and released by rw_all_held_release. */
+enum { RW_HELD_GROUPS = 16 };
+int rw_pieces_exchange_held(const struct rw_all_held *own, uint32_t group, struct rw_all_held *all);
+void rw_all_held_release(struct rw_all_held *all);
 /* Then all features' boundaries. */
 int rw_pieces_share_bounds(struct rw_pieces *pieces);
 /* When all are added, the first thread's `most`, and how many documents have each feature: of all
