@@ -282,6 +282,10 @@ int rw_comm_give_up(struct rw_ctx *ctx, int status)
     struct rw_comm *comm = ctx->comm;
     if (status >= 0 || is_alone(ctx) || comm->has_failed)
         return status;
+    if (rw_comm_has_failed(ctx)) { /* another rank was first: this is what it led to here */
+        fail(comm, status);
+        return status;
+    }
     comm->knows_cause = 1;
     char message[sizeof(ctx->error)];
     snprintf(message, sizeof(message), "rank %d: %.4000s", comm->rank, ctx->error);
