@@ -39,7 +39,7 @@ struct booster {
     struct rw_grow_rules grow_rules;
     struct rw_engine *engine;
     struct rw_engine_rules rules;
-    struct rw_device_choice choice;
+    struct rw_choice_of_device choice;
     struct rw_grower *grower;
     int32_t *leaf_slot;                  /* [max leaves] */
     double *scores;                      /* [n_docs] has_own_gradients only */
@@ -131,7 +131,7 @@ static int open_engine(struct booster *b, const char *device)
     b->choice.rules = &b->rules;
     b->choice.data = plan_data(b, NULL);
     b->choice.rounds = b->params.rounds;
-    return rw_device_open(b->ctx, device, &b->choice, &b->engine);
+    return rw_choose_device(b->ctx, device, &b->choice, &b->engine);
 }
 
 static int load_sets(struct booster *b)
@@ -294,7 +294,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     status = status < 0 ? status : open_engine(b, b->params.device);
     RW_TRY(rw_comm_agree(b->ctx, status));
     RW_TRY(rw_checkpointer_agree(&b->checkpointer));
-    RW_TRY(rw_device_agree(b->ctx, &b->choice, &b->engine));
+    RW_TRY(rw_choose_agree(b->ctx, &b->choice, &b->engine));
     RW_TRY(rw_rank_sets_warn(b->ctx, b->set, b->n_sets));
     RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));

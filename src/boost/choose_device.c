@@ -5,7 +5,7 @@
 #include "base/ctx.h"
 #include "comm/comm.h"
 
-static int open_auto(struct rw_ctx *ctx, const struct rw_device_choice *choice,
+static int open_auto(struct rw_ctx *ctx, const struct rw_choice_of_device *choice,
                      struct rw_engine **out)
 {
     struct rw_plan_work work;
@@ -28,15 +28,16 @@ static int open_auto(struct rw_ctx *ctx, const struct rw_device_choice *choice,
     return rw_engine_open(ctx, "cpu", choice->rules, out);
 }
 
-int rw_device_open(struct rw_ctx *ctx, const char *device, struct rw_device_choice *choice,
-                   struct rw_engine **out)
+int rw_choose_device(struct rw_ctx *ctx, const char *device, struct rw_choice_of_device *choice,
+                     struct rw_engine **out)
 {
     choice->is_auto |= strcmp(device, "auto") == 0;
     return strcmp(device, "auto") == 0 ? open_auto(ctx, choice, out)
                                        : rw_engine_open(ctx, device, choice->rules, out);
 }
 
-int rw_device_agree(struct rw_ctx *ctx, struct rw_device_choice *choice, struct rw_engine **engine)
+int rw_choose_agree(struct rw_ctx *ctx, struct rw_choice_of_device *choice,
+                    struct rw_engine **engine)
 {
     const uint64_t is_gpu = strcmp((*engine)->ops->name, "cuda") == 0;
     uint64_t seen[2] = {is_gpu, !is_gpu};
