@@ -124,6 +124,9 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
         .max_slots = rw_grow_max_slots(&b->grow_rules),
         .leaves = b->grow_rules.levels ? 1u << b->grow_rules.depth : (uint32_t)b->grow_rules.leaves,
         .hist = strcmp(p->hist, "auto") == 0 ? NULL : p->hist};
+    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
+    for (int set = 1; set < b->n_sets; set++)
+        rules->other_docs += b->set[set]->n_docs;
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,
@@ -334,8 +337,9 @@ static void explain_no_split(struct booster *b)
                         sizeof(b->no_split));
 }
 
-static int tell_round(struct booster *b, const struct rw_grow_times *times, int n_leaves,
-                      double start, double scores_ms, double metrics_ms)
+static int tell_round(struct booster *b, const struct rw_grow_times *times,
+                      const struct rw_far_reads *far, int n_leaves, double start, double scores_ms,
+                      double metrics_ms)
 {
     if (!b->hooks || !b->hooks->on_round)
         return 0;
@@ -353,6 +357,9 @@ static int tell_round(struct booster *b, const struct rw_grow_times *times, int 
         .ms_scores = scores_ms,
         .ms_metrics = metrics_ms,
         .n_docs = b->set[0]->n_docs,
+        .far_bytes = far->bytes,
+        .far_hist_bytes = far->hist_bytes,
+        .far_hist_ms = far->hist_ms,
         .model_bytes = b->size.bytes,
         .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
         .n_metrics = b->eval_sets.n_values,
@@ -377,6 +384,7 @@ static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
     struct rw_grow_times times;
+    struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
     *more = 0;
     if (has_own_gradients(b))
@@ -401,11 +409,13 @@ static int run_round(struct booster *b, int *more)
     const double grown = rw_clock_ms();
     for (int set = 0; set < b->n_sets; set++)
         RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
+    if (b->engine->ops->far_reads)
+        RW_TRY(b->engine->ops->far_reads(b->engine, &far));
     const double added = rw_clock_ms();
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->round));
     const double measured = rw_clock_ms();
     *more = b->round < b->params.rounds && !rw_eval_sets_is_over(&b->eval_sets, b->round);
-    if (tell_round(b, &times, tree->n_leaves, start, added - grown, measured - added) != 0)
+    if (tell_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0)
         *more = 0;
     if (*more && b->hooks && b->hooks->should_stop && b->hooks->should_stop(b->hooks->user)) {
         b->is_interrupted = 1;

@@ -30,6 +30,9 @@ struct rw_params {
 
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
 void rw_params_objective_rule(const struct rw_params *params, struct rw_objective_rule *rule);
+/* "800M", 800 million bytes; K, M, G and T, or none of them. "auto": 0. Returns 0 for another
+ * text. */
+int rw_params_bytes(const char *text, uint64_t *bytes);
 /* Most leaves of a tree, for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
 /* RW_SPLIT_MART or RW_SPLIT_NEWTON, for a training set of n_docs documents. */

@@ -91,6 +91,7 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
     snprintf(out->device, sizeof(out->device), "%s", engine->ops->name);
     struct rw_plan_work work;
     rw_plan_work_of(&work, &engine->rules, data);
-    out->tree_ms = engine->ops->tree_ms(engine, &work);
-    return engine->ops->plan(engine, data, out);
+    const int status = engine->ops->plan(engine, data, out);
+    out->tree_ms = engine->ops->tree_ms(engine, &work); /* it knows now where codes will be */
+    return status;
 }

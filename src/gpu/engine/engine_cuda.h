@@ -1,7 +1,8 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
  * splits, engine_cuda_columns.c keeps columns of codes, engine_cuda_keep.c keeps codes for the next
- * training. Everything is allocated at load.
+ * training, engine_cuda_far.c keeps in the host's memory what does not fit the device's. Everything is
+ * allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -20,7 +21,24 @@
 
 enum { RW_CUDA_GROUPS = 3 };
 
+/* Where the training set's codes are; found before they are loaded. */
+struct rw_cuda_place {
+    int is_far;           /* not all of them on the device */
+    uint64_t row_bytes;   /* of those in tiles that are */
+    uint32_t n_columns;   /* room for columns that partitions read */
+    double far_doc_bytes; /* of a document's in tiles of the host's memory, on average */
+    double link_rate;     /* bytes a second; 0: not measured */
+};
+
+/* A set's codes in the host's memory, by features. */
+struct rw_cuda_far {
+    char *column;              /* page-locked; owned; NULL: there are none */
+    struct rw_cuda_column *at; /* [n_features] in it, for kernels and copies; owned */
+};
+
 struct rw_cuda_set {
+    int is_far;
+    struct rw_cuda_far far;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
     struct rw_cuda_column *d_column;               /* [n_features] */
     double *d_score;                               /* [n_docs] */
@@ -75,7 +93,17 @@ struct rw_cuda {
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
-    uint64_t free_bytes; /* of the device before the training set was loaded */
+    uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
+    int is_limited; /* they are what the user allows */
+    struct rw_cuda_place place;
+    /* what is read of the host's memory */
+    unsigned long long *d_far_bytes;    /* by the histograms of a tree; NULL: place is not far */
+    struct rw_far_reads reads;          /* of the tree so far, but for these bytes */
+    void *event[2];                     /* cudaEvent_t: around histograms; owned */
+    int is_timed;                       /* they are recorded, and their time is not added yet */
+    char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */
+    size_t walk_bytes;                  /* 0: no set needs them */
+    struct rw_cuda_column *walk_column; /* [n_features] scratch; owned */
     uint64_t most_bytes; /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
@@ -177,7 +205,7 @@ static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
 
 static inline uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
-    return (uint64_t)matrix->n_docs * matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
+    return (uint64_t)rw_hist_tile_docs(matrix, tile) * rw_hist_tile_doc_bytes(matrix, tile);
 }
 
 static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
@@ -232,8 +260,27 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 /* Which methods may be asked, before the layouts that they read are made; and scratch for them. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
-/* RW_ERR_MEMORY if the training set does not fit: what it needs, what there is, what would fit. */
+/* A matrix of a group without its codes. */
+int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int group, uint32_t n_docs,
+                        struct rw_hist_matrix **out);
+/* Finds the place of the training set's codes. RW_ERR_MEMORY if it does not fit in any: what it
+ * needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+/* The memory that is free, or allowed, from here on. */
+int rw_cuda_ask_free(struct rw_cuda *cuda);
+/* engine_cuda_far.c. Is a set beside the training set one whose codes do not fit? A set's codes in
+ * the host's memory. A finished tree added to its scores. A column to where partitions read it. */
+int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
+int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
+void rw_cuda_far_free(struct rw_cuda *cuda, int set);
+int rw_cuda_far_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
+                     const uint8_t *d_skip);
+int rw_cuda_far_fetch(struct rw_cuda *cuda, const struct rw_cuda_column *from, void *d_to);
+/* Of reads: a tree begins; histograms are enqueued between these. */
+int rw_cuda_far_begin_tree(struct rw_cuda *cuda);
+int rw_cuda_far_hist_begin(struct rw_cuda *cuda);
+int rw_cuda_far_hist_end(struct rw_cuda *cuda);
+int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* engine_cuda_columns.c: when methods are chosen; before a feature splits a node of n documents;
  * between two trees. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);

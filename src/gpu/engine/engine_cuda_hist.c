@@ -28,6 +28,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_hess_sum = group->cells.d_hess,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
+                                 .d_far_bytes = cuda->d_far_bytes,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
                                  .shared_bytes = cuda->device->shared_bytes};
 }
@@ -208,6 +209,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
     struct rw_cuda *cuda = rw_cuda_of(engine);
     if (n == 0)
         return RW_OK;
+    RW_TRY(rw_cuda_far_hist_begin(cuda));
     for (int first = 0; first < n; first += (int)cuda->most_nodes) {
         const int some = n - first < (int)cuda->most_nodes ? n - first : (int)cuda->most_nodes;
         const struct rw_sibling *s = siblings + first;
@@ -219,7 +221,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         const int root = s[0].parent < 0, whole = root && !cuda->d_sampled;
         RW_TRY(build(cuda, (uint32_t)some, whole ? NULL : cuda->d_list, !root));
     }
-    return RW_OK;
+    return rw_cuda_far_hist_end(cuda);
 }
 
 /* ---- splits ---- */

@@ -19,14 +19,12 @@
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
  * and no drain before the end. A look costs the time in which memory has nothing to do more than
  * its own: what is read next is asked for before it. */
-#include <atomic>
 #include <cuda_runtime.h>
 
-#include "gpu/hist/hist_lanes_add.cuh"
-#include "gpu/hist/hist_lanes_plan.cuh"
-#include "gpu/device/launch_after.cuh"
+#include "gpu/hist/hist_lanes_far.cuh"
+#include "gpu/hist/hist_lanes_kernel.cuh"
 
-/* ---- the kernels ---- */
+/* ---- clean cells ---- */
 
 __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 {
@@ -37,153 +35,6 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
          i += (uint64_t)gridDim.x * blockDim.x)
         d_cell[i] = 0;
-}
-
-/* The row of the plan that a block belongs to: the last one that begins at it or before. There is
- * one, which saves a step of base/search.h's search. */
-static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
-{
-    uint32_t low = 0, high = plan.n_rows;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (plan.row[middle].first_block <= blockIdx.x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
- * block wrote to its cells before can be read after. */
-static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
-{
-    __shared__ uint32_t warp_chunks[WARPS];
-    __shared__ struct chunk found;
-    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const uint32_t block = blockIdx.x - row.first_block;
-    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_a_chunk);
-    uint32_t upto = chunks;
-    for (int step = 1; step < WARP; step *= 2) {
-        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
-        upto += (int)lane >= step ? other : 0;
-    }
-    if (lane == WARP - 1)
-        warp_chunks[warp] = upto;
-    if (threadIdx.x == 0)
-        found = {0, 0, 0};
-    __syncthreads();
-    uint32_t from = upto - chunks;
-    for (uint32_t w = 0; w < warp; w++)
-        from += warp_chunks[w];
-    if (block >= from && block - from < chunks) {
-        const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
-        found.node = threadIdx.x;
-        found.begin = node.first + done;
-        found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
-    }
-    __syncthreads();
-    return found;
-}
-
-/* A block's documents, with looks at the cells so often that none overflows. What `add` is: see
- * hist_lanes_add.cuh. */
-template <class S, int SUMS, class ADD>
-static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
-                                               const struct chunk &chunk, ADD &add)
-{
-    __shared__ uint32_t fullest_of[2];
-    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
-    const uint32_t copies = WARP / row.lanes;
-    uint32_t fullest = 0, from = 0;
-    if (threadIdx.x == 0)
-        fullest_of[0] = 0;
-    for (uint32_t look = 0;; look++) {
-        const uint32_t until = add.pause(from, (uint64_t)(plan.room - fullest - 1) * copies);
-        add.add(from, until);
-        from = until;
-        __syncthreads();
-        wait_for_launch_before();
-        if (from >= chunk.n)
-            break;
-        uint32_t *now = &fullest_of[look % 2], *then = &fullest_of[(look + 1) % 2];
-        fullest = plan.wide ? drain_full<S, SUMS, true>(plan, row, chunk.node, now, then)
-                            : drain_full<S, SUMS, false>(plan, row, chunk.node, now, then);
-    }
-    if (plan.wide)
-        drain_all<S, SUMS, true>(plan, row, chunk.node);
-    else
-        drain_all<S, SUMS, false>(plan, row, chunk.node);
-}
-
-/* Of a list, or (not LIST) a range. */
-template <class S, int SUMS, bool LIST>
-static __device__ __forceinline__ void
-add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
-          const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
-{
-    struct listed<S, SUMS, LIST> add = {
-        plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
-    };
-    /* a look leaves cells of room / FULL, and the next is one document short of the room */
-    add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
-    add_all<S, SUMS>(plan, row, chunk, add);
-}
-
-/* NARROW: tiles of under 32 lanes only. */
-template <class S, int SUMS, bool NARROW>
-static __device__ __forceinline__ void
-add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
-{
-    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
-    const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const struct stage<S, SUMS> stage = {
-        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
-    };
-    const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
-    if (NARROW || row.lanes < WARP) {
-        struct narrow<S, SUMS> add = {
-            plan, row, lane_at, plan.one, chunk.begin, chunk.n
-        };
-        add_all<S, SUMS>(plan, row, chunk, add);
-        return;
-    }
-    if constexpr (!NARROW) {
-        const char *first = lane_words<S>(row, lane);
-        if (plan.d_list)
-            add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
-        else if constexpr (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16)
-            add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
-        else {
-            struct ranged<S, SUMS> add = {
-                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
-            };
-            add_all<S, SUMS>(plan, row, chunk, add);
-        }
-    }
-}
-
-template <class S, int SUMS>
-__global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
-{
-    const struct plan_row &row = plan.row[row_of_block(plan)];
-    struct rw_hist_node node = {0, 0};
-    let_next_launch_begin();
-    if (threadIdx.x < plan.n_nodes)
-        node = plan.d_node[threadIdx.x];
-    const bool nibbles = S::BITS == 8 && row.bits == 4;
-    const size_t bytes =
-        nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
-    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
-        shared_cells[i] = make_uint4(0, 0, 0, 0);
-    const struct chunk chunk = find_chunk(row, node);
-    if constexpr (S::BITS == 8) {
-        if (nibbles) {
-            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
-            return;
-        }
-    }
-    add_chunk<S, SUMS, false>(plan, row, chunk);
 }
 
 /* ---- into the shape of hist.h ---- */
@@ -334,71 +185,6 @@ static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStrea
     return cudaGetLastError();
 }
 
-template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
-{
-    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
-    const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
-    std::atomic<uint32_t> &bytes = allowed[current_device()];
-    if (bytes < shared) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-        if (error != cudaSuccess)
-            return error;
-        bytes = shared;
-    }
-    if (!plan.clean)
-        return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
-    lanes_kernel<S, SUMS><<<plan.n_blocks, THREADS, shared, stream>>>(plan);
-    return cudaGetLastError();
-}
-
-/* Newton in one launch, or its hessians in a second one. */
-template <class S>
-static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, cudaStream_t stream)
-{
-    if (call->sums == RW_HIST_NEWTON && !layout.apart)
-        return launch<S, RW_HIST_NEWTON>(plan, stream);
-    const cudaError_t error = launch<S, RW_HIST_MART>(plan, stream);
-    if constexpr (S::BITS == 16) {
-        if (layout.apart && error == cudaSuccess) {
-            const uint32_t room = plan.room;
-            plan.room = UINT32_MAX / (uint32_t)call->largest;
-            const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, stream);
-            plan.room = room;
-            return hessians;
-        }
-    }
-    return error;
-}
-
-static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, cudaStream_t stream)
-{
-    if (call->matrix->bits == 4)
-        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, stream);
-    if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
-        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, stream);
-    if (call->matrix->bits == 16)
-        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, stream);
-    switch (layout.n_codes * 1000 + (int)layout.room_bins) {
-    case 4064:
-        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, stream);
-    case 4128:
-        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, stream);
-    case 4256:
-        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, stream);
-    case 2128:
-        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, stream);
-    case 2256:
-        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
-    case 1256:
-        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
-    default: /* shared memory of under 64 KB */
-        return cudaErrorInvalidConfiguration;
-    }
-}
-
 /* What all launches of a call share. */
 static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
                       struct plan *plan)
@@ -439,6 +225,14 @@ static struct finished finished_of(const struct rw_hist_call *call)
     return out;
 }
 
+static int has_far_rows(const struct far_row *row, uint32_t n)
+{
+    int far = 0;
+    for (uint32_t r = 0; r < n; r++)
+        far |= row[r].far_word != NULL;
+    return far;
+}
+
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
 {
     cudaStream_t stream = (cudaStream_t)stream_of_call;
@@ -446,9 +240,13 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     const struct finished out = finished_of(call);
     uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
-    const uint32_t n_rows = make_rows(call, &layout, rows);
-    struct plan plan = {};
+    static thread_local struct far_row far_rows[RW_HIST_MAX_TILES * 16];
+    const uint32_t n_rows = make_rows(call, &layout, rows, far_rows);
+    const int is_far = has_far_rows(far_rows, n_rows);
+    struct far_plan far = {};
+    struct plan &plan = far.plan;
     init_plan(call, layout, &plan);
+    far.d_far_bytes = call->d_far_bytes;
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
     cudaError_t error =
@@ -459,6 +257,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
             plan.row[r] = *row;
+            far.row[r] = far_rows[first + r];
             const uint32_t groups = (row->n_codes * row->lanes + 31u) / 32;
             most_groups = groups > most_groups ? groups : most_groups;
             most_bins = n_bins > most_bins ? n_bins : most_bins;
@@ -466,7 +265,8 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         plan.n_rows = n;
         plan.n_blocks = set_chunks(call, plan.row, n);
         if (plan.n_blocks > 0)
-            error = launch_bits(call, layout, plan, stream);
+            error = is_far ? rw_cuda_lanes_far(call, layout, far, stream)
+                           : launch_bits(call, layout, plan, stream);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
@@ -487,4 +287,5 @@ const struct rw_hist_method rw_hist_lanes = {
     .by_position = 1,
     .subtracts = 1,
     .leaves_clean = 1,
+    .reads_far = 1,
 };

@@ -5,13 +5,12 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/hist/hist_lanes_plan.cuh"
+#include "gpu/hist/hist_lanes_words.cuh"
 
 extern __shared__ uint4 shared_cells[];
 
 /* Sums beyond those of hist.h: newton's hessians in a launch of their own. */
 enum { ONLY_HESSIANS = RW_HIST_FLOAT + 1 };
-enum : uint32_t { NO_DOC = 0xffffffffu };
 
 /* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
  * 16 bits are tested against the row's bins. */
@@ -131,23 +130,6 @@ static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct l
     return doc;
 }
 
-/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
-template <int BITS> struct lane_word {
-    using type = uint32_t;
-};
-template <> struct lane_word<16> {
-    using type = uint16_t;
-};
-
-/* Where a lane's words begin. The compiler is kept from taking the sum apart again. */
-template <class S>
-static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
-{
-    const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
-    asm volatile("" : "+l"(at));
-    return at;
-}
-
 /* A warp's documents in shared memory: [RING][document, packed, hess][N] words. */
 template <class S, int SUMS> struct stage {
     static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
@@ -229,6 +211,7 @@ template <class S, int SUMS> struct ranged {
         if (until < n && threadIdx.x == 0)
             ask_for_rows(until);
     }
+    __device__ __forceinline__ void count() const {} /* all is on the device */
     /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
     __device__ __forceinline__ void ask_for_rows(uint32_t from) const
     {
@@ -246,14 +229,15 @@ template <class S, int SUMS> struct ranged {
 
 /* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
  * ahead, over the looks at the cells too, where these are far enough apart. */
-template <class S, int SUMS, bool LIST> struct listed {
+template <class S, int SUMS, bool LIST, class WHERE> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
     static constexpr uint32_t STEP = THREADS / WARP * N;
     const struct plan &plan;
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
-    const char *first; /* the lane's words */
+    const struct words<S, WHERE> words;
+    const WHERE where;
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
@@ -262,6 +246,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     struct lane_doc next;   /* of this lane's place, one turn ahead */
     uint32_t next_doc;      /* two turns ahead */
     uint32_t even[N];       /* words of this turn */
+    struct reads<WHERE> reads;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -280,15 +265,14 @@ template <class S, int SUMS, bool LIST> struct listed {
     __device__ __forceinline__ void turn_over()
     {
         turn++;
+        reads.see(next.doc, where);
         stage.put(turn, settled<SUMS>(one, next));
         next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
         next_doc = doc_of(at + 3 * STEP);
     }
     __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
     {
-        const word_type *at =
-            (const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
-        return LIST ? *at : __ldcs(at);
+        return words.template of<LIST>(doc, WARP * sizeof(word_type));
     }
     __device__ __forceinline__ void load(uint32_t *word) const
     {
@@ -341,17 +325,23 @@ template <class S, int SUMS, bool LIST> struct listed {
                 return;
         }
     }
+    __device__ __forceinline__ void count() const
+    {
+        reads.end(WARP * sizeof(word_type), where);
+    }
 };
 
 /* A tile of fewer lanes: several documents a warp, each lane on its own. */
-template <class S, int SUMS> struct narrow {
+template <class S, int SUMS, class WHERE> struct narrow {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
     const struct plan &plan;
     const struct plan_row &row;
+    const WHERE where;
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
+    struct reads<WHERE> reads;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -363,11 +353,11 @@ template <class S, int SUMS> struct narrow {
                : plan.d_list ? plan.d_list[begin + at]
                              : (uint32_t)(begin + at);
     }
-    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
+    __device__ __forceinline__ void add(uint32_t from, uint32_t until)
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
         const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
-        const char *first = lane_words<S>(row, lane & (lanes - 1));
+        const struct words<S, WHERE> words(row, lane & (lanes - 1), where);
         const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
         for (uint32_t at = from + warp * step + lane / lanes; at < until;
              at += THREADS / WARP * step) {
@@ -379,8 +369,8 @@ template <class S, int SUMS> struct narrow {
 #pragma unroll
             for (int u = 0; u < N; u++) {
                 doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_a_warp), id[u]);
-                word[u] = *(const word_type *)(first +
-                                               (uint64_t)(id[u] == NO_DOC ? 0 : id[u]) * doc_bytes);
+                reads.see(id[u], where);
+                word[u] = words.template of<true>(id[u] == NO_DOC ? 0 : id[u], doc_bytes);
             }
 #pragma unroll
             for (int u = 0; u < N; u++) {
@@ -388,6 +378,10 @@ template <class S, int SUMS> struct narrow {
                 add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
             }
         }
+    }
+    __device__ __forceinline__ void count() const
+    {
+        reads.end(sizeof(word_type), where); /* each lane reads a word of its document */
     }
 };
 

@@ -46,6 +46,20 @@ struct plan {
     uint32_t cell_bytes; /* of a block */
 };
 
+/* Codes that are not all on the device: where a row of the plan has those of the documents from
+ * n_here on. far_word: as if the others' were before them. */
+struct far_row {
+    const char *far_word;
+    uint32_t n_here;
+};
+
+struct far_plan {
+    struct plan plan;
+    struct far_row row[MOST_ROWS];
+    unsigned long long *d_far_bytes; /* NULL: reads are not counted */
+};
+static_assert(sizeof(struct far_plan) <= 4000, "the arguments of a launch");
+
 static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
                                                    uint64_t docs_a_chunk)
 {
@@ -146,9 +160,18 @@ static size_t lanes_scratch(const struct rw_hist_call *call)
     return node_words(call) * call->n_nodes * sizeof(uint64_t);
 }
 
-/* All rows of the plan; returns their number. */
+static struct far_row far_row_of(const struct rw_hist_matrix *matrix, uint32_t t)
+{
+    const uint32_t n_here = rw_hist_tile_docs(matrix, t);
+    const uint64_t before = (uint64_t)n_here * rw_hist_tile_doc_bytes(matrix, t);
+    const char *far_word = (const char *)matrix->tile[t].far_word;
+    struct far_row far = {far_word ? far_word - before : NULL, n_here};
+    return far;
+}
+
+/* All rows of the plan, and, where codes are far, those of `far`; returns their number. */
 static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
-                          struct plan_row *row)
+                          struct plan_row *row, struct far_row *far)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
     const int words = words_of(call);
@@ -176,6 +199,7 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
                 r.in_part = n_bins < all_bins;
                 r.bits = (uint8_t)tile->bits;
                 cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
+                far[n] = far_row_of(matrix, t);
                 row[n++] = r;
             }
         }
