@@ -1,4 +1,6 @@
 /* load: cuts and codes are the engine's own; what it tells of them must agree. */
+#include <string.h>
+
 #include "check.h"
 
 /* Lists of work of the largest queries are planned before it is known which have an ideal. */
@@ -26,8 +28,32 @@ void check_plan(struct check_run *run)
     check_that(run, OP_LOAD, plan->bytes == bytes || at_most,
                "%llu bytes, %llu were planned, %llu at most", (unsigned long long)bytes,
                (unsigned long long)plan->bytes, (unsigned long long)plan->most_bytes);
+    if (c->far && run->engine->rules.device_bytes)
+        check_that(run, OP_LOAD, bytes <= run->engine->rules.device_bytes,
+                   "%llu bytes, %llu are allowed", (unsigned long long)bytes,
+                   (unsigned long long)run->engine->rules.device_bytes);
     check_that(run, OP_LOAD, plan->tree_ms > 0.0 && plan->tree_ms < 1e9, "a tree in %g ms",
                plan->tree_ms);
+}
+
+/* So little memory that codes stay in the host's: what everything else needs, and some of the
+ * codes. */
+static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
+{
+    struct rw_engine_rules *rules = &run->engine->rules;
+    struct rw_plan plan;
+    rules->other_docs = 0;
+    for (int s = 1; s < data->n_sets; s++)
+        rules->other_docs += data->set[s]->n_docs;
+    if (!run->engine->ops->plan || strcmp(run->engine->ops->name, "cuda") != 0)
+        return;
+    rules->device_bytes = 1;
+    const int status = rw_engine_plan(run->engine, data, &plan);
+    check_that(run, OP_LOAD, status == RW_ERR_MEMORY && plan.most_bytes > 1,
+               "status %d of a plan without memory", status);
+    rules->device_bytes =
+        plan.most_bytes + rules->other_docs * 64 +
+        check_below(&run->random, 1 + data->set[0]->n_docs * data->set[0]->n_columns / 2);
 }
 
 void check_load(struct check_run *run)
@@ -38,6 +64,8 @@ void check_load(struct check_run *run)
         set[s] = c->set[s];
     const struct rw_plan_data data = {
         .set = set, .n_sets = c->n_sets, .bins = c->bins, .n_features = c->set[0]->n_columns};
+    if (c->far)
+        limit_memory(run, &data);
     const int planned = run->engine->ops->plan ? rw_engine_plan(run->engine, &data, &run->plan)
                                                : RW_ERR_UNSUPPORTED;
     for (int s = 0; s < c->n_sets; s++) {
@@ -50,6 +78,7 @@ void check_load(struct check_run *run)
         if (!check_status(run, OP_LOAD, ref_status, status) || status < 0)
             return;
     }
+    run->was_far = planned >= 0 && run->plan.far_bytes > 0;
     run->has_plan = run->engine->ops->plan && check_that(run, OP_LOAD, planned >= 0, "no plan: %s",
                                                          rw_last_error(run->engine->ctx));
     const struct rw_engine_info *a = &run->ref->info, *b = &run->engine->info;

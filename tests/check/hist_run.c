@@ -9,6 +9,8 @@
 #include "base/ctx.h"
 #include "hist_made_matrix.h"
 #include "hist_run.h"
+
+#include "hist_far.h"
 #include "hist_siblings.h"
 #include "hist_tools.h"
 
@@ -515,16 +517,56 @@ static void see_refusal(struct hist_run *run, struct hist_tally *tally,
                         status < 0 ? rw_last_error(run->ctx) : "accepted");
 }
 
+static void run_one(struct hist_run *run, struct hist_tally *tally,
+                    const struct hist_call_spec *spec, int may)
+{
+    run->call.d_scratch = NULL;
+    if (run->dead)
+        tally->skipped++;
+    else if (may)
+        run_method(run, tally, spec);
+    else
+        see_refusal(run, tally, spec);
+}
+
+/* The same call with a part of the codes in the host's memory, which is read once, or, by rows of
+ * some of the codes alone, as often as there are such. */
+static void run_far(struct hist_run *run, struct hist_tally *tally,
+                    const struct hist_call_spec *spec)
+{
+    const struct rw_hist_matrix *here = run->call.matrix;
+    struct rw_hist_matrix far;
+    unsigned long long bytes = 0;
+    const uint32_t n_here = (uint32_t)((run->seed + run->n_calls) % (run->spec.n_docs + 1));
+    if (n_here == run->spec.n_docs || here->n_tiles == 0)
+        return;
+    if (hist_far_make(run, n_here, &far) < 0 ||
+        hist_buffer_fill(run, &run->d_far_bytes, &bytes, sizeof(bytes)) < 0) {
+        hist_run_failed(run, tally, spec, "codes of the host: %s", rw_last_error(run->ctx));
+    } else {
+        run->call.matrix = &far;
+        run->call.d_far_bytes = hist_buffer_at(&run->d_far_bytes);
+        run_one(run, tally, spec, tally->method->reads_far && declared(tally->method, run));
+        const uint64_t least = hist_far_bytes(run, &far);
+        if (tally->method->reads_far && declared(tally->method, run) && !run->dead &&
+            !run->capture &&
+            (rw_transfer_read(run->ctx, run->device, &bytes, run->call.d_far_bytes,
+                              sizeof(bytes)) < 0 ||
+             bytes < least || (bytes == 0) != (least == 0)))
+            hist_run_failed(run, tally, spec, "%llu bytes of the host's memory; at least %llu",
+                            bytes, (unsigned long long)least);
+    }
+    run->call.matrix = here;
+    run->call.d_far_bytes = NULL;
+    hist_far_release(&far);
+}
+
 static void run_methods(struct hist_run *run, const struct hist_call_spec *spec)
 {
     for (int m = 0; m < run->n_methods; m++) {
-        run->call.d_scratch = NULL;
-        if (run->dead)
-            run->tally[m].skipped++;
-        else if (declared(run->tally[m].method, run))
-            run_method(run, &run->tally[m], spec);
-        else
-            see_refusal(run, &run->tally[m], spec);
+        run_one(run, &run->tally[m], spec, declared(run->tally[m].method, run));
+        if (!run->dead && run->tally[m].method->reads_tiles)
+            run_far(run, &run->tally[m], spec);
     }
 }
 

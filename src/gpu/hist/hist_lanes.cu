@@ -23,6 +23,7 @@
 
 #include "gpu/hist/hist_lanes_far.cuh"
 #include "gpu/hist/hist_lanes_kernel.cuh"
+#include "gpu/hist/hist_lanes_rows.cuh"
 
 /* ---- clean cells ---- */
 

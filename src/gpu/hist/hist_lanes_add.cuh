@@ -229,7 +229,7 @@ template <class S, int SUMS> struct ranged {
 
 /* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
  * ahead, over the looks at the cells too, where these are far enough apart. */
-template <class S, int SUMS, bool LIST, class WHERE> struct listed {
+template <class S, int SUMS, bool LIST, class WHERE> struct listed : reads<WHERE> {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
     static constexpr uint32_t STEP = THREADS / WARP * N;
@@ -237,7 +237,6 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed {
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
     const struct words<S, WHERE> words;
-    const WHERE where;
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
@@ -246,7 +245,6 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed {
     struct lane_doc next;   /* of this lane's place, one turn ahead */
     uint32_t next_doc;      /* two turns ahead */
     uint32_t even[N];       /* words of this turn */
-    struct reads<WHERE> reads;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -265,7 +263,7 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed {
     __device__ __forceinline__ void turn_over()
     {
         turn++;
-        reads.see(next.doc, where);
+        this->see(next.doc);
         stage.put(turn, settled<SUMS>(one, next));
         next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
         next_doc = doc_of(at + 3 * STEP);
@@ -327,21 +325,19 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed {
     }
     __device__ __forceinline__ void count() const
     {
-        reads.end(WARP * sizeof(word_type), where);
+        this->add_up(WARP * sizeof(word_type));
     }
 };
 
 /* A tile of fewer lanes: several documents a warp, each lane on its own. */
-template <class S, int SUMS, class WHERE> struct narrow {
+template <class S, int SUMS, class WHERE> struct narrow : reads<WHERE> {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
     const struct plan &plan;
     const struct plan_row &row;
-    const WHERE where;
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
-    struct reads<WHERE> reads;
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
     {
@@ -357,7 +353,7 @@ template <class S, int SUMS, class WHERE> struct narrow {
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
         const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
-        const struct words<S, WHERE> words(row, lane & (lanes - 1), where);
+        const struct words<S, WHERE> words(row, lane & (lanes - 1), this->place());
         const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
         for (uint32_t at = from + warp * step + lane / lanes; at < until;
              at += THREADS / WARP * step) {
@@ -369,7 +365,7 @@ template <class S, int SUMS, class WHERE> struct narrow {
 #pragma unroll
             for (int u = 0; u < N; u++) {
                 doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_a_warp), id[u]);
-                reads.see(id[u], where);
+                this->see(id[u]);
                 word[u] = words.template of<true>(id[u] == NO_DOC ? 0 : id[u], doc_bytes);
             }
 #pragma unroll
@@ -381,7 +377,7 @@ template <class S, int SUMS, class WHERE> struct narrow {
     }
     __device__ __forceinline__ void count() const
     {
-        reads.end(sizeof(word_type), where); /* each lane reads a word of its document */
+        this->add_up(sizeof(word_type)); /* each lane reads a word of its document */
     }
 };
 

@@ -26,6 +26,14 @@ static __device__ __forceinline__ all_here where_of(const struct plan &, uint32_
 {
     return all_here{};
 }
+static __device__ __forceinline__ struct reads<all_here> reads_of(all_here)
+{
+    return {};
+}
+static __device__ __forceinline__ struct reads<far_words> reads_of(const struct far_words &where)
+{
+    return {where, 0};
+}
 static __device__ __forceinline__ far_words where_of(const struct far_plan &far, uint32_t row)
 {
     return far_words{far.row[row].far_word, far.row[row].n_here, far.d_far_bytes};
@@ -113,11 +121,11 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
 template <class S, int SUMS, bool LIST, class WHERE>
 static __device__ __forceinline__ void
 add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
-          const struct stage<S, SUMS> &stage, const WHERE &where, uint32_t lane_at)
+          const struct stage<S, SUMS> &stage, const struct words<S, WHERE> &words,
+          const WHERE &where, uint32_t lane_at)
 {
     struct listed<S, SUMS, LIST, WHERE> add = {
-        plan, row, stage, words<S, WHERE>(row, stage.lane, where), where, lane_at, plan.one,
-        chunk.begin, chunk.n
+        reads_of(where), plan, row, stage, words, lane_at, plan.one, chunk.begin, chunk.n
     };
     /* a look leaves cells of room / FULL, and the next is one document short of the room */
     add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
@@ -138,20 +146,21 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
     const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
     if (NARROW || row.lanes < WARP) {
         struct narrow<S, SUMS, WHERE> add = {
-            plan, row, where, lane_at, plan.one, chunk.begin, chunk.n
+            reads_of(where), plan, row, lane_at, plan.one, chunk.begin, chunk.n
         };
         add_all<S, SUMS>(plan, row, chunk, add);
         return;
     }
     if constexpr (!NARROW) {
         constexpr bool FAR = !std::is_same<WHERE, all_here>::value;
+        const struct words<S, WHERE> words(row, lane, where);
         if (plan.d_list)
-            add_ahead<S, SUMS, true>(plan, row, chunk, stage, where, lane_at);
+            add_ahead<S, SUMS, true>(plan, row, chunk, stage, words, where, lane_at);
         else if constexpr (FAR || (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16))
-            add_ahead<S, SUMS, false>(plan, row, chunk, stage, where, lane_at);
+            add_ahead<S, SUMS, false>(plan, row, chunk, stage, words, where, lane_at);
         else {
             struct ranged<S, SUMS> add = {
-                plan, row, stage, lane_words<S>(row, lane), lane_at, plan.one, chunk.begin, chunk.n
+                plan, row, stage, words.first, lane_at, plan.one, chunk.begin, chunk.n
             };
             add_all<S, SUMS>(plan, row, chunk, add);
         }

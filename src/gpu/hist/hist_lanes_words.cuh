@@ -71,20 +71,24 @@ template <class S> struct words<S, far_words> {
     }
 };
 
-/* What was read from the host's memory: a lane counts documents of its own. */
+/* Where codes are, and what was read of the host's memory: a lane counts documents of its own. A
+ * base of those that read, which takes no room in them where there is nothing to count. */
 template <class WHERE> struct reads;
 template <> struct reads<all_here> {
-    __device__ __forceinline__ void see(uint32_t, all_here) {}
-    __device__ __forceinline__ void end(uint32_t, all_here) const {}
+    __device__ __forceinline__ all_here place() const { return all_here{}; }
+    __device__ __forceinline__ void see(uint32_t) {}
+    __device__ __forceinline__ void add_up(uint32_t) const {}
 };
 template <> struct reads<far_words> {
+    struct far_words where;
     uint32_t n;
 
-    __device__ __forceinline__ void see(uint32_t doc, const struct far_words &where)
+    __device__ __forceinline__ const struct far_words &place() const { return where; }
+    __device__ __forceinline__ void see(uint32_t doc)
     {
         n += doc >= where.n_here && doc != NO_DOC;
     }
-    __device__ __forceinline__ void end(uint32_t doc_bytes, const struct far_words &where) const
+    __device__ __forceinline__ void add_up(uint32_t doc_bytes) const
     {
         const uint32_t all = __reduce_add_sync(0xffffffffu, n);
         if (where.d_bytes && threadIdx.x % WARP == 0 && all)
