@@ -738,7 +738,7 @@ struct rw_plan {
     uint64_t most_bytes; /* the most at a time, with what loading and the first tree give back; 0 on the host */
     uint64_t free_bytes; /* of the GPU, or as many of them as `gpu-memory` allows; 0 on the host */
     uint64_t far_bytes;  /* page-locked memory of the host, for codes that do not fit the GPU */
-    double link_rate;    /* bytes a second that cross to the GPU, measured; 0: no codes do */
+    double link_rate;    /* bytes a second that cross to the GPU, as a rule measured; 0: no codes do */
     double tree_ms;      /* expected of a tree */
 };
 /* The same arguments as rw_train, or rw_train_binned; what it would take on the device that it would

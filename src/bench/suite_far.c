@@ -50,8 +50,7 @@ static int plan_with(struct far *s, uint64_t bytes, int *fits)
     char text[32];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory", text));
-    const int status =
-        rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
+    const int status = rw_train_plan_binned(s->bench->ctx, s->params, s->binned, NULL, 0, &s->plan);
     *fits = status >= 0;
     return status == RW_ERR_MEMORY ? RW_OK : status;
 }
@@ -81,11 +80,10 @@ static int on_round(void *user, const struct rw_round *round)
 {
     struct far *s = user;
     if (s->n_trees < MOST_TREES) {
-        s->tree[s->n_trees++] =
-            (struct tree){.ms = rw_clock_ms() - s->since,
-                          .hist_ms = round->far_hist_ms,
-                          .hist_bytes = (double)round->far_hist_bytes,
-                          .bytes = (double)round->far_bytes};
+        s->tree[s->n_trees++] = (struct tree){.ms = rw_clock_ms() - s->since,
+                                              .hist_ms = round->far_hist_ms,
+                                              .hist_bytes = (double)round->far_hist_bytes,
+                                              .bytes = (double)round->far_bytes};
         s->leaves += round->n_leaves;
     }
     s->since = rw_clock_ms();

@@ -122,12 +122,12 @@ static int on_round(void *user, const struct rw_round *round)
                     round->n_leaves, round->ms_lambdas, round->ms_histograms, round->ms_splits,
                     round->ms_partition, round->ms_scores, round->ms_metrics);
     if (rw_msg_is_verbose() && round->far_bytes)
-        rw_msg_line("  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f "
-                    "GB/s",
-                    (double)round->far_bytes / 1e9, (double)round->far_hist_bytes / 1e9,
-                    round->far_hist_ms,
-                    round->far_hist_ms > 0 ? (double)round->far_hist_bytes / 1e6 / round->far_hist_ms
-                                           : 0.0);
+        rw_msg_line(
+            "  read of the host's memory: %.2f GB, by histograms %.2f GB in %.2f ms: %.1f "
+            "GB/s",
+            (double)round->far_bytes / 1e9, (double)round->far_hist_bytes / 1e9, round->far_hist_ms,
+            round->far_hist_ms > 0 ? (double)round->far_hist_bytes / 1e6 / round->far_hist_ms
+                                   : 0.0);
     rw_train_log_round(&job.log, round);
     reserve(round);
     if (!rw_msg_is_quiet())
@@ -361,7 +361,7 @@ static void print_plan(const struct rw_plan *plan)
                (unsigned long long)plan->free_bytes);
     if (plan->far_bytes)
         printf("%-15s %15llu bytes of the host's memory, page-locked\n"
-               "%-15s %15.3g GB/s between them, measured\n",
+               "%-15s %15.3g GB/s between them\n",
                "other codes", (unsigned long long)plan->far_bytes, "link", plan->link_rate / 1e9);
     printf("%-15s %15.3g ms expected\n", "a tree", plan->tree_ms);
 }

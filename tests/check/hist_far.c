@@ -33,7 +33,9 @@ static int move_tile(struct hist_run *run, struct rw_hist_matrix *m, uint32_t t,
     return status;
 }
 
-int hist_far_make(struct hist_run *run, uint32_t n_here, struct rw_hist_matrix *out)
+/* The run's matrix with the codes of documents [0, n_here) on the device, fenced by poison, and
+ * those of the others in page-locked memory alone. 0 or -1; released in any case. */
+static int make(struct hist_run *run, uint32_t n_here, struct rw_hist_matrix *out)
 {
     int status = RW_OK;
     *out = *run->matrix;
@@ -47,7 +49,7 @@ int hist_far_make(struct hist_run *run, uint32_t n_here, struct rw_hist_matrix *
     return status;
 }
 
-void hist_far_release(struct rw_hist_matrix *matrix)
+static void release(struct rw_hist_matrix *matrix)
 {
     for (uint32_t t = 0; t < matrix->n_tiles; t++) {
         rw_device_free((void *)(uintptr_t)matrix->tile[t].d_word);
@@ -55,7 +57,8 @@ void hist_far_release(struct rw_hist_matrix *matrix)
     }
 }
 
-uint64_t hist_far_bytes(const struct hist_run *run, const struct rw_hist_matrix *matrix)
+/* Of the call at hand: bytes of codes in the host's memory, once for each node. */
+static uint64_t far_bytes(const struct hist_run *run, const struct rw_hist_matrix *matrix)
 {
     uint64_t docs = 0, bytes = 0;
     for (uint32_t k = 0; k < run->call.n_nodes; k++) {
@@ -66,4 +69,32 @@ uint64_t hist_far_bytes(const struct hist_run *run, const struct rw_hist_matrix 
     for (uint32_t t = 0; t < matrix->n_tiles; t++)
         bytes += docs * rw_hist_tile_doc_bytes(matrix, t);
     return bytes;
+}
+
+void hist_far_run(struct hist_run *run, struct hist_tally *tally, const struct hist_call_spec *spec)
+{
+    const struct rw_hist_matrix *here = run->call.matrix;
+    struct rw_hist_matrix far;
+    unsigned long long bytes = 0;
+    const uint32_t n_here = (uint32_t)((run->seed + run->n_calls) % (run->spec.n_docs + 1));
+    if (n_here == run->spec.n_docs || here->n_tiles == 0)
+        return;
+    if (make(run, n_here, &far) < 0 ||
+        hist_buffer_fill(run, &run->d_far_bytes, &bytes, sizeof(bytes)) < 0) {
+        hist_run_failed(run, tally, spec, "codes of the host: %s", rw_last_error(run->ctx));
+    } else {
+        run->call.matrix = &far;
+        run->call.d_far_bytes = hist_buffer_at(&run->d_far_bytes);
+        hist_run_one(run, tally, spec);
+        const uint64_t least = far_bytes(run, &far);
+        if (hist_run_may(run, tally->method) && !run->dead && !run->capture &&
+            (rw_transfer_read(run->ctx, run->device, &bytes, run->call.d_far_bytes, sizeof(bytes)) <
+                 0 ||
+             bytes < least || (bytes == 0) != (least == 0)))
+            hist_run_failed(run, tally, spec, "%llu bytes of the host's memory; at least %llu",
+                            bytes, (unsigned long long)least);
+    }
+    run->call.matrix = here;
+    run->call.d_far_bytes = NULL;
+    release(&far);
 }

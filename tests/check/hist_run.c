@@ -267,10 +267,11 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 
 /* ---- what is expected ---- */
 
-static int declared(const struct rw_hist_method *method, const struct hist_run *run)
+int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method)
 {
     const struct rw_hist_call *call = &run->call;
-    return (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
+    return (method->reads_far || !call->d_far_bytes) &&
+           (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
            run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
            (!call->zero_skip || method->zero_skip) && (!call->by_position || method->by_position);
 }
@@ -517,9 +518,9 @@ static void see_refusal(struct hist_run *run, struct hist_tally *tally,
                         status < 0 ? rw_last_error(run->ctx) : "accepted");
 }
 
-static void run_one(struct hist_run *run, struct hist_tally *tally,
-                    const struct hist_call_spec *spec, int may)
+void hist_run_one(struct hist_run *run, struct hist_tally *tally, const struct hist_call_spec *spec)
 {
+    const int may = hist_run_may(run, tally->method);
     run->call.d_scratch = NULL;
     if (run->dead)
         tally->skipped++;
@@ -529,44 +530,12 @@ static void run_one(struct hist_run *run, struct hist_tally *tally,
         see_refusal(run, tally, spec);
 }
 
-/* The same call with a part of the codes in the host's memory, which is read once, or, by rows of
- * some of the codes alone, as often as there are such. */
-static void run_far(struct hist_run *run, struct hist_tally *tally,
-                    const struct hist_call_spec *spec)
-{
-    const struct rw_hist_matrix *here = run->call.matrix;
-    struct rw_hist_matrix far;
-    unsigned long long bytes = 0;
-    const uint32_t n_here = (uint32_t)((run->seed + run->n_calls) % (run->spec.n_docs + 1));
-    if (n_here == run->spec.n_docs || here->n_tiles == 0)
-        return;
-    if (hist_far_make(run, n_here, &far) < 0 ||
-        hist_buffer_fill(run, &run->d_far_bytes, &bytes, sizeof(bytes)) < 0) {
-        hist_run_failed(run, tally, spec, "codes of the host: %s", rw_last_error(run->ctx));
-    } else {
-        run->call.matrix = &far;
-        run->call.d_far_bytes = hist_buffer_at(&run->d_far_bytes);
-        run_one(run, tally, spec, tally->method->reads_far && declared(tally->method, run));
-        const uint64_t least = hist_far_bytes(run, &far);
-        if (tally->method->reads_far && declared(tally->method, run) && !run->dead &&
-            !run->capture &&
-            (rw_transfer_read(run->ctx, run->device, &bytes, run->call.d_far_bytes,
-                              sizeof(bytes)) < 0 ||
-             bytes < least || (bytes == 0) != (least == 0)))
-            hist_run_failed(run, tally, spec, "%llu bytes of the host's memory; at least %llu",
-                            bytes, (unsigned long long)least);
-    }
-    run->call.matrix = here;
-    run->call.d_far_bytes = NULL;
-    hist_far_release(&far);
-}
-
 static void run_methods(struct hist_run *run, const struct hist_call_spec *spec)
 {
     for (int m = 0; m < run->n_methods; m++) {
-        run_one(run, &run->tally[m], spec, declared(run->tally[m].method, run));
+        hist_run_one(run, &run->tally[m], spec);
         if (!run->dead && run->tally[m].method->reads_tiles)
-            run_far(run, &run->tally[m], spec);
+            hist_far_run(run, &run->tally[m], spec);
     }
 }
 
@@ -591,7 +560,7 @@ void hist_run_call(struct hist_run *run, const struct hist_call_spec *spec)
     }
     int any = 0;
     for (int m = 0; m < run->n_methods; m++)
-        any |= declared(run->tally[m].method, run);
+        any |= hist_run_may(run, run->tally[m].method);
     if (any)
         expect(run);
     run->got = hist_need(run->n_cells * sizeof(int64_t) + 2 * FENCE, 1);

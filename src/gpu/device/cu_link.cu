@@ -1,5 +1,5 @@
-/* Why: the rate of the link to the host's memory, read as histograms read rows of codes that are not
- * on the device (gpu/hist/hist_lanes_far.cu): what these reach is measured by it.
+/* Why: the rate of the link to the host's memory, read as histograms read rows of codes that are
+ * not on the device (gpu/hist/hist_lanes_far.cu): what these reach is measured by it.
  *
  * Decomposition: a warp a row of ROW_BYTES, UNROLL of them at a time; one in STEP is read. */
 #include <cuda_runtime.h>

@@ -8,7 +8,7 @@
 #include "gpu/device/transfer.h"
 
 enum { RUNS = 5 };
-#define COPIED_BYTES   ((size_t)1 << 26)
+#define COPIED_BYTES   ((size_t)1 << 25)
 #define GATHERED_BYTES ((size_t)1 << 30)
 
 struct link_run {

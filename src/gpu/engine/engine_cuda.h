@@ -1,8 +1,8 @@
 /* State of the engine for GPUs. engine_cuda.c starts trees and keeps documents and scores,
  * engine_cuda_load.c puts data on the device, engine_cuda_hist.c builds histograms and finds
  * splits, engine_cuda_columns.c keeps columns of codes, engine_cuda_keep.c keeps codes for the next
- * training, engine_cuda_far.c keeps in the host's memory what does not fit the device's. Everything is
- * allocated at load.
+ * training, engine_cuda_far.c keeps in the host's memory what does not fit the device's. Everything
+ * is allocated at load.
  *
  * The list of documents has two halves: the documents of a node's children go to the same positions
  * of the half that the node's own are not in. A histogram is a buffer in each group's pool; a split
@@ -94,7 +94,7 @@ struct rw_cuda {
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
     uint64_t free_bytes; /* of the device before the training set was loaded, or allowed of them */
-    int is_limited; /* they are what the user allows */
+    int is_limited;      /* they are what the user allows */
     struct rw_cuda_place place;
     /* what is read of the host's memory */
     unsigned long long *d_far_bytes;    /* by the histograms of a tree; NULL: place is not far */
@@ -104,7 +104,7 @@ struct rw_cuda {
     char *d_walk;                       /* [walk_bytes] pieces of columns on their way to a walk */
     size_t walk_bytes;                  /* 0: no set needs them */
     struct rw_cuda_column *walk_column; /* [n_features] scratch; owned */
-    uint64_t most_bytes; /* so far: at a time, with what is given back later */
+    uint64_t most_bytes;                /* so far: at a time, with what is given back later */
     struct rw_cuda_stage stage;
     void *answer; /* page-locked: what is read back; [answer_bytes] */
     size_t answer_bytes;

@@ -49,10 +49,9 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     const uint32_t n_features = cuda->host.base.info.n_features;
     const int wide = cuda->n_groups && cuda->group[cuda->n_groups - 1].bits == 16;
     kept->column_bytes = ((uint64_t)cuda->n_docs * (wide ? 2 : 1) + 255) / 256 * 256;
-    const uint64_t n =
-        cuda->place.is_far
-            ? cuda->place.n_columns
-            : (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
+    const uint64_t n = cuda->place.is_far
+                           ? cuda->place.n_columns
+                           : (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     kept->n = n < n_features ? (uint32_t)n : n_features;
     if (kept->n == 0)
         return RW_OK;
@@ -156,8 +155,7 @@ static int use_far_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
     if (has_column(cuda, feature))
         return RW_OK;
     const uint32_t at = least_useful(kept);
-    if (n < cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS &&
-        !is_worth_it(cuda, (int32_t)feature, at, n)) {
+    if (n < cuda->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth_it(cuda, (int32_t)feature, at, n)) {
         cuda->reads.bytes += (uint64_t)n * SECTOR_BYTES;
         return RW_OK;
     }

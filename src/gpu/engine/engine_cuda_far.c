@@ -50,8 +50,8 @@ static int plan_tiles(struct rw_cuda *cuda)
         struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
         for (uint32_t t = 0; t < matrix->n_tiles; t++, n++) {
             matrix->tile[t].n_here = place[n].n_here;
-            cuda->place.far_doc_bytes += (double)place[n].doc_bytes *
-                                         (cuda->n_docs - place[n].n_here) / cuda->n_docs;
+            cuda->place.far_doc_bytes +=
+                (double)place[n].doc_bytes * (cuda->n_docs - place[n].n_here) / cuda->n_docs;
         }
     }
     return RW_OK;
@@ -217,8 +217,8 @@ static int put_rows(void *user, struct rw_share *share)
     const struct row_job *job = user;
     for (uint64_t at, end; rw_share_next(share, &at, &end);) {
         while (at < end) {
-            const uint32_t n = (uint32_t)(end - at < RW_TUNE_FAR_FILL_DOCS ? end - at
-                                                                           : RW_TUNE_FAR_FILL_DOCS);
+            const uint32_t n =
+                (uint32_t)(end - at < RW_TUNE_FAR_FILL_DOCS ? end - at : RW_TUNE_FAR_FILL_DOCS);
             char *to = job->to + at * job->doc_bytes;
             memset(to, 0, (size_t)n * job->doc_bytes);
             for (uint32_t f = 0; f < job->tile->n_features; f++)
@@ -248,7 +248,8 @@ static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
         const uint32_t n = n_here - first < most ? n_here - first : most;
         char *d_to = (char *)(uintptr_t)job->tile->d_word + (uint64_t)first * job->doc_bytes;
         make_rows(cuda, job, first, n, stage);
-        RW_TRY(rw_transfer_write_pinned(ctx, cuda->device, d_to, stage, (size_t)n * job->doc_bytes));
+        RW_TRY(
+            rw_transfer_write_pinned(ctx, cuda->device, d_to, stage, (size_t)n * job->doc_bytes));
         RW_TRY(rw_transfer_wait(ctx, cuda->device));
     }
     return RW_OK;
@@ -331,8 +332,7 @@ static int make_clocks(struct rw_cuda *cuda)
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     RW_TRY(make_far_columns(cuda, set, source));
-    if (set > 0 || cuda->host.base.rules.query_threshold <= UINT32_MAX)
-        RW_TRY(make_walk(cuda));
+    RW_TRY(make_walk(cuda));
     if (set > 0)
         return RW_OK;
     RW_TRY(plan_tiles(cuda));
@@ -439,9 +439,8 @@ int rw_cuda_far_begin_tree(struct rw_cuda *cuda)
     cuda->reads = (struct rw_far_reads){.bytes = 0};
     cuda->is_timed = 0;
     if (cuda->d_far_bytes)
-        RW_CU(cuda->host.base.ctx,
-              cudaMemsetAsync(cuda->d_far_bytes, 0, sizeof(*cuda->d_far_bytes),
-                              (cudaStream_t)rw_cuda_stream(cuda)));
+        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(cuda->d_far_bytes, 0, sizeof(*cuda->d_far_bytes),
+                                                   (cudaStream_t)rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -452,8 +451,8 @@ static int add_time(struct rw_cuda *cuda)
     if (!cuda->is_timed)
         return RW_OK;
     RW_CU(cuda->host.base.ctx, cudaEventSynchronize((cudaEvent_t)cuda->event[1]));
-    RW_CU(cuda->host.base.ctx, cudaEventElapsedTime(&ms, (cudaEvent_t)cuda->event[0],
-                                                    (cudaEvent_t)cuda->event[1]));
+    RW_CU(cuda->host.base.ctx,
+          cudaEventElapsedTime(&ms, (cudaEvent_t)cuda->event[0], (cudaEvent_t)cuda->event[1]));
     cuda->reads.hist_ms += (double)ms;
     cuda->is_timed = 0;
     return RW_OK;
@@ -465,8 +464,8 @@ int rw_cuda_far_hist_begin(struct rw_cuda *cuda)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda)); /* it is no histogram */
     RW_TRY(add_time(cuda));
-    RW_CU(cuda->host.base.ctx, cudaEventRecord((cudaEvent_t)cuda->event[0],
-                                               (cudaStream_t)rw_cuda_stream(cuda)));
+    RW_CU(cuda->host.base.ctx,
+          cudaEventRecord((cudaEvent_t)cuda->event[0], (cudaStream_t)rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -474,8 +473,8 @@ int rw_cuda_far_hist_end(struct rw_cuda *cuda)
 {
     if (!cuda->d_far_bytes)
         return RW_OK;
-    RW_CU(cuda->host.base.ctx, cudaEventRecord((cudaEvent_t)cuda->event[1],
-                                               (cudaStream_t)rw_cuda_stream(cuda)));
+    RW_CU(cuda->host.base.ctx,
+          cudaEventRecord((cudaEvent_t)cuda->event[1], (cudaStream_t)rw_cuda_stream(cuda)));
     cuda->is_timed = 1;
     return RW_OK;
 }

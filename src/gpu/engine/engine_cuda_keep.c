@@ -50,7 +50,8 @@ static int serves(const struct rw_device_spare *spare, const void *user)
 /* ---- taking and leaving ---- */
 
 /* A method that is forced may need columns of codes that no other training wants. Memory that the
- * user limits is not to be kept, and codes that are not all on the device are of no use to others. */
+ * user limits is not to be kept, and codes that are not all on the device are of no use to others.
+ */
 static void **owner_of(const struct rw_cuda *cuda)
 {
     struct rw_keep *keep = cuda->host.base.keep;

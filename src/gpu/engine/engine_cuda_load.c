@@ -544,9 +544,9 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_transfer_pinned_free(cuda->reply);
     for (int g = 0; g < RW_CUDA_GROUPS; g++)
         rw_mem_free(cuda->group[g].column);
-    void *const owned[] = {cuda->n,       cuda->first,        cuda->buffer_of,   cuda->child,
-                           cuda->stack,   cuda->summed,       cuda->coded,       cuda->node,
-                           cuda->parent,  cuda->split_column, cuda->tile_column, cuda->kept.of,
+    void *const owned[] = {cuda->n,        cuda->first,        cuda->buffer_of,   cuda->child,
+                           cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
+                           cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
                            cuda->kept.use, cuda->walk_column};
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])

@@ -133,9 +133,9 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
 
 /* What loading would take, under other cuts or rules than the engine's own, too. data: the sets
  * beside the training set, which is the source; NULL: none. */
-static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules,
-                   struct rw_cuts *cuts, const struct rw_cuda_source *source,
-                   const struct rw_plan_data *data, struct rw_plan *out)
+static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, struct rw_cuts *cuts,
+                   const struct rw_cuda_source *source, const struct rw_plan_data *data,
+                   struct rw_plan *out)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     int status = RW_OK;
@@ -216,10 +216,15 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     uint32_t bins, leaves;
-    char hint[128];
+    char hint[256];
+    const char *hist = cuda->host.base.rules.hist;
+    const struct rw_hist_method *method = hist ? rw_hist_method_find(hist) : NULL;
     RW_TRY(search_fit(cuda, cuts, 0, source, &bins));
     RW_TRY(search_fit(cuda, cuts, 1, source, &leaves));
-    if (bins && leaves)
+    if (method && !method->reads_far)
+        snprintf(hint, sizeof(hint),
+                 "--hist %s needs all codes in the GPU's memory; --hist auto does not", hist);
+    else if (bins && leaves)
         snprintf(hint, sizeof(hint), "--bins %u or --leaves %u would fit", bins, leaves);
     else if (bins || leaves)
         snprintf(hint, sizeof(hint), "--%s %u would fit", bins ? "bins" : "leaves", bins + leaves);
@@ -271,7 +276,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t bytes = column_bytes(cuts, source->dataset->n_docs);
     const struct rw_hist_method *method = NULL;
-    struct rw_plan least = {.n_parts = 0}, plan = {.n_parts = 0};
+    struct rw_plan least = {.n_parts = 0};
     if (rules->hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, rules->hist, &method));
     if (cuda->taken || cuts->n_features == 0 || (method && !method->reads_far))
@@ -288,7 +293,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     cuda->place.row_bytes = left - more * bytes;
     /* rounding takes a little more than was counted */
     for (int i = 0; i < 2; i++) {
-        plan = (struct rw_plan){.n_parts = 0};
+        struct rw_plan plan = {.n_parts = 0};
         RW_TRY(dry_run(cuda, rules, cuts, source, NULL, &plan));
         const uint64_t over = plan.most_bytes + others_bytes(cuda) > cuda->free_bytes
                                   ? plan.most_bytes + others_bytes(cuda) - cuda->free_bytes
@@ -298,21 +303,20 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     return RW_OK;
 }
 
+/* Where the training set's codes go, in the memory that was asked for. */
 static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
                       const struct rw_cuda_source *source)
 {
-    uint64_t needed;
     cuda->place.is_far = 0;
-    do {
+    for (;;) {
         struct rw_plan plan = {.n_parts = 0};
-        RW_TRY(rw_cuda_ask_free(cuda));
         RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
-        needed = plan.most_bytes;
-    } while (needed + others_bytes(cuda) > cuda->free_bytes &&
-             rw_device_spare_drop_unused(cuda->device->number));
-    return needed + others_bytes(cuda) <= cuda->free_bytes
-               ? RW_OK
-               : place_far(cuda, cuts, source, needed);
+        if (plan.most_bytes + others_bytes(cuda) <= cuda->free_bytes)
+            return RW_OK;
+        if (!rw_device_spare_drop_unused(cuda->device->number))
+            return place_far(cuda, cuts, source, plan.most_bytes);
+        RW_TRY(rw_cuda_ask_free(cuda));
+    }
 }
 
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source)
@@ -332,6 +336,10 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
+    if (!cuda->free_bytes) {
+        rw_device_spare_drop_unused(cuda->device->number);
+        RW_TRY_OUT(rw_cuda_ask_free(cuda));
+    }
     RW_TRY_OUT(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
     source.code_of = code_of;
     const int place = find_place(cuda, cuts, &source);
@@ -344,8 +352,10 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
         if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
             out->most_bytes = bytes;
     }
-    if (cuda->place.is_far)
-        RW_TRY_OUT(rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate));
+    /* without room for that, it is as any link */
+    if (cuda->place.is_far &&
+        rw_device_link_rate(cuda->host.base.ctx, cuda->device, &cuda->place.link_rate) < 0)
+        cuda->place.link_rate = RW_TUNE_FAR_LINK_RATE;
     out->link_rate = cuda->place.link_rate;
     if (place < 0 || out->most_bytes > out->free_bytes)
         status = fail_room(cuda, cuts, &source, out->most_bytes);

@@ -145,8 +145,8 @@ struct rw_hist_call {
      * for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
-    void *d_scratch;       /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch;     /* 1: all of it is 0; methods with leaves_clean leave it so */
+    void *d_scratch;   /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch; /* 1: all of it is 0; methods with leaves_clean leave it so */
     /* The bytes of codes that are read from the host's memory are added. NULL: all codes are on the
      * device. */
     unsigned long long *d_far_bytes;

@@ -211,7 +211,9 @@ template <class S, int SUMS> struct ranged {
         if (until < n && threadIdx.x == 0)
             ask_for_rows(until);
     }
-    __device__ __forceinline__ void count() const {} /* all is on the device */
+    __device__ __forceinline__ void count() const
+    {
+    } /* all is on the device */
     /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
     __device__ __forceinline__ void ask_for_rows(uint32_t from) const
     {

@@ -1,6 +1,6 @@
-/* The kernel of hist_lanes.cu and its launch, for codes that are all on the device (struct plan) and
- * for those that are not (struct far_plan): hist_lanes.cu and hist_lanes_far.cu have one each, so
- * that the first is compiled without a thought of the second. */
+/* The kernel of hist_lanes.cu and its launch, for codes that are all on the device (struct plan)
+ * and for those that are not (struct far_plan): hist_lanes.cu and hist_lanes_far.cu have one each,
+ * so that the first is compiled without a thought of the second. */
 #ifndef RW_GPU_HIST_LANES_KERNEL_CUH
 #define RW_GPU_HIST_LANES_KERNEL_CUH
 
@@ -26,15 +26,12 @@ static __device__ __forceinline__ all_here where_of(const struct plan &, uint32_
 {
     return all_here{};
 }
-static __device__ __forceinline__ struct reads<all_here> reads_of(all_here)
-{
+static __device__ __forceinline__ struct reads<all_here> reads_of(all_here) {
     return {};
-}
-static __device__ __forceinline__ struct reads<far_words> reads_of(const struct far_words &where)
-{
+} static __device__ __forceinline__ struct reads<far_words>
+reads_of(const struct far_words &where) {
     return {where, 0};
-}
-static __device__ __forceinline__ far_words where_of(const struct far_plan &far, uint32_t row)
+} static __device__ __forceinline__ far_words where_of(const struct far_plan &far, uint32_t row)
 {
     return far_words{far.row[row].far_word, far.row[row].n_here, far.d_far_bytes};
 }
@@ -134,9 +131,9 @@ add_ahead(const struct plan &plan, const struct plan_row &row, const struct chun
 
 /* NARROW: tiles of under 32 lanes only. */
 template <class S, int SUMS, bool NARROW, class WHERE>
-static __device__ __forceinline__ void
-add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
-          const WHERE &where)
+static __device__ __forceinline__ void add_chunk(const struct plan &plan,
+                                                 const struct plan_row &row,
+                                                 const struct chunk &chunk, const WHERE &where)
 {
     constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
     const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;

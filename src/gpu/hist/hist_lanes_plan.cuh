@@ -61,7 +61,7 @@ struct far_plan {
 static_assert(sizeof(struct far_plan) <= 4000, "the arguments of a launch");
 
 static __host__ __device__ __forceinline__ uint64_t chunks_of_node(const struct rw_hist_node &node,
-                                                   uint64_t docs_a_chunk)
+                                                                   uint64_t docs_a_chunk)
 {
     return (node.n + docs_a_chunk - 1) / docs_a_chunk;
 }

@@ -1,4 +1,5 @@
-/* Who does what in hist_lanes.cu, planned on the host: rows of a launch, and chunks of documents. */
+/* Who does what in hist_lanes.cu, planned on the host: rows of a launch, and chunks of documents.
+ */
 #ifndef RW_GPU_HIST_LANES_ROWS_CUH
 #define RW_GPU_HIST_LANES_ROWS_CUH
 

@@ -26,7 +26,8 @@ static __device__ __forceinline__ const char *lane_words(const struct plan_row &
 }
 
 /* Where the codes are: all on the device, */
-struct all_here {};
+struct all_here {
+};
 /* or those of the documents from n_here on in the host's memory, whence these kernels read them
  * themselves, a warp a row of 128 bytes. */
 struct far_words {
@@ -64,8 +65,7 @@ template <class S> struct words<S, far_words> {
           n_here(where.n_here)
     {
     }
-    template <bool>
-    __device__ __forceinline__ word_type of(uint32_t doc, uint32_t doc_bytes) const
+    template <bool> __device__ __forceinline__ word_type of(uint32_t doc, uint32_t doc_bytes) const
     {
         return *(const word_type *)((doc < n_here ? first : far) + (uint64_t)doc * doc_bytes);
     }
@@ -75,15 +75,25 @@ template <class S> struct words<S, far_words> {
  * base of those that read, which takes no room in them where there is nothing to count. */
 template <class WHERE> struct reads;
 template <> struct reads<all_here> {
-    __device__ __forceinline__ all_here place() const { return all_here{}; }
-    __device__ __forceinline__ void see(uint32_t) {}
-    __device__ __forceinline__ void add_up(uint32_t) const {}
+    __device__ __forceinline__ all_here place() const
+    {
+        return all_here{};
+    }
+    __device__ __forceinline__ void see(uint32_t)
+    {
+    }
+    __device__ __forceinline__ void add_up(uint32_t) const
+    {
+    }
 };
 template <> struct reads<far_words> {
     struct far_words where;
     uint32_t n;
 
-    __device__ __forceinline__ const struct far_words &place() const { return where; }
+    __device__ __forceinline__ const struct far_words &place() const
+    {
+        return where;
+    }
     __device__ __forceinline__ void see(uint32_t doc)
     {
         n += doc >= where.n_here && doc != NO_DOC;
