@@ -127,8 +127,9 @@
 #define RW_TUNE_FAR_COLUMNS_SHARE 0.3
 /* Bytes a document of another set that are left free for its scores and metrics. */
 #define RW_TUNE_FAR_OTHER_BYTES 64
-/* A piece of the columns that a walk reads: bytes at least and at most. */
-#define RW_TUNE_FAR_LEAST_WALK 1048576
+/* A piece of the columns that a walk reads: one in so many codes of the training set, and bytes at
+ * most. */
+#define RW_TUNE_FAR_WALK_SHARE 64
 #define RW_TUNE_FAR_MOST_WALK  67108864
 /* Documents whose codes are turned into rows at a time, and bytes of such rows on their way to the
  * device. */

@@ -306,11 +306,13 @@ out:
 /* For what walks read. */
 static int make_walk(struct rw_cuda *cuda)
 {
-    uint64_t bytes = (uint64_t)cuda->n_docs * cuda->host.base.info.n_features / 64;
+    const uint64_t n_features = cuda->host.base.info.n_features;
+    const uint64_t least = n_features * sizeof(uint16_t) * ALIGNED; /* if a tree splits all */
+    uint64_t bytes = cuda->n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
     if (cuda->walk_bytes)
         return RW_OK;
-    bytes = bytes < RW_TUNE_FAR_LEAST_WALK ? RW_TUNE_FAR_LEAST_WALK : bytes;
-    bytes = bytes > RW_TUNE_FAR_MOST_WALK ? RW_TUNE_FAR_MOST_WALK : bytes;
+    bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
+    bytes = bytes > least ? bytes : least;
     cuda->walk_bytes = bytes;
     cuda->host.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));

@@ -268,6 +268,21 @@ static uint64_t column_bytes(const struct rw_cuts *cuts, uint32_t n_docs)
     return (n_docs * bytes + 255) / 256 * 256;
 }
 
+/* Rows are padded, so that they may take a little more than they were given. */
+static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_cuda_source *source)
+{
+    enum { PADDING = 128 };
+    for (;;) {
+        struct rw_plan plan = {.n_parts = 0};
+        RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+        const uint64_t needed = plan.most_bytes + others_bytes(cuda);
+        if (needed <= cuda->free_bytes || cuda->place.row_bytes == 0)
+            return RW_OK;
+        const uint64_t over = (needed - cuda->free_bytes + PADDING - 1) / PADDING * PADDING;
+        cuda->place.row_bytes -= over < cuda->place.row_bytes ? over : cuda->place.row_bytes;
+    }
+}
+
 /* Not all codes fit: what is left beside everything else is given to columns for partitions, at
  * least one, and to tiles. needed: by training with all codes on the device. */
 static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
@@ -291,16 +306,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     more = more < cuts->n_features - 1 ? more : cuts->n_features - 1;
     cuda->place.n_columns += (uint32_t)more;
     cuda->place.row_bytes = left - more * bytes;
-    /* rounding takes a little more than was counted */
-    for (int i = 0; i < 2; i++) {
-        struct rw_plan plan = {.n_parts = 0};
-        RW_TRY(dry_run(cuda, rules, cuts, source, NULL, &plan));
-        const uint64_t over = plan.most_bytes + others_bytes(cuda) > cuda->free_bytes
-                                  ? plan.most_bytes + others_bytes(cuda) - cuda->free_bytes
-                                  : 0;
-        cuda->place.row_bytes -= over < cuda->place.row_bytes ? over : cuda->place.row_bytes;
-    }
-    return RW_OK;
+    return fit_rows(cuda, cuts, source);
 }
 
 /* Where the training set's codes go, in the memory that was asked for. */
