@@ -40,17 +40,22 @@ void check_plan(struct check_run *run)
  * codes. */
 static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
 {
-    struct rw_engine_rules *rules = &run->engine->rules;
+    struct rw_engine_rules *rules = &run->engine->rules, none = run->c->rules;
+    struct rw_engine *other;
     struct rw_plan plan;
-    rules->other_docs = 0;
-    for (int s = 1; s < data->n_sets; s++)
-        rules->other_docs += data->set[s]->n_docs;
     if (!run->engine->ops->plan || strcmp(run->engine->ops->name, "cuda") != 0)
         return;
-    rules->device_bytes = 1;
-    const int status = rw_engine_plan(run->engine, data, &plan);
+    for (int s = 1; s < data->n_sets; s++)
+        none.other_docs += data->set[s]->n_docs;
+    none.device_bytes = 1;
+    if (!check_that(run, OP_LOAD, rw_engine_open(run->ctx, "cuda", &none, &other) >= 0,
+                    "another engine: %s", rw_last_error(run->ctx)))
+        return;
+    const int status = rw_engine_plan(other, data, &plan);
     check_that(run, OP_LOAD, status == RW_ERR_MEMORY && plan.most_bytes > 1,
                "status %d of a plan without memory", status);
+    rw_engine_close(other);
+    rules->other_docs = none.other_docs;
     rules->device_bytes =
         plan.most_bytes + rules->other_docs * 64 +
         check_below(&run->random, 1 + data->set[0]->n_docs * data->set[0]->n_columns / 2);

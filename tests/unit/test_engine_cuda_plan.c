@@ -105,6 +105,7 @@ PLAN_TEST(codes_that_do_not_fit)
     cr_assert_eq(plan.far_bytes, 0);
     const uint64_t all = plan.most_bytes, codes = part_of(&plan, "codes");
     const uint64_t least = least_bytes(1), step = (all - least) / 40;
+    cuda->is_limited = 1;
     uint64_t before = 0;
     /* rows, and columns of 12 features a byte a document, each a multiple of 256 bytes */
     const uint64_t most_far = codes + 12 * 4096;
@@ -153,6 +154,7 @@ PLAN_TEST(other_sets_that_do_not_fit)
 {
     struct rw_plan one, two;
     cuda->host.base.rules.other_docs = train->n_docs;
+    cuda->is_limited = 1;
     cuda->free_bytes = least_bytes(1) + train->n_docs * 64;
     cr_assert_eq(plan_of(1, &one), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(plan_of(2, &two), RW_OK, "%s", rw_last_error(ctx));

@@ -125,6 +125,8 @@
  * tiles: a column is worth as many copies of it as a tree makes, a tile's byte as many as
  * histograms read it, about as many. Not measured. */
 #define RW_TUNE_FAR_COLUMNS_SHARE 0.3
+/* Of all memory that is free, one in so many bytes is not given to codes. */
+#define RW_TUNE_FAR_PAGES_SHARE 64
 /* Bytes a document of another set that are left free for its scores and metrics. */
 #define RW_TUNE_FAR_OTHER_BYTES 64
 /* A piece of the columns that a walk reads: one in so many codes of the training set, and bytes at

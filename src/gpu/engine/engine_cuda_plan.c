@@ -301,7 +301,9 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     const uint64_t taken = least.most_bytes + others_bytes(cuda);
     if (taken > cuda->free_bytes)
         return fail_room(cuda, cuts, source, taken);
-    const uint64_t left = cuda->free_bytes - taken;
+    /* what is free is given out in large pages: not all of it is to be had in pieces */
+    const uint64_t pages = cuda->is_limited ? 0 : cuda->free_bytes / RW_TUNE_FAR_PAGES_SHARE;
+    const uint64_t left = cuda->free_bytes - taken > pages ? cuda->free_bytes - taken - pages : 0;
     uint64_t more = (uint64_t)((double)left * RW_TUNE_FAR_COLUMNS_SHARE) / bytes;
     more = more < cuts->n_features - 1 ? more : cuts->n_features - 1;
     cuda->place.n_columns += (uint32_t)more;
