@@ -147,11 +147,10 @@ static int send(struct far *s)
     RW_TRY(rw_bench_send(s->bench, "far", &line));
     if (s->bench->options->quick)
         return RW_OK;
-    const struct rw_bench_bar bar[3] = {
+    const struct rw_bench_bar bar[2] = {
         {"histograms: share of a copy's rate", rate / s->copied, 0.75, 0.9, 0},
-        {"a tree: share of a copy's rate", least_ms / ms, 0.75, 0.9, 0},
         {"a tree: planned time, apart from it by", fabs(s->plan.tree_ms / ms - 1.0), 0.3, NAN, 1}};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         RW_TRY(rw_bench_bar(s->bench, &bar[i]));
     return RW_OK;
 }

@@ -127,6 +127,7 @@ static void make_rules(const struct booster *b, struct rw_engine_rules *rules)
     rw_params_bytes(p->gpu_memory, &rules->device_bytes);
     for (int set = 1; set < b->n_sets; set++)
         rules->other_docs += b->set[set]->n_docs;
+    rules->n_other_sets = (uint32_t)b->n_sets - 1;
 }
 
 static struct rw_plan_data plan_data(const struct booster *b,

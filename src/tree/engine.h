@@ -52,6 +52,7 @@ struct rw_engine_rules {
      * 0: all that is free. */
     uint64_t device_bytes;
     uint64_t other_docs; /* of all sets beside the training set, for which room is left */
+    uint32_t n_other_sets;
 };
 
 /* What the engine made of the training set, for messages. */

@@ -47,6 +47,7 @@ static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
         return;
     for (int s = 1; s < data->n_sets; s++)
         none.other_docs += data->set[s]->n_docs;
+    none.n_other_sets = (uint32_t)data->n_sets - 1;
     none.device_bytes = 1;
     if (!check_that(run, OP_LOAD, rw_engine_open(run->ctx, "cuda", &none, &other) >= 0,
                     "another engine: %s", rw_last_error(run->ctx)))
@@ -56,8 +57,9 @@ static void limit_memory(struct check_run *run, const struct rw_plan_data *data)
                "status %d of a plan without memory", status);
     rw_engine_close(other);
     rules->other_docs = none.other_docs;
+    rules->n_other_sets = none.n_other_sets;
     rules->device_bytes =
-        plan.most_bytes + rules->other_docs * 64 +
+        plan.most_bytes +
         check_below(&run->random, 1 + data->set[0]->n_docs * data->set[0]->n_columns / 2);
 }
 

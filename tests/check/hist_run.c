@@ -270,7 +270,7 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method)
 {
     const struct rw_hist_call *call = &run->call;
-    return (method->reads_far || !call->d_far_bytes) &&
+    return (method->reads_far || !call->far) &&
            (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
            run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
            (!call->zero_skip || method->zero_skip) && (!call->by_position || method->by_position);

@@ -143,8 +143,9 @@ PLAN_TEST(time_of_codes_that_do_not_fit)
     const double here_ms = rw_cuda_tree_ms(&cuda->host.base, &work);
     cuda->free_bytes = least_bytes(1);
     cr_assert_eq(plan_of(1, &plan), RW_OK);
-    /* 4,000 documents' rows of 16 bytes, five times, and 11 columns */
-    const double ms = 4000 * (16.0 * (1.0 + log2(255) / 2) + 11.0) / plan.link_rate * 1e3;
+    /* 4,000 documents' rows of 16 bytes, 2.2 times, and half of 11 columns */
+    const double ms =
+        4000 * (16.0 * (1.0 + 0.15 * log2(255)) / 0.93 + 0.5 * 11.0) / plan.link_rate * 1e3;
     const double more_ms = rw_cuda_tree_ms(&cuda->host.base, &work) - here_ms;
     cr_assert_float_eq(more_ms, ms, 0.01 * ms, "%g, not %g", more_ms, ms);
 }
@@ -154,13 +155,23 @@ PLAN_TEST(other_sets_that_do_not_fit)
 {
     struct rw_plan one, two;
     cuda->host.base.rules.other_docs = train->n_docs;
+    cuda->host.base.rules.n_other_sets = 1;
     cuda->is_limited = 1;
-    cuda->free_bytes = least_bytes(1) + train->n_docs * 64;
+    const uint64_t least = least_bytes(2);
+    cuda->free_bytes = least - 1;
+    cr_assert_eq(plan_of(2, &two), RW_ERR_MEMORY);
+    cuda->free_bytes = least;
     cr_assert_eq(plan_of(1, &one), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(plan_of(2, &two), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(part_of(&two, "codes"), part_of(&one, "codes"));
     cr_assert_gt(two.far_bytes, one.far_bytes);
     cr_assert_leq(two.most_bytes, cuda->free_bytes);
+    for (uint64_t more = 1; more < 1 << 20; more = more * 5 / 4 + 1) {
+        cuda->free_bytes = least + more;
+        cr_assert_eq(plan_of(2, &two), RW_OK, "%llu more: %s", (unsigned long long)more,
+                     rw_last_error(ctx));
+        cr_assert_leq(two.most_bytes, cuda->free_bytes);
+    }
 }
 
 /* A method that cannot read them is an error, and which could be said. */

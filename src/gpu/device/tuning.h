@@ -127,8 +127,14 @@
 #define RW_TUNE_FAR_COLUMNS_SHARE 0.3
 /* Of all memory that is free, one in so many bytes is not given to codes. */
 #define RW_TUNE_FAR_PAGES_SHARE 64
-/* Bytes a document of another set that are left free for its scores and metrics. */
+/* Bytes a document of another set, and of another set, that are left free for its scores, metrics
+ * and tables. */
 #define RW_TUNE_FAR_OTHER_BYTES 64
+#define RW_TUNE_FAR_SET_BYTES   65536
+/* A piece of the rows that histograms gather, of which there are two: one in so many bytes of the
+ * codes, and bytes at most, which take 1.2 ms to gather. Not measured. */
+#define RW_TUNE_FAR_PIECE_SHARE 16
+#define RW_TUNE_FAR_MOST_PIECE  67108864
 /* A piece of the columns that a walk reads: one in so many codes of the training set, and bytes at
  * most. */
 #define RW_TUNE_FAR_WALK_SHARE 64
@@ -139,6 +145,12 @@
 #define RW_TUNE_FAR_STAGE_BYTES 33554432
 /* Bytes a second that are expected of a link that was not measured. */
 #define RW_TUNE_FAR_LINK_RATE 5.0e10
+/* The plan: readings of all rows, one and so many more for each level (trees of 255 leaves, 30 M
+ * documents: 2.0 in all with mart, 2.4 with newton); the rate of a gather, in a copy's; and the
+ * share of the columns without room that a tree has copied (0.4 and 0.7). */
+#define RW_TUNE_FAR_LEVEL_PASSES 0.15
+#define RW_TUNE_FAR_GATHER_RATE  0.93
+#define RW_TUNE_FAR_COLUMNS_READ 0.5
 
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads that sort a query of 257 to 2,048 documents; as many warps sort a shorter query each.

@@ -28,6 +28,7 @@ struct rw_cuda_place {
     uint32_t n_columns;   /* room for columns that partitions read */
     double far_doc_bytes; /* of a document's in tiles of the host's memory, on average */
     double link_rate;     /* bytes a second; 0: not measured */
+    uint64_t least_bytes; /* of memory that training needs, with no codes beside one column */
 };
 
 /* A set's codes in the host's memory, by features. */
@@ -97,6 +98,7 @@ struct rw_cuda {
     int is_limited;      /* they are what the user allows */
     struct rw_cuda_place place;
     /* what is read of the host's memory */
+    struct rw_hist_far hist_far;        /* with which histograms read it, if place is far; owned */
     unsigned long long *d_far_bytes;    /* by the histograms of a tree; NULL: place is not far */
     struct rw_far_reads reads;          /* of the tree so far, but for these bytes */
     void *event[2];                     /* cudaEvent_t: around histograms; owned */
@@ -266,10 +268,15 @@ int rw_cuda_plan_matrix(const struct rw_cuda *cuda, int group, uint32_t n_docs,
 /* Finds the place of the training set's codes. RW_ERR_MEMORY if it does not fit in any: what it
  * needs, what there is, what would fit. */
 int rw_cuda_check_room(struct rw_cuda *cuda, const struct rw_cuda_source *source);
+/* What is left free for the other sets, beside their codes: their scores, metrics and tables,
+ * and what walks need if their codes do not fit. n_docs: of the training set. */
+uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
 /* The memory that is free, or allowed, from here on. */
 int rw_cuda_ask_free(struct rw_cuda *cuda);
-/* engine_cuda_far.c. Is a set beside the training set one whose codes do not fit? A set's codes in
- * the host's memory. A finished tree added to its scores. A column to where partitions read it. */
+/* engine_cuda_far.c. Bytes of d_walk. Is a set beside the training set one whose codes do not fit?
+ * A set's codes in the host's memory. A finished tree added to its scores. A column to where
+ * partitions read it. */
+uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 void rw_cuda_far_free(struct rw_cuda *cuda, int set);

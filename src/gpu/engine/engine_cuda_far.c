@@ -1,7 +1,7 @@
 /* Codes that do not fit the device: they stay in page-locked memory of the host.
  *
- * Of the training set, tiles: the device holds those of the first documents, and histograms read
- * the others' rows themselves (gpu/hist/hist_lanes_far.cu). And columns, for partitions and walks,
+ * Of the training set, tiles: the device holds those of the first documents, and histograms gather
+ * the others' rows (gpu/hist/hist_lanes_far.cu). And columns, for partitions and walks,
  * a second copy: a code of a row would cost 32 bytes of the link, a column's is one byte when the
  * column is copied to the device, which keeps some (engine_cuda_columns.c). So a level of a tree
  * takes a byte a document for each feature that splits its large nodes, once a tree if there is
@@ -67,7 +67,8 @@ int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
             doc_bytes += rw_hist_tile_doc_bytes(matrix, t);
     }
     const uint64_t given_back = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
-    const uint64_t reserved = cuda->host.base.rules.other_docs * RW_TUNE_FAR_OTHER_BYTES;
+    const uint64_t reserved =
+        rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features);
     return n_docs * doc_bytes + reserved + given_back > rw_cuda_left_bytes(cuda);
 }
 
@@ -303,26 +304,51 @@ out:
 
 /* ---- a set ---- */
 
+uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features)
+{
+    const uint64_t least = (uint64_t)n_features * sizeof(uint16_t) * ALIGNED; /* a tree of all */
+    uint64_t bytes = (uint64_t)n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
+    bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
+    return bytes > least ? bytes : least;
+}
+
 /* For what walks read. */
 static int make_walk(struct rw_cuda *cuda)
 {
-    const uint64_t n_features = cuda->host.base.info.n_features;
-    const uint64_t least = n_features * sizeof(uint16_t) * ALIGNED; /* if a tree splits all */
-    uint64_t bytes = cuda->n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
+    const uint64_t bytes = rw_cuda_far_walk_bytes(cuda->n_docs, cuda->host.base.info.n_features);
     if (cuda->walk_bytes)
         return RW_OK;
-    bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
-    bytes = bytes > least ? bytes : least;
     cuda->walk_bytes = bytes;
     cuda->host.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));
     return RW_NEW(cuda->host.base.ctx, cuda->walk_column, cuda->host.base.info.n_features);
 }
 
-static int make_clocks(struct rw_cuda *cuda)
+/* What histograms read rows with: a piece holds a share of them. */
+static int make_pieces(struct rw_cuda *cuda)
 {
+    uint64_t bytes = 0;
+    char *d_pieces;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            bytes += (uint64_t)cuda->n_docs * rw_hist_tile_doc_bytes(matrix, t);
+    }
+    bytes = aligned(bytes / RW_TUNE_FAR_PIECE_SHARE);
+    bytes = bytes < RW_TUNE_FAR_MOST_PIECE ? bytes : RW_TUNE_FAR_MOST_PIECE;
+    bytes = bytes > RW_HIST_FAR_LEAST_BYTES ? bytes : RW_HIST_FAR_LEAST_BYTES;
     cuda->host.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_far_bytes, 1));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, d_pieces, 2 * bytes));
+    if (rw_cuda_is_dry(cuda))
+        return RW_OK;
+    RW_TRY(rw_hist_far_open(cuda->host.base.ctx, d_pieces, bytes, &cuda->hist_far));
+    cuda->hist_far.d_bytes = cuda->d_far_bytes;
+    return RW_OK;
+}
+
+static int make_clocks(struct rw_cuda *cuda)
+{
     for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++) {
         cudaEvent_t event;
         RW_CU(cuda->host.base.ctx, cudaEventCreate(&event));
@@ -339,6 +365,7 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
         return RW_OK;
     RW_TRY(plan_tiles(cuda));
     RW_TRY(make_tiles(cuda));
+    RW_TRY(make_pieces(cuda));
     return make_clocks(cuda);
 }
 

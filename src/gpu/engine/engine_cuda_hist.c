@@ -28,7 +28,7 @@ struct rw_hist_call rw_cuda_hist_call(const struct rw_cuda *cuda, int g,
                                  .d_hess_sum = group->cells.d_hess,
                                  .d_scratch = cuda->d_hist_scratch,
                                  .clean_scratch = cuda->clean_scratch,
-                                 .d_far_bytes = cuda->d_far_bytes,
+                                 .far = cuda->place.is_far ? &cuda->hist_far : NULL,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
                                  .shared_bytes = cuda->device->shared_bytes};
 }

@@ -548,6 +548,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
                            cuda->stack,    cuda->summed,       cuda->coded,       cuda->node,
                            cuda->parent,   cuda->split_column, cuda->tile_column, cuda->kept.of,
                            cuda->kept.use, cuda->walk_column};
+    rw_hist_far_close(&cuda->hist_far);
     for (int i = 0; i < 2; i++) {
         if (cuda->event[i])
             (void)cudaEventDestroy((cudaEvent_t)cuda->event[i]);

@@ -253,10 +253,16 @@ int rw_cuda_ask_free(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* What the other sets will take beside their codes. */
-static uint64_t others_bytes(const struct rw_cuda *cuda)
+uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features)
 {
-    return cuda->host.base.rules.other_docs * RW_TUNE_FAR_OTHER_BYTES;
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t columns = n_features * sizeof(struct rw_cuda_column);
+    const int has_walk = cuda->place.is_far || cuda->walk_bytes; /* the training set's part */
+    if (rules->n_other_sets == 0)
+        return 0;
+    return rules->other_docs * RW_TUNE_FAR_OTHER_BYTES +
+           rules->n_other_sets * (RW_TUNE_FAR_SET_BYTES + columns) +
+           (has_walk ? 0 : rw_cuda_far_walk_bytes(n_docs, n_features));
 }
 
 /* Bytes of a column for partitions, as rw_cuda_settle_columns has it. */
@@ -275,7 +281,8 @@ static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_
     for (;;) {
         struct rw_plan plan = {.n_parts = 0};
         RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
-        const uint64_t needed = plan.most_bytes + others_bytes(cuda);
+        const uint64_t needed =
+            plan.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
         if (needed <= cuda->free_bytes || cuda->place.row_bytes == 0)
             return RW_OK;
         const uint64_t over = (needed - cuda->free_bytes + PADDING - 1) / PADDING * PADDING;
@@ -298,7 +305,9 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
         return fail_room(cuda, cuts, source, needed);
     cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(dry_run(cuda, rules, cuts, source, NULL, &least));
-    const uint64_t taken = least.most_bytes + others_bytes(cuda);
+    const uint64_t taken =
+        least.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
+    cuda->place.least_bytes = taken;
     if (taken > cuda->free_bytes)
         return fail_room(cuda, cuts, source, taken);
     /* what is free is given out in large pages: not all of it is to be had in pieces */
@@ -316,10 +325,13 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
                       const struct rw_cuda_source *source)
 {
     cuda->place.is_far = 0;
+    cuda->place.least_bytes = 0;
     for (;;) {
         struct rw_plan plan = {.n_parts = 0};
         RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
-        if (plan.most_bytes + others_bytes(cuda) <= cuda->free_bytes)
+        if (plan.most_bytes +
+                rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features) <=
+            cuda->free_bytes)
             return RW_OK;
         if (!rw_device_spare_drop_unused(cuda->device->number))
             return place_far(cuda, cuts, source, plan.most_bytes);
@@ -355,6 +367,8 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
         RW_TRY_OUT(place);
     RW_TRY_OUT(dry_run(cuda, &engine->rules, cuts, &source, data, out));
     out->free_bytes = cuda->free_bytes;
+    if (place < 0 && cuda->place.least_bytes > out->most_bytes)
+        out->most_bytes = cuda->place.least_bytes;
     if (!data->bins) { /* before anything is loaded; where they do not fit, the host finds cuts */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
         if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
@@ -408,9 +422,10 @@ static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
     const double doc_bytes = far_doc_bytes(cuda, work);
     const double rate = cuda->place.link_rate > 0.0 ? cuda->place.link_rate : RW_TUNE_FAR_LINK_RATE;
     const double columns = fmin(work->features, work->leaves - 1.0) - cuda->place.n_columns;
-    if (doc_bytes <= 0.0)
-        return 0.0;
-    return work->docs * (doc_bytes * rw_plan_passes(work) + fmax(columns, 0.0)) / rate * 1e3;
+    const double passes = 1.0 + log2(work->leaves) * RW_TUNE_FAR_LEVEL_PASSES;
+    const double bytes = doc_bytes * passes / RW_TUNE_FAR_GATHER_RATE +
+                         fmax(columns, 0.0) * RW_TUNE_FAR_COLUMNS_READ;
+    return doc_bytes > 0.0 ? work->docs * bytes / rate * 1e3 : 0.0;
 }
 
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)

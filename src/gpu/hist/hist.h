@@ -119,6 +119,22 @@ struct rw_hist_pool {
 };
 #define RW_HIST_NO_PARENT UINT32_MAX
 
+/* What it takes to read codes of the host's memory: two pieces of the device's, and a stream of
+ * their own on which one is filled while the other is read (hist_far.c). */
+struct rw_hist_far {
+    void *d_piece[2]; /* 256-byte aligned */
+    uint64_t piece_bytes;
+    unsigned long long *d_bytes;          /* what is read of the host's memory is added; or NULL */
+    void *stream;                         /* cudaStream_t; owned */
+    void *begun, *gathered[2], *added[2]; /* cudaEvent_t; owned */
+};
+enum { RW_HIST_FAR_LEAST_BYTES = 8192 }; /* of a piece for 64 nodes */
+
+/* Pieces of the caller's memory: [2][piece_bytes]. */
+int rw_hist_far_open(struct rw_ctx *ctx, void *d_pieces, uint64_t piece_bytes,
+                     struct rw_hist_far *out);
+void rw_hist_far_close(struct rw_hist_far *far);
+
 struct rw_hist_call {
     const struct rw_hist_matrix *matrix;
     enum rw_hist_sums sums;
@@ -145,13 +161,11 @@ struct rw_hist_call {
      * for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
-    void *d_scratch;   /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch; /* 1: all of it is 0; methods with leaves_clean leave it so */
-    /* The bytes of codes that are read from the host's memory are added. NULL: all codes are on the
-     * device. */
-    unsigned long long *d_far_bytes;
-    int n_multiprocessors; /* of the device */
-    size_t shared_bytes;   /* that a block may take */
+    void *d_scratch;               /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch;             /* 1: all of it is 0; methods with leaves_clean leave it so */
+    const struct rw_hist_far *far; /* NULL: all codes are on the device */
+    int n_multiprocessors;         /* of the device */
+    size_t shared_bytes;           /* that a block may take */
 };
 
 struct rw_hist_method {

@@ -19,13 +19,15 @@
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
  * and no drain before the end. A look costs the time in which memory has nothing to do more than
  * its own: what is read next is asked for before it. */
+#include <atomic>
 #include <cuda_runtime.h>
 
+#include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_far.cuh"
-#include "gpu/hist/hist_lanes_kernel.cuh"
-#include "gpu/hist/hist_lanes_rows.cuh"
+#include "gpu/hist/hist_lanes_plan.cuh"
+#include "gpu/device/launch_after.cuh"
 
-/* ---- clean cells ---- */
+/* ---- the kernels ---- */
 
 __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 {
@@ -36,6 +38,153 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < n_cells;
          i += (uint64_t)gridDim.x * blockDim.x)
         d_cell[i] = 0;
+}
+
+/* The row of the plan that a block belongs to: the last one that begins at it or before. There is
+ * one, which saves a step of base/search.h's search. */
+static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
+{
+    uint32_t low = 0, high = plan.n_rows;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if (plan.row[middle].first_block <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Which node and which part of it is this block's? A thread looks at a node: `node`. All that the
+ * block wrote to its cells before can be read after. */
+static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
+{
+    __shared__ uint32_t warp_chunks[WARPS];
+    __shared__ struct chunk found;
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint32_t block = blockIdx.x - row.first_block;
+    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_a_chunk);
+    uint32_t upto = chunks;
+    for (int step = 1; step < WARP; step *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
+        upto += (int)lane >= step ? other : 0;
+    }
+    if (lane == WARP - 1)
+        warp_chunks[warp] = upto;
+    if (threadIdx.x == 0)
+        found = {0, 0, 0};
+    __syncthreads();
+    uint32_t from = upto - chunks;
+    for (uint32_t w = 0; w < warp; w++)
+        from += warp_chunks[w];
+    if (block >= from && block - from < chunks) {
+        const uint64_t done = (uint64_t)(block - from) * row.docs_a_chunk;
+        found.node = threadIdx.x;
+        found.begin = node.first + done;
+        found.n = (uint32_t)(node.n - done < row.docs_a_chunk ? node.n - done : row.docs_a_chunk);
+    }
+    __syncthreads();
+    return found;
+}
+
+/* A block's documents, with looks at the cells so often that none overflows. What `add` is: see
+ * hist_lanes_add.cuh. */
+template <class S, int SUMS, class ADD>
+static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
+                                               const struct chunk &chunk, ADD &add)
+{
+    __shared__ uint32_t fullest_of[2];
+    /* a cell is one of 32 / lanes copies, each with its share of any run of documents */
+    const uint32_t copies = WARP / row.lanes;
+    uint32_t fullest = 0, from = 0;
+    if (threadIdx.x == 0)
+        fullest_of[0] = 0;
+    for (uint32_t look = 0;; look++) {
+        const uint32_t until = add.pause(from, (uint64_t)(plan.room - fullest - 1) * copies);
+        add.add(from, until);
+        from = until;
+        __syncthreads();
+        wait_for_launch_before();
+        if (from >= chunk.n)
+            break;
+        uint32_t *now = &fullest_of[look % 2], *then = &fullest_of[(look + 1) % 2];
+        fullest = plan.wide ? drain_full<S, SUMS, true>(plan, row, chunk.node, now, then)
+                            : drain_full<S, SUMS, false>(plan, row, chunk.node, now, then);
+    }
+    if (plan.wide)
+        drain_all<S, SUMS, true>(plan, row, chunk.node);
+    else
+        drain_all<S, SUMS, false>(plan, row, chunk.node);
+}
+
+/* Of a list, or (not LIST) a range. */
+template <class S, int SUMS, bool LIST>
+static __device__ __forceinline__ void
+add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
+          const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
+{
+    struct listed<S, SUMS, LIST> add = {
+        plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+    };
+    /* a look leaves cells of room / FULL, and the next is one document short of the room */
+    add.steady = plan.room - plan.room / RW_TUNE_LANES_FULL - 1 >= 2 * add.STEP;
+    add_all<S, SUMS>(plan, row, chunk, add);
+}
+
+/* NARROW: tiles of under 32 lanes only. */
+template <class S, int SUMS, bool NARROW>
+static __device__ __forceinline__ void
+add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
+{
+    constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
+    const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const struct stage<S, SUMS> stage = {
+        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
+    };
+    const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
+    if (NARROW || row.lanes < WARP) {
+        struct narrow<S, SUMS> add = {
+            plan, row, lane_at, plan.one, chunk.begin, chunk.n
+        };
+        add_all<S, SUMS>(plan, row, chunk, add);
+        return;
+    }
+    if constexpr (!NARROW) {
+        const char *first = lane_words<S>(row, lane);
+        if (plan.d_list)
+            add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
+        else if constexpr (S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16)
+            add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
+        else {
+            struct ranged<S, SUMS> add = {
+                plan, row, stage, first, lane_at, plan.one, chunk.begin, chunk.n
+            };
+            add_all<S, SUMS>(plan, row, chunk, add);
+        }
+    }
+}
+
+template <class S, int SUMS>
+__global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
+{
+    const struct plan_row &row = plan.row[row_of_block(plan)];
+    struct rw_hist_node node = {0, 0};
+    let_next_launch_begin();
+    if (threadIdx.x < plan.n_nodes)
+        node = plan.d_node[threadIdx.x];
+    const bool nibbles = S::BITS == 8 && row.bits == 4;
+    const size_t bytes =
+        nibbles ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON) : (size_t)plan.cell_bytes;
+    for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
+        shared_cells[i] = make_uint4(0, 0, 0, 0);
+    const struct chunk chunk = find_chunk(row, node);
+    if constexpr (S::BITS == 8) {
+        if (nibbles) {
+            add_chunk<shape<4, 8, 16, false>, SUMS, true>(plan, row, chunk);
+            return;
+        }
+    }
+    add_chunk<S, SUMS, false>(plan, row, chunk);
 }
 
 /* ---- into the shape of hist.h ---- */
@@ -186,6 +335,71 @@ static cudaError_t clear(unsigned long long *d_cell, uint64_t n_cells, cudaStrea
     return cudaGetLastError();
 }
 
+template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
+{
+    static std::atomic<uint32_t> allowed[MOST_DEVICES]; /* bytes that this kernel may take */
+    const uint32_t shared = plan.cell_bytes + (uint32_t)stage_bytes(SUMS == RW_HIST_NEWTON);
+    std::atomic<uint32_t> &bytes = allowed[current_device()];
+    if (bytes < shared) {
+        const cudaError_t error = cudaFuncSetAttribute(
+            lanes_kernel<S, SUMS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        if (error != cudaSuccess)
+            return error;
+        bytes = shared;
+    }
+    if (!plan.clean)
+        return launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
+    lanes_kernel<S, SUMS><<<plan.n_blocks, THREADS, shared, stream>>>(plan);
+    return cudaGetLastError();
+}
+
+/* Newton in one launch, or its hessians in a second one. */
+template <class S>
+static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, cudaStream_t stream)
+{
+    if (call->sums == RW_HIST_NEWTON && !layout.apart)
+        return launch<S, RW_HIST_NEWTON>(plan, stream);
+    const cudaError_t error = launch<S, RW_HIST_MART>(plan, stream);
+    if constexpr (S::BITS == 16) {
+        if (layout.apart && error == cudaSuccess) {
+            const uint32_t room = plan.room;
+            plan.room = UINT32_MAX / (uint32_t)call->largest;
+            const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, stream);
+            plan.room = room;
+            return hessians;
+        }
+    }
+    return error;
+}
+
+static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
+                               struct plan &plan, cudaStream_t stream)
+{
+    if (call->matrix->bits == 4)
+        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, stream);
+    if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
+        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, stream);
+    if (call->matrix->bits == 16)
+        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, stream);
+    switch (layout.n_codes * 1000 + (int)layout.room_bins) {
+    case 4064:
+        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, stream);
+    case 4128:
+        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, stream);
+    case 4256:
+        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, stream);
+    case 2128:
+        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, stream);
+    case 2256:
+        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
+    case 1256:
+        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
+    default: /* shared memory of under 64 KB */
+        return cudaErrorInvalidConfiguration;
+    }
+}
+
 /* What all launches of a call share. */
 static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
                       struct plan *plan)
@@ -226,12 +440,111 @@ static struct finished finished_of(const struct rw_hist_call *call)
     return out;
 }
 
-static int has_far_rows(const struct far_row *row, uint32_t n)
+/* ---- codes in the host's memory ---- */
+
+/* The part of each node in places [first, first + n) of all nodes, as hist_lanes_far.cu has it. */
+static void cut_nodes(const struct rw_hist_call *call, uint64_t first, uint64_t n,
+                      struct rw_hist_node *node)
 {
-    int far = 0;
-    for (uint32_t r = 0; r < n; r++)
-        far |= row[r].far_word != NULL;
-    return far;
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++) {
+        const uint64_t end = before + call->node[i].n;
+        const uint64_t from = before > first ? before : first;
+        const uint64_t upto = end < first + n ? end : first + n;
+        node[i] = {0, 0};
+        if (from < upto)
+            node[i] = {from - first, upto - from};
+        before = end;
+    }
+}
+
+/* Adds a piece: a range of documents, with all that belongs to them. */
+static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
+                             const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
+{
+    plan.d_list = NULL;
+    plan.d_node = piece.d_node;
+    plan.d_lambda = plan.d_lambda ? piece.d_lambda : NULL;
+    plan.d_hess = plan.d_hess ? piece.d_hess : NULL;
+    plan.by_position = 0;
+    plan.clean = 1; /* it begins when all before it is done */
+    for (uint32_t r = 0; r < plan.n_rows; r++)
+        plan.row[r].d_word = piece.d_row;
+    plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+    return launch_bits(call, layout, plan, stream);
+}
+
+#define TRY_CUDA(call)                     \
+    do {                                   \
+        const cudaError_t failed = (call); \
+        if (failed != cudaSuccess)         \
+            return failed;                 \
+    } while (0)
+
+/* plan: the rows of a tile. While a piece is added the next one is gathered. */
+static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct layout &layout,
+                                const struct plan &plan, cudaStream_t stream)
+{
+    static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
+    const struct rw_hist_far *far = call->far;
+    cudaStream_t gathering = (cudaStream_t)far->stream;
+    const uint32_t tile = plan.row[0].tile;
+    struct rw_hist_call part = *call;
+    uint64_t n_places = 0, n;
+    part.d_list = NULL;
+    part.node = node;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        n_places += call->node[i].n;
+    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->begun, stream));
+    TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
+    int turn = 0;
+    for (uint64_t first = 0; first < n_places; first += n, turn++) {
+        const int which = turn % 2;
+        const struct lanes_piece piece = rw_lanes_piece(call, tile, which);
+        n = n_places - first < piece.docs ? n_places - first : piece.docs;
+        if (n == 0)
+            return cudaErrorInvalidValue;
+        cut_nodes(call, first, n, node);
+        if (turn >= 2)
+            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->added[which], 0));
+        TRY_CUDA(rw_cuda_lanes_gather(call, tile, piece, first, (uint32_t)n, gathering));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->gathered[which], gathering));
+        TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->gathered[which], 0));
+        TRY_CUDA(add_piece(&part, layout, piece, plan, stream));
+        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->added[which], stream));
+    }
+    return cudaSuccess;
+}
+
+/* Adds the rows of a plan: together those whose codes are on the device, then, tile by tile, the
+ * others. */
+static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
+                            struct plan &plan, cudaStream_t stream)
+{
+    const struct rw_hist_tile *tile = call->matrix->tile;
+    if (!call->far) {
+        plan.n_blocks = set_chunks(call, plan.row, plan.n_rows);
+        return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
+    }
+    struct plan here = plan;
+    uint32_t end;
+    here.n_rows = 0;
+    for (uint32_t r = 0; r < plan.n_rows; r++) {
+        if (!tile[plan.row[r].tile].far_word)
+            here.row[here.n_rows++] = plan.row[r];
+    }
+    here.n_blocks = here.n_rows ? set_chunks(call, here.row, here.n_rows) : 0;
+    if (here.n_blocks)
+        TRY_CUDA(launch_bits(call, layout, here, stream));
+    for (uint32_t r = 0; r < plan.n_rows; r = end) {
+        struct plan far = plan;
+        far.n_rows = 0;
+        for (end = r; end < plan.n_rows && plan.row[end].tile == plan.row[r].tile; end++)
+            far.row[far.n_rows++] = plan.row[end];
+        if (tile[plan.row[r].tile].far_word)
+            TRY_CUDA(add_far_tile(call, layout, far, stream));
+    }
+    return cudaSuccess;
 }
 
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
@@ -241,13 +554,9 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     const struct finished out = finished_of(call);
     uint32_t most_bins = 1, most_groups = 1; /* of 32 columns */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
-    static thread_local struct far_row far_rows[RW_HIST_MAX_TILES * 16];
-    const uint32_t n_rows = make_rows(call, &layout, rows, far_rows);
-    const int is_far = has_far_rows(far_rows, n_rows);
-    struct far_plan far = {};
-    struct plan &plan = far.plan;
+    const uint32_t n_rows = make_rows(call, &layout, rows);
+    struct plan plan = {};
     init_plan(call, layout, &plan);
-    far.d_far_bytes = call->d_far_bytes;
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
     cudaError_t error =
@@ -258,16 +567,12 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
             plan.row[r] = *row;
-            far.row[r] = far_rows[first + r];
             const uint32_t groups = (row->n_codes * row->lanes + 31u) / 32;
             most_groups = groups > most_groups ? groups : most_groups;
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
-        plan.n_blocks = set_chunks(call, plan.row, n);
-        if (plan.n_blocks > 0)
-            error = is_far ? rw_cuda_lanes_far(call, layout, far, stream)
-                           : launch_bits(call, layout, plan, stream);
+        error = add_rows(call, layout, plan, stream);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);

@@ -5,12 +5,13 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/hist/hist_lanes_words.cuh"
+#include "gpu/hist/hist_lanes_plan.cuh"
 
 extern __shared__ uint4 shared_cells[];
 
 /* Sums beyond those of hist.h: newton's hessians in a launch of their own. */
 enum { ONLY_HESSIANS = RW_HIST_FLOAT + 1 };
+enum : uint32_t { NO_DOC = 0xffffffffu };
 
 /* What a kernel is compiled for. BINS: that a code has room for, 4 and 8 bits. IN_PART: codes of
  * 16 bits are tested against the row's bins. */
@@ -130,6 +131,23 @@ static __device__ __forceinline__ struct lane_doc settled(uint32_t one, struct l
     return doc;
 }
 
+/* A lane's words: one code of 16 bits, or 32 bits of smaller ones. */
+template <int BITS> struct lane_word {
+    using type = uint32_t;
+};
+template <> struct lane_word<16> {
+    using type = uint16_t;
+};
+
+/* Where a lane's words begin. The compiler is kept from taking the sum apart again. */
+template <class S>
+static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
+{
+    const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
+    asm volatile("" : "+l"(at));
+    return at;
+}
+
 /* A warp's documents in shared memory: [RING][document, packed, hess][N] words. */
 template <class S, int SUMS> struct stage {
     static constexpr int N = S::UNROLL, FIELDS = SUMS == RW_HIST_NEWTON ? 3 : 2;
@@ -211,9 +229,6 @@ template <class S, int SUMS> struct ranged {
         if (until < n && threadIdx.x == 0)
             ask_for_rows(until);
     }
-    __device__ __forceinline__ void count() const
-    {
-    } /* all is on the device */
     /* Memory is kept busy while the cells are looked at: the rows after go to the L2 cache. */
     __device__ __forceinline__ void ask_for_rows(uint32_t from) const
     {
@@ -231,14 +246,14 @@ template <class S, int SUMS> struct ranged {
 
 /* The documents of a chunk of a list or (not LIST) a range, by whole warps. Words are read a turn
  * ahead, over the looks at the cells too, where these are far enough apart. */
-template <class S, int SUMS, bool LIST, class WHERE> struct listed : reads<WHERE> {
+template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
     static constexpr uint32_t STEP = THREADS / WARP * N;
     const struct plan &plan;
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
-    const struct words<S, WHERE> words;
+    const char *first; /* the lane's words */
     uint32_t lane_at, one;
     uint64_t begin;
     uint32_t n;
@@ -265,14 +280,15 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed : reads<WHERE
     __device__ __forceinline__ void turn_over()
     {
         turn++;
-        this->see(next.doc);
         stage.put(turn, settled<SUMS>(one, next));
         next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
         next_doc = doc_of(at + 3 * STEP);
     }
     __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
     {
-        return words.template of<LIST>(doc, WARP * sizeof(word_type));
+        const word_type *at =
+            (const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
+        return LIST ? *at : __ldcs(at);
     }
     __device__ __forceinline__ void load(uint32_t *word) const
     {
@@ -325,14 +341,10 @@ template <class S, int SUMS, bool LIST, class WHERE> struct listed : reads<WHERE
                 return;
         }
     }
-    __device__ __forceinline__ void count() const
-    {
-        this->add_up(WARP * sizeof(word_type));
-    }
 };
 
 /* A tile of fewer lanes: several documents a warp, each lane on its own. */
-template <class S, int SUMS, class WHERE> struct narrow : reads<WHERE> {
+template <class S, int SUMS> struct narrow {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
     const struct plan &plan;
@@ -351,11 +363,11 @@ template <class S, int SUMS, class WHERE> struct narrow : reads<WHERE> {
                : plan.d_list ? plan.d_list[begin + at]
                              : (uint32_t)(begin + at);
     }
-    __device__ __forceinline__ void add(uint32_t from, uint32_t until)
+    __device__ __forceinline__ void add(uint32_t from, uint32_t until) const
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
         const uint32_t docs_a_warp = WARP / lanes, step = docs_a_warp * N;
-        const struct words<S, WHERE> words(row, lane & (lanes - 1), this->place());
+        const char *first = lane_words<S>(row, lane & (lanes - 1));
         const uint32_t doc_bytes = lanes * (uint32_t)sizeof(word_type);
         for (uint32_t at = from + warp * step + lane / lanes; at < until;
              at += THREADS / WARP * step) {
@@ -367,8 +379,8 @@ template <class S, int SUMS, class WHERE> struct narrow : reads<WHERE> {
 #pragma unroll
             for (int u = 0; u < N; u++) {
                 doc[u] = fetched<SUMS>(plan, begin + (at + u * docs_a_warp), id[u]);
-                this->see(id[u]);
-                word[u] = words.template of<true>(id[u] == NO_DOC ? 0 : id[u], doc_bytes);
+                word[u] = *(const word_type *)(first +
+                                               (uint64_t)(id[u] == NO_DOC ? 0 : id[u]) * doc_bytes);
             }
 #pragma unroll
             for (int u = 0; u < N; u++) {
@@ -376,10 +388,6 @@ template <class S, int SUMS, class WHERE> struct narrow : reads<WHERE> {
                 add_word<S, SUMS>(lane_at, word[u], at_hand.packed, at_hand.heavy, row);
             }
         }
-    }
-    __device__ __forceinline__ void count() const
-    {
-        this->add_up(sizeof(word_type)); /* each lane reads a word of its document */
     }
 };
 

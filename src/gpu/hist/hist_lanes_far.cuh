@@ -1,9 +1,23 @@
-/* The launch of hist_lanes.cu for codes that are not all on the device: hist_lanes_far.cu. */
+/* Pieces of the codes in the host's memory, for hist_lanes.cu: gathered by hist_lanes_far.cu. */
 #ifndef RW_GPU_HIST_LANES_FAR_CUH
 #define RW_GPU_HIST_LANES_FAR_CUH
 
-#include "gpu/hist/hist_lanes_plan.cuh"
+#include <cuda_runtime.h>
 
-cudaError_t rw_cuda_lanes_far(const struct rw_hist_call *call, const struct layout &layout,
-                              const struct far_plan &far, cudaStream_t stream);
+#include "gpu/hist/hist.h"
+
+/* A piece of the device's memory: what belongs to some places of a call's nodes, one after
+ * another. */
+struct lanes_piece {
+    struct rw_hist_node *d_node; /* [n_nodes] the part of each node, counted from the first place */
+    char *d_row;                 /* [docs] of a tile */
+    int32_t *d_lambda, *d_hess;  /* [docs] */
+    uint32_t docs;               /* it has room for; 0: it is too small */
+};
+struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, int which);
+
+/* Fills it with places [first, first + n). */
+cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, uint32_t tile,
+                                 const struct lanes_piece &piece, uint64_t first, uint32_t n,
+                                 cudaStream_t stream);
 #endif

@@ -1,5 +1,5 @@
-/* What the kernels of hist_lanes.cu are given: the rows of a launch and the chunks of documents.
- * hist_lanes_rows.cuh makes them. */
+/* Who does what in hist_lanes.cu: the rows of a launch and the chunks of documents, planned on the
+ * host and read by the kernels. */
 #ifndef RW_GPU_HIST_LANES_PLAN_CUH
 #define RW_GPU_HIST_LANES_PLAN_CUH
 
@@ -25,6 +25,7 @@ struct plan_row {
     uint8_t lanes, first_code, n_codes;
     uint8_t bits;    /* the tile's */
     uint8_t in_part; /* some of the tile's bins only: codes are tested */
+    uint8_t tile;
 };
 
 struct plan {
@@ -46,24 +47,16 @@ struct plan {
     uint32_t cell_bytes; /* of a block */
 };
 
-/* Codes that are not all on the device: where a row of the plan has those of the documents from
- * n_here on. far_word: as if the others' were before them. */
-struct far_row {
-    const char *far_word;
-    uint32_t n_here;
-};
-
-struct far_plan {
-    struct plan plan;
-    struct far_row row[MOST_ROWS];
-    unsigned long long *d_far_bytes; /* NULL: reads are not counted */
-};
-static_assert(sizeof(struct far_plan) <= 4000, "the arguments of a launch");
-
-static __host__ __device__ __forceinline__ uint64_t chunks_of_node(const struct rw_hist_node &node,
-                                                                   uint64_t docs_a_chunk)
+static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &node,
+                                                   uint64_t docs_a_chunk)
 {
     return (node.n + docs_a_chunk - 1) / docs_a_chunk;
+}
+
+/* Codes of a lane's word. */
+static int code_words(int bits)
+{
+    return bits == 16 ? 1 : WARP / bits;
 }
 
 /* How much of the codes a block holds in its cells; where they stand: hist_lanes_add.cuh. */
@@ -74,6 +67,11 @@ struct layout {
     int apart;          /* newton: hessians in a launch of their own */
     size_t cell_bytes;
 };
+
+static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
+{
+    return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
+}
 
 /* Of a tile of 4 bits in a matrix of 8. */
 static __host__ __device__ constexpr size_t narrow_cell_bytes(int newton)
@@ -86,6 +84,187 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
 {
     return (size_t)THREADS / WARP * RW_TUNE_LANES_RING * RW_TUNE_LANES_UNROLL_16 *
            (newton ? 3 : 2) * sizeof(uint32_t);
+}
+
+static struct layout layout_of(const struct rw_hist_call *call)
+{
+    const int bits = call->matrix->bits;
+    int newton = call->sums == RW_HIST_NEWTON;
+    const size_t room =
+        call->shared_bytes - 1024 - stage_bytes(newton); /* the kernel's own: 1024 */
+    struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0};
+    if (bits == 8)
+        l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
+    if (bits == 16) {
+        l.apart = newton && cell_bytes_of(newton, 1, l.n_bins) > room;
+        newton = newton && !l.apart;
+        while (cell_bytes_of(newton, 1, l.n_bins) > room)
+            l.n_bins = (l.n_bins + 1) / 2;
+        l.room_bins = l.n_bins;
+    }
+    while (l.n_codes > 1 && cell_bytes_of(newton, l.n_codes, l.room_bins) > room)
+        l.n_codes /= 2;
+    l.cell_bytes = cell_bytes_of(newton, l.n_codes, l.room_bins);
+    return l;
+}
+
+static uint64_t longest_node(const struct rw_hist_call *call)
+{
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        longest = call->node[i].n > longest ? call->node[i].n : longest;
+    return longest;
+}
+
+static int is_wide(const struct rw_hist_call *call)
+{
+    return longest_node(call) * (uint64_t)call->largest >= (uint64_t)1 << 31;
+}
+
+static int words_of(const struct rw_hist_call *call)
+{
+    return 1 + is_wide(call) + (call->sums == RW_HIST_NEWTON);
+}
+
+/* Bins that a tile's codes can have. */
+static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
+{
+    return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
+}
+
+/* Drained cells of one node over all tiles, in 64-bit words. */
+static uint64_t node_words(const struct rw_hist_call *call)
+{
+    uint64_t cells = 0;
+    for (uint32_t t = 0; t < call->matrix->n_tiles; t++)
+        cells += (uint64_t)call->matrix->tile[t].lanes * code_words(call->matrix->tile[t].bits) *
+                 bins_of_tile(call->matrix, t);
+    return cells * (uint64_t)words_of(call);
+}
+
+static size_t lanes_scratch(const struct rw_hist_call *call)
+{
+    return node_words(call) * call->n_nodes * sizeof(uint64_t);
+}
+
+/* All rows of the plan; returns their number. */
+static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *layout,
+                          struct plan_row *row)
+{
+    const struct rw_hist_matrix *matrix = call->matrix;
+    const int words = words_of(call);
+    uint32_t n = 0;
+    uint64_t cells = 0;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
+        const struct rw_hist_tile *tile = &matrix->tile[t];
+        const uint32_t all_bins = bins_of_tile(matrix, t);
+        const int n_codes = tile->bits == 4 ? code_words(4) : layout->n_codes;
+        const uint32_t n_bins = tile->bits == 4 ? all_bins : layout->n_bins;
+        for (int code = 0; code < code_words(tile->bits); code += n_codes) {
+            if (code * tile->lanes >= tile->n_features)
+                break;
+            for (uint32_t bin = 0; bin < all_bins; bin += n_bins) {
+                struct plan_row r = {};
+                r.d_word = tile->d_word;
+                r.cells = cells;
+                r.first_bin = (uint16_t)bin;
+                r.n_bins = (uint16_t)(all_bins - bin < n_bins ? all_bins - bin : n_bins);
+                r.first_feature = (uint16_t)tile->first_feature;
+                r.n_features = (uint16_t)tile->n_features;
+                r.lanes = (uint8_t)tile->lanes;
+                r.first_code = (uint8_t)code;
+                r.n_codes = (uint8_t)n_codes;
+                r.in_part = n_bins < all_bins;
+                r.bits = (uint8_t)tile->bits;
+                r.tile = (uint8_t)t;
+                cells += (uint64_t)r.n_bins * n_codes * tile->lanes * words;
+                row[n++] = r;
+            }
+        }
+    }
+    return n;
+}
+
+static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_a_chunk)
+{
+    uint64_t chunks = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        chunks += chunks_of_node(call->node[i], docs_a_chunk);
+    return (uint32_t)chunks;
+}
+
+/* What a document of a row costs beside one of a row of 32 lanes: its own loads do not shrink with
+ * the lanes. */
+static double cost_of(const struct rw_hist_call *call, const struct plan_row *row)
+{
+    const double own = call->d_list ? RW_TUNE_LANES_NARROW_LISTED : RW_TUNE_LANES_NARROW;
+    return row->lanes == WARP ? 1 : own + (1 - own) * row->lanes / WARP;
+}
+
+/* About chunks_of: one more for a node that is whole chunks. No division a node, since many sizes
+ * are looked at. */
+static double chunks_about(const struct rw_hist_call *call, double docs_a_chunk)
+{
+    const double share = 1.0 / docs_a_chunk;
+    double chunks = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        chunks += (double)(int64_t)((double)call->node[i].n * share) + 1;
+    return chunks;
+}
+
+/* How long a launch takes with pieces of `size` documents of 32 lanes, in such documents: with a
+ * block for each multiprocessor the largest piece, else what all take together and half of the
+ * largest, for the blocks that begin last. */
+static double time_of(const struct rw_hist_call *call, const struct plan_row *row, uint32_t n_rows,
+                      double size, double docs)
+{
+    const double longest = (double)longest_node(call);
+    double largest = 0, sum = 0, blocks = 0, cost = 0, chunks = 0;
+    for (uint32_t r = 0; r < n_rows; r++) {
+        if (r == 0 || row[r].lanes != row[r - 1].lanes) {
+            cost = cost_of(call, &row[r]);
+            chunks = chunks_about(call, size / cost);
+        }
+        const double whole = size / cost < longest ? size / cost : longest;
+        blocks += chunks;
+        sum += docs * cost + chunks * RW_TUNE_LANES_BLOCK_DOCS;
+        largest = whole * cost > largest ? whole * cost : largest;
+    }
+    largest += RW_TUNE_LANES_BLOCK_DOCS;
+    const double shared = sum / call->n_multiprocessors;
+    if (blocks <= call->n_multiprocessors)
+        return largest;
+    return shared + largest / 2 > largest ? shared + largest / 2 : largest;
+}
+
+/* Chunks of the size that should be done first. Returns their number, of all rows together. */
+static uint32_t set_chunks(const struct rw_hist_call *call, struct plan_row *row, uint32_t n_rows)
+{
+    double docs = 0, cost = 0, best = 0, best_size = 0;
+    uint64_t blocks = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++)
+        docs += (double)call->node[i].n;
+    for (uint32_t r = 0; r < n_rows; r++)
+        cost += cost_of(call, &row[r]);
+    /* from half of a multiprocessor's share up; a few steps beyond its share all rounding is gone
+     */
+    double size = docs * cost / call->n_multiprocessors / 2;
+    for (int i = 0; i < 48; i++, size *= 1.05) {
+        if (size < RW_TUNE_LANES_LEAST_DOCS)
+            size = RW_TUNE_LANES_LEAST_DOCS;
+        const double time = time_of(call, row, n_rows, size, docs);
+        if (i == 0 || time < best) {
+            best = time;
+            best_size = size;
+        }
+    }
+    for (uint32_t r = 0; r < n_rows; r++) {
+        const double chunk = best_size / cost_of(call, &row[r]);
+        row[r].docs_a_chunk = (uint32_t)(chunk > 2e9 ? 2e9 : chunk) + 1;
+        row[r].first_block = (uint32_t)blocks;
+        blocks += chunks_of(call, row[r].docs_a_chunk);
+    }
+    return (uint32_t)blocks;
 }
 
 #endif

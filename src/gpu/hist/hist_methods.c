@@ -98,6 +98,8 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         refused = method->reads_tiles ? "needs codes by tiles" : "needs codes by columns";
     else if (!method->reads_far && has_far_codes(matrix))
         refused = "needs all codes in the GPU's memory";
+    else if (!call->far && has_far_codes(matrix))
+        refused = "was given nothing to read the host's memory with";
     if (refused)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' %s", method->name, refused);
     if (method->scratch_bytes(call) > 0 && !call->d_scratch)
