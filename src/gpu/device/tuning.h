@@ -135,6 +135,10 @@
  * codes, and bytes at most, which take 1.2 ms to gather. Not measured. */
 #define RW_TUNE_FAR_PIECE_SHARE 16
 #define RW_TUNE_FAR_MOST_PIECE  67108864
+/* Pieces that a call of many documents is cut into at least, and documents of one from which on
+ * launches take little beside it. Not measured. */
+#define RW_TUNE_FAR_LEAST_PIECES 4
+#define RW_TUNE_FAR_LEAST_DOCS   32768
 /* A piece of the columns that a walk reads: one in so many codes of the training set, and bytes at
  * most. */
 #define RW_TUNE_FAR_WALK_SHARE 64

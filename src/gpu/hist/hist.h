@@ -120,7 +120,7 @@ struct rw_hist_pool {
 #define RW_HIST_NO_PARENT UINT32_MAX
 
 /* What it takes to read codes of the host's memory: two pieces of the device's, and a stream of
- * their own on which one is filled while the other is read (hist_far.c). */
+ * their own on which one is filled while the other is read (hist_pieces.c). */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;

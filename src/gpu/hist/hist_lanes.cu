@@ -18,7 +18,9 @@
  * room - (its fullest cell) documents before it looks at the cells again; those that are more than
  * 1 / RW_TUNE_LANES_FULL full are drained then. With even data that is a look every 4,000 documents
  * and no drain before the end. A look costs the time in which memory has nothing to do more than
- * its own: what is read next is asked for before it. */
+ * its own: what is read next is asked for before it.
+ *
+ * Codes in the host's memory are added in pieces: hist_lanes_far.cu. */
 #include <atomic>
 #include <cuda_runtime.h>
 
@@ -442,22 +444,6 @@ static struct finished finished_of(const struct rw_hist_call *call)
 
 /* ---- codes in the host's memory ---- */
 
-/* The part of each node in places [first, first + n) of all nodes, as hist_lanes_far.cu has it. */
-static void cut_nodes(const struct rw_hist_call *call, uint64_t first, uint64_t n,
-                      struct rw_hist_node *node)
-{
-    uint64_t before = 0;
-    for (uint32_t i = 0; i < call->n_nodes; i++) {
-        const uint64_t end = before + call->node[i].n;
-        const uint64_t from = before > first ? before : first;
-        const uint64_t upto = end < first + n ? end : first + n;
-        node[i] = {0, 0};
-        if (from < upto)
-            node[i] = {from - first, upto - from};
-        before = end;
-    }
-}
-
 /* Adds a piece: a range of documents, with all that belongs to them. */
 static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
                              const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
@@ -481,9 +467,9 @@ static cudaError_t add_piece(const struct rw_hist_call *call, const struct layou
             return failed;                 \
     } while (0)
 
-/* plan: the rows of a tile. While a piece is added the next one is gathered. */
+/* plan: the rows of a tile. While a piece is added the next one is gathered. turn: of the call. */
 static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct layout &layout,
-                                const struct plan &plan, cudaStream_t stream)
+                                const struct plan &plan, cudaStream_t stream, int *turn)
 {
     static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
     const struct rw_hist_far *far = call->far;
@@ -495,17 +481,16 @@ static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct la
     part.node = node;
     for (uint32_t i = 0; i < call->n_nodes; i++)
         n_places += call->node[i].n;
-    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->begun, stream));
-    TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
-    int turn = 0;
-    for (uint64_t first = 0; first < n_places; first += n, turn++) {
-        const int which = turn % 2;
-        const struct lanes_piece piece = rw_lanes_piece(call, tile, which);
+    for (uint64_t first = 0; first < n_places; first += n, ++*turn) {
+        const int which = *turn % 2;
+        const struct lanes_piece piece = rw_lanes_piece(call, tile, n_places, which);
         n = n_places - first < piece.docs ? n_places - first : piece.docs;
         if (n == 0)
             return cudaErrorInvalidValue;
-        cut_nodes(call, first, n, node);
-        if (turn >= 2)
+        rw_lanes_cut_nodes(call, first, n, node);
+        if (*turn == 0)
+            TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->begun, 0));
+        if (*turn >= 2)
             TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->added[which], 0));
         TRY_CUDA(rw_cuda_lanes_gather(call, tile, piece, first, (uint32_t)n, gathering));
         TRY_CUDA(cudaEventRecord((cudaEvent_t)far->gathered[which], gathering));
@@ -519,7 +504,7 @@ static cudaError_t add_far_tile(const struct rw_hist_call *call, const struct la
 /* Adds the rows of a plan: together those whose codes are on the device, then, tile by tile, the
  * others. */
 static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
-                            struct plan &plan, cudaStream_t stream)
+                            struct plan &plan, cudaStream_t stream, int *turn)
 {
     const struct rw_hist_tile *tile = call->matrix->tile;
     if (!call->far) {
@@ -542,7 +527,7 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
         for (end = r; end < plan.n_rows && plan.row[end].tile == plan.row[r].tile; end++)
             far.row[far.n_rows++] = plan.row[end];
         if (tile[plan.row[r].tile].far_word)
-            TRY_CUDA(add_far_tile(call, layout, far, stream));
+            TRY_CUDA(add_far_tile(call, layout, far, stream, turn));
     }
     return cudaSuccess;
 }
@@ -559,10 +544,16 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
     init_plan(call, layout, &plan);
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
-    cudaError_t error =
-        plan.clean ? cudaSuccess : clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
-    for (uint32_t first = 0; first < n_rows && error == cudaSuccess; first += MOST_ROWS) {
-        const uint32_t n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
+    int turn = 0; /* of the pieces */
+    cudaError_t error = cudaSuccess;
+    if (call->far) /* gathering waits for what came before the call */
+        error = cudaEventRecord((cudaEvent_t)call->far->begun, stream);
+    if (!plan.clean && error == cudaSuccess)
+        error = clear(plan.d_cell, plan.node_cells * plan.n_nodes, stream);
+    for (uint32_t first = 0, n; first < n_rows && error == cudaSuccess; first += n) {
+        n = n_rows - first < MOST_ROWS ? n_rows - first : MOST_ROWS;
+        while (call->far && first + n < n_rows && rows[first + n].tile == rows[first + n - 1].tile)
+            n--; /* a tile is gathered once */
         for (uint32_t r = 0; r < n; r++) {
             const struct plan_row *row = &rows[first + r];
             const uint32_t n_bins = row->in_part ? row->n_bins : out.n_bins;
@@ -572,7 +563,7 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
             most_bins = n_bins > most_bins ? n_bins : most_bins;
         }
         plan.n_rows = n;
-        error = add_rows(call, layout, plan, stream);
+        error = add_rows(call, layout, plan, stream, &turn);
         if (error != cudaSuccess)
             break;
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);

@@ -144,7 +144,8 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, int which)
+struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint64_t n_places,
+                                  int which)
 {
     const struct rw_hist_far *far = call->far;
     const uint64_t row_bytes = rw_hist_tile_doc_bytes(call->matrix, tile);
@@ -154,12 +155,32 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
     if (far->piece_bytes > nodes + rounding)
         docs = (far->piece_bytes - nodes - rounding) / doc_bytes;
     docs = docs < 1u << 30 ? docs : 1u << 30;
+    /* the last piece's histograms have no gather to run beside: the smaller, the better */
+    const uint64_t share = n_places / RW_TUNE_FAR_LEAST_PIECES + 1;
+    const uint64_t enough = share > RW_TUNE_FAR_LEAST_DOCS ? share : RW_TUNE_FAR_LEAST_DOCS;
+    docs = docs < enough ? docs : enough;
     docs -= docs > THREADS ? docs % THREADS : 0;
     char *at = (char *)far->d_piece[which];
     struct lanes_piece piece = {(struct rw_hist_node *)at, at + nodes, NULL, NULL, (uint32_t)docs};
     piece.d_lambda = (int32_t *)(piece.d_row + aligned(docs * row_bytes));
     piece.d_hess = piece.d_lambda + docs;
     return piece;
+}
+
+/* As put_nodes. */
+void rw_lanes_cut_nodes(const struct rw_hist_call *call, uint64_t first, uint64_t n,
+                        struct rw_hist_node *node)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++) {
+        const uint64_t end = before + call->node[i].n;
+        const uint64_t from = before > first ? before : first;
+        const uint64_t upto = end < first + n ? end : first + n;
+        node[i] = {0, 0};
+        if (from < upto)
+            node[i] = {from - first, upto - from};
+        before = end;
+    }
 }
 
 cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, uint32_t t,
