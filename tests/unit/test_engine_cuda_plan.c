@@ -174,6 +174,25 @@ PLAN_TEST(other_sets_that_do_not_fit)
     }
 }
 
+/* A small set's tables are more than its documents. */
+PLAN_TEST(small_other_set)
+{
+    struct rw_plan plan;
+    struct rw_dataset *small = fixture_data(ctx, 2, 1, 4, 12);
+    set[1] = small;
+    cuda->host.base.rules.other_docs = small->n_docs;
+    cuda->host.base.rules.n_other_sets = 1;
+    cuda->is_limited = 1;
+    const uint64_t least = least_bytes(2);
+    for (uint64_t more = 0; more < 1 << 20; more = more * 5 / 4 + 1) {
+        cuda->free_bytes = least + more;
+        cr_assert_eq(plan_of(2, &plan), RW_OK, "%llu more: %s", (unsigned long long)more,
+                     rw_last_error(ctx));
+        cr_assert_leq(plan.most_bytes, cuda->free_bytes);
+    }
+    rw_dataset_free(small);
+}
+
 /* A method that cannot read them is an error, and which could be said. */
 PLAN_TEST(method_that_needs_all_codes)
 {
